@@ -36,8 +36,10 @@ class Opened:
     and event loops may share it.
     """
 
-    def __init__(self, memory: MemoryLike, **settings: Unpack[Settings]) -> None:
+    def __init__(self, memory: MemoryLike | None, **settings: Unpack[Settings]) -> None:
         """Take a memory, or open the one at an address with some settings of `Memory.open`.
+
+        None opens the default address.
 
         Raises:
             InvalidInput: an argument is wrong, or is a setting for a memory that is open already.

@@ -1,0 +1,13 @@
+"""mem0's `Memory` and `AsyncMemory` over salience: change the import, keep the code.
+
+    from salience.integrations.mem0 import Memory   # was: from mem0 import Memory
+
+mem0 need not be installed.
+"""
+
+from salience.integrations.extraction import Extractor
+from salience.integrations.mem0.async_memory import AsyncMemory
+from salience.integrations.mem0.errors import MemoryNotFoundError, ValidationError
+from salience.integrations.mem0.memory import Memory
+
+__all__ = ["AsyncMemory", "Extractor", "Memory", "MemoryNotFoundError", "ValidationError"]
