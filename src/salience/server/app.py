@@ -21,8 +21,10 @@ from salience.access.oauth import TokenVerifier
 from salience.engine.async_memory import AsyncMemory
 from salience.errors import SalienceError
 from salience.importers import ImportProblem
+from salience.integrations.extraction import Extractor
 from salience.mcp.settings import ToolSettings
 from salience.records.validation import namespace_name
+from salience.server.compat import mem0
 from salience.server.encoding import answer
 from salience.server.guard import InFlight, Metrics, guard
 from salience.server.heartbeat import beat
@@ -61,7 +63,7 @@ def create_app(
         openapi_url=None,
     )
     app.state.server = server
-    for path, operations in _by_path(OPERATIONS).items():
+    for path, operations in _by_path((*OPERATIONS, *mem0.OPERATIONS)).items():
         methods = {each.method: server.endpoint(each) for each in operations}
         app.router.routes.append(KnownRoute(path, _by_method(methods), methods=[*methods]))
     app.router.routes.append(KnownRoute(MCP_PATH, server.mcp, methods=["POST"]))
@@ -139,6 +141,7 @@ class Server:
         self.is_ready = False
         self.tokens = None if settings.oauth is None else TokenVerifier(settings.oauth)
         self.mcp = McpDoor(ToolSettings.from_environment(), self.memory_of)
+        self.extractor = Extractor.from_environment()
         self.memory: AsyncMemory
         self._authenticator: Authenticator
 
@@ -159,6 +162,8 @@ class Server:
                     await self.in_flight.drain(DRAIN_SECONDS)
                     await self.mcp.close()
                     heartbeat.cancel()
+                    if self.extractor is not None:
+                        self.extractor.close()
                     self.metrics.close()
 
     def _over(self, store: Store) -> AsyncMemory:

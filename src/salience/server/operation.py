@@ -16,11 +16,13 @@ from salience.access.principal import Principal
 from salience.access.scopes import Scope
 from salience.engine.async_memory import AsyncMemory
 from salience.errors import InvalidInput, NotFound
+from salience.integrations.extraction import Extractor
 from salience.server.encoding import JSON
 from salience.server.guard import Metrics
 from salience.server.models.arguments import Arguments
 from salience.server.problems import Problem
 
+PREFIX: Final = "/v1"
 READ: Final = "memories:read"
 WRITE: Final = "memories:write"
 DELETE: Final = "memories:delete"
@@ -35,6 +37,7 @@ class Serving(Protocol):
     """The parts of a server that operations use."""
 
     memory: AsyncMemory
+    extractor: Extractor | None
     is_ready: bool
     metrics: Metrics
 
@@ -119,14 +122,14 @@ class Operation:
     headers: Sequence[str] = ()
     example: Any = None
     needs_body: bool = True
+    prefix: str = PREFIX
 
     @property
     def path_format(self) -> str:
         """The whole path, with the names of its places."""
-        return PREFIX + self.path
+        return self.prefix + self.path
 
 
-PREFIX = "/v1"
 OPERATIONS: list[Operation] = []
 """All operations, in the order of the document."""
 

@@ -23,6 +23,12 @@ HEAVY_OPERATIONS = (
     *("GET /v1/memories", "GET /v1/entities", "GET /v1/tags"),
     "POST /mcp",
     *("GET /v1/zones", "POST /v1/zones", "POST /v1/zones/shares", "GET /v1/stats"),
+    # Adding through mem0's paths holds no slot, as it may wait for a model.
+    *(f"POST /compat/mem0{path}" for path in ("/v3/memories/search/", "/v3/memories/", "/search")),
+    *(f"POST /compat/mem0{path}" for path in ("/v2/memories/search/", "/v1/memories/search/")),
+    *(f"POST /compat/mem0{path}" for path in ("/v2/memories/", "/v1/exports/get/")),
+    *(f"GET /compat/mem0{path}" for path in ("/v1/memories/", "/memories", "/v1/entities/")),
+    *(f"{method} /compat/mem0/v1/batch/" for method in ("PUT", "DELETE")),
 )
 LONG_OPERATIONS = (
     *("GET /v1/export", "POST /v1/import", "POST /v1/consolidate", "POST /v1/maintain"),

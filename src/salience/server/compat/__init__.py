@@ -1,0 +1,1 @@
+"""Compatible routes: the paths that clients of other memories ask."""
