@@ -71,8 +71,8 @@ def clean(text: str) -> str:
 
 
 def one_line(text: str, characters: int = MAX_NAME_CHARACTERS) -> str:
-    """A name or title, cleaned, on one line of at most so many characters."""
-    line = " ".join(clean(text).split())
+    """A name or title, cleaned, on one line of at most so many characters; no tag of the fence."""
+    line = " ".join(_unfenced(text).split())
     return line if len(line) <= characters else f"{line[: characters - 1]}…"
 
 
@@ -128,7 +128,7 @@ def provenance(memory: Recalled) -> str:
 
 
 def _name(text: str) -> str:
-    return json.dumps(one_line(_unfenced(text)), ensure_ascii=False)
+    return json.dumps(one_line(text), ensure_ascii=False)
 
 
 def _unfenced(text: str) -> str:

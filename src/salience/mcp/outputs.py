@@ -19,6 +19,8 @@ from salience.search.results import Hit
 
 T = TypeVar("T")
 MAX_ID_CHARACTERS = 512
+MAX_HINT_CHARACTERS = 300
+_MAX_TAGS = 50  # that are shown of one memory
 
 
 class MemoryView(TypedDict):
@@ -103,7 +105,7 @@ class Item:
             "created_at": to_json(record.created_at),
             "session_id": record.session_id and one_line(record.session_id),
             "source": _source(record),
-            "tags": [one_line(tag) for tag in record.tags],
+            "tags": [one_line(tag) for tag in record.tags[:_MAX_TAGS]],
             "status": None if record.status == "active" else record.status,
             **{name: to_json(getattr(record, name)) for name in names},
             "pinned": True if record.pinned else None,
@@ -127,9 +129,14 @@ def memories(
     the text for no memories.
     """
 
+    if "hint" in extra:
+        extra = {**extra, "hint": one_line(extra["hint"], MAX_HINT_CHARACTERS)}
+
     def write(shown: Sequence[Item], left_out: int) -> Answer:
         content = {"notice": NOTICE, "memories": [item.view() for item in shown], **extra}
         lines = [fenced(item.shown() for item in shown) or nothing, *_texts(extra)]
+        if shown and shown[-1].end is not None:
+            lines.append(f"The last is cut: get_memory reads on from start={shown[-1].end}.")
         if left_out:
             content["left_out"] = left_out
             lines.append(f"{left_out} more did not fit into {budget} tokens; raise max_tokens.")

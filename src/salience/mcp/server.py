@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -11,16 +12,27 @@ from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel.server import Server
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
+    INTERNAL_ERROR,
     INVALID_PARAMS,
     CallToolRequestParams,
     CallToolResult,
+    GetPromptRequestParams,
+    GetPromptResult,
+    ListPromptsResult,
+    ListResourcesResult,
+    ListResourceTemplatesResult,
     ListToolsResult,
     PaginatedRequestParams,
+    ReadResourceRequestParams,
+    ReadResourceResult,
     TextContent,
 )
 
 import salience
 from salience.display.for_models import one_line
+from salience.errors import InvalidInput
+from salience.mcp import prompts, resources
+from salience.mcp.app import EXTENSION
 from salience.mcp.errors import refusal, scope_missing
 from salience.mcp.tool import Caller, Tool
 from salience.mcp.tools import TOOLS, chosen
@@ -39,7 +51,7 @@ when it matters."""
 _HOUR, _DAY = 3_600_000, 86_400_000
 _CACHE = {
     "tools/list": CacheHint(_HOUR),  # what a key may do decides what is listed
-    "prompts/list": CacheHint(_DAY, "public"),
+    "prompts/list": CacheHint(_DAY),
     "resources/list": CacheHint(),
     "resources/templates/list": CacheHint(_DAY, "public"),
     "resources/read": CacheHint(),
@@ -80,7 +92,36 @@ def build(caller_of: CallerOf, instructions: str = "") -> Server[Any]:
             _meta=None if answer.meta is None else dict(answer.meta),
         )
 
-    return Server(
+    async def list_resources(
+        context: Context, params: PaginatedRequestParams | None
+    ) -> ListResourcesResult:
+        caller = caller_of(context)
+        with _as_protocol_errors(caller):
+            return await resources.listed(caller, None if params is None else params.cursor)
+
+    async def list_templates(
+        context: Context, params: PaginatedRequestParams | None
+    ) -> ListResourceTemplatesResult:
+        return resources.templates()
+
+    async def read_resource(
+        context: Context, params: ReadResourceRequestParams
+    ) -> ReadResourceResult:
+        caller = caller_of(context)
+        with _as_protocol_errors(caller):
+            return await resources.read(caller, str(params.uri))
+
+    async def list_prompts(
+        context: Context, params: PaginatedRequestParams | None
+    ) -> ListPromptsResult:
+        return prompts.listed(caller_of(context))
+
+    async def get_prompt(context: Context, params: GetPromptRequestParams) -> GetPromptResult:
+        caller = caller_of(context)
+        with _as_protocol_errors(caller):
+            return await prompts.get(caller, params.name, params.arguments or {})
+
+    server: Server[Any] = Server(
         "salience",
         title="salience: memory",
         version=salience.__version__,
@@ -88,7 +129,27 @@ def build(caller_of: CallerOf, instructions: str = "") -> Server[Any]:
         cache_hints=_CACHE,  # type: ignore[arg-type]
         on_list_tools=list_tools,
         on_call_tool=call_tool,
+        on_list_resources=list_resources,
+        on_list_resource_templates=list_templates,
+        on_read_resource=read_resource,
+        on_list_prompts=list_prompts,
+        on_get_prompt=get_prompt,
     )
+    server.extensions[EXTENSION] = {}
+    return server
+
+
+@contextmanager
+def _as_protocol_errors(caller: Caller) -> Iterator[None]:
+    """Raise errors as those of the protocol, for what no model calls."""
+    try:
+        yield
+    except MCPError:
+        raise
+    except InvalidInput as error:
+        raise MCPError(INVALID_PARAMS, caller.told(error)) from None
+    except Exception as error:
+        raise MCPError(INTERNAL_ERROR, caller.told(error)) from None
 
 
 def from_client(caller: Caller, context: Context) -> Caller:

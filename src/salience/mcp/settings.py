@@ -11,6 +11,8 @@ from salience.errors import InvalidInput, shown
 
 MIN_TOKENS = 200
 """The smallest budget of an answer."""
+MIN_MOST_TOKENS = 1_000
+"""The smallest limit that a configuration may set for all answers."""
 DEFAULT_TOKENS = 2_000
 _MOST_TOKENS = 1_000_000
 
@@ -33,8 +35,8 @@ class ToolSettings:
 
     def __post_init__(self) -> None:
         value = self.max_tokens
-        if type(value) is not int or not MIN_TOKENS <= value <= _MOST_TOKENS:
-            remedy = f"give a whole number from {MIN_TOKENS} to {_MOST_TOKENS:,}"
+        if type(value) is not int or not MIN_MOST_TOKENS <= value <= _MOST_TOKENS:
+            remedy = f"give a whole number from {MIN_MOST_TOKENS:,} to {_MOST_TOKENS:,}"
             raise InvalidInput("max_tokens", f"is {shown(value)}", remedy)
 
     @classmethod

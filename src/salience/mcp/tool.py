@@ -169,9 +169,14 @@ DEFAULT_BUDGET = DEFAULT_TOKENS
 
 
 def _plain(schema: dict[str, Any]) -> dict[str, Any]:
-    """A schema as all clients read it: no titles, and no null where leaving out says the same."""
-    properties = {}
+    """A schema as all clients read it: without titles, references and the null of what is left out.
+
+    It has one level of objects within lists, and no more.
+    """
+    properties, kinds_by_name = {}, schema.get("$defs", {})
     for name, member in schema.get("properties", {}).items():
+        if reference := member.get("items", {}).get("$ref"):
+            member["items"] = _plain(kinds_by_name[reference.rpartition("/")[2]])
         kinds = [each for each in member.get("anyOf", ()) if each != {"type": "null"}]
         if len(kinds) == 1:
             member = {**kinds[0], **{key: v for key, v in member.items() if key != "anyOf"}}

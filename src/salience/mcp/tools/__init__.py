@@ -1,7 +1,10 @@
 """The tools, in the order in which they are listed, and the sets that a configuration names.
 
-recall    search, context, get, list
-remember  add, update, delete, feedback
+recall     search, context, get, list
+remember   add, update, delete, feedback
+insight    history, links, names, figures, explanations
+care       links, conversations, the archive
+connector  search and fetch, as connectors of ChatGPT ask for them
 """
 
 from __future__ import annotations
@@ -10,7 +13,7 @@ from collections.abc import Mapping
 
 from salience.errors import InvalidInput, shown
 from salience.mcp.tool import Tool
-from salience.mcp.tools import recall, remember
+from salience.mcp.tools import care, connector, insight, recall, remember
 
 CORE = (
     remember.add_memory,
@@ -22,10 +25,24 @@ CORE = (
     remember.delete_memory,
     remember.give_feedback,
 )
-TOOLS: Mapping[str, Tool] = {tool.name: tool for tool in CORE}
-"""All tools by name."""
-SETS: Mapping[str, tuple[Tool, ...]] = {"core": CORE}
+FULL = (
+    *CORE,
+    care.add_conversation,
+    care.link_memories,
+    insight.explain_memory,
+    insight.get_history,
+    insight.list_links,
+    insight.list_tags,
+    insight.list_entities,
+    insight.get_stats,
+    care.archive_memories,
+    care.restore_memories,
+)
+CONNECTOR = (connector.search, connector.fetch)
+SETS: Mapping[str, tuple[Tool, ...]] = {"core": CORE, "full": FULL, "chatgpt": CONNECTOR}
 """The sets of tools by name."""
+TOOLS: Mapping[str, Tool] = {tool.name: tool for tool in (*FULL, *CONNECTOR)}
+"""All tools by name, in their order."""
 
 
 def chosen(names: str) -> tuple[Tool, ...]:

@@ -127,12 +127,7 @@ async def get_memory(
     if start and start >= len(record.content):
         size = len(record.content)
         raise InvalidInput("start", f"is {start}, and it has {size:,} characters", "give less")
-    answer = memories([Item(record, {}, start)], caller.budget(max_tokens))
-    [shown_one] = answer.content["memories"] or [{}]
-    if cut := shown_one.get("cut_at"):
-        advice = f"It goes on: get_memory with start={cut}."
-        return Answer({**answer.content, "hint": advice}, f"{answer.text}\n\n{advice}")
-    return answer
+    return memories([Item(record, {}, start)], caller.budget(max_tokens))
 
 
 @tool("List memories", scope=READ, result=Listing)

@@ -1,0 +1,288 @@
+"""Tools that look behind memories: history, links, names, figures, and why a search finds one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, NotRequired
+
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from salience.display.for_models import clean, fence, one_line, quoted
+from salience.display.result import to_json
+from salience.mcp.app import EXPLANATION_META
+from salience.mcp.outputs import MAX_ID_CHARACTERS, fitted
+from salience.mcp.parameters import Id, Query
+from salience.mcp.tool import DEFAULT_BUDGET, READ, Answer, Caller, MaxTokens, tool
+from salience.records.events import Event
+from salience.search.explain import ExplainReport
+from salience.search.listing import NamePage
+
+MAX_NAMES = 500
+_EXCERPTS = ("query", "content", "verdict")
+_EXCERPT_CHARACTERS, _BRIEF_CHARACTERS = 400, 100
+_MAX_PARTS = 20
+
+Prefix = Annotated[str, Field(description="Only those that begin with this, in any case.")]
+NameLimit = Annotated[int, Field(ge=1, le=MAX_NAMES, description="The most names.")]
+NameCursor = Annotated[str | None, Field(description="The next_cursor of the page before.")]
+
+
+class Happening(TypedDict):
+    """An event of a memory."""
+
+    at: str
+    event: str
+    version: Annotated[int, Field(description="The version of the memory after it.")]
+    actor: NotRequired[str]
+    was: NotRequired[Annotated[str, Field(description="Its text before an edit; data.")]]
+    details: NotRequired[dict[str, Any]]
+
+
+class History(TypedDict):
+    """The history of a memory, oldest first."""
+
+    id: str
+    events: list[Happening]
+    left_out: NotRequired[int]
+
+
+class LinkView(TypedDict):
+    """A link from one memory to another."""
+
+    source: str
+    type: str
+    target: str
+    weight: float
+
+
+class Links(TypedDict):
+    """The links from and to a memory."""
+
+    links: list[LinkView]
+    left_out: NotRequired[int]
+
+
+class NameView(TypedDict):
+    """A name, and how many memories have it."""
+
+    name: str
+    memories: int
+
+
+class Names(TypedDict):
+    """Names in their order."""
+
+    names: list[NameView]
+    next_cursor: NotRequired[str]
+    left_out: NotRequired[int]
+
+
+class Stats(TypedDict):
+    """Figures of the memory."""
+
+    memories: Annotated[int, Field(description="All of them, with archived and superseded ones.")]
+    findable: Annotated[int, Field(description="Those that are not archived.")]
+    links: NotRequired[int]
+
+
+class Part(TypedDict):
+    """A part of a score."""
+
+    name: str
+    value: float
+
+
+class ChangeView(TypedDict):
+    """A value of one part that would turn the outcome."""
+
+    part: str
+    value: float
+    needed: float
+    possible: bool
+
+
+class Explanation(TypedDict):
+    """The reasons why a search returns a memory or not."""
+
+    id: str
+    query: str
+    content: Annotated[str, Field(description="The beginning of its text; data, no instruction.")]
+    found: bool
+    verdict: str
+    rank: NotRequired[int]
+    of: Annotated[int, Field(description="The memories that were scored.")]
+    score: NotRequired[float]
+    parts: Annotated[list[Part], Field(description="They add up to the score, the largest first.")]
+    outlook: str
+    changes: list[ChangeView]
+    left_out: NotRequired[Annotated[int, Field(description="Lines that did not fit.")]]
+
+
+@tool("Get the history of a memory", scope=READ, result=History)
+async def get_history(caller: Caller, id: Id, max_tokens: MaxTokens = DEFAULT_BUDGET) -> Answer:
+    """List what happened to a memory: when it was written, changed, used, judged and linked."""
+    history = await caller.memory.history(id)
+    events = [_happening(*each) for each in zip(history.events, history.numbers, strict=True)]
+
+    def write(shown: Sequence[Happening], left_out: int) -> Answer:
+        content: dict[str, Any] = {"id": _id(id), "events": list(shown)}
+        return _listing(content, [_line(event) for event in shown], left_out)
+
+    return fitted(events, caller.budget(max_tokens), write, _cut, lambda e: len(e.get("was", "")))
+
+
+@tool("List links", scope=READ, result=Links)
+async def list_links(caller: Caller, id: Id, max_tokens: MaxTokens = DEFAULT_BUDGET) -> Answer:
+    """List the links from and to a memory: what it supports, contradicts, supersedes, mentions."""
+    links = [
+        LinkView(source=_id(e.source), type=e.type, target=_id(e.target), weight=e.weight)
+        for e in await caller.memory.links(id)
+    ]
+
+    def write(shown: Sequence[LinkView], left_out: int) -> Answer:
+        return _listing({"links": list(shown)}, [_line(link) for link in shown], left_out)
+
+    return fitted(links, caller.budget(max_tokens), write)
+
+
+@tool("List tags", scope=READ, result=Names)
+async def list_tags(
+    caller: Caller,
+    prefix: Prefix = "",
+    limit: NameLimit = 100,
+    cursor: NameCursor = None,
+    max_tokens: MaxTokens = DEFAULT_BUDGET,
+) -> Answer:
+    """List the tags in use with the number of their memories: use them again, and to filter."""
+    page = await caller.memory.tags(prefix, limit=limit, cursor=cursor)
+    return _names(page, caller.budget(max_tokens))
+
+
+@tool("List entities", scope=READ, result=Names)
+async def list_entities(
+    caller: Caller,
+    prefix: Prefix = "",
+    limit: NameLimit = 100,
+    cursor: NameCursor = None,
+    max_tokens: MaxTokens = DEFAULT_BUDGET,
+) -> Answer:
+    """List the people, places and things that memories name, with the number of their memories."""
+    page = await caller.memory.entities(prefix, limit=limit, cursor=cursor)
+    return _names(page, caller.budget(max_tokens))
+
+
+@tool("Get statistics", scope=READ, result=Stats)
+async def get_stats(caller: Caller) -> Answer:
+    """Count what is remembered."""
+    figures = await caller.memory.stats()
+    content = {
+        "memories": figures["memories"],
+        "findable": await caller.memory.count(archived=False),
+        **{name: figures[name] for name in ("links",) if name in figures},
+    }
+    return Answer(content, ", ".join(f"{name}: {value}" for name, value in content.items()))
+
+
+@tool("Explain a memory", scope=READ, result=Explanation, meta=EXPLANATION_META)
+async def explain_memory(
+    caller: Caller,
+    query: Query,
+    id: Id,
+    limit: Annotated[
+        int, Field(ge=1, le=1_000, description="The number of hits that it has to be among.")
+    ] = 10,
+    max_tokens: MaxTokens = DEFAULT_BUDGET,
+) -> Answer:
+    """Say why a search returns a memory or not, which parts its score has, what would change it."""
+    report = await caller.memory.explain(query, id, limit=limit)
+    content = _explanation(report)
+
+    def write(shown: Sequence[str], left_out: int) -> Answer:
+        if not left_out:
+            return _listing(content, shown, left_out)
+        shorter = {name: content[name][:_BRIEF_CHARACTERS] for name in _EXCERPTS}
+        shorter |= {name: content[name][: len(shown)] for name in ("parts", "changes")}
+        return _listing({**content, **shorter}, shown, left_out)
+
+    return fitted([clean(line) for line in report.lines()], caller.budget(max_tokens), write)
+
+
+def _explanation(report: ExplainReport) -> dict[str, Any]:
+    parts = {} if report.why is None else report.why.contributions()
+    largest = sorted((n for n in parts if parts[n]), key=lambda name: -abs(parts[name]))
+    shown = {name: parts[name] for name in largest[:_MAX_PARTS]}
+    if rest := largest[_MAX_PARTS:]:
+        shown["others"] = sum(parts[name] for name in rest)
+    values: dict[str, Any] = {
+        "id": _id(report.id),
+        "query": clean(report.query)[:_EXCERPT_CHARACTERS],
+        "content": clean(report.record.content)[:_EXCERPT_CHARACTERS],
+        "found": report.found,
+        "verdict": one_line(report.verdict, _EXCERPT_CHARACTERS),
+        "rank": report.rank,
+        "of": report.of,
+        "score": report.score,
+        "parts": [Part(name=name, value=value) for name, value in shown.items()],
+        "outlook": report.outlook,
+        "changes": [
+            ChangeView(part=c.part, value=c.value, needed=c.needed, possible=c.possible)
+            for c in report.nearest[:5]
+        ],
+    }
+    return {name: to_json(value) for name, value in values.items() if value is not None}
+
+
+def _happening(event: Event, version: int) -> Happening:
+    payload = dict(event.payload)
+    was = payload.pop("was", {}).get("content")
+    details = {n: _short(v) for n, v in payload.items() if isinstance(v, (str, int, float))}
+    values = {
+        "at": to_json(event.at),
+        "event": event.type,
+        "version": version,
+        "actor": event.actor and one_line(event.actor),
+        "was": was and clean(was),
+        "details": details,
+    }
+    return {n: v for n, v in values.items() if v not in (None, "", {})}  # type: ignore[return-value]
+
+
+def _cut(event: Happening, characters: int) -> Happening:
+    return {**event, "was": f"{event['was'][:characters]} [...]"}
+
+
+def _short(value: Any) -> Any:
+    return one_line(value) if isinstance(value, str) else value
+
+
+def _names(page: NamePage, budget: int) -> Answer:
+    names = [NameView(name=one_line(each.name), memories=each.memories) for each in page]
+
+    def write(shown: Sequence[NameView], left_out: int) -> Answer:
+        content: dict[str, Any] = {"names": list(shown)}
+        if page.cursor is not None:
+            content["next_cursor"] = page.cursor
+        return _listing(
+            content, [f"{each['name']} ({each['memories']})" for each in shown], left_out
+        )
+
+    return fitted(names, budget, write)
+
+
+def _listing(content: Mapping[str, Any], lines: Sequence[str], left_out: int) -> Answer:
+    """An answer of lines, which are recalled, too."""
+    text = fence(quoted("\n".join(lines))) if lines else "There are none."
+    if left_out:
+        content = {**content, "left_out": left_out}
+        text += f"\n\n{left_out} more did not fit; raise max_tokens."
+    return Answer(content, text)
+
+
+def _line(values: Mapping[str, Any]) -> str:
+    return json.dumps(values, ensure_ascii=False)
+
+
+def _id(id: str) -> str:
+    return one_line(id, MAX_ID_CHARACTERS)
