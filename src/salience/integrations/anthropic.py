@@ -437,7 +437,7 @@ def _with_numbers(lines: Sequence[str], first: int, last: int) -> str:
 
 
 def _listing(path: str, sizes: Mapping[str, int]) -> str:
-    """What is in a directory: the bytes of files, and of directories with all that is in them."""
+    """The files and directories in a directory, each with the bytes of all that is in it."""
     totals: dict[tuple[str, ...], int] = {(): 0}
     directories = set[tuple[str, ...]]()
     for file, size in sizes.items():

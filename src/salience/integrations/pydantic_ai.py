@@ -143,7 +143,7 @@ class Recall(AbstractCapability[AgentDepsT]):
     async def _recalled(
         self, ctx: RunContext[AgentDepsT], query: str, messages: Sequence[ModelMessage]
     ) -> str:
-        """What is found for a query, for a model, without what is in the messages already."""
+        """The memories for a query as a model reads them, but for what the messages say already."""
         if not query:
             return ""
         known = parse_filter({"content": {"nin": list({text for _, text in _said(messages)})}})
@@ -170,7 +170,7 @@ def _last_prompt(
 
 
 def _said(messages: Iterable[ModelMessage]) -> list[tuple[str, str]]:
-    """What was said in some messages: the speaker and the text, in order."""
+    """The speaker and the text of all that some messages say, in order."""
     said = []
     for message in messages:
         if isinstance(message, ModelRequest):

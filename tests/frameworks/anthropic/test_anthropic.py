@@ -266,7 +266,7 @@ def comparable(text: str) -> str:
     """What both say: sizes of directories are those of the file system, and wordings differ."""
     text = re.sub(r"^[\d.]+[BKMG]\t", "", text, flags=re.MULTILINE)
     text = text.replace(" and node_modules", "").removeprefix("Error: ")
-    text = text.replace(" of lines of the file", "").removesuffix("Please provide a valid path.")
+    text = text.replace(" of lines of the file:", "").removesuffix("Please provide a valid path.")
     return text.rstrip(". ")
 
 
