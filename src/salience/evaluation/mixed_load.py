@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequen
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -43,7 +43,7 @@ class _Load:
     added: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
 
     def split(self, parts: int) -> list[Iterator[Step]]:
-        """The steps of so many threads or tasks."""
+        """The steps of so many threads or tasks, each with its share of the writes."""
         texts = realistic(len(self.questions) // SEARCHES_PER_WRITE, seed=1)
         steps: list[Step] = []
         for number, question in enumerate(self.questions, 1):
@@ -53,7 +53,8 @@ class _Load:
                 item = {"content": item["content"], "id": id, "kind": "fact"}
                 self.added[question[0]].append(id)
             steps.append((question, item))
-        return [islice(steps, part, None, parts) for part in range(parts)]
+        borders = [len(steps) * part // parts for part in range(parts + 1)]
+        return [iter(steps[start:end]) for start, end in pairwise(borders)]
 
     def figures(self, seconds: float) -> dict[str, float]:
         """Searches a second and percentiles of milliseconds."""
