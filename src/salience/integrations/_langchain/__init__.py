@@ -1,1 +1,1 @@
-"""What the adapters of LangChain and LangGraph share."""
+"""Parts that the adapters of LangChain and LangGraph share."""
