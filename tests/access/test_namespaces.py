@@ -9,7 +9,7 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from salience.access import SCOPES, Principal
-from salience.access.namespaces import matches, parse_patterns
+from salience.access.namespaces import includes, matches, parse_patterns
 from salience.access.scopes import parse_scopes
 from salience.errors import InvalidInput
 
@@ -20,6 +20,11 @@ _TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=
 _NAME = st.one_of(
     _TEXT, st.lists(st.one_of(_SEGMENT, _TEXT), min_size=1, max_size=4).map("/".join)
 ).filter(lambda name: bool(name.strip()))
+
+
+_PATTERN = st.one_of(
+    st.just("*"), _NAME, _NAME.map(lambda name: f"{name}/*"), st.sampled_from(["ana/*", "ana/b/*"])
+).filter(lambda pattern: "*" not in pattern.removesuffix("*"))
 
 
 def principal(*namespaces: str) -> Principal:
@@ -103,3 +108,28 @@ def test_scopes_come_in_one_order_and_unknown_ones_are_refused() -> None:
     for wrong in ([], None, "memories", ["memories:read", "admin"], [5], "MEMORIES:READ"):
         with pytest.raises(InvalidInput, match="scopes"):
             parse_scopes(wrong)
+
+
+@given(_PATTERN, _PATTERN, st.lists(_NAME, max_size=3), _NAME)
+@example("ana/*", "ana/b/*", [], "ana/b/c")
+@example("ana/b/*", "ana/*", [], "ana/c")
+@example("ana", "ana/*", [], "ana/b")
+@example("*", "*", [], "ana")
+def test_what_a_pattern_includes_covers_nothing_beyond(
+    pattern: str, other: str, beneath: list[str], name: str
+) -> None:
+    names = [name, other.removesuffix("*") + "".join(beneath), other.removesuffix("/*")]
+    for each in names:
+        if includes(pattern, other) and matches(other, each):
+            assert matches(pattern, each)
+    assert includes(pattern, pattern)
+    assert includes("*", other)
+
+
+def test_a_key_includes_others_by_namespaces_and_scopes() -> None:
+    own = Principal("k", ("ana", "team/*"), frozenset({"memories:read", "keys"}))
+    assert own.includes(["ana", "team/x/*"], ["memories:read"])
+    assert not own.includes(["ana", "ben"], ["memories:read"])
+    assert not own.includes(["team"], ["memories:read"])
+    assert not own.includes(["*"], ["memories:read"])
+    assert not own.includes(["ana"], ["memories:write"])

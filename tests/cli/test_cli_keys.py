@@ -10,9 +10,19 @@ import pytest
 
 from salience.access import SCOPES, Keyring
 from salience.access.key_text import KeyText
+from support.served import serve_memory
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from cli.conftest import Run
+    from support.served import Served
+
+
+@pytest.fixture
+def served() -> Iterator[Served]:
+    with serve_memory("ram://", embedder=None) as memory:
+        yield memory
 
 
 def created(run: Run, *options: str) -> KeyText:
@@ -113,6 +123,23 @@ def test_other_ends(run: Run) -> None:
     wrong = run("keys", "rotate", key.id, "--overlap", "soon")
     assert (wrong.code, wrong.out) == (2, "")
     assert "--overlap: is 'soon'; write it as 30m, 12h, 90d or 4w" in wrong.err
+
+
+def test_the_keys_of_a_server(
+    run: Run, served: Served, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("SALIENCE_DB", served.url)
+    first = run("keys", "create", "--namespace", "*", "--scope", ",".join(SCOPES))
+    assert KeyText.parse(first.out.strip())
+    assert run("keys", "list").code != 0  # the first key closes the server
+    monkeypatch.setenv("SALIENCE_API_KEY", first.out.strip())
+    key = created(run, "--expires", "90d", "--name", "web app")
+    rotated = run("keys", "rotate", key.id, "--overlap", "2h")
+    assert "the secret before is valid until" in rotated.err
+    assert "web app" in run("keys", "list").out
+    assert run("keys", "revoke", key.id).out.startswith(f"{key.id} is revoked")
+    assert [each["id"] for each in run("keys", "list", "--json").json][1:] == [key.id]
+    assert not (tmp_path / "memory.db").exists()
 
 
 def test_a_store_without_keys_says_so(notes: Run) -> None:

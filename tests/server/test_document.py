@@ -14,6 +14,7 @@ import pytest
 import schemathesis
 
 from salience.server.routes import OPERATIONS
+from salience.server.routes.keys import TAG as KEYS
 from support.documented import Document
 
 NOTES = ("note-1", "note-2")
@@ -90,7 +91,9 @@ def test_every_example_is_answered_as_the_document_says(
 ) -> None:
     export = notes.get("/export").content
     for each in OPERATIONS:
-        path = each.path.format(id="note-1", name="balanced")
+        if each.tag == KEYS:  # the first key would close the server; they have tests of their own
+            continue
+        path = each.path.format(id="note-1", key_id="none", name="balanced")
         options: dict[str, Any] = {} if each.example is None else {"json": each.example}
         if each.id == "undo":
             archived = notes.post("/archive", json={"ids": ["note-2"]}).json()

@@ -29,6 +29,7 @@ NOT_OF_A_SCHEMA = (
     r"item: must be a mapping|nothing says what to erase|metadata, which is merged",
     r"sections|max_tokens|belongs to another request|more than 64 bits|too large a number",
     r"contains a NUL character|non-empty text keys",  # in lists of lists
+    r"expires_at: is .* is past",
     r"occurs twice|in the namespace .* already|min_similarity",
 )
 """Refusals of values that are right by their schemas, for reasons that no schema can say."""

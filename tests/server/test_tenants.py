@@ -63,7 +63,7 @@ def tenants(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tenants]:
 
 def request_of(operation: Any) -> tuple[str, str, dict[str, Any]]:
     """The method, path and body of an operation's example."""
-    path = operation.path.format(id="note-1", name="balanced")
+    path = operation.path.format(id="note-1", key_id="none", name="balanced")
     options: dict[str, Any] = {} if operation.example is None else {"json": operation.example}
     if operation.id == "import":
         options = {"content": b"", "headers": {"Content-Type": "application/x-ndjson"}}

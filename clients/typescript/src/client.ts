@@ -18,6 +18,8 @@ export type SearchRequest = Body<"/v1/search">;
 export type MemoryRecord = Schemas["MemoryRecord"];
 export type NamesQuery = Omit<Query<"/v1/tags">, "filters"> & { filters?: Filters | null };
 export type NameCount = Schemas["NameCount"];
+export type AccessKey = Schemas["AccessKey"];
+export type NewKey = Schemas["NewKey"];
 export type Page = Schemas["Page"];
 
 /** The settings of a client; `profile` ranks the searches and contexts that name none. */
@@ -60,6 +62,24 @@ export class Salience {
   readonly feedback = {
     create: (judgement: Body<"/v1/feedback">, options?: WriteOptions): Promise<MemoryRecord> =>
       this.#write("/v1/feedback", judgement, options),
+  };
+
+  /** Keys of the server: those that may do nothing beyond the key of this client. */
+  readonly keys = {
+    list: async (options?: CallOptions): Promise<AccessKey[]> =>
+      (await this.#ask<Answer<"/v1/keys", "get">>("/v1/keys", {}, options)).keys,
+    /** Makes a key; its text is in the answer, and nowhere else. */
+    create: (key: Body<"/v1/keys">, options?: CallOptions): Promise<NewKey> =>
+      this.#once<NewKey>("/v1/keys", key, options),
+    /** Gives a key another secret. */
+    rotate: (
+      id: string,
+      change: Body<"/v1/keys/{key_id}/rotate"> = {},
+      options?: CallOptions,
+    ): Promise<NewKey> => this.#once<NewKey>(["keys", id, "rotate"], change, options),
+    /** Ends a key for good. */
+    revoke: (id: string, options?: CallOptions): Promise<AccessKey> =>
+      this.#read(["keys", id, "revoke"], undefined, options),
   };
 
   // Writing
@@ -364,8 +384,13 @@ export class Salience {
     return this.#transport.json({ method: "GET", path, query, repeatable: "always" }, options);
   }
 
-  #read<Value>(path: string, body: unknown, options?: CallOptions): Promise<Value> {
+  #read<Value>(path: Request["path"], body: unknown, options?: CallOptions): Promise<Value> {
     return this.#transport.json({ method: "POST", path, body, repeatable: "always" }, options);
+  }
+
+  /** A request that is not sent again once a server may have got it. */
+  #once<Value>(path: Request["path"], body: unknown, options?: CallOptions): Promise<Value> {
+    return this.#transport.json({ method: "POST", path, body, repeatable: "refused" }, options);
   }
 
   #write<Value>(path: Request["path"], body: unknown, options: WriteOptions = {}): Promise<Value> {

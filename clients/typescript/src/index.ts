@@ -1,9 +1,11 @@
 export {
   Salience,
+  type AccessKey,
   type ContextRequest,
   type Filters,
   type MemoryRecord,
   type NameCount,
+  type NewKey,
   type NewMemory,
   type Page,
   type SalienceSettings,

@@ -25,6 +25,16 @@ def matches(pattern: str, namespace: str) -> bool:
     return namespace == pattern
 
 
+def includes(pattern: str, other: str) -> bool:
+    """Test whether a pattern covers every namespace that another name or pattern covers."""
+    if other == EVERYTHING:
+        return pattern == EVERYTHING
+    if is_pattern(other):
+        beneath = is_pattern(pattern) and other.startswith(pattern[:-1])
+        return pattern == EVERYTHING or beneath
+    return matches(pattern, other)
+
+
 def is_pattern(pattern: str) -> bool:
     """Test whether a text stands for several namespaces."""
     return pattern == EVERYTHING or pattern.endswith(_BENEATH)

@@ -57,9 +57,7 @@ def rotate(id: Any, overlap: timedelta, expires_at: Any, now: datetime) -> Plan[
         InvalidInput: an argument is wrong; or the key is revoked, or has expired and gets no later
             end.
     """
-    if not isinstance(overlap, timedelta) or not timedelta() <= overlap <= MAX_OVERLAP:
-        remedy = f"give a time from 0 to {MAX_OVERLAP.days} days"
-        raise InvalidInput("overlap", f"is {shown(overlap)}", remedy)
+    check_overlap(overlap)
     end = _end(expires_at, now)
     secret = KeyText.random()
 
@@ -83,6 +81,13 @@ def rotate(id: Any, overlap: timedelta, expires_at: Any, now: datetime) -> Plan[
     return NewKey(str(KeyText(key.id, secret.secret)), key)
 
 
+def check_overlap(overlap: timedelta) -> None:
+    """Refuse an overlap of two secrets that is no time, or too long, with InvalidInput."""
+    if not isinstance(overlap, timedelta) or not timedelta() <= overlap <= MAX_OVERLAP:
+        remedy = f"give a time from 0 to {MAX_OVERLAP.days} days"
+        raise InvalidInput("overlap", f"is {shown(overlap)}", remedy)
+
+
 def revoke(id: Any, now: datetime) -> Plan[AccessKey]:
     """The plan of ending a key for good; one that is revoked stays as it is.
 
@@ -100,9 +105,13 @@ def read(id: Any) -> Plan[AccessKey]:
     """
     keys = yield from ask(ReadKeys((text("id", id),)))
     if not keys:
-        remedy = "`salience keys list` shows the ids"
-        raise NotFound(f"there is no key {shown(id)}; {remedy}")
+        raise no_key(id)
     return keys[0]
+
+
+def no_key(id: str) -> NotFound:
+    """The error for an id that no key has."""
+    return NotFound(f"there is no key {shown(id)}; `salience keys list` shows the ids")
 
 
 def _change(id: Any, change: Callable[[AccessKey], AccessKey]) -> Plan[AccessKey]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-from salience.access.namespaces import EVERYTHING, is_pattern, matches
+from salience.access.namespaces import EVERYTHING, includes, is_pattern, matches
 from salience.access.scopes import SCOPES, Scope
 
 DEFAULT_NAMESPACE = "default"
@@ -28,6 +29,12 @@ class Principal:
     def sees(self, namespace: str) -> bool:
         """Test whether it has a namespace."""
         return any(matches(pattern, namespace) for pattern in self.namespaces)
+
+    def includes(self, namespaces: Iterable[str], scopes: Iterable[str]) -> bool:
+        """Test whether a key with some names or patterns and some scopes may do nothing beyond."""
+        return self.scopes.issuperset(scopes) and all(
+            any(includes(own, name) for own in self.namespaces) for name in namespaces
+        )
 
     @property
     def sees_everything(self) -> bool:

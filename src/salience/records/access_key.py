@@ -40,7 +40,12 @@ class AccessKey(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """A mapping of values that JSON has, without the hashes of secrets."""
-        return {name: value for name, value in Result.to_dict(self).items() if name not in _HIDDEN}
+        return {name: to_json(getattr(self, name)) for name in self.visible()}
+
+    @classmethod
+    def visible(cls) -> tuple[str, ...]:
+        """The names of the fields that may be shown: all but the hashes of secrets."""
+        return tuple(name for name in field_names(cls) if name not in _HIDDEN)
 
     def entry(self) -> dict[str, Any]:
         """The fields that a change of the key replaces, as JSON has them."""

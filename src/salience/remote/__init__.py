@@ -7,5 +7,6 @@ settings   the address of a server, and what requests to it share
 retries    which requests are sent again, and when
 transport  requests over HTTP
 memory     `RemoteMemory`
+keys       `RemoteKeys`: the keys of a server
 client     `Client`, whose methods are grouped as client.memories.create(...)
 """

@@ -124,7 +124,7 @@ class Operation:
         }
         path, headers = self.path, dict[str, str]()
         if "{id}" in path:
-            path = path.replace("{id}", _segment(text("id", values.pop("id"))))
+            path = path.replace("{id}", segment(text("id", values.pop("id"))))
         if self.verb in ("PATCH", "DELETE") and "if_version" in values:
             headers["If-Match"] = f'"{integer("if_version", values.pop("if_version"), 0)}"'
         query, body = dict[str, str](), None
@@ -146,7 +146,7 @@ def _query_text(name: str, value: Any) -> str:
     return value
 
 
-def _segment(id: str) -> str:
+def segment(id: str) -> str:
     """An id as one segment of a path; dots alone would be steps to other paths."""
     return quote(id, safe="") if id.strip(".") else id.replace(".", "%2E")
 

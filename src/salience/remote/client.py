@@ -13,6 +13,7 @@ from typing import Any, Self
 from salience.engine.options import DEFAULT_TIMEOUT_SECONDS, Settings
 from salience.errors import NotFound
 from salience.remote.calls import OPERATIONS
+from salience.remote.keys import RemoteKeys
 from salience.remote.settings import RemoteSettings
 from salience.remote.transport import Transport
 
@@ -30,8 +31,9 @@ class Answer(dict[str, Any]):
 class Client:
     """A client of one server, with methods in groups.
 
-    `memories` creates, changes, lists and erases memories; `feedback` judges them. Searches that
-    name no profile are ranked by "six_factor", on whose scale a `threshold` is a share of 1.
+    `memories` creates, changes, lists and erases memories; `feedback` judges them, `keys` are
+    those of the server's store. Searches that name no profile are ranked by "six_factor", on whose
+    scale a `threshold` is a share of 1.
     """
 
     def __init__(
@@ -61,6 +63,7 @@ class Client:
         self._transport = Transport(self._settings)
         self.memories = Memories(self)
         self.feedback = Feedback(self)
+        self.keys = RemoteKeys(self._settings, self._transport)
 
     def search(self, query: str, *, threshold: float | None = None, **options: Any) -> Answer:
         """Find memories: `results` in the answer, best first, each with its `combined_score`.

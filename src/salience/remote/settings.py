@@ -103,10 +103,13 @@ class RemoteSettings:
         query, headers = {"everywhere": "true"} if everywhere else {}, self._namespace_header(None)
         return Request(operation.verb, PREFIX + operation.path, query, headers=headers)
 
+    def with_namespace(self, request: Request) -> Request:
+        """A request for the namespace of these settings."""
+        return replace(request, headers={**request.headers, **self._namespace_header(None)})
+
     def greeting(self) -> Request:
         """The request that opens a memory: what the key may do, and the namespace that it means."""
-        headers = self._namespace_header(None)
-        return Request("GET", f"{PREFIX}/key", headers=headers, repeatable=True)
+        return self.with_namespace(Request("GET", f"{PREFIX}/key", repeatable=True))
 
     def _namespace_header(self, namespace: str | None) -> dict[str, str]:
         """The header of a namespace, percent-encoded: a header has no letters beyond ASCII."""

@@ -143,6 +143,7 @@ class Server:
         self.mcp = McpDoor(ToolSettings.from_environment(), self.memory_of)
         self.extractor = Extractor.from_environment()
         self.memory: AsyncMemory
+        self.keyring: Keyring
         self._authenticator: Authenticator
 
     @asynccontextmanager
@@ -150,8 +151,8 @@ class Server:
         """Open the memory and the keys; in the end answer what is in flight, and write all."""
         store = open_store(self.settings.db)
         async with self._open_memory(store) as self.memory:
-            with Keyring(store) as keyring:
-                self._authenticator = Authenticator(keyring, self.tokens)
+            with Keyring(store) as self.keyring:
+                self._authenticator = Authenticator(self.keyring, self.tokens)
                 warming = asyncio.create_task(self._warm())
                 heartbeat = asyncio.create_task(beat(self.metrics.loop_was_late))
                 try:

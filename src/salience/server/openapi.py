@@ -150,7 +150,7 @@ def _description(operation: Operation) -> str:
 def _parameters(operation: Operation) -> list[Schema]:
     parameters: list[Schema] = []
     for name in _path_names(operation.path):
-        schema = {"type": "string", **ID} if name == "id" else {"type": "string"}
+        schema = {"type": "string"} if name == "name" else {"type": "string", **ID}
         parameters.append(
             {
                 "name": name,
@@ -172,7 +172,7 @@ def _parameters(operation: Operation) -> list[Schema]:
     return parameters + [{"$ref": f"#/components/parameters/{name}"} for name in headers]
 
 
-_PLACES = {"id": EXAMPLE_ID, "name": "balanced"}
+_PLACES = {"id": EXAMPLE_ID, "key_id": "f7Kq2ZbN", "name": "balanced"}
 
 
 def _path_names(path: str) -> list[str]:

@@ -12,7 +12,7 @@ from urllib.parse import unquote
 from starlette.requests import Request
 from starlette.responses import Response
 
-from salience.access.principal import Principal
+from salience.access import Keyring, Principal
 from salience.access.scopes import Scope
 from salience.engine.async_memory import AsyncMemory
 from salience.errors import InvalidInput, NotFound
@@ -28,6 +28,7 @@ WRITE: Final = "memories:write"
 DELETE: Final = "memories:delete"
 UPKEEP: Final = "upkeep"
 TRANSFER: Final = "transfer"
+KEYS: Final = "keys"
 ANY_SCOPE: Final = ""
 """For an operation that any valid key may ask."""
 _ETAG = re.compile(r'(?:W/)?"([1-9]\d{0,17})"|([1-9]\d{0,17})')  # without quotes, too
@@ -38,6 +39,7 @@ class Serving(Protocol):
 
     memory: AsyncMemory
     extractor: Extractor | None
+    keyring: Keyring
     is_ready: bool
     metrics: Metrics
 

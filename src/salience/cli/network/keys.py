@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import datetime, timedelta, timezone
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,6 +14,10 @@ from salience.cli import output
 from salience.cli.settings import Settings
 from salience.errors import InvalidInput, shown
 from salience.records.access_key import AccessKey
+from salience.stores.schemes import remote_scheme
+
+if TYPE_CHECKING:
+    from salience.remote.keys import RemoteKeys
 
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 _DURATION = re.compile(r"(\d{1,6})([mhdw])")
@@ -50,7 +54,7 @@ def create(
         raise InvalidInput("--scope", "is missing", f"give some of {','.join(SCOPES)}")
     if not namespace:
         raise InvalidInput("--namespace", "is missing", "give a name, ana/* or *")
-    with Keyring.open(settings.url) as keys:
+    with _opened(settings) as keys:
         created = keys.create(namespace, scopes, expires_at=_end(expires), name=name)
     _show_secret(settings, created)
 
@@ -58,7 +62,7 @@ def create(
 def list_(settings: Settings) -> None:
     """List all keys, the oldest first; their secrets cannot be read."""
     settings.require()
-    with Keyring.open(settings.url) as keys:
+    with _opened(settings) as keys:
         listed = keys.list()
     if settings.json:
         output.emit([key.to_dict() for key in listed])
@@ -88,7 +92,7 @@ def rotate(
 ) -> None:
     """Give a key another secret, and print it once."""
     settings.require()
-    with Keyring.open(settings.url) as keys:
+    with _opened(settings) as keys:
         rotated = keys.rotate(id, overlap=_duration("--overlap", overlap), expires_at=_end(expires))
     _show_secret(settings, rotated)
 
@@ -96,12 +100,21 @@ def rotate(
 def revoke(settings: Settings, id: Id) -> None:
     """End a key for good."""
     settings.require()
-    with Keyring.open(settings.url) as keys:
+    with _opened(settings) as keys:
         revoked = keys.revoke(id)
     if settings.json:
         output.emit(revoked.to_dict())
     else:
         print(f"{revoked.id} is revoked; servers notice it within seconds")
+
+
+def _opened(settings: Settings) -> Keyring | RemoteKeys:
+    """The keys of a store, or of the server at the address."""
+    if remote_scheme(settings.url):
+        from salience.remote.keys import RemoteKeys
+
+        return RemoteKeys.open(settings.url)
+    return Keyring.open(settings.url)
 
 
 def _show_secret(settings: Settings, made: NewKey) -> None:

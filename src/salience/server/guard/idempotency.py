@@ -135,7 +135,7 @@ class Idempotency:
 
     A key counts for its principal, namespace and path. The same key with another body is refused
     (422), and so is one whose first request is still running (409). An answer that may differ next
-    time (5xx, 409, 429) is not kept.
+    time (5xx, 409, 429) is not kept, and neither is one with a secret: the request is done again.
     """
 
     def __init__(self, app: ASGIApp, answers: AnswerStore) -> None:
@@ -200,7 +200,8 @@ class _Recording:
                 self._is_too_large = True
                 self._body.clear()
         is_last = message["type"] != "http.response.start" and not message.get("more_body", False)
-        if is_last and self._start["status"] < 500 and self._start["status"] not in _NOT_FINAL:
+        is_final = self._start["status"] < 500 and self._start["status"] not in _NOT_FINAL
+        if is_last and is_final and not state(self._scope).get("holds_secret"):
             status, headers = self._start["status"], self._start["headers"]
             answer = Answer(status, headers, bytes(self._body), route_template(self._scope))
             await self._answers.finish(self._name, None if self._is_too_large else answer)

@@ -30,6 +30,11 @@ TEXT = r"^[^\u0000]*[^\s\u0000][^\u0000]*$"
 """Text that is not blank, and has no NUL."""
 NO_NUL = r"^[^\u0000]*$"
 NAMESPACE: Constraint = {"maxLength": MAX_NAMESPACE_CHARACTERS, "pattern": TEXT}
+PATTERN: Constraint = {
+    "maxLength": MAX_NAMESPACE_CHARACTERS,
+    "pattern": r"^(\*|[^*\u0000]*[^*\s\u0000][^*\u0000]*(/\*)?)$",
+}
+"""The name of a namespace, `name/*` for all beneath it, or `*`."""
 ID: Constraint = {"maxLength": 512, "pattern": TEXT}
 TAG: Constraint = {"maxLength": MAX_TAG_CHARACTERS, "pattern": TEXT}
 IDS: Constraint = {"maxItems": MAX_IDS, "items": TAG, **TAG}

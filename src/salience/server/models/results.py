@@ -12,6 +12,7 @@ from salience.language.analysis_types import TimeRange
 from salience.lifecycle.audit import Finding
 from salience.ranking.explanation import Explanation
 from salience.ranking.rejection import OnRoute, Part
+from salience.records.access_key import AccessKey
 from salience.search.compare import Compared, Comparison, Move, Standing
 from salience.search.explain import ExplainReport
 from salience.search.explain.counterfactuals import Change
@@ -188,6 +189,7 @@ _SHAPES: dict[type[Result], tuple[tuple[str, ...], dict[str, Any], frozenset[str
         {"id": str | None},
         frozenset(),
     ),
+    AccessKey: (AccessKey.visible(), {}, frozenset()),
     TimeRange: (("start", "end", "words"), {"start": _TIME, "end": _TIME}, frozenset()),
 }
 """Results whose `to_dict` has another shape: its members, their types, and those it may lack."""

@@ -3,6 +3,7 @@
 from salience.server.operation import OPERATIONS
 from salience.server.routes import (
     judgments,
+    keys,
     links,
     listings,
     memories,
@@ -15,6 +16,7 @@ from salience.server.routes import (
 __all__ = [
     "OPERATIONS",
     "judgments",
+    "keys",
     "links",
     "listings",
     "memories",
