@@ -12,7 +12,7 @@ import sysconfig
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import closing, suppress
+from contextlib import closing
 from pathlib import Path
 
 import httpx
@@ -23,6 +23,7 @@ from salience import Memory
 from salience.access import Keyring
 from support.pages import ROOT, page
 from support.real_server import RealServer, real_server
+from support.workers import workers
 
 yaml = pytest.importorskip("yaml", reason="the extra 'import' is not installed")
 
@@ -107,16 +108,6 @@ class Clients:
                 else:
                     if path == "memories":
                         self.accepted.append(body["id"])
-
-
-def workers(server: RealServer) -> set[int]:
-    children = Path(f"/proc/{server.process.pid}/task/{server.process.pid}/children")
-    found = set()
-    for pid in map(int, children.read_text().split()):
-        with suppress(OSError):  # it has ended just now
-            if "spawn_main" in Path(f"/proc/{pid}/cmdline").read_text():
-                found.add(pid)
-    return found
 
 
 def environment(folder: Path, version: str) -> Path:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from itertools import permutations
 from pathlib import Path
 
 import httpx
@@ -12,6 +13,7 @@ import pytest
 from salience import Memory
 from salience.testing.postgres import PostgresServer
 from support.real_server import RealServer, real_server
+from support.workers import clients_by_worker, worker_of
 
 WRITERS = 4
 
@@ -82,22 +84,31 @@ def db(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
         yield postgres.url
 
 
+@pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="/proc tells whose a connection is")
 def test_workers_read_what_others_have_written(db: str, tmp_path: Path) -> None:
-    """Each request comes on a connection of its own, so that any worker may answer it."""
-    log = tmp_path / "server.log"
-    with real_server(db, "--workers", "2", log=log) as server:
-        for count in range(30):
+    """Each worker has a connection of its own; what one answers, the other has to know."""
+    with real_server(db, "--workers", "2", log=tmp_path / "server.log") as server:
+        clients = clients_by_worker(server)
+        assert len(clients) == 2
+        turns = [*permutations(clients)]
+        for count in range(12):
+            writer, reader = (clients[pid] for pid in turns[count % 2])
             body = {"content": f"The code of door {count} is {count * 7919}.", "id": f"d{count}"}
-            assert httpx.post(f"{server.url}/v1/memories", json=body).status_code == 201
+            assert writer.post("/memories", json=body).status_code == 201
             query = {"query": f"the code of door {count}", "limit": 50, "touch": False}
-            for _ in range(4):
-                found = httpx.post(f"{server.url}/v1/search", json=query).json()["hits"]
+            for client in (reader, writer):
+                found = client.post("/search", json=query).json()["hits"]
                 assert f"d{count}" in [hit["id"] for hit in found]
-        changed = httpx.patch(f"{server.url}/v1/memories/d1", json={"content": "It is a window."})
-        assert changed.status_code == 200
-        for _ in range(8):
-            assert httpx.get(f"{server.url}/v1/memories/d1").json()["content"] == "It is a window."
-        assert httpx.delete(f"{server.url}/v1/memories/d1").status_code == 204
-        for _ in range(8):
-            assert httpx.get(f"{server.url}/v1/memories/d1").status_code == 404
+            changed = writer.patch(f"/memories/d{count}", json={"content": "It is a window."})
+            assert changed.status_code == 200
+            assert reader.get(f"/memories/d{count}").json()["content"] == "It is a window."
+            if count % 3 == 2:
+                assert writer.delete(f"/memories/d{count}").status_code == 204
+                assert reader.get(f"/memories/d{count}").status_code == 404
+        for pid, client in clients.items():  # the connections were kept all along
+            with client.stream("GET", f"{server.url}/health") as answer:
+                stream = answer.extensions["network_stream"]
+                assert worker_of(server, stream.get_extra_info("client_addr")[1]) == pid
+                answer.read()
+            client.close()
         assert server.stop() == 0
