@@ -352,9 +352,14 @@ def test_a_lost_answer_is_asked_for_again_where_that_is_safe(scripted: Scripted)
         assert memory.add("x").id == "a"
         keys = {headers["Idempotency-Key"] for _, _, headers in scripted.asked}
         assert (len(scripted.asked), len(keys)) == (2, 1)
+        scripted.answers = [None, (204, {}, b"")]
+        scripted.asked.clear()
+        assert memory.delete("a")
+        keys = {headers["Idempotency-Key"] for _, _, headers in scripted.asked}
+        assert (len(scripted.asked), len(keys)) == (2, 1)
         scripted.answers = [None]
         with pytest.raises(StoreError, match="broke off"):
-            memory.update("a", importance=0.5)
+            memory.import_(io.BytesIO(b"{}"))
         scripted.answers = [None] * 4
         with pytest.raises(StoreError, match="broke off"):
             memory.count()

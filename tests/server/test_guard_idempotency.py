@@ -1,17 +1,24 @@
-"""A POST that is sent again with its key gets the answer of the first, and does nothing."""
+"""A change that is sent again with its key gets the answer of the first, and does nothing."""
 
 from __future__ import annotations
 
 import asyncio
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+from time import time
 from typing import Any
 
 import httpx
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from salience.server.guard import idempotency
-from salience.server.guard.idempotency import Answer, AnswersInMemory
+from salience.server.guard.idempotency import Answer, AnswersInMemory, KeptRequest
+from salience.server.guard.shared_answers import AnswersInFile
 from support.guarded import Guarded, until, with_guard
 
 KEY = {"Idempotency-Key": "k1"}
@@ -133,10 +140,31 @@ def test_an_answer_too_large_to_keep_is_not_made_twice(monkeypatch: pytest.Monke
     with_guard(body)
 
 
-def test_an_answer_is_kept_for_its_time_alone() -> None:
+def test_a_change_of_one_memory_counts_with_its_version() -> None:
+    async def body(guarded: Guarded, client: httpx.AsyncClient) -> None:
+        first = await client.patch("/v1/memories/x", json={}, headers=KEY)
+        again = await client.patch("/v1/memories/x", json={}, headers=KEY)
+        assert again.headers["idempotency-replayed"] == "true"
+        assert (again.content, again.headers["etag"]) == (first.content, first.headers["etag"])
+        other = await client.patch("/v1/memories/x", json={}, headers=KEY | {"If-Match": '"1"'})
+        assert (other.status_code, other.json()["code"]) == (422, "KeyReused")
+
+    with_guard(body)
+
+
+def in_file(folder: Path, seconds: float, size: int, clock: Any) -> AnswersInFile:
+    return AnswersInFile(str(folder / "answers.db"), seconds, size, clock)
+
+
+@pytest.mark.parametrize("kind", ["memory", "file"])
+def test_an_answer_is_kept_for_its_time_alone(kind: str, tmp_path: Path) -> None:
     async def body() -> None:
         now = 0.0
-        answers = AnswersInMemory(10, 1 << 20, clock=lambda: now)
+        answers: Any = (
+            AnswersInMemory(10, 1 << 20, clock=lambda: now)
+            if kind == "memory"
+            else in_file(tmp_path, 10, 1 << 20, lambda: now)
+        )
         assert await answers.begin("a", b"1") is None
         await answers.finish("a", Answer(200, (), b"x"))
         now = 9.9
@@ -147,6 +175,68 @@ def test_an_answer_is_kept_for_its_time_alone() -> None:
         assert await answers.begin("a", b"1") is None
 
     asyncio.run(body())
+
+
+def test_processes_share_the_answers_of_a_file(tmp_path: Path) -> None:
+    async def body() -> None:
+        one, other = (in_file(tmp_path, 10, 1 << 20, time) for _ in range(2))
+        with closing(one), closing(other):
+            assert await one.begin("a", b"1") is None
+            running = await other.begin("a", b"1")
+            assert running == KeptRequest(b"1")
+            answer = Answer(201, ((b"etag", b'"1"'),), b"{}", "/v1/memories")
+            await one.finish("a", answer)
+            assert await other.begin("a", b"2") == KeptRequest(b"1", answer, is_done=True)
+            await other.begin("large", b"")
+            await other.finish("large", None)
+            assert await one.begin("large", b"") == KeptRequest(b"", None, is_done=True)
+            assert await one.begin("failed", b"") is None
+            await one.abandon("failed")
+            assert await other.begin("failed", b"") is None
+
+    asyncio.run(body())
+
+
+def test_a_request_of_a_process_that_died_is_forgotten(tmp_path: Path) -> None:
+    path = tmp_path / "answers.db"
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+
+    async def body() -> None:
+        with closing(in_file(tmp_path, 10, 1 << 20, time)) as answers:
+            assert await answers.begin("a", b"1") is None
+            with closing(sqlite3.connect(path)) as db, db:
+                db.execute("UPDATE requests SET pid = ?", (ended.pid,))
+            assert await answers.begin("a", b"2") is None
+            assert await answers.begin("a", b"2") == KeptRequest(b"2")
+
+    asyncio.run(body())
+
+
+@settings(max_examples=20)
+@given(st.lists(st.tuples(st.booleans(), st.integers(0, 900)), min_size=20, max_size=40))
+def test_a_file_keeps_the_newest_answers_and_what_is_running(
+    requests: list[tuple[bool, int]],
+) -> None:
+    async def body(answers: AnswersInFile) -> None:
+        running = []
+        for number, (ends, size) in enumerate(requests):
+            assert await answers.begin(str(number), b"") is None
+            if ends:
+                await answers.finish(str(number), Answer(200, (), b"x" * size))
+            else:
+                running.append(str(number))
+            with closing(answers._db.execute("SELECT total(bytes) FROM requests")) as sums:
+                [(total,)] = sums.fetchall()
+            assert total <= 5_000 * (1 + 1 / 32) + 2_048 + len(running) * 1_024
+        for name in running:
+            assert await answers.begin(name, b"") == KeptRequest(b"")
+        done = [str(n) for n, (ends, _) in enumerate(requests) if ends]
+        kept = [await answers.begin(name, b"") is not None for name in done]
+        assert kept == sorted(kept)
+
+    with closing(AnswersInFile(":memory:", 100, 5_000)) as answers:
+        asyncio.run(body(answers))
 
 
 @given(

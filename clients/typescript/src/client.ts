@@ -106,7 +106,7 @@ export class Salience {
     options: ChangeOptions = {},
   ): Promise<MemoryRecord> {
     return this.#transport.json(
-      { method: "PATCH", path: ["memories", id], body: changes, headers: ifMatch(options), repeatable: "refused" },
+      { method: "PATCH", path: ["memories", id], body: changes, headers: change(options), repeatable: "always" },
       options,
     );
   }
@@ -114,7 +114,7 @@ export class Salience {
   /** Erases a memory; false if there is none. */
   async delete(id: string, options: ChangeOptions = {}): Promise<boolean> {
     const erased = this.#transport.json(
-      { method: "DELETE", path: ["memories", id], headers: ifMatch(options), repeatable: "refused" },
+      { method: "DELETE", path: ["memories", id], headers: change(options), repeatable: "always" },
       options,
     );
     return (await orNull(erased.then(() => true))) !== null;
@@ -224,12 +224,12 @@ export class Salience {
   }
 
   /** Keeps a memory from being archived automatically. */
-  pin(id: string, options: WriteOptions & ChangeOptions = {}): Promise<MemoryRecord> {
+  pin(id: string, options: ChangeOptions = {}): Promise<MemoryRecord> {
     return this.#write(["memories", id, "pin"], version(options), options);
   }
 
   /** Lets a memory be archived again. */
-  unpin(id: string, options: WriteOptions & ChangeOptions = {}): Promise<MemoryRecord> {
+  unpin(id: string, options: ChangeOptions = {}): Promise<MemoryRecord> {
     return this.#write(["memories", id, "unpin"], version(options), options);
   }
 
@@ -399,8 +399,8 @@ export class Salience {
   }
 }
 
-function ifMatch({ ifVersion }: ChangeOptions): Record<string, string> {
-  return ifVersion === undefined ? {} : { "if-match": `"${ifVersion}"` };
+function change({ ifVersion, ...options }: ChangeOptions): Record<string, string> {
+  return { ...(ifVersion !== undefined && { "if-match": `"${ifVersion}"` }), ...idempotency(options) };
 }
 
 function version({ ifVersion }: ChangeOptions): { if_version?: number } {

@@ -36,7 +36,7 @@ export interface WriteOptions extends CallOptions {
 }
 
 /** The options of a call that changes one memory. */
-export interface ChangeOptions extends CallOptions {
+export interface ChangeOptions extends WriteOptions {
   /** Change it only if this is its version; VersionConflict otherwise. */
   ifVersion?: number;
 }

@@ -199,6 +199,16 @@ test("a server tells of its profiles, its figures and the key", async () => {
   assert.match((await client.version()).version, /^\d+\./);
 });
 
+test("a key makes, rotates and ends others", async () => {
+  const client = watched();
+  const { key, text } = await client.keys.create({ namespaces: ["library"], scopes: ["memories:read"], name: "web" });
+  const own = await new Salience({ baseUrl, apiKey: text }).key();
+  assert.deepEqual([own.key, own.namespace, own.scopes], [key.id, "library", ["memories:read"]]);
+  assert.notEqual((await client.keys.rotate(key.id, { overlap_seconds: 60 })).text, text);
+  assert.ok((await client.keys.list()).some(({ id, former_until }) => id === key.id && former_until));
+  assert.ok((await client.keys.revoke(key.id)).revoked_at);
+});
+
 test("everything is exported, and imported elsewhere", async () => {
   const client = watched();
   await client.addMany({ items: [{ id: "a", content: "Ana" }, { id: "b", content: "Ben" }] });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { Salience, SalienceError, VersionConflict } from "salience";
+import { type Body, Salience, SalienceError, VersionConflict } from "salience";
 
 import { answer, hangUp, scripted, silence } from "./scripted.js";
 
@@ -55,25 +55,35 @@ test("a write whose first request is still running is asked for again, unless it
   assert.equal(lost.asked.length, 2);
 });
 
-test("a change without a key of repetition is sent again only when nothing was done", async () => {
+test("a change whose answer is lost is sent again with its key of repetition", async () => {
   await using lost = await scripted(hangUp, answer(200, record));
-  const unreachable = await failure(new Salience({ baseUrl: lost.url }).update("a", { content: "Ben" }));
+  assert.equal((await new Salience({ baseUrl: lost.url }).update("a", { content: "Ben" })).version, 3);
+  const keys = lost.asked.map(({ headers }) => headers["idempotency-key"]);
+  assert.match(String(keys[0]), /^[0-9a-f]{32}$/);
+  assert.equal(keys[1], keys[0]);
+});
+
+test("a request without a key of repetition is sent again only when nothing was done", async () => {
+  const asked = { namespaces: ["ana"], scopes: ["memories:read"] } satisfies Body<"/v1/keys">;
+  const made = { text: "sal_1", key: { id: "1" } };
+  await using lost = await scripted(hangUp, answer(201, made));
+  const unreachable = await failure(new Salience({ baseUrl: lost.url }).keys.create(asked));
   assert.equal(unreachable.code, "Unreachable");
   assert.equal(lost.asked.length, 1);
 
   await using busy = await scripted(
     answer(429, problem("RateLimited"), { "retry-after": "0" }),
     answer(503, problem("Busy"), { "retry-after": "0" }),
-    answer(200, record),
+    answer(201, made),
   );
-  assert.equal((await new Salience({ baseUrl: busy.url }).update("a", { content: "Ben" })).version, 3);
+  assert.equal((await new Salience({ baseUrl: busy.url }).keys.create(asked)).text, "sal_1");
 
-  await using slow = await scripted(answer(503, problem("TimeLimit"), { "retry-after": "0" }), answer(200, record));
-  const late = await failure(new Salience({ baseUrl: slow.url }).update("a", { content: "Ben" }));
+  await using slow = await scripted(answer(503, problem("TimeLimit"), { "retry-after": "0" }), answer(201, made));
+  const late = await failure(new Salience({ baseUrl: slow.url }).keys.create(asked));
   assert.deepEqual([late.code, slow.asked.length], ["TimeLimit", 1]); // it may have been done
 
-  await using broken = await scripted(answer(503, problem("StoreError")), answer(200, record));
-  const refused = await failure(new Salience({ baseUrl: broken.url }).delete("a"));
+  await using broken = await scripted(answer(503, problem("StoreError")), answer(201, made));
+  const refused = await failure(new Salience({ baseUrl: broken.url }).keys.create(asked));
   assert.deepEqual([refused.status, refused.code, broken.asked.length], [503, "StoreError", 1]);
 });
 
@@ -156,7 +166,7 @@ test("an answer that takes longer than the timeout is given up", async () => {
   const error = await failure(client.get("a"));
   assert.equal(error.code, "Timeout");
   assert.equal(server.asked.length, 2);
-  const once = await failure(client.update("a", { content: "Ben" }));
+  const once = await failure(client.keys.rotate("a"));
   assert.equal(once.code, "Timeout");
   assert.equal(server.asked.length, 3);
 });

@@ -82,7 +82,8 @@ class RemoteSettings:
     def request(
         self, operation: Operation, arguments: Mapping[str, Any], namespace: str | None = None
     ) -> Request:
-        """The request of a call; a POST that writes has a key by which a server does it once.
+        """The request of a call; one that changes something has a key by which a server does
+        it once.
 
         Raises:
             InvalidInput: names the argument that cannot be sent.
@@ -94,7 +95,7 @@ class RemoteSettings:
             values["dedup"] = DedupPolicy.of(values.get("dedup"), self.dedup)
         request = operation.request(values)
         headers = {**request.headers, **self._namespace_header(namespace)}
-        if request.verb == "POST" and not request.repeatable:  # a server keeps no other answers
+        if not request.repeatable:
             headers["Idempotency-Key"] = uuid4().hex
         return replace(request, headers=headers)
 

@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 import tempfile
+from pathlib import Path
 from typing import Any
 
 import uvicorn
@@ -13,12 +14,14 @@ import uvicorn
 from salience.access import Keyring
 from salience.errors import InvalidInput
 from salience.server.connections import TimedHttpToolsProtocol
+from salience.server.guard import ANSWERS_VARIABLE
 from salience.server.settings import ServerSettings
 from salience.stores import open_store
 
 IDLE_SECONDS = 15  # in which the head of a request has to arrive
 GRACE_SECONDS = 30  # that requests in flight have when the server is told to stop
 START_SECONDS = 60  # in which a worker is ready, or it is given up
+_IN_MEMORY = "/dev/shm"
 MULTIPROCESS_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"  # the folder where workers share their metrics
 _LOGGING: dict[str, Any] = {
     "version": 1,
@@ -43,9 +46,13 @@ def serve(settings: ServerSettings) -> None:
     """Serve until the process is told to stop; then answer what is in flight, and write all."""
     os.environ.update(settings.to_environment())
     signal.signal(signal.SIGTERM, _leave)
-    with tempfile.TemporaryDirectory(prefix="salience-metrics-") as folder:
+    with (
+        tempfile.TemporaryDirectory(prefix="salience-metrics-") as folder,
+        tempfile.TemporaryDirectory(prefix="salience-answers-", dir=_memory_folder()) as answers,
+    ):
         if settings.workers > 1:
             os.environ.setdefault(MULTIPROCESS_VARIABLE, folder)
+            os.environ[ANSWERS_VARIABLE] = str(Path(answers) / "answers.db")
         uvicorn.run(
             "salience.server.app:create_app",
             factory=True,
@@ -64,6 +71,11 @@ def serve(settings: ServerSettings) -> None:
             timeout_graceful_shutdown=GRACE_SECONDS,
             timeout_worker_healthcheck=START_SECONDS,
         )
+
+
+def _memory_folder() -> str | None:
+    """A folder in memory, for what should not be written to a disk; None for the usual one."""
+    return _IN_MEMORY if os.access(_IN_MEMORY, os.W_OK) else None
 
 
 def _leave(number: int, frame: object) -> None:

@@ -11,12 +11,14 @@ failures          errors that nothing else answered
 authentication    whose it is
 rate_limit        how many a key may send
 body              type, size, depth and arrival of its body
-idempotency       the answer to a POST that was sent before
+idempotency       the answer to a change that was sent before
 admission         a slot for what costs much, in fair turn
 time_limit        the end of what takes too long
 """
 
 from __future__ import annotations
+
+import os
 
 from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -33,10 +35,13 @@ from salience.server.guard.rate_limit import RateLimit
 from salience.server.guard.request_log import RequestLog
 from salience.server.guard.response_headers import ResponseHeaders
 from salience.server.guard.settings import GuardSettings, Rate
+from salience.server.guard.shared_answers import AnswersInFile
 from salience.server.guard.time_limit import TimeLimit
 
 __all__ = ["Authenticate", "GuardSettings", "InFlight", "Metrics", "Rate", "guard"]
 
+ANSWERS_VARIABLE = "SALIENCE_KEPT_ANSWERS"
+"""The variable that names the file where the workers of a server share kept answers."""
 _REQUEST_FIELDS = (
     *("Authorization", "Content-Type", "Idempotency-Key", "If-Match", "Salience-Namespace"),
     *("X-API-Key", "X-Request-Id", "traceparent"),
@@ -59,20 +64,20 @@ def guard(
     """The app behind all of the guard.
 
     `metrics.text()` is the body of /metrics. When the server stops, its lifespan awaits
-    `in_flight.drain(seconds)`. `answers` keeps the answers to idempotency keys; by default it is
-    the memory of this process.
+    `in_flight.drain(seconds)`. `answers` keeps the answers to idempotency keys; by default
+    `kept_answers`.
 
     Each request has in `scope["state"]`, which Starlette shows as `request.state`:
 
     request_id       its id, which every problem repeats as `instance`
     trace_id         the trace of its `traceparent`, or None
     principal        whose it is, or None on a path that needs no key
-    idempotency_key  the `Idempotency-Key` of a POST, or None
+    idempotency_key  the `Idempotency-Key` of a change, or None
     route            its template for the log and the metrics, which the operation writes there
     counts           a dict into which an operation writes numbers for the log, as {"hits": 10}
     """
     if answers is None:
-        answers = AnswersInMemory(settings.idempotency_seconds, settings.idempotency_bytes)
+        answers = kept_answers(settings)
     guarded: ASGIApp = TimeLimit(app, settings)
     guarded = Admission(guarded, settings, metrics)
     guarded = Idempotency(guarded, answers)
@@ -89,6 +94,13 @@ def guard(
     guarded = CountAnswers(guarded, metrics)
     guarded = RequestLog(ResponseHeaders(guarded))
     return _by_type(guarded, app)
+
+
+def kept_answers(settings: GuardSettings) -> AnswerStore:
+    """The place of answers: this process, or the file that the workers of a server share."""
+    seconds, size = settings.idempotency_seconds, settings.idempotency_bytes
+    path = os.environ.get(ANSWERS_VARIABLE)
+    return AnswersInMemory(seconds, size) if path is None else AnswersInFile(path, seconds, size)
 
 
 def _cors(app: ASGIApp, origins: tuple[str, ...]) -> ASGIApp:

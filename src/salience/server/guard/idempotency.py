@@ -1,4 +1,4 @@
-"""Idempotency keys: a POST that is sent again gets the answer of the first, and does nothing."""
+"""Idempotency keys: a change that is sent again gets the answer of the first, and does nothing."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ from salience.server.problems import FieldProblem, Problem, respond
 MAX_ANSWER_BYTES = 1 << 20
 _ENTRY_BYTES = 1_024  # of memory, beside the body
 _KEY = re.compile(r"[\x21-\x7e]{1,255}")
+_METHODS = frozenset(("POST", "PATCH", "DELETE"))
 _NOT_FINAL = frozenset((401, 403, 408, 409, 423, 425, 429))  # may be another answer next time
 _RUNNING = Problem(
     "RequestInProgress",
@@ -131,7 +132,7 @@ class AnswersInMemory:
 
 
 class Idempotency:
-    """Middleware that answers a repeated POST as the first, with `Idempotency-Replayed: true`.
+    """Middleware that answers a repeated change as the first, with `Idempotency-Replayed: true`.
 
     A key counts for its principal, namespace and path. The same key with another body is refused
     (422), and so is one whose first request is still running (409). An answer that may differ next
@@ -144,7 +145,7 @@ class Idempotency:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         keys = header_values(scope, b"idempotency-key")
-        if not keys or scope["method"] != "POST":
+        if not keys or scope["method"] not in _METHODS:
             await self.app(scope, receive, send)
             return
         key = _parse(keys)
@@ -161,7 +162,8 @@ class Idempotency:
         named = header(scope, b"salience-namespace")
         namespace = "" if named is None else f"={named.decode('latin-1')}"
         name = "\n".join((identity(scope), namespace, operation_of(scope), key))
-        fingerprint = sha256(scope["query_string"] + b"\n" + message.get("body", b"")).digest()
+        whole = (scope["query_string"], header(scope, b"if-match") or b"", message.get("body", b""))
+        fingerprint = sha256(b"\n".join(whole)).digest()
         first = await self.answers.begin(name, fingerprint)
         if first is None:
             await self._run(name, scope, after(message, receive), send)

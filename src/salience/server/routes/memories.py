@@ -240,7 +240,7 @@ def stored(record: MemoryRecord) -> Response:
     body=Arguments("UpdateRequest", {**CHANGES, **document.RECORD_ARGUMENTS}),
     answers={200: _STORED},
     errors=(404, 412),
-    headers=("If-Match",),
+    headers=("If-Match", "Idempotency-Key"),
     example={"importance": 0.8, "metadata": {"topic": "moving"}},
 )
 async def update(call: Call) -> Response:
@@ -258,7 +258,7 @@ async def update(call: Call) -> Response:
     tag=TAG,
     answers={204: Answer(description="It is erased.")},
     errors=(404, 412),
-    headers=("If-Match",),
+    headers=("If-Match", "Idempotency-Key"),
 )
 async def delete(call: Call) -> Response:
     """Erase a memory."""

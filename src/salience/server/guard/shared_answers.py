@@ -1,0 +1,127 @@
+"""Kept answers that the workers of one machine share, in a SQLite file that lives as long as they.
+
+Answers quote memories, which may be erased meanwhile. So the file belongs into a folder in memory,
+and what leaves it is overwritten.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from time import time
+
+import msgspec
+
+from salience.server.guard.idempotency import Answer, KeptRequest
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS requests (
+    number INTEGER PRIMARY KEY,
+    name TEXT NOT NULL UNIQUE,
+    fingerprint BLOB NOT NULL,
+    until REAL NOT NULL,
+    pid INTEGER NOT NULL,
+    bytes INTEGER NOT NULL,
+    is_done INTEGER NOT NULL DEFAULT 0,
+    answer BLOB
+);
+"""
+_WAIT_SECONDS = 5.0  # for another worker that writes
+_CHECKS = 32  # of the whole size, while the file fills up once
+
+
+class AnswersInFile:
+    """The answers of several processes, for some time and up to about a number of bytes.
+
+    A request whose process has died is forgotten.
+    """
+
+    def __init__(
+        self, path: str, seconds: float, max_bytes: int, clock: Callable[[], float] = time
+    ) -> None:
+        self._seconds, self._max_bytes, self._clock = seconds, max_bytes, clock
+        self._unchecked = 0  # bytes kept since the size was last looked at
+        self._db = sqlite3.connect(
+            path, timeout=_WAIT_SECONDS, isolation_level=None, check_same_thread=False
+        )
+        for pragma in ("journal_mode = WAL", "synchronous = OFF", "secure_delete = ON"):
+            self._db.execute(f"PRAGMA {pragma}").close()
+        with self._changing():
+            self._db.execute(_SCHEMA).close()
+
+    async def begin(self, name: str, fingerprint: bytes) -> KeptRequest | None:
+        with self._changing() as db:
+            now = self._clock()
+            db.execute("DELETE FROM requests WHERE until <= ? AND is_done", (now,))
+            with closing(
+                db.execute(
+                    "SELECT fingerprint, is_done, answer, pid FROM requests WHERE name = ?", (name,)
+                )
+            ) as found:
+                row = found.fetchone()
+            if row is not None and (row[1] or _is_alive(row[3])):
+                answer = None if row[2] is None else msgspec.msgpack.decode(row[2], type=Answer)
+                return KeptRequest(row[0], answer, bool(row[1]))
+            request = KeptRequest(fingerprint)
+            db.execute(
+                "INSERT OR REPLACE INTO requests (name, fingerprint, until, pid, bytes)"
+                " VALUES (?, ?, ?, ?, ?)",
+                (name, fingerprint, now + self._seconds, os.getpid(), request.bytes),
+            )
+            self._count(request.bytes)
+        return None
+
+    async def finish(self, name: str, answer: Answer | None) -> None:
+        kept = None if answer is None else msgspec.msgpack.encode(answer)
+        size = KeptRequest(b"", answer, is_done=True).bytes
+        with self._changing() as db:
+            db.execute(
+                "UPDATE requests SET is_done = 1, answer = ?, bytes = ? WHERE name = ?",
+                (kept, size, name),
+            )
+            self._count(size)
+
+    async def abandon(self, name: str) -> None:
+        with self._changing() as db:
+            db.execute("DELETE FROM requests WHERE name = ?", (name,))
+
+    def _count(self, size: int) -> None:
+        """Forget the oldest answers if there are too many bytes, looking now and then."""
+        self._unchecked += size
+        if self._unchecked < self._max_bytes / _CHECKS:
+            return
+        self._unchecked = 0
+        self._db.execute(
+            "DELETE FROM requests WHERE is_done AND number IN (SELECT number FROM"
+            " (SELECT number, sum(bytes) OVER (ORDER BY number DESC) AS newer FROM requests)"
+            " WHERE newer > ?)",
+            (self._max_bytes,),
+        )
+
+    @contextmanager
+    def _changing(self) -> Iterator[sqlite3.Connection]:
+        """One transaction, which no other process writes in."""
+        self._db.execute("BEGIN IMMEDIATE")
+        try:
+            yield self._db
+        except BaseException:
+            self._db.execute("ROLLBACK")
+            raise
+        self._db.execute("COMMIT")
+
+    def close(self) -> None:
+        """Close the file."""
+        self._db.close()
+
+
+def _is_alive(pid: int) -> bool:
+    """Test whether a process of this machine still runs."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass
+    return True
