@@ -184,3 +184,63 @@ def test_no_secret_is_kept(prefix: str, rest: str, sentence: str) -> None:
 )
 def test_words_about_secrets_are_no_secrets(text: str) -> None:
     assert not SECRET.search(text)
+
+
+EVERYDAY = """\
+Add a dark mode toggle to the settings page and make sure it persists across reloads.
+The login form should show an error when the password is wrong.
+I get this error when I run the tests: TypeError: cannot read property 'id' of undefined
+Let's start with the database schema, then move on to the API.
+Use the new API endpoint for fetching orders and update the tests accordingly.
+Make the button blue instead of green.
+Let's keep the header but remove the footer from this page.
+Don't add the footer to this page.
+No, the button should be on the left.
+No, I meant the other file.
+Stop the dev server and run the migration.
+We have a problem with the websocket, it never reconnects after a network failure.
+We'll go with that later, first fix the bug.
+Every time I save the file the server restarts twice.
+You should see the new column in the table after the migration.
+Write unit tests for all functions in utils.py.
+The test for the parser must cover empty input.
+Remember to update the changelog.
+Remember the bug from yesterday? It's back.
+I always forget how to rebase, can you explain it?
+Let's move to the next task.
+Explain what this regex does, I never understood lookbehinds.
+call the function fetchUser instead of getUser
+if the request fails, always retry three times
+Could you use async/await instead of promises in this file?"""
+LASTING = """\
+Please use conventional commits for all commit messages.
+Our API responses are always wrapped in a data envelope.
+We don't use semicolons.
+Keep functions under 40 lines.
+You always add comments that just restate the code, please stop doing that.
+I don't want you to run git push, ever.
+Tests must not hit the network.
+The staging database is read only, keep that in mind.
+Use `uv` rather than pip in this project.
+We're using Tailwind v4, not v3.
+Please make sure that you run `make lint` before you commit, every time.
+Ask me before you install new dependencies.
+Stop using any; use unknown and narrow it.
+We deploy from the release branch, never from main.
+Going with SQLite, it's simpler.
+I'd like you to always write the tests first.
+Always answer in German.
+We agreed on snake_case for JSON keys.
+The correct command is `pnpm test:unit`, not `npm test`.
+Docs live in docs/, not in the wiki."""
+
+
+@pytest.mark.parametrize("text", EVERYDAY.splitlines())
+def test_what_is_asked_of_an_agent_for_now_is_not_kept(text: str) -> None:
+    assert kept(assistant("The build passes."), user(text)) == []
+
+
+@pytest.mark.parametrize("text", LASTING.splitlines())
+def test_what_is_laid_down_is_kept_in_its_own_words(text: str) -> None:
+    (statement,) = kept(assistant("The build passes."), user(text))
+    assert statement.text in text

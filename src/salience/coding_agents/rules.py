@@ -48,6 +48,10 @@ _ACT = (
     "remove|return|run|sort|squash|start|store|switch|target|test|throw|treat|type|update|validate|"
     "wrap|write"
 )
+_REPLACE = (
+    "use|using|prefer|run|import|write|log|throw|raise|return|store|mock|install|deploy|squash|"
+    "rebase|format|sort|inject|follow|stick to"
+)
 _DO_NOT = "don't|do not|never|stop|no longer"
 _BOTH: tuple[Speaker, ...] = ("user", "assistant")
 _S_VERBS = (  # verbs that end in s without being those of a third person
@@ -59,15 +63,13 @@ _ALWAYS = rf"(?:always|never|only ever)\b(?! (?:mind|again|been|had|seen|see|got
 _OPENING = r"(?:^|[:;,]\s|\band\s|\bthen\s|\bplease\s|—\s?|-\s)"
 _THINGS = (
     r"(?:unit |integration |end-to-end |e2e |api |db |database |log |error |commit |public "
-    r"|private "
-    r"|new |feature |release |env(?:ironment)? )*"
-    r"(?:branch(?:es)?|branch names?|class(?:es)?|code|comments?|commits?|commit messages?"
-    r"|components?|config(?:uration)?|constants?|controllers?|dependencies|docs|docstrings?"
-    r"|endpoints?|errors?|error messages?|exceptions?|features?|fields?|files?|fixtures?|functions?"
-    r"|handlers?|helpers?|hooks?|imports?|indexes|logs?|messages|methods?|migrations?|models?"
-    r"|modules?|names?|packages?|prs?|pull requests?|queries|releases|routes?|schemas?|scripts?"
-    r"|secrets?|services?|settings|styles?|tables?|tests?|timestamps?|types?|utils|variables?"
-    r"|versions?)"
+    r"|private |new |feature |release |env(?:ironment)? )*(?:branch(?:es)?|branch names?"
+    r"|class(?:es)?|code|comments?|commits?|commit messages?|components?|config(?:uration)?"
+    r"|constants?|controllers?|dependencies|docs|docstrings?|endpoints?|errors?|error messages?"
+    r"|exceptions?|features?|fields?|files?|fixtures?|functions?|handlers?|helpers?|hooks?"
+    r"|imports?|indexes|logs?|messages|methods?|migrations?|models?|modules?|names?|packages?"
+    r"|prs?|pull requests?|queries|releases|routes?|schemas?|scripts?|secrets?|services?|settings"
+    r"|styles?|tables?|tests?|timestamps?|types?|utils|variables?|versions?)"
 )
 
 RULES: tuple[Rule, ...] = (
@@ -75,11 +77,11 @@ RULES: tuple[Rule, ...] = (
     _rule(
         "not_so_but",
         "correction",
-        rf"^(?:no|nope|nah|wrong|stop|wait|not quite|that's (?:wrong|not right|incorrect))\b"
-        rf"[,.!:;\s—-]+(?:please )?(?:(?:we|you|i) )?"
-        rf"(?:(?:should |must |have to )?(?:always |only |just )?(?:{_USE})\b|(?:{_DO_NOT})\b"
-        r"|(?:it|that|this|the [\w ./-]{2,60}?)(?:'s| is| are| should| must| lives?| goes)\b"
-        r"(?=.*\b(?:not|instead|rather)\b)|.*\b(?:instead|rather than)\b)",
+        rf"^(?:no|nope|nah|wrong|stop|wait|not quite|that's (?:wrong|not right"
+        rf"|incorrect))\b[,.!:;\s—-]+(?:please )?(?:(?:we|you|i) )?(?:(?:should |must "
+        rf"|have to )?(?:always |only |just )?(?:{_USE})\b|(?:{_DO_NOT})\b"
+        r"|(?:it|that|this|the [\w ./-]{2,60}?)(?:'s| is| are| should| must| lives?"
+        r"| goes)\b(?=.*\b(?:not|instead|rather)\b)|.*\b(?:instead|rather than)\b)",
         catches=(
             "no, use pnpm instead of npm",
             "no, don't mock the database in integration tests",
@@ -92,36 +94,43 @@ RULES: tuple[Rule, ...] = (
     _rule(
         "instead",
         "correction",
-        rf"{_OPENING}(?:{_ACT}|go with|we use|i want|you should use)\b.{{2,160}}"
+        rf"{_OPENING}(?:{_REPLACE}|go with|we use|i want|you should use)\b.{{2,160}}"
         r"\b(?:instead\b|rather than\b)",
         catches=(
             "use the logger instead of print",
             "please return early rather than nesting ifs",
             "we use vitest instead of jest here",
         ),
-        must_not_catch=("it printed the password instead of the name", "instead it crashed"),
+        must_not_catch=(
+            "it printed the password instead of the name",
+            "instead it crashed",
+            "make the button blue instead of green",
+            "call the function fetch instead of get",
+        ),
     ),
     _rule(
         "use_not",
         "correction",
         rf"{_OPENING}(?:{_USE}|we use|it's|it is|they're|the [\w ./-]{{2,50}} (?:is|are|runs on"
         r"|lives in|listens on|goes in|goes to)) (?!not\b).{2,100}?(?:,| and| but) (?:not"
-        r"|never) \w",
+        r"|never) [\w`']",
         catches=(
             "use httpx, not requests",
             "the dev server runs on port 8081, not 8080",
             "it's colour, not color",
+            "the correct command is `pnpm test:unit`, not `npm test`",
         ),
         must_not_catch=("i ran it and not once it failed",),
     ),
     _rule(
         "do_not",
         "correction",
-        r"^(?:please |and |but |also |again,? )*(?:don't|do not|stop|avoid|quit)\s(?:ever )?"
-        r"(?:use|using|mock|mocking|hard-?cod(?:e|ing)|import|importing|rely|relying|call|calling"
-        r"|introduc(?:e|ing)|add|adding|creat(?:e|ing)|put|putting|commit|committing|writ(?:e|ing)"
-        r"|edit|editing|push|pushing|catch|catching|swallow|swallowing|leav(?:e|ing)|wrap|wrapping"
-        r"|reformat|reformatting|disabl(?:e|ing)|log|logging|return|returning|nest|nesting)\b",
+        r"^(?:please |and |but |also |again,? )*(?:don't|do not|stop|avoid"
+        r"|quit)\s(?:ever )?(?:use|using|mock|mocking|hard-?cod(?:e|ing)|import|importing|rely"
+        r"|relying|call|calling|introduc(?:e|ing)|add|adding|creat(?:e|ing)|put|putting|commit"
+        r"|committing|writ(?:e|ing)|edit|editing|push|pushing|catch|catching|swallow|swallowing"
+        r"|leav(?:e|ing)|wrap|wrapping|reformat|reformatting|disabl(?:e|ing)|log|logging|return"
+        r"|returning|nest|nesting)\b",
         catches=(
             "don't use any in typescript",
             "please stop adding comments that repeat the code",
@@ -145,16 +154,16 @@ RULES: tuple[Rule, ...] = (
     _rule(
         "deprecated",
         "correction",
-        r"\b(?:is|are|was|were) (?:deprecated|obsolete|legacy|dead code|no longer (?:used|supported"
-        r"|maintained))\b.*\b(?:use|prefer|call|go through|replaced by)\b",
+        r"\b(?:is|are|was|were) (?:deprecated|obsolete|legacy|dead code|no longer (?:used"
+        r"|supported|maintained))\b.*\b(?:use|prefer|call|go through|replaced by)\b",
         catches=("that module is deprecated, use core.http",),
         must_not_catch=("it says the flag is deprecated",),
     ),
     _rule(
         "as_i_said",
         "correction",
-        rf"^(?:as |like )?i(?:'ve| have)? (?:already )?(?:said|told you|asked you)\b.{{0,40}}"
-        rf"\b(?:{_ACT}|not to|to not|{_DO_NOT}|always)\b",
+        rf"^(?:as |like )?i(?:'ve| have)? (?:already )?(?:said|told you"
+        rf"|asked you)\b.{{0,40}}\b(?:{_ACT}|not to|to not|{_DO_NOT}|always)\b",
         catches=("i already told you to run the formatter", "as i said, use the fixtures"),
         must_not_catch=("i said hello",),
     ),
@@ -176,8 +185,9 @@ RULES: tuple[Rule, ...] = (
     _rule(
         "we_always",
         "convention",
-        rf"\b(?:we|you|i|to|everyone|people|devs|developers)(?: (?:should|must|have to|need to|want"
-        rf" to))? (?:{_ALWAYS}|(?:usually|normally|generally|typically) (?:{_ACT})\b)",
+        rf"\bi (?:always|never) (?:{_ACT})\b|\b(?:we|you|to|everyone|people|devs"
+        rf"|developers)(?: (?:should|must|have to|need to|want to))? (?:{_ALWAYS}|(?:usually"
+        rf"|normally|generally|typically) (?:{_ACT})\b)",
         catches=(
             "we always write tests with pytest",
             "you must never log personal data",
@@ -185,6 +195,7 @@ RULES: tuple[Rule, ...] = (
             "make sure to always close the session",
         ),
         must_not_catch=(
+            "i never understood lookbehinds",
             "we never got that far",
             "the test we added always fails",
             "we always get a 500",
@@ -206,15 +217,15 @@ RULES: tuple[Rule, ...] = (
         "the_convention",
         "convention",
         r"\b(?:convention|rule of thumb|rule|policy|guideline|house style|style guide"
-        r"|naming scheme)"
-        r"s?\b(?: (?:here|for \w+|in (?:this|our) \w+|we (?:use|follow|have)))*"
-        r"(?: is\b| are\b| says\b|:)(?! (?:broken|failing|wrong|too|not|that the test))"
-        r"|\bby convention\b|\b(?:we follow|follow) (?:the |our )?[\w .-]{2,40} (?:convention"
-        r"|style)s?\b",
+        r"|naming scheme)s?\b(?: (?:here|for \w+|in (?:this|our) \w+|we (?:use|follow"
+        r"|have)))*(?: is\b| are\b| says\b|:)(?! (?:broken|failing|wrong|too|not|that the test))"
+        r"|\bour [\w ]{0,20}?(?:style|naming|format|layout|workflow)(?: is\b|:)|\bby convention\b"
+        r"|\b(?:we follow|follow) (?:the |our )?[\w .-]{2,40} (?:convention|style)s?\b",
         catches=(
             "the convention here is one handler per file",
             "our policy is that every query has a timeout",
             "by convention, private helpers start with an underscore",
+            "our style: no abbreviations in names",
             "we follow the conventional commits convention",
         ),
         must_not_catch=("the eslint rule is broken", "what rule matched"),
@@ -223,9 +234,8 @@ RULES: tuple[Rule, ...] = (
     _rule(
         "in_this_project",
         "convention",
-        r"\bin (?:this|our|the) (?:repo|repository|project|code ?base|monorepo|package|team|app"
-        r"|org)"
-        r"\b,? (?:we (?!have\b|had\b|need|are\b|were\b|can\b|see\b|got\b|get\b|want"
+        r"\bin (?:this|our) (?:repo|repository|project|code ?base|monorepo|package|team|app"
+        r"|org)\b,? (?:we (?!have\b|had\b|need|are\b|were\b|can\b|see\b|got\b|get\b|want"
         r"|should probably)"
         rf"|(?:all |every |the |any )?[\w ./-]{{2,50}}? (?:must|should|always|never|go in|goes in"
         rf"|lives? (?:in|under))\b|(?:{_DO_NOT}|always|{_ACT})\b)",
@@ -239,12 +249,11 @@ RULES: tuple[Rule, ...] = (
     _rule(
         "we_use",
         "convention",
-        r"^(?:here,? |also,? |and |well,? )*(?:here )?we(?:'re| are)? (?:only |all |do |mostly )?"
-        r"(?:use|using|prefer|name|store|deploy (?:with|to|from|by|on|via)|follow|avoid|pin|squash"
-        r"|rebase|require|version|don't (?:use|mock|commit|write|allow|do)"
+        r"^(?:here,? |also,? |and |well,? )*(?:here )?we(?:'re| are)? (?:only |all |do "
+        r"|mostly )?(?:use|using|prefer|name|store|deploy (?:with|to|from|by|on|via)|follow|avoid"
+        r"|pin|squash|rebase|require|version|don't (?:use|mock|commit|write|allow|do)"
         r"|do not (?:use|mock|commit|write|allow|do)|(?:keep|put|write) (?:all |our "
-        r"|the )?\w+ .*\b(?:in"
-        r"|under|with|as|to)\b)\b(?! (?:getting|seeing|having|case|to get))",
+        r"|the )?\w+ .*\b(?:in|under|with|as|to)\b)\b(?! (?:getting|seeing|having|case|to get))",
         catches=(
             "we use ruff for linting",
             "we don't use default exports",
@@ -256,11 +265,11 @@ RULES: tuple[Rule, ...] = (
     _rule(
         "must",
         "convention",
-        rf"^(?:also,? |and |note that )*(?:(?:every|all|each|any|no|new|our|the) )+{_THINGS}"
+        rf"^(?:also,? |and |note that )*(?:(?:every|all|each|any|no|new|our) )+{_THINGS}"
         r"(?: \w+){0,4}? (?:must(?: not| never)?|should (?:always|never|not|be|have|go|live|start"
-        r"|end|use)"
-        r"|ha(?:s|ve) to|needs? to|may not|(?:go|goes|live|lives|belongs?) (?:in|under|into)"
-        r"|starts? with|ends? (?:with|in)|(?:is|are) (?:named|written in|kept in|generated))\b"
+        r"|end|use)|ha(?:s|ve) to|needs? to|may not|(?:go|goes|live|lives|belongs?) (?:in|under"
+        r"|into)|starts? with|ends? (?:with|in)|(?:is|are) (?:named|written in|kept in"
+        r"|generated))\b"
         rf"(?! (?:now|pass(?!word)|work))|^{_THINGS} (?:must(?: not| never)?|should (?:always"
         rf"|never)"
         r"|(?:go|goes|live|lives|belongs?) (?:in|under|into)|always|never|starts? with"
@@ -279,11 +288,39 @@ RULES: tuple[Rule, ...] = (
         ),
     ),
     _rule(
+        "everywhere",
+        "convention",
+        rf"^(?:please )?(?:use|keep|prefer|follow) .{{2,80}} (?:for|in) (?:all|every|each|any"
+        rf"|new)\b|^(?:please )?keep (?:all |your |our )?{_THINGS} (?:under|below|small|short|in"
+        rf"|out of)\b|^(?:all|our|every|each) (?:\w+ ){{1,4}}(?:is|are) (?:always |never |only "
+        rf"|all )?(?:in|under|built|deployed|formatted|generated|kept|made|named|pinned|sorted"
+        rf"|squashed|stored|tested|versioned|wrapped|written)\b",
+        catches=(
+            "please use conventional commits for all commit messages",
+            "keep functions under 40 lines",
+            "our api responses are always wrapped in an envelope",
+            "all dates are stored in utc",
+        ),
+        must_not_catch=("all tests are failing", "keep the server in the background"),
+    ),
+    _rule(
+        "ever",
+        "convention",
+        rf"\b(?:{_DO_NOT}|not|run|make sure|must|want)\b.*\b(?:ever|every (?:single )?time)[.!]*$"
+        rf"|^(?:please |always )*(?:ask|check with|tell) (?:me|us|first)\b.*\bbefore\b",
+        catches=(
+            "i don't want you to run git push, ever",
+            "make sure to run the linter, every time",
+            "ask me before you install new dependencies",
+        ),
+        must_not_catch=("this is the worst bug ever", "it fails every time"),
+    ),
+    _rule(
         "i_prefer",
         "convention",
-        r"\b(?:i|we)(?:'d| would)? (?:really |much |strongly |always |generally )?"
-        r"(?:prefer|favou?r|hate|dislike|can't stand)\b(?! to (?:wait|stop|see|talk|know))"
-        r"|\bi(?:'d| would) rather (?:you|we|have)\b|^(?:please )?prefer \w.* (?:over|to)\b",
+        r"\b(?:i|we)(?:'d| would)? (?:really |much |strongly |always |generally )?(?:prefer"
+        r"|favou?r|hate|dislike|can't stand)\b(?! to (?:wait|stop|see|talk|know))|\bi(?:'d"
+        r"| would) rather (?:you|we|have)\b|^(?:please )?prefer \w.* (?:over|to)\b",
         catches=(
             "i prefer early returns over nested ifs",
             "i'd rather have explicit types",
@@ -294,23 +331,29 @@ RULES: tuple[Rule, ...] = (
     _rule(
         "remember",
         "convention",
-        r"^(?:please |and |also,? )*(?:remember|keep in mind|note for later|be aware|bear in mind)"
-        r"(?: that\b|:|,| (?:to|we|our|the|all)\b)"
-        r"|^(?:just )?(?:fyi|for (?:future|later) reference|for the record)\b[,:]? \w",
+        r"^(?:please |and |also,? )*(?:remember|keep in mind|note for later|be aware"
+        r"|bear in mind)(?: that\b|:|,| (?:we|our|all)\b)|, (?:please )?(?:keep (?:that|this"
+        r"|it) in mind|remember (?:that|this|it))[.!]*$|^(?:just )?(?:fyi|for (?:future"
+        r"|later) reference|for the record)\b[,:]? \w",
         catches=(
             "remember that staging is read-only",
             "keep in mind that the api is rate limited to 10 requests per second",
             "for future reference: releases are cut on tuesdays",
+            "the staging database is read-only, keep that in mind",
         ),
-        must_not_catch=("i don't remember that", "do you remember the flag"),
+        must_not_catch=(
+            "i don't remember that",
+            "do you remember the flag",
+            "remember to update the changelog",
+            "remember the bug from yesterday",
+        ),
     ),
     _rule(
         "whenever",
         "convention",
         r"^(?:and |also,? )*(?:whenever|every time|each time|any ?time|before (?:you )?(?:commit"
-        r"|push|merg"
-        r"|releas|deploy|open)\w*|after (?:every|each|any))\b.{0,90}?(?:,| then| please| always"
-        r"| never)"
+        r"|push|merg|releas|deploy|open)\w*|after (?:every|each|any))\b.{0,90}?(?:,| then| please"
+        r"| always| never)"
         rf" (?:you (?:must|should|have to) |please |always |never |also )*(?:{_ACT}|{_DO_NOT})\b",
         catches=(
             "whenever you add a migration, update docs/schema.md",
@@ -324,17 +367,17 @@ RULES: tuple[Rule, ...] = (
         "go_with",
         "decision",
         r"\b(?:let's|lets|let us|we'll|we will|i'll|we're going to|we are going to|i want to"
-        r"|we should"
-        r"|we)(?: just| definitely)? (?:go|went|going|stick|stay|roll|settle|proceed) (?:with|for"
-        r"|on)\b"
-        r"|^(?:(?:ok|okay|yes|yeah|yep|sure|alright|right|fine|good|great|perfect|agreed|thanks"
-        r"|cool)\b"
-        r"[,.!;:\s-]*)*(?:please )?(?:go|stick|stay) with\b",
+        r"|we should|we)(?: just| definitely)? (?:go|went|going|stick|stay|roll|settle"
+        r"|proceed) (?:with|for|on)\b|^(?:(?:ok|okay|yes|yeah|yep|sure|alright|right|fine|good"
+        r"|great|perfect|agreed|thanks|cool)\b[,.!;:\s-]*)*(?:please )?(?:go|going|stick"
+        r"|stay) with\b|^(?:(?:ok|okay|yes|yeah|yep|sure|alright)\b[,.!;:\s-]*)*(?:i choose "
+        r"|i'd take |take )?(?:option|approach|variant) (?:\d|[a-d])\b",
         catches=(
             "let's go with postgres for the queue",
             "ok, go with option 2",
             "yes, stick with the current layout",
             "we'll go with zod for validation",
+            "yes, option b please",
         ),
         must_not_catch=("should go with it", "the test goes with the fixture"),
     ),
@@ -342,23 +385,21 @@ RULES: tuple[Rule, ...] = (
         "lets_use",
         "decision",
         r"\b(?:let's|lets|let us|we'll|we will|we're going to)(?: just| all)? (?:use|adopt"
-        r"|switch to"
-        r"|move to|migrate to|standardi[sz]e on|target|pin|drop support|store|call it|name it"
-        r"|keep (?!going|trying|working|looking|it short|at it))",
+        r"|switch to|move to (?!the next)|migrate to|standardi[sz]e on|target|pin|drop support"
+        r"|store|call it|name it|keep (?!going|trying|working|looking|it short|at it))",
         catches=(
             "let's use redis for caching",
             "we'll switch to uv for the lockfile",
             "let's keep the old endpoint until v3",
             "let's standardise on structlog",
         ),
-        must_not_catch=("let's see", "let's keep going", "let's run it"),
+        must_not_catch=("let's see", "let's keep going", "let's move to the next task"),
     ),
     _rule(
         "decided",
         "decision",
         r"\b(?:we|i|they|the team|everyone)(?:'ve| have|'d| had)?(?: (?:all|both|finally|already"
-        r"|now|just))?"
-        r" (?:decided|agreed|chose|chosen|opted|settled|picked)\b(?! not sure)"
+        r"|now|just))? (?:decided|agreed|chose|chosen|opted|settled|picked)\b(?! not sure)"
         r"|\b(?:the |our |final )?decision(?: (?:is|was)\b|:)",
         catches=(
             "we decided to keep sqlite for local development",
@@ -372,8 +413,7 @@ RULES: tuple[Rule, ...] = (
         "i_chose",
         "decision",
         r"\bi(?:'ve| have)? (?:went with|gone with|chose|chosen|opted for|decided (?:to|on"
-        r"|against)|picked)"
-        r"\b.*\b(?:because|since|so that|instead of|rather than|over|as it)\b",
+        r"|against)|picked)\b.*\b(?:because|since|so that|instead of|rather than|over|as it)\b",
         catches=("i went with a partial index because the table is mostly archived rows",),
         must_not_catch=("i went with the flow", "i chose the first one"),
         speakers=("assistant",),
@@ -382,8 +422,7 @@ RULES: tuple[Rule, ...] = (
         "project_uses",
         "convention",
         r"\b(?:this|the|your) (?:repo|repository|project|code ?base"
-        r"|monorepo) (?:already )?(?:uses|follows"
-        r"|requires|enforces|expects|pins)\b",
+        r"|monorepo) (?:already )?(?:uses|follows|requires|enforces|expects|pins)\b",
         catches=("this project uses pnpm workspaces, so i added the package there",),
         must_not_catch=("the project fails to build",),
         speakers=("assistant",),
@@ -402,41 +441,38 @@ RULES: tuple[Rule, ...] = (
 
 SUPPOSED = re.compile(
     r"^(?:(?:and|but|so|well|hm+|ok|okay)[, ]+)*(?:if|what if|maybe|perhaps|suppose|imagine"
-    r"|should (?:we|i)"
-    r"|could (?:we|i)|shall|do (?:we|you|i)|does|did|is|are|was|were|can (?:we|i)|would it|why|what"
-    r"|which|who|when (?:did|do|was)|how|has|have (?:we|you)|any idea)\b"
-    r"|\b(?:i wonder|not sure (?:if|whether)|i guess|we could|we might|you could|one could|i could"
-    r"|alternatively|either we|unless you|let me know if|would you like|do you want"
+    r"|should (?:we|i)|could (?:we|i)|shall|do (?:we|you|i)|does|did|is|are|was|were|can (?:we|i)"
+    r"|would it|why|what|which|who|when (?:did|do|was)|how|has|have (?:we|you)|any idea)\b"
+    r"|\b(?:i wonder|not sure (?:if|whether)|i guess|we could|we might|you could|one could"
+    r"|i could|alternatively|either we|unless you|let me know if|would you like|do you want"
     r"|we (?:don't|do not|never) always|whether (?:we|to))\b"
 )
 """What is asked or supposed."""
 PASSING = re.compile(
-    r"\b(?:for now|just (?:this|for) (?:once|now|today)|this (?:once|time)|right now|for the moment"
+    r"\b(?:in|from|to|for|on|of) this (?:file|page|function|component|method|class|test|endpoint"
+    r"|view|script|section|line|column|case|one)\b|(?<!for )\blater\b(?! reference)|\b(?:for now"
+    r"|just (?:this|for) (?:once|now|today)|this (?:once|time)|right now|for the moment"
     r"|temporarily|for today|in this (?:pr|commit|branch|session|chat|conversation)|until (?:then"
-    r"|tomorrow"
-    r"|later)|yet|not now|today only|as a quick (?:hack|test)|first,? let's)\b"
+    r"|tomorrow|later)|yet|not now|today only|as a quick (?:hack|test)|first,? let's)\b"
 )
 """What is meant for this once."""
 SECRET = re.compile(
-    r"\b(?:sk|pk|rk|ghp|gho|ghs|github_pat|glpat|xox[abprs]|AKIA|ASIA|hf|npm|pypi|AIza|ya29)"
-    r"[-_]?[A-Za-z0-9_-]{12,}"
-    r"|\beyJ[\w-]{10,}\.[\w-]{10,}|-----BEGIN|://[^\s/:@]+:[^\s/@]+@"
-    r"|\b(?:pass(?:word|phrase|wd)?|secret|token|api[ _-]?key|access[ _-]?key|credentials?)\b"
-    r"['\"`]?\s*(?:(?:is|are|was)\s+|[:=]\s*)(?!in\b|stored|kept|read|never|always|not\b|the\b"
-    r"|a\b)\S{4,}"
+    r"\b(?:sk|pk|rk|ghp|gho|ghs|github_pat|glpat|xox[abprs]|AKIA|ASIA|hf|npm|pypi|AIza"
+    r"|ya29)[-_]?[A-Za-z0-9_-]{12,}|\beyJ[\w-]{10,}\.[\w-]{10,}|-----BEGIN|://[^\s/:@]+:[^\s/@]+@"
+    r"|\b(?:pass(?:word|phrase|wd)?|secret|token|api[ _-]?key|access[ _-]?key"
+    r"|credentials?)\b['\"`]?\s*(?:(?:is|are|was)\s+|[:=]\s*)(?!in\b|stored|kept|read|never"
+    r"|always|not\b|the\b|a\b)\S{4,}"
     r"|(?-i:\b(?=[\w+/-]*\d)(?=[\w+/-]*[a-z])(?=[\w+/-]*[A-Z])[\w+/-]{28,})|\b[0-9a-f]{32,}\b",
     re.I,
 )
 """What may be a secret; a sentence with one is never kept."""
 HEADER = re.compile(
     r"\b(?:conventions?|rules?|guidelines?|preferences|house style|from now on|going forward"
-    r"|decisions?"
-    r"|decided|always|never|remember|keep in mind)\b"
+    r"|decisions?|decided|always|never|remember|keep in mind)\b"
 )
 """The words of a line that ends in a colon, whose list is kept."""
 REASON = re.compile(
     r"^(?:because|since|otherwise|that way|the reason|this (?:avoids|keeps|prevents|makes|way)"
-    r"|so that"
-    r"|it(?:'s| is) because)\b"
+    r"|so that|it(?:'s| is) because)\b"
 )
 """The beginning of a sentence that says why."""

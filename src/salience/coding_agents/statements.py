@@ -26,14 +26,13 @@ _MIN_CHARACTERS, _MAX_CHARACTERS = 12, 400  # of a sentence
 _MAX_PER_TURN = 12
 _MAX_TURN_CHARACTERS = 6_000  # of a longer turn, which quotes something, both ends are read
 _MAX_CONTEXT_CHARACTERS = 160
-_MIN_SUBSTANCE = 2  # words of its own that a statement needs to stand without its context
+_MIN_SUBSTANCE = 2  # words of its own that a statement needs if it may refer to its context
 
 _FENCED = re.compile(r"^[ \t]*(```|~~~).*?^[ \t]*\1[^\n]*$", re.S | re.M)
 _PASTED = re.compile(  # quotations, tables, diffs, traces, logs, prompts of a shell, markup
     r"^\s*(?:>|\||\+{1,3}[ \w<{/@]|-{1,3}(?=[\w<{/@])|@@|\$ |at \S+ ?\(|File \"|Traceback"
-    r"|\d{4}-\d\d-\d\d[T ]\d"
-    r"|\[\d"
-    r"|\w+Error:|(?i:error|warning|info|debug|fatal)\b[: \[]|<\/?\w|#!|import |from \w+ import )"
+    r"|\d{4}-\d\d-\d\d[T ]\d|\[\d|\w+Error:|(?i:error|warning|info|debug|fatal)\b[: \[]|<\/?\w|#!"
+    r"|import |from \w+ import )"
 )
 _BULLET = re.compile(r"^\s*(?:[-*•]|\d{1,2}[.)])\s+")
 _SENTENCE_END = re.compile(r"(?<=[.!?])(?<!e\.g\.)(?<!i\.e\.)(?<!etc\.)(?<!vs\.)[\"')`]*\s+")
@@ -43,17 +42,16 @@ _REQUEST = re.compile(
 )
 _FILLER = re.compile(
     r"^(?:(?:no|nope|nah|wrong|wait|actually|ok|okay|yes|yeah|yep|sure|right|great|perfect|cool"
-    r"|thanks"
-    r"|thank you|hmm?|oh|ah|well|not quite|that's (?:wrong|not right|incorrect))\s*[,.!:;-]+\s*"
-    r"|(?:hey|also|and|but|so|well|please|just|btw|by the way|ok|okay)\b,?\s+)+",
+    r"|thanks|thank you|hmm?|oh|ah|well|not quite|that's (?:wrong|not right"
+    r"|incorrect))\s*[,.!:;-]+\s*|(?:hey|also|and|but|so|well|please|just|btw|by the way|ok"
+    r"|okay)\b,?\s+)+",
     re.I,
 )
 _OPENERS = re.compile(
     r"^(?:no|nope|nah|wrong|stop|wait|not quite|that's (?:wrong|not right))[.!]*$"
 )
-_CHOICE = re.compile(
-    r"\b(?:option|approach|variant|choice|number|plan|version)?\s?#?(\d|[a-d])\b", re.I
-)
+_CHOICE = re.compile(r"\b(?:option|approach|variant|choice|plan) ([a-d])\b|\b(\d)\b", re.I)
+_REFERRING = re.compile(r"\b(?:it|that|this|those|these|them|one|ones)\b", re.I)
 _ORDINALS = {
     "first": 1,
     "second": 2,
@@ -125,7 +123,9 @@ class _Context:
                 place = _ORDINALS[word]
                 return listed[place - (place > 0)] if abs(place) <= len(listed) else None
         for choice in _CHOICE.finditer(text):
-            name = re.compile(rf"^\W*(?:option |approach )?{re.escape(choice[1])}[.):\s]", re.I)
+            name = re.compile(
+                rf"^\W*(?:option |approach )?{re.escape(choice[1] or choice[2])}[.):\s]", re.I
+            )
             if line := next((line for line in lines if name.match(line)), None):
                 return line
         return None
@@ -201,7 +201,8 @@ def _standing_alone(sentence: str, kind: Kind, context: _Context) -> str | None:
     if request := _REQUEST.match(text):
         text = text[request.end() :].rstrip("?")
     substance = _substance(text)
-    if len(substance) >= _MIN_SUBSTANCE:
+    refers = kind != "convention" or _REFERRING.search(text) is not None
+    if len(substance) >= (_MIN_SUBSTANCE if refers else 1):
         return text
     if chosen := context.option(text):
         return f"{text} ({_shortened(_BULLET.sub('', chosen))})"
