@@ -13,7 +13,7 @@ from salience import AsyncMemory, Memory
 from salience.access.namespaces import is_pattern, matches
 from salience.errors import InvalidInput, StoreClosed
 from salience.integrations._extra import extra
-from salience.integrations._memory import Opened, scope
+from salience.integrations._memory import Opened, as_query, scope
 from salience.records.validation import MAX_NAMESPACE_CHARACTERS
 from support.served import serve_memory
 
@@ -121,3 +121,11 @@ def test_names_are_readable() -> None:
 def test_labels_that_cannot_be_kept_are_refused(wrong: tuple[str, ...]) -> None:
     with pytest.raises(InvalidInput, match="scope"):
         scope(*wrong)
+
+
+def test_a_query_is_no_longer_than_a_search_takes() -> None:
+    with Memory("ram://", embedder=None) as memory:
+        for words in ("x " * 200_000, "a\0b\ud800", " \u200b", ""):
+            query = as_query(words)
+            assert query == "" or len(memory.search(query)) == 0
+        assert as_query(" \u200b") == ""

@@ -8,10 +8,12 @@ from hashlib import sha256
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack, cast
 
+from salience.display.for_models import clean
 from salience.engine.async_memory import AsyncMemory
 from salience.engine.memory import Memory
 from salience.engine.options import Settings
 from salience.errors import InvalidInput
+from salience.records.limits import DEFAULT_LIMITS
 from salience.records.validation import MAX_NAMESPACE_CHARACTERS, storable
 from salience.retrieval.plan import in_thread
 from salience.stores.address import Address
@@ -195,6 +197,14 @@ def scope(*labels: str) -> str:
     suffix = "~" + sha256(name.encode()).hexdigest()  # no encoded label has a tilde
     front = name[: MAX_NAMESPACE_CHARACTERS - len(suffix)]
     return front[: front.rfind("/") + 1] + suffix
+
+
+def as_query(words: str) -> str:
+    """Words of a conversation as a search takes them: no more than a query may have; "" for none.
+
+    A message may be longer than any question, and have characters that nobody sees.
+    """
+    return clean(words[: DEFAULT_LIMITS.query]).strip()
 
 
 def _encoded(label: str) -> str:

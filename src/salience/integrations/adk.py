@@ -16,7 +16,7 @@ from salience.display.for_models import clean
 from salience.engine.async_memory import AsyncMemory
 from salience.engine.options import Settings
 from salience.integrations._extra import extra
-from salience.integrations._memory import MemoryLike, Opened, scope
+from salience.integrations._memory import MemoryLike, Opened, as_query, scope
 from salience.records.record import MemoryRecord
 from salience.search.request import SearchOptions
 
@@ -145,9 +145,10 @@ class SalienceMemoryService(BaseMemoryService):
             InvalidInput: an option of the search is wrong.
         """
         memory = self._of(app_name, user_id)
-        if not query.strip():
+        words = as_query(query)
+        if not words:
             return SearchMemoryResponse()
-        hits = await memory.search(query, **self._search)
+        hits = await memory.search(words, **self._search)
         return SearchMemoryResponse(memories=[_entry(hit) for hit in hits])
 
     async def delete_memory(

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable, Sequence
+from operator import itemgetter
 from typing import Any, Unpack
 
 from salience.display.for_models import clean, fenced
@@ -19,7 +20,7 @@ from salience.engine.async_memory import AsyncMemory
 from salience.engine.memory import Memory
 from salience.engine.options import Settings
 from salience.integrations._extra import extra
-from salience.integrations._memory import MemoryLike, Opened, scope
+from salience.integrations._memory import MemoryLike, Opened, as_query, scope
 from salience.records.filters import all_of, filter_fields, parse_filter
 from salience.records.record import MemoryRecord
 from salience.search.request import SearchOptions
@@ -34,6 +35,7 @@ ITEM_KEY = "openai_item"
 ITEM_KIND = "item"
 """The kind of items that are no messages: calls of tools, their results, reasoning."""
 _PAGE = 1_000
+_SLACK = 100  # items that are read besides the last ones: clocks differ, and may be set back
 _RECALL_LIMIT = 5
 _RECALL_TOKENS = 1_000
 
@@ -88,19 +90,9 @@ class SalienceSession:
         The limit is that of the session's settings by default; a negative one is none.
         """
         limit = resolve_session_limit(limit, self.session_settings)
-        if limit == 0:
-            return []
-        written: list[tuple[int, MemoryRecord]] = []
-        memory, cursor = self._memory, None
-        while limit is None or limit < 0 or len(written) < limit:
-            size = _PAGE if limit is None or limit < 0 else min(_PAGE, limit - len(written))
-            page = await memory.get_all(self._filters, limit=size, cursor=cursor)
-            written += zip(page.places, page.memories, strict=True)
-            cursor = page.cursor
-            if cursor is None:
-                break
-        # Not by their times: clocks differ, and may be set back.
-        return [_item(record) for _, record in sorted(written, key=lambda pair: pair[0])]
+        if limit is not None and limit < 0:
+            limit = None
+        return [_item(record) for record in await self._last(limit)]
 
     async def add_items(self, items: list[TResponseInputItem]) -> None:
         """Write items behind those that are there.
@@ -116,13 +108,10 @@ class SalienceSession:
 
     async def pop_item(self) -> TResponseInputItem | None:
         """Remove the last item, and return it; None if there is none."""
-        memory = self._memory
-        while True:
-            page = await memory.get_all(self._filters, limit=1)
-            if not page.memories:
-                return None
-            if await memory.delete(page.memories[0].id):  # else somebody else has popped it
-                return _item(page.memories[0])
+        while last := await self._last(1):
+            if await self._memory.delete(last[0].id):  # else somebody else has popped it
+                return _item(last[0])
+        return None
 
     async def clear_session(self) -> None:
         """Erase all items; what else is known of the user stays."""
@@ -135,6 +124,20 @@ class SalienceSession:
         """
         self._is_closed = True
         self._opened.close()
+
+    async def _last(self, count: int | None) -> list[MemoryRecord]:
+        """The last items in the order in which they were written; all for None."""
+        memory, cursor = self._memory, None
+        written: list[tuple[int, MemoryRecord]] = []
+        while count is None or len(written) < count + _SLACK:
+            size = _PAGE if count is None else min(_PAGE, count + _SLACK - len(written))
+            page = await memory.get_all(self._filters, limit=size, cursor=cursor)
+            written += zip(page.places, page.memories, strict=True)
+            cursor = page.cursor
+            if cursor is None:
+                break
+        records = [record for _, record in sorted(written, key=itemgetter(0))]
+        return records if count is None else records[max(len(records) - count, 0) :]
 
     @property
     def _memory(self) -> AsyncMemory:
@@ -175,7 +178,7 @@ def recalled(
     async def with_recalled(
         history: list[TResponseInputItem], new: list[TResponseInputItem]
     ) -> list[TResponseInputItem]:
-        query = _question(new)
+        query = as_query(_question(new))
         if query:
             known = list({_text(item) for item in (*history, *new)})
             unknown = parse_filter({"content": {"nin": known}})

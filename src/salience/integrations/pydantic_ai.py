@@ -18,7 +18,7 @@ from salience.display.for_models import clean, fenced
 from salience.engine.async_memory import AsyncMemory
 from salience.engine.options import Settings
 from salience.integrations._extra import extra
-from salience.integrations._memory import MemoryLike, Opened, scope
+from salience.integrations._memory import MemoryLike, Opened, as_query, scope
 from salience.records.filters import all_of, parse_filter
 from salience.search.request import SearchOptions
 
@@ -111,7 +111,7 @@ class Recall(AbstractCapability[AgentDepsT]):
         if asked is None:
             return request_context
         place, request, prompt = asked
-        query = _words(prompt.content)
+        query = as_query(_words(prompt.content))
         if self._found is None or self._found[0] != query:  # else an earlier step of this run
             self._found = (query, await self._recalled(ctx, query, messages))
         _, text = self._found

@@ -16,7 +16,7 @@ from typing import Any, Unpack
 from salience.display.for_models import clean, fenced, one_line
 from salience.engine.options import Settings
 from salience.integrations._extra import extra
-from salience.integrations._memory import MemoryLike, Opened, scope
+from salience.integrations._memory import MemoryLike, Opened, as_query, scope
 from salience.records.record import BLANK, MemoryRecord, new_id
 from salience.search.request import MAX_HITS, SearchOptions
 from salience.search.results import Hit
@@ -100,11 +100,12 @@ class SalienceStore(MemoryStore):
         Raises:
             InvalidInput: an option of the search is wrong.
         """
-        if not query.strip():
+        words = as_query(query)
+        if not words:
             return []
         wanted = (options or {}).get("max_search_results", self.max_search_results)
         search: SearchOptions = {**self._search, "limit": min(max(wanted, 1), MAX_HITS)}
-        hits = await self._opened.awaited.search(query, **search)
+        hits = await self._opened.awaited.search(words, **search)
         return [self._entry(hit) for hit in hits]
 
     async def add(self, content: str, metadata: dict[str, Any] | None = None) -> AddResult:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from datetime import datetime, timedelta, timezone
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -144,6 +146,30 @@ def test_a_limit_of_the_settings_holds_unless_a_call_has_its_own() -> None:
         assert [item["content"] for item in await session.get_items(3)] == ["2", "3", "4"]
 
     asyncio.run(main())
+
+
+def test_a_clock_that_is_set_back_changes_no_order() -> None:
+    noon = datetime(2026, 5, 1, 12, tzinfo=timezone.utc)
+    times = (noon - timedelta(minutes=minute) for minute in count())
+
+    async def main() -> None:
+        with Memory("ram://", embedder=None, clock=lambda: next(times)) as memory:
+            session = SalienceSession("s", memory)
+            for number in range(5):
+                await session.add_items([said("user", str(number))])
+            assert [item["content"] for item in await session.get_items()] == list("01234")
+            assert [item["content"] for item in await session.get_items(2)] == ["3", "4"]
+            assert (await session.pop_item() or {})["content"] == "4"
+
+    asyncio.run(main())
+
+
+def test_a_very_long_message_is_asked_for_by_its_beginning() -> None:
+    with Memory("ram://", embedder=None) as memory:
+        memory.add("Ana lives in Lisbon.")
+        question = said("user", "Lisbon? " + "very long " * 15_000)
+        found = asyncio.run(recalled(memory)([], [question]))
+        assert "Ana lives in Lisbon." in found[0]["content"]
 
 
 def test_a_memory_that_was_given_stays_open() -> None:
