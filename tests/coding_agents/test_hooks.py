@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import signal
@@ -18,10 +19,9 @@ import pytest
 
 from coding_agents.conftest import Answer, Home, claude_line
 from salience import Memory
-from salience.coding_agents.handling import Handler
-from salience.coding_agents.hook import request
+from salience.cli import main
 from salience.coding_agents.project import OFF_FILE
-from support.real_server import RealServer
+from support.real_server import RealServer, free_port
 
 pytestmark = pytest.mark.skipif(
     not hasattr(socket, "AF_UNIX"), reason="the daemon needs Unix sockets"
@@ -313,10 +313,12 @@ def test_without_unix_sockets_the_hook_does_the_work_itself(
     for name, value in home.environment.items():
         monkeypatch.setenv(name, value)
     text = json.dumps({"session_id": "s1", "cwd": str(project), "prompt": RULE})
-    with Handler() as handler:
-        assert handler.answer(request("prompt", None, text)) == {"output": ""}
-        assert handler.stores == [f"sqlite:///{home.store}"]
+    monkeypatch.chdir(project)
+    monkeypatch.delattr(socket, "AF_UNIX")
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+    assert main(["hook", "prompt"]) == 0
     assert list(remembered(home).values()) == [RULE]
+    assert not home.sockets
 
 
 def test_an_unknown_event_is_refused_to_people() -> None:
@@ -325,3 +327,32 @@ def test_an_unknown_event_is_refused_to_people() -> None:
         [sys.executable, "-c", program], capture_output=True, text=True, check=False
     )
     assert ran.returncode == 2
+
+
+def test_a_server_that_is_away_costs_little_and_breaks_nothing(home: Home, project: Path) -> None:
+    away = replace(home, variables={"SALIENCE_DB": f"http://127.0.0.1:{free_port()}"})
+    answer = away.hook("prompt", project, prompt=RULE)
+    assert (answer.code, answer.out) == (0, "")
+    assert answer.err.startswith("salience hook: prompt: StoreError")
+
+
+def test_the_model_searches_the_memories_of_the_project(home: Home, project: Path) -> None:
+    pytest.importorskip("mcp", reason="this needs the package mcp")
+    from support.mcp_client import connected, process
+
+    home.hook("prompt", project, prompt=RULE)
+    server = process("hook", "mcp", **home.environment).model_copy(update={"cwd": project})
+    with connected(server) as client:
+        found = client.call("search_memories", query="how do we pin dependencies?")
+        client.call("add_memory", content="The lockfile is made by uv.")
+    assert RULE in json.dumps(found)
+    assert sorted(remembered(home).values()) == [RULE, "The lockfile is made by uv."]
+
+
+def test_the_model_gets_no_memories_of_a_project_that_is_left_out(
+    home: Home, project: Path
+) -> None:
+    (project / OFF_FILE).touch()
+    answer = home.command("hook", "mcp", folder=project)
+    assert (answer.code, answer.out) == (2, "")
+    assert OFF_FILE in answer.err

@@ -85,8 +85,12 @@ class Daemon:
         try:
             with connection, suppress(OSError, ValueError):
                 connection.settimeout(_REQUEST_SECONDS)
-                answer = self._answer(json.loads(_received(connection)), handler)
+                message = json.loads(_received(connection))
+                answer = self._answer(message, handler)
                 connection.sendall(json.dumps(answer).encode())
+                connection.shutdown(socket.SHUT_WR)
+                if message["event"] == "session-start":  # the first prompt comes soon
+                    handler.warm(message)
         finally:
             with self._lock:
                 self._active -= 1

@@ -6,6 +6,7 @@ import os
 import threading
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from hashlib import blake2b
 from pathlib import Path
 from types import TracebackType
@@ -68,6 +69,14 @@ class Handler:
         milliseconds = round(1_000 * (time.perf_counter() - start))
         log_event(name, agent=event.agent, ms=milliseconds, **counts)
         return {"output": output}
+
+    def warm(self, message: Mapping[str, Any]) -> None:
+        """Load the embedder and the index, so that the first prompt need not wait for them."""
+        with suppress(Exception):  # the prompt says it
+            project = find_project(HookEvent.of(message).folder, message["environment"])
+            memory = self._memory(_store_key(message["environment"], message["cwd"]))
+            if not project.is_off:
+                memory.within(project.namespaces[0]).search("warm", limit=1, touch=False)
 
     def close(self) -> None:
         """Close all stores."""

@@ -19,7 +19,8 @@ from salience.coding_agents.paths import make_private, runtime_folder, socket_pa
 EVENTS = ("session-start", "prompt", "pre-compact", "stop")
 AGENTS = ("claude-code", "codex", "cursor")
 SECONDS_VARIABLE = "SALIENCE_HOOK_SECONDS"
-_SECONDS = 8.0  # that a hook waits, by default; a warm answer takes some hundredths of one
+_SECONDS = {"prompt": 3.0}  # that a hook waits, by default; an answer takes hundredths of one
+_OTHER_SECONDS = 8.0  # nobody waits for these, and a session begins with one
 _FORWARDED = ("SALIENCE_", "CLAUDE_PROJECT_DIR", "CURSOR_PROJECT_DIR")
 _POLL_SECONDS = 0.02
 _CHUNK = 65_536
@@ -90,7 +91,7 @@ def _answer(event: str, agent: str | None, text: str) -> dict[str, Any]:
 
         with Handler() as handler:
             return handler.answer(message)
-    return _ask_daemon(message, time.monotonic() + _seconds())
+    return _ask_daemon(message, time.monotonic() + _seconds(event))
 
 
 def _ask_daemon(message: dict[str, Any], deadline: float) -> dict[str, Any]:
@@ -128,11 +129,11 @@ def _start_daemon() -> Any:
     )
 
 
-def _seconds() -> float:
+def _seconds(event: str) -> float:
     try:
         return float(os.environ[SECONDS_VARIABLE])
     except (KeyError, ValueError):
-        return _SECONDS
+        return _SECONDS.get(event, _OTHER_SECONDS)
 
 
 def _note(text: str) -> None:

@@ -66,6 +66,8 @@ def install(
         raise InvalidInput("PROGRAM", "is missing", f"give some of {', '.join(PROGRAMS)}")
     arguments = _arguments(settings, tools, read_only)
     env = _environment(with_key)
+    if os.environ.get(KEY_VARIABLE) and not with_key and remote_scheme(arguments[2]) and not remove:
+        output.note(f"the key in {KEY_VARIABLE} is not written into a file; --with-key does it")
     for program in chosen:
         file = program.file(Path.cwd() if project else None)
         before, after = _texts(program, file, name, None if remove else (arguments, env))
