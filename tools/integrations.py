@@ -53,7 +53,8 @@ class Adapter:
 
     @property
     def page(self) -> Path:
-        return ROOT / "docs" / "integrations" / f"{self.name}.md"
+        path = ROOT / "docs" / "integrations" / f"{self.name}.md"
+        return path if path.exists() else ROOT / "docs" / path.name
 
     @property
     def module(self) -> Path:

@@ -12,15 +12,23 @@ from typing import Any
 
 from salience.display.for_models import one_line
 from salience.engine.async_memory import AsyncMemory
-from salience.search.results import SearchResult
+from salience.language.english import STOP_WORDS
+from salience.language.tokens import stem, terms, words
+from salience.search.results import Hit, SearchResult
 
-_BY_WORDS = frozenset({"lexical", "trigram", "exact"})
+_READ_CHARACTERS = 20_000  # of a memory, to look for words of the query
 
 
 def found_little(result: SearchResult) -> bool:
     """Test whether a search found nothing, or nothing with a word of the query."""
-    routes = {route for hit in result.hits for route in hit.routes}
-    return result.search_type != "semantic" and not routes & _BY_WORDS
+    asked = {stem(word) for word in words(result.query) if word not in STOP_WORDS}
+    return not result.hits or (bool(asked) and not any(asked & _words_of(hit) for hit in result))
+
+
+def _words_of(hit: Hit) -> set[str]:
+    """The stems of the words by which a memory may be asked for."""
+    names = (hit.title, hit.speaker, hit.gist, *hit.tags, *hit.entities)
+    return set(terms(" ".join(filter(None, (hit.content[:_READ_CHARACTERS], *names)))))
 
 
 async def hint(
