@@ -20,7 +20,10 @@ import pytest
 from coding_agents.conftest import Answer, Home, claude_line
 from salience import Memory
 from salience.cli import main
+from salience.coding_agents import handling
+from salience.coding_agents.hook import request
 from salience.coding_agents.project import OFF_FILE
+from salience.errors import StoreError
 from support.real_server import RealServer, free_port
 
 pytestmark = pytest.mark.skipif(
@@ -356,3 +359,25 @@ def test_the_model_gets_no_memories_of_a_project_that_is_left_out(
     answer = home.command("hook", "mcp", folder=project)
     assert (answer.code, answer.out) == (2, "")
     assert OFF_FILE in answer.err
+
+
+def test_a_store_that_could_not_be_opened_is_tried_again_later(
+    home: Home, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in home.environment.items():
+        monkeypatch.setenv(name, value)
+    opened: list[str] = []
+    clock = [1_000.0]
+
+    def refuse(url: str, *_: str) -> Memory:
+        opened.append(url)
+        raise StoreError("no server answers")
+
+    monkeypatch.setattr(handling, "_open", refuse)
+    monkeypatch.setattr(time, "monotonic", lambda: clock[0])
+    message = request("prompt", None, json.dumps({"cwd": str(project), "prompt": RULE}))
+    with handling.Handler() as handler:
+        for later, tries in ((0.0, 1), (5.0, 1), (10.0, 2)):
+            clock[0] += later
+            assert "no server answers" in handler.answer(message)["note"]
+            assert len(opened) == tries

@@ -69,7 +69,7 @@ class HookEvent:
         )
 
     def answer(self, text: str) -> str:
-        """What the agent reads from the hook's standard output to take a text as context."""
+        """The standard output of the hook by which the agent takes a text as context."""
         if not text:
             return ""
         if self.agent == "cursor":

@@ -35,6 +35,7 @@ from salience.stores.address import DB_VARIABLE, SQLITE, public_url, store_url
 from salience.stores.schemes import remote_scheme
 
 EMBEDDER_VARIABLE = "SALIENCE_HOOK_EMBEDDER"
+_RETRY_SECONDS = 10.0  # a server that is away takes a second or two to be found so
 
 
 class Handler:
@@ -43,6 +44,7 @@ class Handler:
     def __init__(self) -> None:
         self._memories: dict[tuple[str, ...], Memory] = {}
         self._lock = threading.Lock()
+        self._failures: dict[tuple[str, ...], tuple[float, SalienceError | None]] = {}
         self._sessions: dict[tuple[str, str], threading.Lock] = {}
         open_log()
         forget_old_sessions()
@@ -100,10 +102,14 @@ class Handler:
     ) -> tuple[str, dict[str, int]]:
         environment = message["environment"]
         key = _store_key(environment, message["cwd"])
+        was_open = key in self._memories
         try:
             return self._with(self._memory(key), event, project, environment)
-        except StoreError:  # such as a file that was replaced, or a server that started anew
+        except StoreError:
             self._drop(key)
+            if not was_open:
+                raise
+            # Such as a file that was replaced, or a server that started anew.
             return self._with(self._memory(key), event, project, environment)
 
     def _with(
@@ -126,9 +132,18 @@ class Handler:
         return event.answer(told.text), {"kept": kept, "told": len(told.ids)}
 
     def _memory(self, key: tuple[str, ...]) -> Memory:
+        """The memory of a store; one that could not be opened is not tried again at once."""
         with self._lock:
             if key not in self._memories:
-                self._memories[key] = _open(*key)
+                failed_at, problem = self._failures.get(key, (0.0, None))
+                if problem is not None and time.monotonic() - failed_at < _RETRY_SECONDS:
+                    raise problem
+                try:
+                    self._memories[key] = _open(*key)
+                except SalienceError as problem:
+                    self._failures[key] = (time.monotonic(), problem.with_traceback(None))
+                    raise
+                self._failures.pop(key, None)
             return self._memories[key]
 
     def _drop(self, key: tuple[str, ...]) -> None:

@@ -1,4 +1,4 @@
-"""What an agent is told: at the start what holds in its project, for a prompt what comes near it.
+"""Memories for an agent: at the start what holds in its project, for a prompt what comes near.
 
 A memory that has nothing to do with the prompt costs tokens and misleads, so there is a floor; most
 prompts are told nothing.

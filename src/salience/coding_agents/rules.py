@@ -59,7 +59,10 @@ _S_VERBS = (  # verbs that end in s without being those of a third person
     "press|process|stress|suppress"
 )
 # "always fails" tells of a failure, "always run" tells what to do.
-_ALWAYS = rf"(?:always|never|only ever)\b(?! (?:mind|again|been|had|seen|see|got|get|gets|knew|worked)\b)(?! (?!(?:{_S_VERBS})\b)\w+s\b)"  # noqa: E501
+_ALWAYS = (
+    r"(?:always|never|only ever)\b(?! (?:mind|again|been|had|seen|see|got|get|knew|worked)\b)"
+    rf"(?! (?!(?:{_S_VERBS})\b)\w+s\b)"
+)
 _OPENING = r"(?:^|[:;,]\s|\band\s|\bthen\s|\bplease\s|—\s?|-\s)"
 _THINGS = (
     r"(?:unit |integration |end-to-end |e2e |api |db |database |log |error |commit |public "
@@ -447,7 +450,7 @@ SUPPOSED = re.compile(
     r"|i could|alternatively|either we|unless you|let me know if|would you like|do you want"
     r"|we (?:don't|do not|never) always|whether (?:we|to))\b"
 )
-"""What is asked or supposed."""
+"""Sentences that ask or suppose."""
 PASSING = re.compile(
     r"\b(?:in|from|to|for|on|of) this (?:file|page|function|component|method|class|test|endpoint"
     r"|view|script|section|line|column|case|one)\b|(?<!for )\blater\b(?! reference)|\b(?:for now"
@@ -455,7 +458,7 @@ PASSING = re.compile(
     r"|temporarily|for today|in this (?:pr|commit|branch|session|chat|conversation)|until (?:then"
     r"|tomorrow|later)|yet|not now|today only|as a quick (?:hack|test)|first,? let's)\b"
 )
-"""What is meant for this once."""
+"""Sentences that are meant for this once."""
 SECRET = re.compile(
     r"\b(?:sk|pk|rk|ghp|gho|ghs|github_pat|glpat|xox[abprs]|AKIA|ASIA|hf|npm|pypi|AIza"
     r"|ya29)[-_]?[A-Za-z0-9_-]{12,}|\beyJ[\w-]{10,}\.[\w-]{10,}|-----BEGIN|://[^\s/:@]+:[^\s/@]+@"
@@ -465,7 +468,7 @@ SECRET = re.compile(
     r"|(?-i:\b(?=[\w+/-]*\d)(?=[\w+/-]*[a-z])(?=[\w+/-]*[A-Z])[\w+/-]{28,})|\b[0-9a-f]{32,}\b",
     re.I,
 )
-"""What may be a secret; a sentence with one is never kept."""
+"""Texts that may be secrets; a sentence with one is never kept."""
 HEADER = re.compile(
     r"\b(?:conventions?|rules?|guidelines?|preferences|house style|from now on|going forward"
     r"|decisions?|decided|always|never|remember|keep in mind)\b"

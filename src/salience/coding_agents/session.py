@@ -1,4 +1,4 @@
-"""What is known of a session between two hooks: how far its transcript was read, what was told.
+"""The state of a session between two hooks: how far its transcript was read, what was told.
 
 It is a small file of numbers and ids, never of texts; losing it costs a second reading, which
 stores nothing twice.

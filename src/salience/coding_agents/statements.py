@@ -1,4 +1,4 @@
-"""What of a conversation is kept: its sentences, read by the rules, each able to stand alone."""
+"""Statements of a conversation that are kept: sentences read by the rules, able to stand alone."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def statements(turns: Sequence[Turn], first: int = 0) -> Iterator[Statement]:
 
 @dataclass(frozen=True)
 class _Context:
-    """What the assistant said and ran right before."""
+    """The words and commands of the assistant right before."""
 
     said: str
     commands: tuple[str, ...]
@@ -131,7 +131,7 @@ class _Context:
         return None
 
     def last(self, kind: Kind) -> str | None:
-        """What a short answer refers to: a command that is corrected, else the last sentence."""
+        """The thing that a short answer refers to: a command it corrects, else the last sentence."""
         if kind == "correction" and self.commands:
             return f"`{self.commands[-1]}`"
         sentences = [each for line in _lines(self.said) for each in _sentences(line)]

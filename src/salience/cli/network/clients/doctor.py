@@ -1,4 +1,4 @@
-"""What is wrong between a program and its memory: each check says what it found, and the remedy."""
+"""Checks of a program and its memory: each says what it found, and the remedy."""
 
 from __future__ import annotations
 

@@ -135,7 +135,7 @@ def _after_comma(text: str, place: int) -> int | None:
 
 
 def _rest_of_line(text: str, place: int) -> str:
-    """What is left of a line, if that is nothing but blanks and a comment; else ""."""
+    """The rest of a line, if that is nothing but blanks and a comment; else ""."""
     match = re.compile(r"[ \t]*(?://[^\r\n]*|/\*[^\r\n]*?\*/[ \t]*)?(?=\r?\n)").match(text, place)
     return match[0] if match and match[0].strip() else ""
 

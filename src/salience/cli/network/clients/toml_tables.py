@@ -83,7 +83,7 @@ def _without_empty(value: Any) -> Any:
 
 
 def _span(text: str, path: Sequence[str]) -> tuple[int, int] | None:
-    """Where a table and those within it begin and end; None if there is none."""
+    """The beginning and the end of a table with those within it; None if there is none."""
     start = end = None
     place = 0
     inside = False
