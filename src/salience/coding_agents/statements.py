@@ -131,7 +131,7 @@ class _Context:
         return None
 
     def last(self, kind: Kind) -> str | None:
-        """The thing that a short answer refers to: a command it corrects, else the last sentence."""
+        """The thing a short answer refers to: a command it corrects, else the last sentence."""
         if kind == "correction" and self.commands:
             return f"`{self.commands[-1]}`"
         sentences = [each for line in _lines(self.said) for each in _sentences(line)]
