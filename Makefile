@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo serve demo-postgres test integrations lint bench clean
+.PHONY: demo serve demo-postgres test integrations lint bench docs clean
 
 demo: $(READY)
 	$(BIN)/salience demo
@@ -33,6 +33,11 @@ lint: $(READY)
 bench: $(READY)
 	$(BIN)/salience bench --memories 10000
 	$(BIN)/salience bench --memories 100000
+
+# The documentation as a site, which opens without a server.
+docs: $(READY)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+	@echo "build/site/index.html"
 
 $(READY): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "salience needs Python 3.11 or newer: make PYTHON=python3.11 ...")'
