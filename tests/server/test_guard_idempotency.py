@@ -17,8 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from salience.server.guard import idempotency
-from salience.server.guard.idempotency import Answer, AnswersInMemory, KeptRequest
-from salience.server.guard.shared_answers import AnswersInFile
+from salience.server.guard.answers import Answer, AnswersInFile, AnswersInMemory, KeptRequest
 from support.guarded import Guarded, until, with_guard
 
 KEY = {"Idempotency-Key": "k1"}

@@ -24,18 +24,18 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from salience.server.guard.admission import Admission
+from salience.server.guard.answers import AnswersInFile, AnswersInMemory, AnswerStore
 from salience.server.guard.authentication import Authenticate, Authentication
 from salience.server.guard.body import CheckBody
 from salience.server.guard.failures import AnswerFailures
 from salience.server.guard.hosts import CheckHosts, CheckOrigin
-from salience.server.guard.idempotency import AnswersInMemory, AnswerStore, Idempotency
+from salience.server.guard.idempotency import Idempotency
 from salience.server.guard.in_flight import CountInFlight, InFlight
 from salience.server.guard.metrics import CountAnswers, Metrics
 from salience.server.guard.rate_limit import RateLimit
 from salience.server.guard.request_log import RequestLog
 from salience.server.guard.response_headers import ResponseHeaders
 from salience.server.guard.settings import GuardSettings, Rate
-from salience.server.guard.shared_answers import AnswersInFile
 from salience.server.guard.time_limit import TimeLimit
 
 __all__ = ["Authenticate", "GuardSettings", "InFlight", "Metrics", "Rate", "guard"]

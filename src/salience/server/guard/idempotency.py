@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections import OrderedDict
-from collections.abc import Callable
-from dataclasses import dataclass, replace
 from hashlib import sha256
-from time import monotonic
-from typing import Protocol
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from salience.server.guard.answers import Answer, AnswerStore, KeptRequest
 from salience.server.guard.body import UPLOADS, after
 from salience.server.guard.request import (
-    UNMATCHED,
     header,
     header_values,
     identity,
@@ -25,7 +20,6 @@ from salience.server.guard.request import (
 from salience.server.problems import FieldProblem, Problem, respond
 
 MAX_ANSWER_BYTES = 1 << 20
-_ENTRY_BYTES = 1_024  # of memory, beside the body
 _KEY = re.compile(r"[\x21-\x7e]{1,255}")
 _METHODS = frozenset(("POST", "PATCH", "DELETE"))
 _NOT_FINAL = frozenset((401, 403, 408, 409, 423, 425, 429))  # may be another answer next time
@@ -40,95 +34,6 @@ _TOO_LARGE = Problem(
 )
 _FIELD = "Idempotency-Key"
 _REPLAYED = (b"idempotency-replayed", b"true")
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """A whole answer, and the template of the path that gave it."""
-
-    status: int
-    headers: tuple[tuple[bytes, bytes], ...]
-    body: bytes
-    route: str = UNMATCHED
-
-
-@dataclass(frozen=True, slots=True)
-class KeptRequest:
-    """A request that was seen: the hash of its content, and its answer once there is one.
-
-    `is_done` without an answer: the answer was too large to be kept.
-    """
-
-    fingerprint: bytes
-    answer: Answer | None = None
-    is_done: bool = False
-
-    @property
-    def bytes(self) -> int:
-        """The memory that it takes, roughly."""
-        return _ENTRY_BYTES + (len(self.answer.body) if self.answer else 0)
-
-
-class AnswerStore(Protocol):
-    """A place for requests and their answers; servers that share one replay for each other."""
-
-    async def begin(self, name: str, fingerprint: bytes) -> KeptRequest | None:
-        """Reserve a name for a request: None, or the request that has it already."""
-
-    async def finish(self, name: str, answer: Answer | None) -> None:
-        """Keep the answer of a request; None: it was too large."""
-
-    async def abandon(self, name: str) -> None:
-        """Forget a request that failed, so that it can be sent again."""
-
-
-class AnswersInMemory:
-    """The answers of this process, for some time and up to a number of bytes."""
-
-    def __init__(
-        self, seconds: float, max_bytes: int, clock: Callable[[], float] = monotonic
-    ) -> None:
-        self._seconds = seconds
-        self._max_bytes = max_bytes
-        self._clock = clock
-        self._requests: OrderedDict[str, tuple[float, KeptRequest]] = OrderedDict()
-        self._bytes = 0
-
-    async def begin(self, name: str, fingerprint: bytes) -> KeptRequest | None:
-        self._make_room()
-        if name in self._requests:
-            return self._requests[name][1]
-        request = KeptRequest(fingerprint)
-        self._requests[name] = (self._clock() + self._seconds, request)
-        self._bytes += request.bytes
-        return None
-
-    async def finish(self, name: str, answer: Answer | None) -> None:
-        until, running = self._requests[name]
-        request = replace(running, answer=answer, is_done=True)
-        self._requests[name] = (until, request)
-        self._bytes += request.bytes - running.bytes
-        self._make_room()
-
-    async def abandon(self, name: str) -> None:
-        self._forget(name)
-
-    def _make_room(self) -> None:
-        """Forget what is too old, and the oldest answers while there are too many bytes."""
-        now = self._clock()
-        excess = self._bytes - self._max_bytes
-        old: list[str] = []
-        for name, (until, request) in self._requests.items():
-            if until > now and excess <= 0:
-                break
-            if request.is_done:
-                old.append(name)
-                excess -= request.bytes
-        for name in old:
-            self._forget(name)
-
-    def _forget(self, name: str) -> None:
-        self._bytes -= self._requests.pop(name)[1].bytes
 
 
 class Idempotency:

@@ -14,7 +14,7 @@ from time import time
 
 import msgspec
 
-from salience.server.guard.idempotency import Answer, KeptRequest
+from salience.server.guard.answers.kept import Answer, KeptRequest
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS requests (

@@ -1,0 +1,50 @@
+"""Requests that were seen, their answers, and the places that keep them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from salience.server.guard.request import UNMATCHED
+
+_ENTRY_BYTES = 1_024  # of memory, beside the body
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A whole answer, and the template of the path that gave it."""
+
+    status: int
+    headers: tuple[tuple[bytes, bytes], ...]
+    body: bytes
+    route: str = UNMATCHED
+
+
+@dataclass(frozen=True, slots=True)
+class KeptRequest:
+    """A request that was seen: the hash of its content, and its answer once there is one.
+
+    `is_done` without an answer: the answer was too large to be kept.
+    """
+
+    fingerprint: bytes
+    answer: Answer | None = None
+    is_done: bool = False
+
+    @property
+    def bytes(self) -> int:
+        """The memory that it takes, roughly."""
+        return _ENTRY_BYTES + (len(self.answer.body) if self.answer else 0)
+
+
+class AnswerStore(Protocol):
+    """A place for requests and their answers; servers that share one replay for each other."""
+
+    async def begin(self, name: str, fingerprint: bytes) -> KeptRequest | None:
+        """Reserve a name for a request: None, or the request that has it already."""
+
+    async def finish(self, name: str, answer: Answer | None) -> None:
+        """Keep the answer of a request; None: it was too large."""
+
+    async def abandon(self, name: str) -> None:
+        """Forget a request that failed, so that it can be sent again."""
