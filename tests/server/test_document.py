@@ -153,6 +153,12 @@ def test_refusals_are_as_documented(notes: httpx.Client, document: Document) -> 
         refused = notes.request(method, path, json=body)
         assert refused.status_code == status, f"{method} {path}: {refused.text}"
         assert refused.headers["content-type"] == "application/problem+json"
+    for path, body in (
+        *((f"/memories/note-1/{verb}", None) for verb in ("promote", "demote", "reinforce", "pin")),
+        ("/feedback", {"id": "note-1", "kind": "useful"}),
+    ):
+        refused = notes.post(path, json=body, headers={"If-Match": '"7"'})
+        assert (refused.status_code, refused.json()["record"]["version"]) == (412, 1), path
     wrong = notes.post("/search", content=b"{", headers={"Content-Type": "application/json"})
     assert wrong.status_code == 400
     assert notes.post("/search", content=b"{}").status_code == 415

@@ -60,8 +60,8 @@ export class Salience {
 
   /** Judgements of memories: useful, not_useful, outdated or incorrect. */
   readonly feedback = {
-    create: (judgement: Body<"/v1/feedback">, options?: WriteOptions): Promise<MemoryRecord> =>
-      this.#write("/v1/feedback", judgement, options),
+    create: (judgement: Body<"/v1/feedback">, options: ChangeOptions = {}): Promise<MemoryRecord> =>
+      this.#write("/v1/feedback", { ...judgement, ...version(options) }, options),
   };
 
   /** Keys of the server: those that may do nothing beyond the key of this client. */
@@ -209,18 +209,18 @@ export class Salience {
   }
 
   /** Raises the value of a memory. */
-  promote(id: string, options?: WriteOptions): Promise<MemoryRecord> {
-    return this.#write(["memories", id, "promote"], {}, options);
+  promote(id: string, options: ChangeOptions = {}): Promise<MemoryRecord> {
+    return this.#write(["memories", id, "promote"], version(options), options);
   }
 
   /** Lowers the value of a memory. */
-  demote(id: string, options?: WriteOptions): Promise<MemoryRecord> {
-    return this.#write(["memories", id, "demote"], {}, options);
+  demote(id: string, options: ChangeOptions = {}): Promise<MemoryRecord> {
+    return this.#write(["memories", id, "demote"], version(options), options);
   }
 
   /** Strengthens a memory. */
-  reinforce(id: string, options?: WriteOptions): Promise<MemoryRecord> {
-    return this.#write(["memories", id, "reinforce"], {}, options);
+  reinforce(id: string, options: ChangeOptions = {}): Promise<MemoryRecord> {
+    return this.#write(["memories", id, "reinforce"], version(options), options);
   }
 
   /** Keeps a memory from being archived automatically. */

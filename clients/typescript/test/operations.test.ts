@@ -134,7 +134,9 @@ test("memories are judged, linked and superseded", async () => {
   });
   await client.feedback.create({ id: "m0", kind: "useful" });
   assert.ok(((await client.promote("m0")).memory_score ?? 0) > 0.5);
-  assert.ok(await client.demote("m0"));
+  const late = await client.demote("m0", { ifVersion: 1 }).catch((error) => error);
+  assert.ok(late instanceof VersionConflict);
+  assert.ok(await client.demote("m0", { ifVersion: late.record?.version ?? 0 }));
   assert.ok(await client.reinforce("m0"));
   const pinned = await client.pin("m0");
   assert.ok(pinned.pinned);

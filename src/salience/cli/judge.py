@@ -91,10 +91,11 @@ def feedback(
         ),
     ],
     context: Annotated[str | None, typer.Option(help="The reason.")] = None,
+    if_version: IfVersion = None,
 ) -> None:
     """Judge whether a memory was useful."""
     with settings.open(embeds=False) as memory:
-        record = memory.feedback(id, kind, context)
+        record = memory.feedback(id, kind, context, if_version=if_version)
     _show_fields(
         settings,
         record,
@@ -106,17 +107,17 @@ def feedback(
     )
 
 
-def promote(settings: Settings, id: Id) -> None:
+def promote(settings: Settings, id: Id, if_version: IfVersion = None) -> None:
     """Raise a memory's score by 0.15."""
     with settings.open(embeds=False) as memory:
-        record = memory.promote(id)
+        record = memory.promote(id, if_version=if_version)
     _show_fields(settings, record, "memory_score")
 
 
-def demote(settings: Settings, id: Id) -> None:
+def demote(settings: Settings, id: Id, if_version: IfVersion = None) -> None:
     """Lower a memory's score by 0.15."""
     with settings.open(embeds=False) as memory:
-        record = memory.demote(id)
+        record = memory.demote(id, if_version=if_version)
     _show_fields(settings, record, "memory_score")
 
 

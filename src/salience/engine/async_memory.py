@@ -641,7 +641,13 @@ class AsyncJudgmentApi(AsyncPlanRunner):
             await self._run(spread_boost(texts("ids", ids), utility, scope))
 
     async def feedback(
-        self, id: str, kind: str, context: str | None = None, *, session_id: str | None = None
+        self,
+        id: str,
+        kind: str,
+        context: str | None = None,
+        *,
+        session_id: str | None = None,
+        if_version: int | None = None,
     ) -> MemoryRecord:
         """Judge a memory: useful (+1), not_useful (-1), outdated (-1) or incorrect (-3).
 
@@ -654,40 +660,43 @@ class AsyncJudgmentApi(AsyncPlanRunner):
 
         Raises:
             NotFound: there is no such memory.
+            VersionConflict: it has another version than `if_version`.
             InvalidInput: another kind of judgement.
         """
-        return await self._run(
-            judgments.feedback(id, kind, context, session_id, (await self._core.awrite_context()))
-        )
+        scope = await self._core.awrite_context()
+        return await self._run(judgments.feedback(id, kind, context, session_id, scope, if_version))
 
-    async def promote(self, id: str) -> MemoryRecord:
+    async def promote(self, id: str, *, if_version: int | None = None) -> MemoryRecord:
         """Raise `memory_score` (0.5 at first) by 0.15, up to 1; "multi_route" ranks by it.
 
         Raises:
             NotFound: there is no such memory.
+            VersionConflict: it has another version than `if_version`.
         """
         return await self._run(
-            judgments.adjust_score(id, "promote", (await self._core.awrite_context()))
+            judgments.adjust_score(id, "promote", (await self._core.awrite_context()), if_version)
         )
 
-    async def demote(self, id: str) -> MemoryRecord:
+    async def demote(self, id: str, *, if_version: int | None = None) -> MemoryRecord:
         """Lower `memory_score` (0.5 at first) by 0.15, down to 0.
 
         Raises:
             NotFound: there is no such memory.
+            VersionConflict: it has another version than `if_version`.
         """
         return await self._run(
-            judgments.adjust_score(id, "demote", (await self._core.awrite_context()))
+            judgments.adjust_score(id, "demote", (await self._core.awrite_context()), if_version)
         )
 
-    async def reinforce(self, id: str) -> MemoryRecord:
+    async def reinforce(self, id: str, *, if_version: int | None = None) -> MemoryRecord:
         """Raise `strength` (1 at first) by 0.1, up to 1; "activation" ranks by it.
 
         Raises:
             NotFound: there is no such memory.
+            VersionConflict: it has another version than `if_version`.
         """
         return await self._run(
-            judgments.log_event(id, "reinforce", {}, (await self._core.awrite_context()))
+            judgments.reinforce(id, (await self._core.awrite_context()), if_version)
         )
 
     async def decay_all(self) -> None:

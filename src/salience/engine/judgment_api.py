@@ -135,7 +135,13 @@ class JudgmentApi(PlanRunner):
             self._run(spread_boost(texts("ids", ids), utility, scope))
 
     def feedback(
-        self, id: str, kind: str, context: str | None = None, *, session_id: str | None = None
+        self,
+        id: str,
+        kind: str,
+        context: str | None = None,
+        *,
+        session_id: str | None = None,
+        if_version: int | None = None,
     ) -> MemoryRecord:
         """Judge a memory: useful (+1), not_useful (-1), outdated (-1) or incorrect (-3).
 
@@ -148,35 +154,42 @@ class JudgmentApi(PlanRunner):
 
         Raises:
             NotFound: there is no such memory.
+            VersionConflict: it has another version than `if_version`.
             InvalidInput: another kind of judgement.
         """
-        return self._run(
-            judgments.feedback(id, kind, context, session_id, self._core.write_context())
-        )
+        scope = self._core.write_context()
+        return self._run(judgments.feedback(id, kind, context, session_id, scope, if_version))
 
-    def promote(self, id: str) -> MemoryRecord:
+    def promote(self, id: str, *, if_version: int | None = None) -> MemoryRecord:
         """Raise `memory_score` (0.5 at first) by 0.15, up to 1; "multi_route" ranks by it.
 
         Raises:
             NotFound: there is no such memory.
+            VersionConflict: it has another version than `if_version`.
         """
-        return self._run(judgments.adjust_score(id, "promote", self._core.write_context()))
+        return self._run(
+            judgments.adjust_score(id, "promote", self._core.write_context(), if_version)
+        )
 
-    def demote(self, id: str) -> MemoryRecord:
+    def demote(self, id: str, *, if_version: int | None = None) -> MemoryRecord:
         """Lower `memory_score` (0.5 at first) by 0.15, down to 0.
 
         Raises:
             NotFound: there is no such memory.
+            VersionConflict: it has another version than `if_version`.
         """
-        return self._run(judgments.adjust_score(id, "demote", self._core.write_context()))
+        return self._run(
+            judgments.adjust_score(id, "demote", self._core.write_context(), if_version)
+        )
 
-    def reinforce(self, id: str) -> MemoryRecord:
+    def reinforce(self, id: str, *, if_version: int | None = None) -> MemoryRecord:
         """Raise `strength` (1 at first) by 0.1, up to 1; "activation" ranks by it.
 
         Raises:
             NotFound: there is no such memory.
+            VersionConflict: it has another version than `if_version`.
         """
-        return self._run(judgments.log_event(id, "reinforce", {}, self._core.write_context()))
+        return self._run(judgments.reinforce(id, self._core.write_context(), if_version))
 
     def decay_all(self) -> None:
         """Let every memory fade: `strength` and `relevance_score` times exp(-0.01 * days).

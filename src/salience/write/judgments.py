@@ -84,9 +84,14 @@ def pin(id: str, pinned: float, scope: WriteContext, if_version: Any = None) -> 
 
 
 def feedback(
-    id: str, kind: Any, context: Any, session: Any, scope: WriteContext
+    id: str,
+    kind: Any,
+    context: Any,
+    session: Any,
+    scope: WriteContext,
+    if_version: Any = None,
 ) -> Plan[MemoryRecord]:
-    """The plan of recording feedback on a memory; the memory after it."""
+    """The plan of recording feedback on a memory, if it has a version; the memory after it."""
     kind = native(kind)
     if not isinstance(kind, str) or kind not in FEEDBACK_WEIGHTS:
         raise InvalidInput(
@@ -94,15 +99,23 @@ def feedback(
         )
     reason = None if context is None else text("context", context, limit=MAX_REASON_CHARACTERS)
     payload = {"feedback": kind} if reason is None else {"feedback": kind, "context": reason}
-    return (yield from log_event(id, "feedback", payload, scope, session))
+    return (yield from log_event(id, "feedback", payload, scope, session, if_version))
 
 
-def adjust_score(id: str, action: str, scope: WriteContext) -> Plan[MemoryRecord]:
-    """The plan of adjusting the score of a memory: `action` is promote or demote."""
+def adjust_score(
+    id: str, action: str, scope: WriteContext, if_version: Any = None
+) -> Plan[MemoryRecord]:
+    """The plan of adjusting the score of a memory, if it has a version: promote or demote it."""
     if action not in SCORE_STEPS:
         actions = ", ".join(SCORE_STEPS)
         raise InvalidInput("action", f"there is no {shown(action)}", f"use one of {actions}")
-    return (yield from log_event(id, "feedback", {"feedback": action}, scope))
+    payload = {"feedback": action}
+    return (yield from log_event(id, "feedback", payload, scope, if_version=if_version))
+
+
+def reinforce(id: str, scope: WriteContext, if_version: Any = None) -> Plan[MemoryRecord]:
+    """The plan of raising the strength of a memory, if it has a version."""
+    return (yield from log_event(id, "reinforce", {}, scope, if_version=if_version))
 
 
 def decay_all(scope: WriteContext) -> Plan[None]:

@@ -46,13 +46,15 @@ _FEEDBACK = {
         one_of=(("id", "memory_id"), ("kind", "type")),
     ),
     answers={200: _JUDGED},
-    errors=(404,),
+    errors=(404, 412),
+    headers=("If-Match",),
     example={"id": "note-1", "kind": "useful", "context": "It answered the question."},
 )
 async def feedback(call: Call) -> Response:
     """Judge a memory."""
     document.rename(call.arguments, "memory_id", "id")
     document.rename(call.arguments, "type", "kind")
+    call.arguments.setdefault("if_version", call.if_match())
     return stored(await call.memory.feedback(**call.arguments))
 
 
@@ -117,12 +119,17 @@ async def contradict(call: Call) -> Response:
     Memory.promote,
     scope=WRITE,
     tag=TAG,
+    body=Arguments.of("PromoteRequest", Memory.promote, without=("id",)),
+    needs_body=False,
     answers={200: _JUDGED},
-    errors=(404,),
+    errors=(404, 412),
+    headers=("If-Match",),
+    example={},
 )
 async def promote(call: Call) -> Response:
     """Raise the score of a memory."""
-    return stored(await call.memory.promote(call.id))
+    call.arguments.setdefault("if_version", call.if_match())
+    return stored(await call.memory.promote(call.id, **call.arguments))
 
 
 @operation(
@@ -131,12 +138,17 @@ async def promote(call: Call) -> Response:
     Memory.demote,
     scope=WRITE,
     tag=TAG,
+    body=Arguments.of("DemoteRequest", Memory.demote, without=("id",)),
+    needs_body=False,
     answers={200: _JUDGED},
-    errors=(404,),
+    errors=(404, 412),
+    headers=("If-Match",),
+    example={},
 )
 async def demote(call: Call) -> Response:
     """Lower the score of a memory."""
-    return stored(await call.memory.demote(call.id))
+    call.arguments.setdefault("if_version", call.if_match())
+    return stored(await call.memory.demote(call.id, **call.arguments))
 
 
 @operation(
@@ -145,12 +157,17 @@ async def demote(call: Call) -> Response:
     Memory.reinforce,
     scope=WRITE,
     tag=TAG,
+    body=Arguments.of("ReinforceRequest", Memory.reinforce, without=("id",)),
+    needs_body=False,
     answers={200: _JUDGED},
-    errors=(404,),
+    errors=(404, 412),
+    headers=("If-Match",),
+    example={},
 )
 async def reinforce(call: Call) -> Response:
     """Raise the strength of a memory."""
-    return stored(await call.memory.reinforce(call.id))
+    call.arguments.setdefault("if_version", call.if_match())
+    return stored(await call.memory.reinforce(call.id, **call.arguments))
 
 
 @operation(

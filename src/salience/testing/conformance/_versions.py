@@ -63,6 +63,11 @@ CONDITIONAL: dict[str, Callable[[WriteContext, int], Plan[Any]]] = {
     "delete": lambda scope, version: update.delete("x", scope, version),
     "supersede": lambda scope, version: judgments.supersede("x", "y", scope, version),
     "pin": lambda scope, version: judgments.pin("x", 1.0, scope, version),
+    "feedback": lambda scope, version: judgments.feedback(
+        "x", "useful", None, None, scope, version
+    ),
+    "promote": lambda scope, version: judgments.adjust_score("x", "promote", scope, version),
+    "reinforce": lambda scope, version: judgments.reinforce("x", scope, version),
 }
 
 
@@ -153,13 +158,21 @@ class Versions(StoreCase):
         assert memory.update("x", importance=0.5, if_version=1).version == 2
         assert memory.pin("x", if_version=2).version == 3
         assert memory.unpin("x", if_version=3).version == 4
-        memory.supersede("x", "y", if_version=4)
-        assert memory.delete("x", if_version=5)
-        assert not memory.delete("x", if_version=5)
+        assert memory.promote("x", if_version=4).version == 5
+        assert memory.demote("x", if_version=5).version == 6
+        assert memory.feedback("x", "useful", if_version=6).version == 7
+        assert memory.reinforce("x", if_version=7).version == 7
+        memory.supersede("x", "y", if_version=7)
+        assert memory.delete("x", if_version=8)
+        assert not memory.delete("x", if_version=8)
         calls: list[Change] = [
             lambda m: m.update("z", content="Dusk", if_version=2),
             lambda m: m.pin("z", if_version=2),
             lambda m: m.unpin("z", if_version=2),
+            lambda m: m.promote("z", if_version=2),
+            lambda m: m.demote("z", if_version=2),
+            lambda m: m.feedback("z", "outdated", if_version=2),
+            lambda m: m.reinforce("z", if_version=2),
             lambda m: m.supersede("z", "y", if_version=2),
             lambda m: m.delete("z", if_version=2),
         ]
