@@ -63,12 +63,12 @@ def messages(blocks: Sequence[Block], references: bool) -> list[dict[str, str]]:
 
 
 def _turn(piece: Piece, references: bool) -> dict[str, str]:
-    speaker = (piece.item.record.speaker or "").casefold()
+    speaker = (piece.item.speaker or "").casefold()
     content = piece.content + (f" [m:{piece.item.ref}]" if references else "")
     if speaker in ASSISTANT_NAMES:
         return {"role": "assistant", "content": content}
     if speaker and speaker not in USER_NAMES:
-        content = f"{piece.item.record.speaker}: {content}"
+        content = f"{piece.item.speaker}: {content}"
     return {"role": "user", "content": content}
 
 
@@ -89,11 +89,13 @@ def _lines(block: Block, references: bool) -> list[str]:
     """Lines like `- 2026-05-31, Ana: I moved to Lisbon. [m:1f3a9c02]`, one for each piece."""
     lines = []
     for piece in block.ordered():
-        record = piece.item.record
-        speaker = f", {record.speaker}" if record.speaker else ""
-        title = f"{record.title}: " if record.title else ""
+        item = piece.item
+        speaker = f", {item.speaker}" if item.speaker else ""
+        title = f"{item.title}: " if item.title else ""
         ref = f" [m:{piece.item.ref}]" if references else ""
-        line = f"- {record.created_at.date().isoformat()}{speaker}: {title}{piece.content}{ref}"
+        line = (
+            f"- {item.record.created_at.date().isoformat()}{speaker}: {title}{piece.content}{ref}"
+        )
         lines.append("\n  ".join(line.splitlines()))
     return lines
 
@@ -113,8 +115,8 @@ def _xml(blocks: Sequence[Block], references: bool) -> str:
             values = {
                 "ref": piece.item.ref if references else None,
                 "date": record.created_at.date().isoformat(),
-                "speaker": record.speaker,
-                "title": record.title,
+                "speaker": piece.item.speaker,
+                "title": piece.item.title,
             }
             attributes = "".join(f" {n}={quoted(v)}" for n, v in values.items() if v is not None)
             lines.append(

@@ -120,7 +120,7 @@ class Packing:
         """The tokens to reserve for a section: its budget, but not more than it could fill."""
         if budget is None or not gathered.items:
             return 0
-        pieces = tuple(Piece(item, item.record.content) for item in gathered.items)
+        pieces = tuple(Piece(item, item.content) for item in gathered.items)
         alone = self.count(self.text({gathered.section.name: pieces})) - self.count("")
         # Beside others it also costs a gap, and a token if the counter rounds.
         return max(0, min(budget, alone + self.count("\n\n") + 1))
@@ -133,7 +133,7 @@ class Packing:
         for place, item in enumerate(fresh):
             if self._is_packed(item):  # the same text twice in one section
                 continue
-            if self._add(section, Piece(item, item.record.content), max_tokens):
+            if self._add(section, Piece(item, item.content), max_tokens):
                 continue
             if section.whole:
                 raise self._too_long(section, fresh, max_tokens)
@@ -157,7 +157,7 @@ class Packing:
 
     def _add_cut(self, section: Section, item: Item, max_tokens: int) -> bool:
         """Add as much of a memory as fits, marked as cut; True if any of it fits."""
-        low, high = MIN_PIECE_CHARACTERS, len(item.record.content) - 1
+        low, high = MIN_PIECE_CHARACTERS, len(item.content) - 1
         longest: Piece | None = None
         while low <= high:
             middle = (low + high) // 2
@@ -171,7 +171,7 @@ class Packing:
 
     def _cut(self, item: Item, length: int) -> Piece:
         """The beginning of a memory, up to a length, and to the end of a word if there is one."""
-        content = item.record.content
+        content = item.content
         text = content[:length]
         if not content[length].isspace():
             whole_words = text.rpartition(" ")[0]
@@ -181,7 +181,7 @@ class Packing:
 
     def _too_long(self, section: Section, items: Sequence[Item], max_tokens: int) -> InvalidInput:
         """The error for a section that has to be whole, and does not fit."""
-        pieces = tuple(Piece(item, item.record.content) for item in items)
+        pieces = tuple(Piece(item, item.content) for item in items)
         without = {**self.pieces, section.name: ()}
         tokens_without = self.count(self.text(without))
         needed = self.count(self.text({**without, section.name: pieces})) - tokens_without
@@ -203,4 +203,4 @@ def _tokens(section: Section, max_tokens: int) -> int | None:
 
 def _folded_text(item: Item) -> str:
     """The text of a memory in lower case, with single spaces."""
-    return " ".join(item.record.content.casefold().split())
+    return " ".join(item.content.casefold().split())

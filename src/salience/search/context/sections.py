@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
+from salience.display.for_models import clean
 from salience.errors import InvalidInput, shown
 from salience.records.filters import Filter
 from salience.records.record import MemoryRecord
@@ -101,6 +102,21 @@ class Item:
     def key(self) -> tuple[str, str]:
         """The namespace and the id, which no other memory has."""
         return self.record.namespace, self.record.id
+
+    @property
+    def content(self) -> str:
+        """The text of the memory, without characters that a reader does not see."""
+        return clean(self.record.content)
+
+    @property
+    def speaker(self) -> str | None:
+        """The name of who said it, cleaned."""
+        return self.record.speaker and clean(self.record.speaker)
+
+    @property
+    def title(self) -> str | None:
+        """The title, cleaned."""
+        return self.record.title and clean(self.record.title)
 
 
 @dataclass(frozen=True, slots=True)
