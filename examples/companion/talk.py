@@ -57,6 +57,8 @@ def _lines() -> Iterator[str]:
         if sys.stdin.isatty():
             print("> ", end="", flush=True)
         if not (line := sys.stdin.readline()):
+            if sys.stdin.isatty():
+                print()
             return
         if line.strip():
             yield line.strip()

@@ -19,9 +19,9 @@ def written_address(memory: Any) -> str:
         problem = "was given open, and no configuration can hold it"
         raise InvalidInput("memory", problem, "give its address")
     address = os.fspath(memory)
-    _, _, rest = address.partition("://")
+    scheme, _, rest = address.partition("://")
     names, _, options = rest.partition("?")
-    if ":" in names.rpartition("@")[0] or "password" in options:
+    if rest and scheme != "sqlite" and (":" in names.rpartition("@")[0] or "password" in options):
         problem = f"is an address with a password ({public_url(address)})"
         raise InvalidInput("memory", problem, "leave it out, and set PGPASSWORD")
     return address

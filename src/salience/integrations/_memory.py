@@ -106,6 +106,10 @@ class Opened:
         other.sync = self.sync.within(namespace)
         return other
 
+    def of_user(self, user_id: str | None) -> Opened:
+        """The memories of a user, in the namespace `scope(user_id)`; these themselves for None."""
+        return self if user_id is None else self.within(scope(user_id))
+
     def close(self) -> None:
         """Close what was opened here."""
         if self._owns_store or (self._owns_sync and _is_remote(self.sync)):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from salience.display.for_models import fenced
 from salience.integrations._extra import extra
-from salience.integrations._memory import MemoryLike, Opened, scope
+from salience.integrations._memory import MemoryLike, Opened
 
 with extra("agent-framework"):
     from agent_framework import (
@@ -33,16 +33,15 @@ _UNSPOKEN_KIND = "tool"  # of messages without words: calls, their results, imag
 class SalienceContextProvider(ContextProvider):
     """Recall what matters for the input of a run, and keep its turns; of one user.
 
-    `Agent(client, context_providers=[SalienceContextProvider("agent.db", user="ana")])` is all an
-    agent needs to remember over sessions.
+    With `context_providers=[SalienceContextProvider("agent.db", user_id="ana")]` an `Agent`
+    remembers over sessions.
     """
 
     def __init__(
         self,
         memory: MemoryLike,
         *,
-        user: str,
-        app: str | None = None,
+        user_id: str | None = None,
         source_id: str = SOURCE_ID,
         limit: int = 10,
         max_tokens: int = 2000,
@@ -53,8 +52,8 @@ class SalienceContextProvider(ContextProvider):
 
         Args:
             memory: an open memory, or the address of one: a file, a URL, `http://host:port`.
-            user: whose memories these are; nobody else's are seen.
-            app: the application, if several share the store.
+            user_id: whose memories these are: they are in the namespace `scope(user_id)`, and
+                nobody else's are seen. By default they are in that of the memory.
             source_id: the name by which the framework knows this provider.
             limit: the most memories to recall, 1 to 1000.
             max_tokens: the most tokens of the message that hands them to the model.
@@ -67,7 +66,7 @@ class SalienceContextProvider(ContextProvider):
             SalienceError: the address cannot be opened.
         """
         super().__init__(source_id)
-        self._memory = _of_user(memory, app, user)
+        self._memory = Opened(memory).of_user(user_id)
         self._limit, self._max_tokens, self._min_similarity = limit, max_tokens, min_similarity
         self._keep_turns = keep_turns
 
@@ -132,8 +131,7 @@ class SalienceHistoryProvider(HistoryProvider):
         self,
         memory: MemoryLike,
         *,
-        user: str,
-        app: str | None = None,
+        user_id: str | None = None,
         source_id: str = "salience_history",
         **options: Any,
     ) -> None:
@@ -141,8 +139,9 @@ class SalienceHistoryProvider(HistoryProvider):
 
         Args:
             memory: an open memory, or the address of one: a file, a URL, `http://host:port`.
-            user: whose sessions these are; nobody else's are seen, even of the same id.
-            app: the application, if several share the store.
+            user_id: whose sessions these are: they are in the namespace `scope(user_id)`, and
+                nobody else's are seen, even of the same id. By default they are in that of the
+                memory.
             source_id: the name by which the framework knows this provider.
             options: those of `HistoryProvider`: `load_messages`, `store_inputs`, `store_outputs`,
                 `store_context_messages`, `store_context_from`.
@@ -152,7 +151,7 @@ class SalienceHistoryProvider(HistoryProvider):
             SalienceError: the address cannot be opened.
         """
         super().__init__(source_id, **options)
-        self._memory = _of_user(memory, app, user)
+        self._memory = Opened(memory).of_user(user_id)
 
     async def get_messages(
         self, session_id: str | None, *, state: dict[str, Any] | None = None, **kwargs: Any
@@ -192,10 +191,6 @@ class SalienceHistoryProvider(HistoryProvider):
     async def close(self) -> None:
         """Close what was opened here; a memory that was given stays open."""
         await self._memory.aclose()
-
-
-def _of_user(memory: MemoryLike, app: str | None, user: str) -> Opened:
-    return Opened(memory).within(scope(user) if app is None else scope(app, user))
 
 
 def _of_session(session_id: str | None) -> Mapping[str, Any]:

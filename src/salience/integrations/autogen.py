@@ -12,7 +12,7 @@ from salience.display.for_models import fenced
 from salience.errors import InvalidInput
 from salience.integrations._address import written_address
 from salience.integrations._extra import extra
-from salience.integrations._memory import MemoryLike, Opened, scope
+from salience.integrations._memory import MemoryLike, Opened
 from salience.records.record import MemoryRecord
 from salience.search.request import Filters
 from salience.search.results import Hit
@@ -38,8 +38,7 @@ class SalienceMemoryConfig(BaseModel):
     """The configuration of a `SalienceMemory`; `address` never holds a password."""
 
     address: str
-    user: str
-    app: str | None = None
+    user_id: str | None = None
     limit: int = 10
     max_tokens: int = 2000
     min_similarity: float | None = None
@@ -48,7 +47,7 @@ class SalienceMemoryConfig(BaseModel):
 class SalienceMemory(Memory, Component[SalienceMemoryConfig]):
     """A memory of AutoGen over salience: one user's, in a namespace of their own.
 
-    `AssistantAgent(memory=[SalienceMemory("agent.db", user="ana")])` recalls before each answer
+    `AssistantAgent(memory=[SalienceMemory("agent.db", user_id="ana")])` recalls before each answer
     what matters for the last message of the user.
     """
 
@@ -60,8 +59,7 @@ class SalienceMemory(Memory, Component[SalienceMemoryConfig]):
         self,
         memory: MemoryLike,
         *,
-        user: str,
-        app: str | None = None,
+        user_id: str | None = None,
         limit: int = 10,
         max_tokens: int = 2000,
         min_similarity: float | None = None,
@@ -70,8 +68,8 @@ class SalienceMemory(Memory, Component[SalienceMemoryConfig]):
 
         Args:
             memory: an open memory, or the address of one: a file, a URL, `http://host:port`.
-            user: whose memories these are; nobody else's are seen.
-            app: the application, if several share the store.
+            user_id: whose memories these are: they are in the namespace `scope(user_id)`, and
+                nobody else's are seen. By default they are in that of the memory.
             limit: the most memories to recall, 1 to 1000.
             max_tokens: the most tokens of the message that hands them to the model.
             min_similarity: leave out memories whose cosine with the query is below it.
@@ -81,10 +79,9 @@ class SalienceMemory(Memory, Component[SalienceMemoryConfig]):
             SalienceError: the address cannot be opened.
         """
         self._given = memory
-        self._user, self._app = user, app
+        self._user_id = user_id
         self._limit, self._max_tokens, self._min_similarity = limit, max_tokens, min_similarity
-        namespace = scope(user) if app is None else scope(app, user)
-        self._memory = Opened(memory).within(namespace)
+        self._memory = Opened(memory).of_user(user_id)
 
     async def update_context(self, model_context: ChatCompletionContext) -> UpdateContextResult:
         """Add a system message with the memories that matter for the user's last message.
@@ -173,8 +170,7 @@ class SalienceMemory(Memory, Component[SalienceMemoryConfig]):
     def _to_config(self) -> SalienceMemoryConfig:
         return SalienceMemoryConfig(
             address=written_address(self._given),
-            user=self._user,
-            app=self._app,
+            user_id=self._user_id,
             limit=self._limit,
             max_tokens=self._max_tokens,
             min_similarity=self._min_similarity,

@@ -10,11 +10,10 @@ from salience.display.for_models import clean, fenced
 from salience.errors import IdTaken, InvalidInput
 from salience.integrations._address import written_address
 from salience.integrations._extra import extra
-from salience.integrations._memory import MemoryLike, Opened, scope
+from salience.integrations._memory import MemoryLike, Opened, Plan
 from salience.records.filters import Filter, parse_filter
 from salience.records.record import MemoryRecord
 from salience.search.results import Hit, SearchResult
-from salience.write.outcomes import AddResult
 from salience.write.upsert import OnConflict
 
 with extra("haystack"):
@@ -42,20 +41,20 @@ class SalienceDocumentStore:
     `kind` and `created_at` in their meta.
     """
 
-    def __init__(self, memory: MemoryLike, *, user: str, app: str | None = None) -> None:
+    def __init__(self, memory: MemoryLike, *, user_id: str | None = None) -> None:
         """Take or open a memory for one user.
 
         Args:
             memory: an open memory, or the address of one: a file, a URL, `http://host:port`.
-            user: whose memories these are; nobody else's are seen.
-            app: the application, if several share the store.
+            user_id: whose memories these are: they are in the namespace `scope(user_id)`, and
+                nobody else's are seen. By default they are in that of the memory.
 
         Raises:
             InvalidInput: an argument is wrong.
             SalienceError: the address cannot be opened.
         """
-        self._given, self._user, self._app = memory, user, app
-        self.memory = Opened(memory).within(scope(user) if app is None else scope(app, user))
+        self._given, self._user_id = memory, user_id
+        self.memory = Opened(memory).of_user(user_id)
 
     def to_dict(self) -> dict[str, Any]:
         """A mapping from which `from_dict` makes the same store, without its documents.
@@ -64,7 +63,7 @@ class SalienceDocumentStore:
             InvalidInput: the memory was given open, or its address has a password.
         """
         address = written_address(self._given)
-        return default_to_dict(self, memory=address, user=self._user, app=self._app)
+        return default_to_dict(self, memory=address, user_id=self._user_id)
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Self:
@@ -107,23 +106,13 @@ class SalienceDocumentStore:
                 written.
             InvalidInput: a document has no text, or is too large; nothing was written.
         """
-        items, rule = _items(documents, policy), _ON_CONFLICT[policy]
-        try:
-            result = self.memory.sync.add_many(items, strict=True, on_conflict=rule)
-        except IdTaken as problem:
-            raise DuplicateDocumentError(str(problem)) from problem
-        return _written(documents, policy, result)
+        return self.memory.run(_writing(documents, policy))
 
     async def write_documents_async(
         self, documents: list[Document], policy: DuplicatePolicy = DuplicatePolicy.NONE
     ) -> int:
         """Keep documents; returns how many were written, as `write_documents` does."""
-        items, rule = _items(documents, policy), _ON_CONFLICT[policy]
-        try:
-            result = await self.memory.awaited.add_many(items, strict=True, on_conflict=rule)
-        except IdTaken as problem:
-            raise DuplicateDocumentError(str(problem)) from problem
-        return _written(documents, policy, result)
+        return await self.memory.arun(_writing(documents, policy))
 
     def delete_documents(self, document_ids: list[str]) -> None:
         """Erase the documents of some ids; unknown ones are passed over."""
@@ -258,10 +247,9 @@ class SalienceWriter:
         session_id: str | None = None,
     ) -> dict[str, int]:
         """Keep what the user and the assistant said; other messages are passed over."""
-        turns = _turns([*messages, *(replies or ())])
-        if turns:
-            self.document_store.memory.sync.add(turns, session_id=session_id or self.session_id)
-        return {"messages_written": len(turns)}
+        said = [*messages, *(replies or ())]
+        plan = _keeping(said, session_id or self.session_id)
+        return {"messages_written": self.document_store.memory.run(plan)}
 
     @component.output_types(messages_written=int)
     async def run_async(
@@ -271,19 +259,21 @@ class SalienceWriter:
         session_id: str | None = None,
     ) -> dict[str, int]:
         """Keep what the user and the assistant said, as `run` does."""
-        turns = _turns([*messages, *(replies or ())])
-        if turns:
-            memory = self.document_store.memory.awaited
-            await memory.add(turns, session_id=session_id or self.session_id)
-        return {"messages_written": len(turns)}
+        said = [*messages, *(replies or ())]
+        plan = _keeping(said, session_id or self.session_id)
+        return {"messages_written": await self.document_store.memory.arun(plan)}
 
 
-def _turns(messages: Iterable[ChatMessage]) -> list[dict[str, Any]]:
-    return [
+def _keeping(messages: Iterable[ChatMessage], session_id: str | None) -> Plan[int]:
+    """The plan of keeping what was said; its result is how many messages were kept."""
+    turns = [
         {"role": message.role.value, "content": message.text, "name": message.name}
         for message in messages
         if message.role.value in _SPOKEN and message.text and message.text.strip()
     ]
+    if turns:
+        yield lambda memory: memory.add(turns, session_id=session_id)
+    return len(turns)
 
 
 def _items(documents: Any, policy: DuplicatePolicy) -> list[dict[str, Any]]:
@@ -314,7 +304,13 @@ def _items(documents: Any, policy: DuplicatePolicy) -> list[dict[str, Any]]:
     return list(items.values())
 
 
-def _written(documents: list[Document], policy: DuplicatePolicy, result: AddResult) -> int:
+def _writing(documents: list[Document], policy: DuplicatePolicy) -> Plan[int]:
+    """The plan of keeping documents; its result is how many were written."""
+    items, rule = _items(documents, policy), _ON_CONFLICT[policy]
+    try:
+        result = yield lambda memory: memory.add_many(items, strict=True, on_conflict=rule)
+    except IdTaken as problem:
+        raise DuplicateDocumentError(str(problem)) from problem
     if policy is DuplicatePolicy.OVERWRITE:
         return len(documents)
     return sum(item.outcome != "SKIPPED" for item in result)

@@ -9,7 +9,7 @@ from typing import Any
 
 from salience.display.for_models import TAG, clean, fenced
 from salience.integrations._extra import extra
-from salience.integrations._memory import MemoryLike, Opened, scope
+from salience.integrations._memory import MemoryLike, Opened
 from salience.language.tokens import count_tokens
 from salience.records.record import MemoryRecord
 from salience.search.request import Filters
@@ -47,15 +47,13 @@ class SalienceMemoryBlock(BaseMemoryBlock[str]):
     )
     _memory: Opened = PrivateAttr()
 
-    def __init__(
-        self, memory: MemoryLike, *, user: str, app: str | None = None, **fields: Any
-    ) -> None:
+    def __init__(self, memory: MemoryLike, *, user_id: str | None = None, **fields: Any) -> None:
         """Take or open a memory for one user.
 
         Args:
             memory: an open memory, or the address of one: a file, a URL, `http://host:port`.
-            user: whose memories these are; nobody else's are seen.
-            app: the application, if several share the store.
+            user_id: whose memories these are: they are in the namespace `scope(user_id)`, and
+                nobody else's are seen. By default they are in that of the memory.
             fields: `limit`, `max_tokens`, `min_similarity`, and those of every block: `name`,
                 `description`, `priority`, `accept_short_term_memory`.
 
@@ -64,7 +62,7 @@ class SalienceMemoryBlock(BaseMemoryBlock[str]):
             SalienceError: the address cannot be opened.
         """
         super().__init__(**fields)
-        self._memory = _of_user(memory, app, user)
+        self._memory = Opened(memory).of_user(user_id)
 
     async def _aget(
         self,
@@ -122,20 +120,21 @@ class SalienceChatStore(AsyncDBChatStore):
 
     _memory: Opened = PrivateAttr()
 
-    def __init__(self, memory: MemoryLike, *, user: str, app: str | None = None) -> None:
+    def __init__(self, memory: MemoryLike, *, user_id: str | None = None) -> None:
         """Take or open a memory for one user.
 
         Args:
             memory: an open memory, or the address of one: a file, a URL, `http://host:port`.
-            user: whose sessions these are; nobody else's are seen, even of the same key.
-            app: the application, if several share the store.
+            user_id: whose sessions these are: they are in the namespace `scope(user_id)`, and
+                nobody else's are seen, even of the same key. By default they are in that of the
+                memory.
 
         Raises:
             InvalidInput: an argument is wrong.
             SalienceError: the address cannot be opened.
         """
         super().__init__()
-        self._memory = _of_user(memory, app, user)
+        self._memory = Opened(memory).of_user(user_id)
 
     async def get_messages(
         self,
@@ -231,8 +230,7 @@ class SalienceRetriever(BaseRetriever):
         self,
         memory: MemoryLike,
         *,
-        user: str,
-        app: str | None = None,
+        user_id: str | None = None,
         limit: int = 10,
         filters: Filters = None,
         min_similarity: float | None = None,
@@ -242,8 +240,8 @@ class SalienceRetriever(BaseRetriever):
 
         Args:
             memory: an open memory, or the address of one: a file, a URL, `http://host:port`.
-            user: whose memories these are; nobody else's are seen.
-            app: the application, if several share the store.
+            user_id: whose memories these are: they are in the namespace `scope(user_id)`, and
+                nobody else's are seen. By default they are in that of the memory.
             limit: the most nodes, 1 to 1000.
             filters: a condition that each memory must meet, as `Memory.search` takes it.
             min_similarity: leave out memories whose cosine with the query is below it.
@@ -255,7 +253,7 @@ class SalienceRetriever(BaseRetriever):
             SalienceError: the address cannot be opened.
         """
         super().__init__(**options)
-        self._memory = _of_user(memory, app, user)
+        self._memory = Opened(memory).of_user(user_id)
         self._search: Mapping[str, Any] = {
             "limit": limit,
             "filters": filters,
@@ -275,10 +273,6 @@ class SalienceRetriever(BaseRetriever):
     async def aclose(self) -> None:
         """Close what was opened here; a memory that was given stays open."""
         await self._memory.aclose()
-
-
-def _of_user(memory: MemoryLike, app: str | None, user: str) -> Opened:
-    return Opened(memory).within(scope(user) if app is None else scope(app, user))
 
 
 def _session_of(message: ChatMessage) -> str | None:

@@ -56,7 +56,7 @@ def test_an_agent_remembers_over_sessions_and_processes(tmp_path: Path) -> None:
     db = str(tmp_path / "agent.db")
 
     async def session(id: str, said: str, answer: str) -> list[Message]:
-        client, provider = ScriptedClient(answer), SalienceContextProvider(db, user="ana")
+        client, provider = ScriptedClient(answer), SalienceContextProvider(db, user_id="ana")
         await agent(client, provider).run(said, session=AgentSession(session_id=id))
         await provider.close()
         return client.asked[0]
@@ -89,7 +89,7 @@ def test_an_agent_remembers_over_sessions_and_processes(tmp_path: Path) -> None:
 def test_the_session_itself_is_left_to_its_history() -> None:
     async def run() -> list[list[str]]:
         shared, client = store(), ScriptedClient("Noted.", "To nuts.")
-        helper = agent(client, SalienceContextProvider(shared, user="ana"))
+        helper = agent(client, SalienceContextProvider(shared, user_id="ana"))
         session = AgentSession()
         await helper.run("I am allergic to nuts.", session=session)
         await helper.run("What am I allergic to?", session=session)
@@ -103,7 +103,7 @@ def test_the_session_itself_is_left_to_its_history() -> None:
 def test_a_transcript_that_is_sent_whole_is_kept_once() -> None:
     async def run() -> list[str]:
         shared, client = store(), ScriptedClient("A.", "B.")
-        helper = agent(client, SalienceContextProvider(shared, user="ana"))
+        helper = agent(client, SalienceContextProvider(shared, user_id="ana"))
         session = AgentSession()
         await helper.run("First?", session=session)
         transcript = [
@@ -119,7 +119,7 @@ def test_memories_added_by_other_doors_are_recalled_within_the_budget() -> None:
     async def run() -> str:
         shared, client = store(), ScriptedClient("Yes.")
         shared.within("ana").add_many([f"On day {day} Ana drank tea." for day in range(50)])
-        provider = SalienceContextProvider(shared, user="ana", limit=50, max_tokens=300)
+        provider = SalienceContextProvider(shared, user_id="ana", limit=50, max_tokens=300)
         await agent(client, provider).run("Did Ana drink tea?")
         return client.asked[0][-2].text
 
@@ -133,8 +133,8 @@ def test_history_and_context_share_what_was_said() -> None:
         shared, client = store(), ScriptedClient("Noted.", "To nuts.")
         helper = agent(
             client,
-            SalienceHistoryProvider(shared, user="ana"),
-            SalienceContextProvider(shared, user="ana", keep_turns=False),
+            SalienceHistoryProvider(shared, user_id="ana"),
+            SalienceContextProvider(shared, user_id="ana", keep_turns=False),
         )
         await helper.run("I am allergic to nuts.", session=AgentSession(session_id="monday"))
         await helper.run("What am I allergic to?", session=AgentSession(session_id="friday"))
@@ -149,7 +149,7 @@ def test_history_goes_on_in_another_process(tmp_path: Path) -> None:
     db = str(tmp_path / "agent.db")
 
     async def run(said: str) -> list[str]:
-        client, history = ScriptedClient("Yes."), SalienceHistoryProvider(db, user="ana")
+        client, history = ScriptedClient("Yes."), SalienceHistoryProvider(db, user_id="ana")
         await agent(client, history).run(said, session=AgentSession(session_id="one"))
         await history.close()
         return [message.text for message in client.asked[0] if message.role != "system"]
@@ -180,7 +180,7 @@ def test_history_is_kept_as_the_framework_keeps_it(
     saved: list[tuple[str, list[Message]]],
 ) -> None:
     async def run() -> None:
-        ours, theirs = SalienceHistoryProvider(store(), user="ana"), InMemoryHistoryProvider()
+        ours, theirs = SalienceHistoryProvider(store(), user_id="ana"), InMemoryHistoryProvider()
         states: dict[str, dict[str, Any]] = {"s": {}, "t": {}, "": {}}
         transcript: list[Message] = []
         for id, messages in saved:
@@ -208,12 +208,12 @@ def test_nothing_of_one_user_is_found_by_another(users: tuple[str, str], session
         for user, said in zip(users, ("The secret is blue.", "The secret is?"), strict=True):
             helper = agent(
                 client,
-                SalienceHistoryProvider(shared, user=user),
-                SalienceContextProvider(shared, user=user),
+                SalienceHistoryProvider(shared, user_id=user),
+                SalienceContextProvider(shared, user_id=user),
             )
             await helper.run(said, session=AgentSession(session_id=session or None))
         assert [m.text for m in client.asked[1] if m.role == "user"] == ["The secret is?"]
-        histories = [SalienceHistoryProvider(shared, user=user) for user in users]
+        histories = [SalienceHistoryProvider(shared, user_id=user) for user in users]
         if session:
             assert await histories[1].clear(session) == 2
             assert len(await histories[0].get_messages(session)) == 2
@@ -223,12 +223,12 @@ def test_nothing_of_one_user_is_found_by_another(users: tuple[str, str], session
 
 def test_an_unknown_option_and_an_empty_question_do_no_harm() -> None:
     with pytest.raises(TypeError, match="colour"):
-        SalienceHistoryProvider(store(), user="ana", colour="red")
+        SalienceHistoryProvider(store(), user_id="ana", colour="red")
     with pytest.raises(InvalidInput):
-        SalienceContextProvider(store(), user=3)  # type: ignore[arg-type]
+        SalienceContextProvider(store(), user_id=3)  # type: ignore[arg-type]
 
     async def run() -> SessionContext:
-        provider, session = SalienceContextProvider(store(), user="ana"), AgentSession()
+        provider, session = SalienceContextProvider(store(), user_id="ana"), AgentSession()
         context = SessionContext(session_id="s", input_messages=[Message("user", [" "])])
         helper = agent(ScriptedClient(), provider)
         await provider.before_run(agent=helper, session=session, context=context, state={})
@@ -241,7 +241,7 @@ def test_an_unknown_option_and_an_empty_question_do_no_harm() -> None:
 def test_it_works_over_an_awaited_memory_and_leaves_it_open() -> None:
     async def run() -> None:
         async with AsyncMemory("ram://", embedder=WordHashEmbedder()) as shared:
-            history: HistoryProvider = SalienceHistoryProvider(shared, user="ana")
+            history: HistoryProvider = SalienceHistoryProvider(shared, user_id="ana")
             await history.save_messages("s", [Message("user", ["Hello."])])
             await history.close()  # type: ignore[attr-defined]
             assert await shared.within("ana").count() == 1
@@ -256,8 +256,8 @@ def test_it_works_at_a_server(tmp_path: Path) -> None:
             ("monday", "I am allergic to nuts."),
             ("friday", "What am I allergic to?"),
         ):
-            history = SalienceHistoryProvider(url, user="ana")
-            context = SalienceContextProvider(url, user="ana", keep_turns=False)
+            history = SalienceHistoryProvider(url, user_id="ana")
+            context = SalienceContextProvider(url, user_id="ana", keep_turns=False)
             await agent(client, history, context).run(said, session=AgentSession(session_id=id))
             for provider in (history, context):
                 await provider.close()

@@ -42,14 +42,14 @@ def test_the_model_gets_what_matters_before_it_answers(tmp_path: Path) -> None:
     db = str(tmp_path / "agent.db")
 
     async def first_session() -> None:
-        memory = SalienceMemory(db, user="ana")
+        memory = SalienceMemory(db, user_id="ana")
         await memory.add(text("Ana is allergic to nuts."))
         await memory.add(text("The spare key is with the neighbour."))
         await memory.close()
 
     async def second_session() -> list[Any]:
         model = ReplayChatCompletionClient(["No: there are nuts in it.", "With the neighbour."])
-        memory = SalienceMemory(db, user="ana", limit=1)
+        memory = SalienceMemory(db, user_id="ana", limit=1)
         agent = AssistantAgent("helper", model, memory=[memory])
         await agent.run(task="May I eat a nut cake? I have an allergy.")
         await agent.run(task="Who has the spare key?")
@@ -67,7 +67,7 @@ def test_the_model_gets_what_matters_before_it_answers(tmp_path: Path) -> None:
 
 def test_the_same_memories_are_not_handed_over_twice() -> None:
     async def run() -> list[Any]:
-        memory = SalienceMemory(store(), user="ana")
+        memory = SalienceMemory(store(), user_id="ana")
         await memory.add(text("Ana is allergic to nuts."))
         context = UnboundedChatCompletionContext()
         await context.add_message(UserMessage(content="What may I eat?", source="user"))
@@ -81,7 +81,7 @@ def test_the_same_memories_are_not_handed_over_twice() -> None:
 
 def test_a_message_takes_no_more_tokens_than_it_may() -> None:
     async def run() -> str:
-        memory = SalienceMemory(store(), user="ana", max_tokens=200)
+        memory = SalienceMemory(store(), user_id="ana", max_tokens=200)
         for day in range(40):
             await memory.add(text(f"On day {day} the garden was watered twice."))
         context = UnboundedChatCompletionContext()
@@ -96,7 +96,10 @@ class Both:
     """Each call to AutoGen's memory and to this one; what is found has to be the same."""
 
     def __init__(self) -> None:
-        self.memories: list[Any] = [ListMemory(), SalienceMemory(store(), user="ana", limit=1000)]
+        self.memories: list[Any] = [
+            ListMemory(),
+            SalienceMemory(store(), user_id="ana", limit=1000),
+        ]
 
     async def add(self, content: MemoryContent) -> None:
         for memory in self.memories:
@@ -156,7 +159,7 @@ def test_whatever_is_added_comes_back_as_from_a_list(added: list[Any]) -> None:
 
 def test_an_image_comes_back() -> None:
     async def run() -> None:
-        memory = SalienceMemory(store(), user="ana")
+        memory = SalienceMemory(store(), user_id="ana")
         image = Image.from_base64(_PIXEL)
         description = {"description": "A photo of the balcony"}
         await memory.add(
@@ -171,7 +174,7 @@ def test_an_image_comes_back() -> None:
 
 def test_the_best_is_first_and_filters_hold() -> None:
     async def run() -> None:
-        memory = SalienceMemory(store(), user="ana")
+        memory = SalienceMemory(store(), user_id="ana")
         await memory.add(text("The dentist is on 3 May.", topic="health"))
         await memory.add(text("Ana rents a flat in Lisbon.", topic="home"))
         query = MemoryContent(content="Where is the flat?", mime_type=TEXT)
@@ -192,7 +195,7 @@ def test_the_best_is_first_and_filters_hold() -> None:
 def test_nothing_of_one_user_is_found_by_another(users: tuple[str, str], query: str) -> None:
     async def run() -> None:
         shared = store()
-        ana, ben = (SalienceMemory(shared, user=user) for user in users)
+        ana, ben = (SalienceMemory(shared, user_id=user) for user in users)
         await ana.add(text("The secret of Ana.", owner="ana"))
         [id] = [found.metadata["id"] for found in (await ana.query("")).results]
         for filters in (None, {"id": id}, {"metadata.owner": "ana"}, {"not": {"id": "x"}}):
@@ -207,24 +210,9 @@ def test_nothing_of_one_user_is_found_by_another(users: tuple[str, str], query: 
     asyncio.run(run())
 
 
-def test_an_app_has_users_of_its_own() -> None:
-    async def run() -> None:
-        shared = store()
-        memories = [
-            SalienceMemory(shared, user="ana"),
-            SalienceMemory(shared, user="ana", app="shop"),
-            SalienceMemory(shared, user="shop/ana"),
-        ]
-        await memories[1].add(text("Ana likes tea."))
-        found = [len((await memory.query("tea")).results) for memory in memories]
-        assert found == [0, 1, 0]
-
-    asyncio.run(run())
-
-
 def test_it_is_dumped_and_loaded_as_a_component(tmp_path: Path) -> None:
     async def run() -> None:
-        memory = SalienceMemory(str(tmp_path / "agent.db"), user="ana", app="shop", limit=3)
+        memory = SalienceMemory(str(tmp_path / "agent.db"), user_id="ana", limit=3)
         await memory.add(text("Ana likes tea."))
         dumped = memory.dump_component()
         await memory.close()
@@ -242,12 +230,12 @@ def test_it_is_dumped_and_loaded_as_a_component(tmp_path: Path) -> None:
 
 def test_no_configuration_holds_an_open_memory() -> None:
     with pytest.raises(InvalidInput, match="give its address"):
-        SalienceMemory(store(), user="ana").dump_component()
+        SalienceMemory(store(), user_id="ana").dump_component()
 
 
 def test_a_cancelled_call_stops() -> None:
     async def run() -> None:
-        memory, token = SalienceMemory(store(), user="ana"), CancellationToken()
+        memory, token = SalienceMemory(store(), user_id="ana"), CancellationToken()
         token.cancel()
         with pytest.raises(asyncio.CancelledError):
             await memory.query("tea", token)
@@ -260,7 +248,7 @@ def test_a_cancelled_call_stops() -> None:
 def test_it_works_over_an_awaited_memory_and_leaves_it_open() -> None:
     async def run() -> None:
         async with AsyncMemory("ram://", embedder=WordHashEmbedder()) as shared:
-            memory = SalienceMemory(shared, user="ana")
+            memory = SalienceMemory(shared, user_id="ana")
             await memory.add(text("Ana likes tea."))
             await memory.close()
             assert (await shared.within("ana").search("tea")).hits
@@ -270,7 +258,7 @@ def test_it_works_over_an_awaited_memory_and_leaves_it_open() -> None:
 
 def test_it_works_at_a_server(tmp_path: Path) -> None:
     async def run(url: str) -> None:
-        ana, ben = (SalienceMemory(url, user=user) for user in ("ana", "ben"))
+        ana, ben = (SalienceMemory(url, user_id=user) for user in ("ana", "ben"))
         await ana.add(text("Ana likes tea.", topic="drinks"))
         [found] = (await ana.query("What does Ana like?")).results
         assert found.content == "Ana likes tea."

@@ -17,7 +17,7 @@ __all__ = ["pytest_configure", "pytest_pyfunc_call"]
 class _InItsPlace(SalienceMemory):
     def __init__(self, name: str | None = None, **settings: Any) -> None:
         memory = Memory("ram://", embedder=WordHashEmbedder())
-        super().__init__(memory, user=name or "anybody", **settings)
+        super().__init__(memory, user_id=name or "anybody", **settings)
 
 
 autogen_core.memory.ListMemory = _InItsPlace  # type: ignore[misc, assignment]

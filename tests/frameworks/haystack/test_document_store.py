@@ -28,7 +28,7 @@ from salience.testing.embedder import WordHashEmbedder
 
 
 def new_store() -> SalienceDocumentStore:
-    return SalienceDocumentStore(Memory("ram://", embedder=WordHashEmbedder()), user="ana")
+    return SalienceDocumentStore(Memory("ram://", embedder=WordHashEmbedder()), user_id="ana")
 
 
 class TestTheirs(

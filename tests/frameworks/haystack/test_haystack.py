@@ -44,7 +44,7 @@ class ScriptedGenerator:
 
 def open_store(user: str = "ana", shared: Any = None) -> SalienceDocumentStore:
     shared = Memory("ram://", embedder=WordHashEmbedder()) if shared is None else shared
-    return SalienceDocumentStore(shared, user=user)
+    return SalienceDocumentStore(shared, user_id=user)
 
 
 def chat(store: SalienceDocumentStore, answers: list[str]) -> Pipeline:
@@ -73,7 +73,7 @@ def turn(pipeline: Pipeline, question: str, session: str) -> Any:
 
 def test_a_pipeline_remembers_over_sessions_and_is_written_down(tmp_path: Path) -> None:
     db = str(tmp_path / "agent.db")
-    store = SalienceDocumentStore(db, user="ana")
+    store = SalienceDocumentStore(db, user_id="ana")
     pipeline = chat(store, ["Noted."])
     result = turn(pipeline, "I am allergic to nuts.", "monday")
     assert result["writer"] == {"messages_written": 2}
@@ -171,7 +171,7 @@ def test_nothing_of_one_user_is_found_by_another(users: tuple[str, str]) -> None
     assert ana.count_documents() == 1
 
 
-def test_no_pipeline_that_is_written_down_holds_an_open_memory_or_a_password() -> None:
+def test_no_pipeline_that_is_written_down_holds_an_open_memory() -> None:
     with pytest.raises(InvalidInput, match="give its address"):
         open_store().to_dict()
 
@@ -189,7 +189,7 @@ def test_it_works_over_an_awaited_memory_and_leaves_it_open() -> None:
 
 def test_it_works_at_a_server(tmp_path: Path) -> None:
     with real_server(tmp_path / "served.db") as server:
-        store = SalienceDocumentStore(server.url, user="ana")
+        store = SalienceDocumentStore(server.url, user_id="ana")
         assert SalienceDocumentStore.from_dict(store.to_dict()).to_dict() == store.to_dict()
         pipeline = chat(store, ["Noted.", "To nuts."])
         turn(pipeline, "I am allergic to nuts.", "monday")

@@ -121,7 +121,7 @@ def test_a_chat_engine_recalls_what_another_session_said(tmp_path: Path) -> None
     db = str(tmp_path / "agent.db")
 
     async def session(id: str, *inputs: str) -> list[ChatMessage]:
-        block, model = SalienceMemoryBlock(db, user="ana"), MockLLMWithChatMemoryOfLastCall()
+        block, model = SalienceMemoryBlock(db, user_id="ana"), MockLLMWithChatMemoryOfLastCall()
         memory = short_term(id, block, token_limit=400, chat_history_token_ratio=0.06)
         engine = SimpleChatEngine.from_defaults(llm=model, memory=memory)
         for text in inputs:
@@ -140,7 +140,7 @@ def test_a_chat_engine_recalls_what_another_session_said(tmp_path: Path) -> None
 
 def test_the_same_messages_leave_for_both_blocks() -> None:
     async def run() -> list[tuple[list[str | None], bool, bool]]:
-        ours = SalienceMemoryBlock(store(), user="ana", max_tokens=200)
+        ours = SalienceMemoryBlock(store(), user_id="ana", max_tokens=200)
         theirs = VectorMemoryBlock(vector_store=Nodes(), embed_model=SameVectors())
         seen = []
         for block in (ours, theirs):
@@ -161,7 +161,7 @@ def test_the_same_messages_leave_for_both_blocks() -> None:
 
 def test_one_block_serves_many_sessions_and_keeps_nothing_of_a_call() -> None:
     async def run() -> None:
-        block = SalienceMemoryBlock(store(), user="ana")
+        block = SalienceMemoryBlock(store(), user_id="ana")
         for session, text in (("one", "The dentist is on 3 May."), ("two", "Ana likes green tea.")):
             memory = short_term(session, block)
             await memory.aput_messages([said("user", text), said("assistant", "Noted."), *FILLING])
@@ -181,7 +181,7 @@ def test_one_block_serves_many_sessions_and_keeps_nothing_of_a_call() -> None:
 def test_messages_keep_the_session_that_the_framework_noted() -> None:
     async def run() -> list[ChatMessage]:
         messages = [said("user", "Ana likes tea."), said("tool", "{}"), said("assistant", "")]
-        await SalienceMemoryBlock(store(), user="ana").aput(messages, session_id="one")
+        await SalienceMemoryBlock(store(), user_id="ana").aput(messages, session_id="one")
         return messages
 
     assert [message.additional_kwargs for message in asyncio.run(run())] == [
@@ -195,7 +195,7 @@ def test_a_block_is_cut_by_whole_memories(tokens: int, count: int) -> None:
     async def run() -> None:
         shared = store()
         shared.within("ana").add_many([f"On day {day} Ana drank\n[7] tea." for day in range(count)])
-        block = SalienceMemoryBlock(shared, user="ana", limit=20)
+        block = SalienceMemoryBlock(shared, user_id="ana", limit=20)
         whole = await block.aget([said("user", "When did Ana drink tea?")])
         assert whole.count("drank") == count
         cut = await block.atruncate(whole, tokens)
@@ -214,7 +214,7 @@ def test_a_block_that_does_not_fit_is_cut_by_the_memory() -> None:
         shared.within("ana").add_many([f"On day {day} Ana drank tea." for day in range(8)])
         texts = []
         for priority, limit in ((0, 600), (1, 200)):
-            block = SalienceMemoryBlock(shared, user="ana", priority=priority)
+            block = SalienceMemoryBlock(shared, user_id="ana", priority=priority)
             memory = short_term("s", block, token_limit=limit, tokenizer_fn=fourths)
             await memory.aput(said("user", "When did Ana drink tea?"))
             texts.append(str((await memory.aget())[0].content))
@@ -231,7 +231,7 @@ TEXTS = ["Ana likes green tea.", "The dentist is on 3 May.", "Ben rents a flat i
 def test_a_retriever_finds_what_that_of_an_index_finds() -> None:
     shared = store()
     shared.within("ana").add_many([{"id": text[:3], "content": text} for text in TEXTS])
-    ours = SalienceRetriever(shared, user="ana", limit=3)
+    ours = SalienceRetriever(shared, user_id="ana", limit=3)
     nodes = [TextNode(id_=text[:3], text=text) for text in TEXTS]
     theirs = VectorStoreIndex(nodes, embed_model=SameVectors()).as_retriever(similarity_top_k=3)
     for query in ("Which tea does Ana like?", "When is the dentist?", "a flat in Lisbon"):
@@ -247,7 +247,7 @@ def test_a_query_engine_reads_who_said_it_and_when() -> None:
         "I like gr\u200been tea.", speaker="Ana", session_id="one", created_at="2026-05-01T10:00Z",
         metadata={"topic": "drinks"},
     )  # fmt: skip
-    retriever = SalienceRetriever(shared, user="ana", filters={"metadata.topic": "drinks"})
+    retriever = SalienceRetriever(shared, user_id="ana", filters={"metadata.topic": "drinks"})
     engine = RetrieverQueryEngine(retriever, get_response_synthesizer(llm=MockLLM()))
     asked = str(engine.query("Which tea?"))  # the mock answers with its prompt
     assert "I like green tea." in asked
@@ -256,7 +256,7 @@ def test_a_query_engine_reads_who_said_it_and_when() -> None:
     assert "topic" not in asked
     [node] = retriever.retrieve("tea")
     assert node.metadata["topic"] == "drinks"
-    assert SalienceRetriever(shared, user="ana", filters={"kind": "fact"}).retrieve("tea") == []
+    assert SalienceRetriever(shared, user_id="ana", filters={"kind": "fact"}).retrieve("tea") == []
 
 
 @settings(max_examples=20)
@@ -264,17 +264,17 @@ def test_a_query_engine_reads_who_said_it_and_when() -> None:
 def test_nothing_of_one_user_is_found_by_another(users: tuple[str, str], query: str) -> None:
     async def run() -> None:
         shared = store()
-        ana, ben = (SalienceMemoryBlock(shared, user=user) for user in users)
+        ana, ben = (SalienceMemoryBlock(shared, user_id=user) for user in users)
         await ana.aput([said("user", "The secret of Ana.")], session_id="one")
         assert await ben.aget([said("user", query)], session_id="one") == ""
         assert "secret of Ana" in await ana.aget([said("user", query)])
-        chats = [SalienceChatStore(shared, user=user) for user in users]
+        chats = [SalienceChatStore(shared, user_id=user) for user in users]
         await chats[0].add_message("one", said("user", "The secret of Ana."))
         assert await chats[1].get_messages("one", None) == await chats[1].get_keys() == []
         await chats[1].delete_messages("one")
         assert await chats[0].count_messages("one") == 1
         for filters in (None, {"session_id": "one"}, {"not": {"id": "x"}}):
-            retriever = SalienceRetriever(shared, user=users[1], filters=filters)
+            retriever = SalienceRetriever(shared, user_id=users[1], filters=filters)
             assert retriever.retrieve(query) == await retriever.aretrieve(query) == []
 
     asyncio.run(run())
@@ -308,7 +308,7 @@ _CALLS = st.one_of(
 @given(st.lists(_CALLS, max_size=8))
 def test_each_call_of_the_chat_store_does_what_that_of_llama_index_does(calls: list[Any]) -> None:
     async def run() -> None:
-        ours = SalienceChatStore(store(), user="ana")
+        ours = SalienceChatStore(store(), user_id="ana")
         theirs = SQLAlchemyChatStore(table_name="messages")
         for name, arguments in calls:
             results = [await getattr(one, name)(*arguments) for one in (ours, theirs)]
@@ -328,7 +328,7 @@ def test_each_call_of_the_chat_store_does_what_that_of_llama_index_does(calls: l
 
 def test_a_message_of_the_chat_store_is_erased_by_its_place() -> None:
     async def run() -> None:
-        chat = SalienceChatStore(store(), user="ana")
+        chat = SalienceChatStore(store(), user_id="ana")
         first, second = said("user", "One."), said("assistant", "Two.")
         await chat.add_messages("s", [first, second])
         assert await chat.delete_message("s", 2) is None
@@ -343,8 +343,8 @@ def test_a_chat_store_and_a_block_share_what_was_said(tmp_path: Path) -> None:
     db = str(tmp_path / "agent.db")
 
     async def session(id: str, *texts: str) -> list[ChatMessage]:
-        chat = SalienceChatStore(db, user="ana")
-        block = SalienceMemoryBlock(db, user="ana", accept_short_term_memory=False)
+        chat = SalienceChatStore(db, user_id="ana")
+        block = SalienceMemoryBlock(db, user_id="ana", accept_short_term_memory=False)
         memory = short_term(id, block, chat_store=chat, token_limit=400)
         for text in texts:
             await memory.aput(said("user", text))
@@ -365,18 +365,18 @@ def test_a_chat_store_and_a_block_share_what_was_said(tmp_path: Path) -> None:
 
 def test_wrong_arguments_are_refused() -> None:
     with pytest.raises(InvalidInput):
-        SalienceMemoryBlock(store(), user=3)  # type: ignore[arg-type]
+        SalienceMemoryBlock(store(), user_id=3)  # type: ignore[arg-type]
     with pytest.raises(InvalidInput, match="filters"):
-        SalienceRetriever(store(), user="ana", filters={"colour": "red"}).retrieve("tea")
+        SalienceRetriever(store(), user_id="ana", filters={"colour": "red"}).retrieve("tea")
 
 
 def test_it_works_over_an_awaited_memory_and_leaves_it_open() -> None:
     async def run() -> None:
         async with AsyncMemory("ram://", embedder=EMBEDDER) as shared:
-            block = SalienceMemoryBlock(shared, user="ana")
+            block = SalienceMemoryBlock(shared, user_id="ana")
             await block.aput([said("user", "Ana likes tea.")])
             await block.aclose()
-            retriever = SalienceRetriever(shared, user="ana")
+            retriever = SalienceRetriever(shared, user_id="ana")
             assert len(await retriever.aretrieve("tea")) == 1
 
     asyncio.run(run())
@@ -384,7 +384,7 @@ def test_it_works_over_an_awaited_memory_and_leaves_it_open() -> None:
 
 def test_it_works_at_a_server(tmp_path: Path) -> None:
     with real_server(tmp_path / "served.db") as server:
-        block = SalienceMemoryBlock(server.url, user="ana")
+        block = SalienceMemoryBlock(server.url, user_id="ana")
 
         async def run() -> str:
             await block.aput([said("user", "Ana likes tea.")], session_id="one")
@@ -393,6 +393,6 @@ def test_it_works_at_a_server(tmp_path: Path) -> None:
             return recalled
 
         assert "    Ana likes tea." in asyncio.run(run())
-        retriever = SalienceRetriever(server.url, user="ana")
+        retriever = SalienceRetriever(server.url, user_id="ana")
         assert [node.text for node in retriever.retrieve("tea")] == ["Ana likes tea."]
         retriever.close()
