@@ -13,9 +13,11 @@ from salience.engine.async_memory import AsyncMemory
 from salience.engine.memory import Memory
 from salience.engine.options import Settings
 from salience.errors import InvalidInput
+from salience.records.filters import Filter, all_of, filter_fields, parse_filter
 from salience.records.limits import DEFAULT_LIMITS
 from salience.records.validation import MAX_NAMESPACE_CHARACTERS, storable
 from salience.retrieval.plan import in_thread
+from salience.search.request import Filters
 from salience.stores.address import Address
 
 if TYPE_CHECKING:  # which need an extra
@@ -28,6 +30,8 @@ MemoryLike = Memory | AsyncMemory | Address
 Plan = Generator[Callable[[Any], Any], Any, T]
 """Steps that hold for both sides: each yields a call, as `lambda memory: memory.count()`, and gets
 its answer, so that no adapter is written twice."""
+ITEM_KIND = "item"
+"""The kind of messages that nobody says: calls of tools, their results, images."""
 _KEPT = frozenset("-_.@+:=,")  # in labels, beside letters and digits
 
 
@@ -156,6 +160,18 @@ class _InThreads:
 
     async def close(self) -> None:
         await in_thread(self._transport.close)
+
+
+def without_items(filters: Filters) -> Filter | None:
+    """A filter that leaves out what nobody says (`ITEM_KIND`), unless it asks for a `kind` itself.
+
+    Raises:
+        InvalidInput: the filter is wrong.
+    """
+    where = parse_filter(filters)
+    if "kind" in filter_fields(where):
+        return where
+    return all_of(where, parse_filter({"kind": {"ne": ITEM_KIND}}))
 
 
 def _is_remote(memory: Memory | AsyncMemory) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from salience.display.for_models import fenced
 from salience.integrations._extra import extra
-from salience.integrations._memory import MemoryLike, Opened
+from salience.integrations._memory import ITEM_KIND, MemoryLike, Opened, without_items
 
 with extra("agent-framework"):
     from agent_framework import (
@@ -27,7 +27,6 @@ SOURCE_ID = "salience"
 DEFAULT_SESSION = "default"
 _KEY = "agent_framework"  # of the metadata of a message: all of it, as the framework writes it
 _SPOKEN = ("user", "assistant")
-_UNSPOKEN_KIND = "tool"  # of messages without words: calls, their results, images
 
 
 class SalienceContextProvider(ContextProvider):
@@ -89,10 +88,7 @@ class SalienceContextProvider(ContextProvider):
             question,
             limit=self._limit,
             min_similarity=self._min_similarity,
-            filters={
-                "session_id": {"ne": context.session_id},
-                "kind": {"ne": _UNSPOKEN_KIND},
-            },
+            filters=without_items({"session_id": {"ne": context.session_id}}),
         )
         if text := fenced(found, max_tokens=self._max_tokens):
             sessions = [hit.session_id for hit in found if hit.session_id is not None]
@@ -214,6 +210,6 @@ def _item(message: Message, session_id: str) -> dict[str, Any]:
         "content": message.text if message.text.strip() else f"({kinds or 'no content'})",
         "speaker": message.author_name or message.role,
         "session_id": session_id,
-        "kind": "turn" if is_spoken else _UNSPOKEN_KIND,
+        "kind": "turn" if is_spoken else ITEM_KIND,
         "metadata": {_KEY: written},
     }

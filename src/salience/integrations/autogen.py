@@ -12,7 +12,7 @@ from salience.display.for_models import fenced
 from salience.errors import InvalidInput
 from salience.integrations._address import written_address
 from salience.integrations._extra import extra
-from salience.integrations._memory import MemoryLike, Opened
+from salience.integrations._memory import MemoryLike, Opened, without_items
 from salience.records.record import MemoryRecord
 from salience.search.request import Filters
 from salience.search.results import Hit
@@ -154,13 +154,13 @@ class SalienceMemory(Memory, Component[SalienceMemoryConfig]):
         self, query: str, filters: Filters, limit: int | None = None
     ) -> Sequence[MemoryRecord]:
         memory = self._memory.awaited
-        limit = self._limit if limit is None else limit
+        limit, where = self._limit if limit is None else limit, without_items(filters)
         if query.strip():
             found = await memory.search(
-                query, limit=limit, filters=filters, min_similarity=self._min_similarity
+                query, limit=limit, filters=where, min_similarity=self._min_similarity
             )
             return found.hits
-        return (await memory.get_all(filters, limit=limit)).memories[::-1]
+        return (await memory.get_all(where, limit=limit)).memories[::-1]
 
     @classmethod
     def _from_config(cls, config: SalienceMemoryConfig) -> Self:

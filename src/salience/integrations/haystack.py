@@ -10,7 +10,7 @@ from salience.display.for_models import clean, fenced
 from salience.errors import IdTaken, InvalidInput
 from salience.integrations._address import written_address
 from salience.integrations._extra import extra
-from salience.integrations._memory import MemoryLike, Opened, Plan
+from salience.integrations._memory import MemoryLike, Opened, Plan, without_items
 from salience.records.filters import Filter, parse_filter
 from salience.records.record import MemoryRecord
 from salience.search.results import Hit, SearchResult
@@ -206,8 +206,9 @@ class SalienceRetriever:
         return self._outputs(await self.document_store.memory.awaited.search(query, **options))
 
     def _options(self, filters: dict[str, Any] | None, top_k: int | None) -> dict[str, Any]:
+        wanted = apply_filter_policy(self.filter_policy, self.filters, filters)
         return {
-            "filters": _filter(apply_filter_policy(self.filter_policy, self.filters, filters)),
+            "filters": without_items(_filter(wanted)),
             "limit": self.top_k if top_k is None else top_k,
             "min_similarity": self.min_similarity,
         }

@@ -23,7 +23,7 @@ from salience.errors import InvalidInput
 from salience.integrations._extra import extra
 from salience.integrations._langchain.conditions import conditions
 from salience.integrations._langchain.embeddings import COSINE, opened_with
-from salience.integrations._memory import MemoryLike, Opened, Plan, scope
+from salience.integrations._memory import ITEM_KIND, MemoryLike, Opened, Plan, scope
 from salience.records.filters import all_of, parse_filter
 from salience.records.record import MemoryRecord, new_id
 from salience.search.request import Filters, SearchOptions
@@ -52,8 +52,6 @@ with extra("langchain"):
 
 DOCUMENT_KIND = "document"
 """The kind of the memories of a vector store; it sees no others."""
-ITEM_KIND = "item"
-"""The kind of messages that nobody says: calls of tools and their results."""
 MESSAGE_KEY = "langchain_message"
 """The key of the metadata that holds a message as JSON."""
 _PAGE = 1_000

@@ -9,7 +9,7 @@ from typing import Any
 
 from salience.display.for_models import TAG, clean, fenced
 from salience.integrations._extra import extra
-from salience.integrations._memory import MemoryLike, Opened
+from salience.integrations._memory import ITEM_KIND, MemoryLike, Opened, without_items
 from salience.language.tokens import count_tokens
 from salience.records.record import MemoryRecord
 from salience.search.request import Filters
@@ -26,7 +26,6 @@ with extra("llama-index"):
 _SPOKEN = ("user", "assistant")
 _KEY = "llama_index"  # of the metadata of a stored message: all of it, as LlamaIndex writes it
 _STATUS = f"{_KEY}_status"  # whether it is in the short-term memory
-_UNSPOKEN_KIND = "tool"  # of messages without words: calls, their results, images
 _ENTRY = re.compile(
     r"^\[\d+\] ", re.MULTILINE
 )  # the line before each memory; their own are indented
@@ -84,7 +83,7 @@ class SalienceMemoryBlock(BaseMemoryBlock[str]):
             question,
             limit=self.limit,
             min_similarity=self.min_similarity,
-            filters={"kind": {"ne": _UNSPOKEN_KIND}, "not": at_hand},
+            filters=without_items({"not": at_hand}),
         )
         return fenced(found, max_tokens=self.max_tokens)
 
@@ -256,7 +255,7 @@ class SalienceRetriever(BaseRetriever):
         self._memory = Opened(memory).of_user(user_id)
         self._search: Mapping[str, Any] = {
             "limit": limit,
-            "filters": filters,
+            "filters": without_items(filters),
             "min_similarity": min_similarity,
         }
 
@@ -297,7 +296,7 @@ def _item(message: ChatMessage, key: str, status: MessageStatus) -> dict[str, An
         "content": message.content if words else f"({kinds or 'no content'})",
         "speaker": message.role.value,
         "session_id": key,
-        "kind": "turn" if words and message.role in _SPOKEN else _UNSPOKEN_KIND,
+        "kind": "turn" if words and message.role in _SPOKEN else ITEM_KIND,
         "metadata": {_KEY: message.model_dump(mode="json"), _STATUS: status.value},
     }
 

@@ -20,8 +20,15 @@ from salience.engine.async_memory import AsyncMemory
 from salience.engine.memory import Memory
 from salience.engine.options import Settings
 from salience.integrations._extra import extra
-from salience.integrations._memory import MemoryLike, Opened, as_query, scope
-from salience.records.filters import all_of, filter_fields, parse_filter
+from salience.integrations._memory import (
+    ITEM_KIND,
+    MemoryLike,
+    Opened,
+    as_query,
+    scope,
+    without_items,
+)
+from salience.records.filters import all_of, parse_filter
 from salience.records.record import MemoryRecord
 from salience.search.request import SearchOptions
 
@@ -32,8 +39,6 @@ with extra("openai-agents"):
 
 ITEM_KEY = "openai_item"
 """The key of the metadata that holds an item as JSON."""
-ITEM_KIND = "item"
-"""The kind of items that are no messages: calls of tools, their results, reasoning."""
 _PAGE = 1_000
 _SLACK = 100  # items that are read besides the last ones: clocks differ, and may be set back
 _RECALL_LIMIT = 5
@@ -171,9 +176,7 @@ def recalled(
         InvalidInput: an argument is wrong.
     """
     awaited = _of_user(Opened(memory), user_id).awaited
-    filters = parse_filter(options.pop("filters", None))
-    if "kind" not in filter_fields(filters):
-        filters = all_of(filters, parse_filter({"kind": {"ne": ITEM_KIND}}))
+    filters = without_items(options.pop("filters", None))
 
     async def with_recalled(
         history: list[TResponseInputItem], new: list[TResponseInputItem]

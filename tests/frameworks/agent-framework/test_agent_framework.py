@@ -118,6 +118,7 @@ def test_a_transcript_that_is_sent_whole_is_kept_once() -> None:
 def test_memories_added_by_other_doors_are_recalled_within_the_budget() -> None:
     async def run() -> str:
         shared, client = store(), ScriptedClient("Yes.")
+        shared.within("ana").add("drink(tea) for Ana", kind="item")
         shared.within("ana").add_many([f"On day {day} Ana drank tea." for day in range(50)])
         provider = SalienceContextProvider(shared, user_id="ana", limit=50, max_tokens=300)
         await agent(client, provider).run("Did Ana drink tea?")
@@ -125,6 +126,7 @@ def test_memories_added_by_other_doors_are_recalled_within_the_budget() -> None:
 
     text = asyncio.run(run())
     assert text.count("drank tea") > 1
+    assert "drink(tea)" not in text
     assert len(text) <= 4 * 300
 
 

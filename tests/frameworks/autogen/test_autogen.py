@@ -174,7 +174,9 @@ def test_an_image_comes_back() -> None:
 
 def test_the_best_is_first_and_filters_hold() -> None:
     async def run() -> None:
-        memory = SalienceMemory(store(), user_id="ana")
+        shared = store()
+        shared.within("ana").add("flat(dentist)", kind="item")
+        memory = SalienceMemory(shared, user_id="ana")
         await memory.add(text("The dentist is on 3 May.", topic="health"))
         await memory.add(text("Ana rents a flat in Lisbon.", topic="home"))
         query = MemoryContent(content="Where is the flat?", mime_type=TEXT)
@@ -184,6 +186,7 @@ def test_the_best_is_first_and_filters_hold() -> None:
         health = await memory.query("flat", filters={"metadata.topic": "health"})
         assert [content.content for content in health.results] == ["The dentist is on 3 May."]
         assert len((await memory.query("flat", limit=1)).results) == 1
+        assert len((await memory.query("flat")).results) == len((await memory.query()).results) == 2
         with pytest.raises(InvalidInput, match="namespaces"):
             await memory.query("flat", namespaces=["ben"])
 

@@ -94,6 +94,7 @@ def test_a_pipeline_remembers_over_sessions_and_is_written_down(tmp_path: Path) 
 def test_the_retriever_gives_documents_with_where_they_come_from() -> None:
     store = open_store()
     store.memory.sync.add("I like gr\u200been tea.", speaker="Ana", session_id="one", id="tea")
+    store.memory.sync.add("tea(green)", kind="item")
     DocumentWriter(store).run([Document(content="The flat is in Lisbon.", meta={"topic": "home"})])
     retriever = SalienceRetriever(store, top_k=1)
     [tea] = retriever.run("Which tea?")["documents"]
@@ -103,7 +104,7 @@ def test_the_retriever_gives_documents_with_where_they_come_from() -> None:
     [flat] = retriever.run("Where is the flat?")["documents"]
     assert flat.meta == {"topic": "home"}
     assert asyncio.run(retriever.run_async("Which tea?")) == retriever.run("Which tea?")
-    assert len(retriever.run("tea", top_k=2)["documents"]) == 2
+    assert len(retriever.run("tea", top_k=3)["documents"]) == 2
 
 
 def test_filters_of_a_run_replace_those_of_the_retriever_or_are_merged() -> None:
