@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from copy import copy
 from hashlib import sha256
+from operator import itemgetter
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack, cast
 
@@ -15,6 +16,7 @@ from salience.engine.options import Settings
 from salience.errors import InvalidInput
 from salience.records.filters import Filter, all_of, filter_fields, parse_filter
 from salience.records.limits import DEFAULT_LIMITS
+from salience.records.record import MemoryRecord
 from salience.records.validation import MAX_NAMESPACE_CHARACTERS, storable
 from salience.retrieval.plan import in_thread
 from salience.search.request import Filters
@@ -32,6 +34,7 @@ Plan = Generator[Callable[[Any], Any], Any, T]
 its answer, so that no adapter is written twice."""
 ITEM_KIND = "item"
 """The kind of messages that nobody says: calls of tools, their results, images."""
+_PAGE = 1_000  # memories read at once
 _KEPT = frozenset("-_.@+:=,")  # in labels, beside letters and digits
 
 
@@ -217,6 +220,21 @@ def scope(*labels: str) -> str:
     suffix = "~" + sha256(name.encode()).hexdigest()  # no encoded label has a tilde
     front = name[: MAX_NAMESPACE_CHARACTERS - len(suffix)]
     return front[: front.rfind("/") + 1] + suffix
+
+
+async def in_order(memory: AsyncMemory, filters: Filters) -> list[MemoryRecord]:
+    """All memories that pass a filter, in the order of writing: clocks differ, and may be set back.
+
+    Raises:
+        InvalidInput: the filter is wrong.
+    """
+    written: list[tuple[int, MemoryRecord]] = []
+    cursor: str | None = None
+    while True:
+        page = await memory.get_all(filters, limit=_PAGE, cursor=cursor)
+        written += zip(page.places, page.memories, strict=True)
+        if (cursor := page.cursor) is None:
+            return [record for _, record in sorted(written, key=itemgetter(0))]
 
 
 def as_query(words: str) -> str:

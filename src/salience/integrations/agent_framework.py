@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from salience.display.for_models import fenced
 from salience.integrations._extra import extra
-from salience.integrations._memory import ITEM_KIND, MemoryLike, Opened, without_items
+from salience.integrations._memory import (
+    ITEM_KIND,
+    MemoryLike,
+    Opened,
+    as_query,
+    in_order,
+    without_items,
+)
 
 with extra("agent-framework"):
     from agent_framework import (
@@ -81,8 +88,8 @@ class SalienceContextProvider(ContextProvider):
 
         The turns of the session itself are left to its history.
         """
-        question = "\n".join(m.text for m in _new_inputs(context) if m.role == "user")
-        if not question.strip():
+        question = as_query("\n".join(m.text for m in _new_inputs(context) if m.role == "user"))
+        if not question:
             return
         found = await self._memory.awaited.search(
             question,
@@ -153,8 +160,8 @@ class SalienceHistoryProvider(HistoryProvider):
         self, session_id: str | None, *, state: dict[str, Any] | None = None, **kwargs: Any
     ) -> list[Message]:
         """Get all messages of a session, the oldest first; those without an id are of "default"."""
-        written = self._memory.awaited.iterate(_of_session(session_id), order="oldest")
-        return [Message.from_dict(dict(record.metadata[_KEY])) async for record in written]
+        written = await in_order(self._memory.awaited, _of_session(session_id))
+        return [Message.from_dict(dict(record.metadata[_KEY])) for record in written]
 
     async def save_messages(
         self,

@@ -12,7 +12,7 @@ from salience.display.for_models import fenced
 from salience.errors import InvalidInput
 from salience.integrations._address import written_address
 from salience.integrations._extra import extra
-from salience.integrations._memory import MemoryLike, Opened, without_items
+from salience.integrations._memory import MemoryLike, Opened, as_query, without_items
 from salience.records.record import MemoryRecord
 from salience.search.request import Filters
 from salience.search.results import Hit
@@ -155,9 +155,9 @@ class SalienceMemory(Memory, Component[SalienceMemoryConfig]):
     ) -> Sequence[MemoryRecord]:
         memory = self._memory.awaited
         limit, where = self._limit if limit is None else limit, without_items(filters)
-        if query.strip():
+        if words := as_query(query):
             found = await memory.search(
-                query, limit=limit, filters=where, min_similarity=self._min_similarity
+                words, limit=limit, filters=where, min_similarity=self._min_similarity
             )
             return found.hits
         return (await memory.get_all(where, limit=limit)).memories[::-1]

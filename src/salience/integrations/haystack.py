@@ -79,7 +79,7 @@ class SalienceDocumentStore:
         return await self.memory.awaited.count()
 
     def filter_documents(self, filters: dict[str, Any] | None = None) -> list[Document]:
-        """Get the documents that pass a filter of Haystack, in the order of writing.
+        """Get the documents that pass a filter of Haystack, the oldest first.
 
         Raises:
             FilterError: the filter is wrong.
@@ -88,7 +88,7 @@ class SalienceDocumentStore:
         return [_document(record) for record in records]
 
     async def filter_documents_async(self, filters: dict[str, Any] | None = None) -> list[Document]:
-        """Get the documents that pass a filter of Haystack, in the order of writing.
+        """Get the documents that pass a filter of Haystack, the oldest first.
 
         Raises:
             FilterError: the filter is wrong.

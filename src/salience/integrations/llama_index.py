@@ -9,7 +9,14 @@ from typing import Any
 
 from salience.display.for_models import TAG, clean, fenced
 from salience.integrations._extra import extra
-from salience.integrations._memory import ITEM_KIND, MemoryLike, Opened, without_items
+from salience.integrations._memory import (
+    ITEM_KIND,
+    MemoryLike,
+    Opened,
+    as_query,
+    in_order,
+    without_items,
+)
 from salience.language.tokens import count_tokens
 from salience.records.record import MemoryRecord
 from salience.search.request import Filters
@@ -73,10 +80,9 @@ class SalienceMemoryBlock(BaseMemoryBlock[str]):
 
         What a `SalienceChatStore` holds in the short-term memory of the session is not repeated.
         """
-        question = next(
-            (m.content for m in reversed(messages or ()) if m.role == "user" and m.content), ""
-        )
-        if not question.strip():
+        asked = (m.content for m in reversed(messages or ()) if m.role == "user" and m.content)
+        question = as_query(next(asked, ""))
+        if not question:
             return ""
         at_hand = {"session_id": session_id, f"metadata.{_STATUS}": MessageStatus.ACTIVE.value}
         found = await self._memory.awaited.search(
@@ -201,8 +207,8 @@ class SalienceChatStore(AsyncDBChatStore):
 
     async def get_keys(self) -> list[str]:
         """List the sessions, the oldest first."""
-        stored = self._memory.awaited.iterate(_stored(), order="oldest")
-        return list(dict.fromkeys([str(record.session_id) async for record in stored]))
+        stored = await in_order(self._memory.awaited, _stored())
+        return list(dict.fromkeys(str(record.session_id) for record in stored))
 
     async def aclose(self) -> None:
         """Close what was opened here; a memory that was given stays open."""
@@ -212,14 +218,7 @@ class SalienceChatStore(AsyncDBChatStore):
         self, key: str, status: MessageStatus | None, limit: int | None
     ) -> list[MemoryRecord]:
         """The first messages of a session, the oldest first."""
-        records: list[MemoryRecord] = []
-        if limit is None or limit > 0:
-            stored = self._memory.awaited.iterate(_stored(key, status), order="oldest")
-            async for record in stored:
-                records.append(record)
-                if len(records) == limit:
-                    break
-        return records
+        return (await in_order(self._memory.awaited, _stored(key, status)))[:limit]
 
 
 class SalienceRetriever(BaseRetriever):

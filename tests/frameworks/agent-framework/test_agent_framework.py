@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -221,6 +222,31 @@ def test_nothing_of_one_user_is_found_by_another(users: tuple[str, str], session
             assert len(await histories[0].get_messages(session)) == 2
 
     asyncio.run(run())
+
+
+def test_history_keeps_its_order_though_the_clock_is_set_back() -> None:
+    async def run() -> list[str]:
+        days = iter(range(28, 0, -1))
+        shared = Memory(
+            "ram://", embedder=None, clock=lambda: datetime(2026, 5, next(days), tzinfo=UTC)
+        )
+        history = SalienceHistoryProvider(shared, user_id="ana")
+        for text in ("One.", "Two.", "Three."):
+            await history.save_messages("s", [Message("user", [text], message_id=text)])
+        return [message.text for message in await history.get_messages("s")]
+
+    assert asyncio.run(run()) == ["One.", "Two.", "Three."]
+
+
+def test_a_very_long_input_is_searched_for_by_its_beginning() -> None:
+    async def run() -> list[str]:
+        shared, client = store(), ScriptedClient("Yes.")
+        shared.within("ana").add("Ana is allergic to nuts.")
+        said = "What am I allergic to? " + "x" * 200_000
+        await agent(client, SalienceContextProvider(shared, user_id="ana")).run(said)
+        return [message.text for message in client.asked[0]]
+
+    assert any("    Ana is allergic to nuts." in text for text in asyncio.run(run()))
 
 
 def test_an_unknown_option_and_an_empty_question_do_no_harm() -> None:

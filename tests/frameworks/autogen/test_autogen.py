@@ -236,6 +236,16 @@ def test_no_configuration_holds_an_open_memory() -> None:
         SalienceMemory(store(), user_id="ana").dump_component()
 
 
+def test_a_very_long_message_is_searched_for_by_its_beginning() -> None:
+    async def run() -> None:
+        memory = SalienceMemory(store(), user_id="ana")
+        await memory.add(text("Ana is allergic to nuts."))
+        found = await memory.query("What is Ana allergic to? " + "x" * 200_000)
+        assert len(found.results) == 1
+
+    asyncio.run(run())
+
+
 def test_a_cancelled_call_stops() -> None:
     async def run() -> None:
         memory, token = SalienceMemory(store(), user_id="ana"), CancellationToken()

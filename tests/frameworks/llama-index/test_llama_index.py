@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -340,6 +341,20 @@ def test_a_message_of_the_chat_store_is_erased_by_its_place() -> None:
         assert await chat.get_messages("s") == [first]
 
     asyncio.run(run())
+
+
+def test_a_session_keeps_its_order_though_the_clock_is_set_back() -> None:
+    async def run() -> list[str | None]:
+        days = iter(range(28, 0, -1))
+        shared = Memory(
+            "ram://", embedder=None, clock=lambda: datetime(2026, 5, next(days), tzinfo=UTC)
+        )
+        chat = SalienceChatStore(shared, user_id="ana")
+        for text in ("One.", "Two.", "Three."):
+            await chat.add_message("s", said("user", text))
+        return [message.content for message in await chat.get_messages("s")]
+
+    assert asyncio.run(run()) == ["One.", "Two.", "Three."]
 
 
 def test_a_chat_store_and_a_block_share_what_was_said(tmp_path: Path) -> None:
