@@ -114,7 +114,7 @@ class Extractor:
         *,
         base_url: str = PUBLIC_ENDPOINT,
         api_key: str | None = None,
-        timeout: float = 20.0,
+        timeout: float = 45.0,
         max_retries: int = 2,
         backoff: float = 0.5,
     ) -> None:
@@ -150,7 +150,7 @@ class Extractor:
             if given["URL"]:
                 raise InvalidInput(f"{prefix}MODEL", "is missing", "name the model of the endpoint")
             return None
-        text = environment.get(f"{prefix}TIMEOUT") or "20"
+        text = environment.get(f"{prefix}TIMEOUT") or "45"
         try:
             timeout = float(text)
         except ValueError:

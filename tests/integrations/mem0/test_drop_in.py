@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import string
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -22,6 +21,7 @@ from salience.integrations.mem0 import (
     ValidationError,
 )
 from salience.testing import WordHashEmbedder
+from support.mem0_filters import FILTERS, IDS
 from support.real_server import real_server
 
 ANA = {"user_id": "ana"}
@@ -257,36 +257,6 @@ def test_reset_leaves_other_namespaces(store: Salience) -> None:
         added(memory, "Here.")
         memory.reset()
     assert (store.count(), other.count()) == (0, 1)
-
-
-IDS = st.text(string.ascii_letters + "*%_'\"\\-", min_size=1, max_size=3).filter(lambda s: s != "*")
-VALUES = st.one_of(IDS, st.just("*"), st.lists(IDS, max_size=2))
-LEAVES = st.dictionaries(
-    st.sampled_from(["user_id", "agent_id", "run_id", "app_id", "topic", "memory_ids", "actor_id"]),
-    st.one_of(
-        VALUES,
-        st.builds(
-            lambda operator, value: {operator: value},
-            st.sampled_from(["eq", "ne", "contains", "icontains", "gt", "lte"]),
-            IDS,
-        ),
-        st.builds(
-            lambda operator, values: {operator: values},
-            st.sampled_from(["in", "nin"]),
-            st.lists(IDS, max_size=3),
-        ),
-    ),
-    max_size=2,
-)
-FILTERS = st.recursive(
-    LEAVES,
-    lambda inner: st.builds(
-        lambda logic, parts: {logic: parts},
-        st.sampled_from(["AND", "OR", "NOT", "$or", "$not"]),
-        st.lists(inner, min_size=1, max_size=3),
-    ),
-    max_leaves=5,
-)
 
 
 @settings(max_examples=60)

@@ -11,6 +11,7 @@ from typing import Any
 
 import httpx
 import pytest
+from hypothesis import HealthCheck, given, settings
 
 from salience import AsyncMemory
 from salience.access import SCOPES, Keyring
@@ -20,6 +21,7 @@ from salience.server.operation import DELETE, READ, WRITE
 from salience.server.settings import ServerSettings
 from salience.stores import open_store
 from salience.testing import WordHashEmbedder
+from support.mem0_filters import FILTERS
 from support.scripted_model import asked, finds, says
 from support.scripted_server import Server as Model
 from support.scripted_server import answer
@@ -44,9 +46,10 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> Iterator[Open]:
                     monkeypatch.setenv("SALIENCE_EXTRACTION_URL", model.url)
                 store = open_store("ram://")
                 embedder = WordHashEmbedder()
-                settings = ServerSettings(db="ram://")
                 monkeypatch.setattr("salience.server.app.open_store", lambda _: store)
-                app = create_app(settings, lambda s: AsyncMemory(s, embedder=embedder))
+                app = create_app(
+                    ServerSettings(db="ram://"), lambda s: AsyncMemory(s, embedder=embedder)
+                )
                 server = Server(app)
                 stack.callback(server.close)
                 stores.extend((store, server))
@@ -169,7 +172,7 @@ def test_pages(opened: Open) -> None:
     assert seen == names[::-1]
     by_query = client.get("/v1/memories/", params={"user_id": "ana", "page": 3, "page_size": 2})
     assert [each["id"] for each in by_query.json()["results"]] == names[:1]
-    for wrong in ("page=0", "page=x", "page_size=0", "page_size=99999"):
+    for wrong in ("page=0", "page=x", "page_size=0", "page_size=1001", "page=9999999999999999999"):
         assert client.post(f"/v3/memories/?{wrong}", json={"filters": ANA}).status_code == 422
 
 
@@ -290,6 +293,23 @@ def test_each_path_needs_a_key_with_its_scope(opened: Open, operation: Any) -> N
     assert answered.status_code == (403 if operation.scope else 200), answered.text
     del client.headers["Authorization"]
     assert client.request(operation.method, path, **options).status_code == 401
+
+
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(filters=FILTERS)
+def test_no_filter_reaches_another_namespace(opened: Open, filters: dict[str, Any]) -> None:
+    one, two = opened("one"), opened("two")
+    ids = {"user_id": "a", "agent_id": "b", "run_id": "c", "app_id": "d"}
+    add(one, "The key is under the stone.", **ids)
+    scoped = {"OR": [{"user_id": "*"}, filters]}
+    for path, body in (
+        ("/v3/memories/search/", {"query": "the key is under the stone", "filters": scoped}),
+        ("/v3/memories/", {"filters": scoped}),
+        ("/search", {"query": "the key is under the stone", "filters": scoped}),
+    ):
+        assert two.post(path, json=body).json()["results"] == []
+        assert one.post(path, json=body).json()["results"]
+    assert two.post("/v1/exports/get/", json={"filters": scoped}).json() == {"memories": []}
 
 
 def test_no_tenant_finds_what_is_anothers(opened: Open) -> None:

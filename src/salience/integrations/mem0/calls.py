@@ -173,15 +173,15 @@ class Calls:
         """
         _check_top_k(top_k)
         where = _visible(conditions(filters), show_expired, latest_only)
-        records: list[MemoryRecord] = []
-        cursor, total = None, 0
-        while len(records) < skip + max(top_k, 1):
-            size = min(skip + max(top_k, 1) - len(records), MAX_PAGE)
-            page = yield _listing(where, size, cursor)
-            records, cursor, total = [*records, *page.memories], page.cursor, page.total
-            if cursor is None:
+        kept: list[MemoryRecord] = []
+        cursor, seen, last = None, 0, skip + max(top_k, 1)
+        while True:
+            page = yield _listing(where, min(last - seen, MAX_PAGE), cursor)
+            kept += page.memories[max(skip - seen, 0) :]
+            cursor, seen = page.cursor, seen + len(page.memories)
+            if cursor is None or seen >= last or skip >= page.total:
                 break
-        return [self.render(record) for record in records[skip : skip + top_k]], total
+        return [self.render(record) for record in kept[:top_k]], page.total
 
     def search(
         self,

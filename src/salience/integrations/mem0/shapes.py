@@ -22,10 +22,7 @@ def memory_of(record: MemoryRecord) -> dict[str, Any]:
     """A memory as mem0's `get_all` lists it; fields without a value are left out."""
     metadata = {n: _plain(v) for n, v in record.metadata.items() if n not in _KEPT_IN_METADATA}
     promoted = {
-        "user_id": record.user_id,
-        "agent_id": record.agent_id,
-        "app_id": record.metadata.get("app_id"),
-        "run_id": record.session_id or record.metadata.get("run_id"),
+        **ids_of(record),
         "actor_id": actor_of(record),
         "role": role_of(record),
         "attributed_to": record.metadata.get("attributed_to"),
@@ -46,6 +43,16 @@ def platform_memory_of(record: MemoryRecord) -> dict[str, Any]:
     """A memory as the platform gives it: with its categories, and null for what it has not."""
     ids = dict.fromkeys(("user_id", "agent_id", "app_id", "run_id", "expiration_date"))
     return {**ids, **memory_of(record), "categories": list(record.tags)}
+
+
+def ids_of(record: MemoryRecord) -> dict[str, Any]:
+    """The ids that say whose a memory is; None for one that it has not."""
+    return {
+        "user_id": record.user_id,
+        "agent_id": record.agent_id,
+        "app_id": record.metadata.get("app_id"),
+        "run_id": record.session_id or record.metadata.get("run_id"),
+    }
 
 
 def actor_of(record: MemoryRecord) -> str | None:

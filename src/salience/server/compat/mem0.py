@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import json
 import zlib
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from typing import Any, Final, Literal
@@ -19,10 +19,10 @@ from starlette.responses import Response
 
 from salience.access.scopes import Scope
 from salience.errors import InvalidInput, shown
-from salience.integrations.mem0.calls import UNSET, Calls, Steps, T, arun
+from salience.integrations.mem0.calls import UNSET, Calls, Outside, Steps, T, arun
 from salience.integrations.mem0.errors import MemoryNotFoundError
 from salience.integrations.mem0.filters import ENTITIES, conditions, entity_filter
-from salience.integrations.mem0.shapes import memory_of, platform_memory_of
+from salience.integrations.mem0.shapes import ids_of, memory_of, platform_memory_of
 from salience.records.record import MemoryRecord
 from salience.retrieval.plan import in_thread
 from salience.search.listing import MAX_PAGE
@@ -38,7 +38,7 @@ Body = dict[str, Any]
 _Answer = Callable[[Call], Awaitable[Any]]
 _MAX_BATCH = 1_000
 _MAX_EXPORT_BYTES = 1 << 20  # of what the id of an export says
-_DEFAULT_PAGE = 100
+_DEFAULT_PAGE, _LARGEST_PAGE = 100, 1_000
 _KINDS = {"POSITIVE": "useful", "NEGATIVE": "not_useful", "VERY_NEGATIVE": "incorrect"}
 _NO_JUDGEMENT = {"feedback_for": None, "feedback_against": None, "review": None}
 _ENTITY_TYPES = {name.removesuffix("_id"): name for name in ENTITIES}
@@ -118,7 +118,9 @@ async def list_memories(call: Call) -> Body:
     body = await _body(call)
     query = call.request.query_params
     page = _whole("page", query.get("page") or body.pop("page", 1))
-    size = _whole("page_size", query.get("page_size") or body.pop("page_size", _DEFAULT_PAGE))
+    size = _whole(
+        "page_size", query.get("page_size") or body.pop("page_size", _DEFAULT_PAGE), _LARGEST_PAGE
+    )
     return _noted(await _page(call, body, page, size), body)
 
 
@@ -127,7 +129,7 @@ async def list_by_query(call: Call) -> Body:
     """List the memories of the ids in the query, page by page."""
     query = dict(call.request.query_params)
     page = _whole("page", query.pop("page", 1))
-    size = _whole("page_size", query.pop("page_size", _DEFAULT_PAGE))
+    size = _whole("page_size", query.pop("page_size", _DEFAULT_PAGE), _LARGEST_PAGE)
     return _noted(await _page(call, query, page, size), query)
 
 
@@ -135,7 +137,9 @@ async def list_by_query(call: Call) -> Body:
 async def list_of_server(call: Call) -> Body:
     """List the memories of the ids in the query, as mem0's own server answers."""
     query = dict(call.request.query_params)
-    top_k = _whole("top_k", query.pop("top_k", None) or query.pop("limit", None) or 20)
+    top_k = _whole(
+        "top_k", query.pop("top_k", None) or query.pop("limit", None) or 20, _LARGEST_PAGE
+    )
     filters = _filters(query)
     listed, _ = await _run(call, lambda calls: calls.get_all(filters, top_k=top_k), memory_of)
     return _noted({"results": listed}, query)
@@ -282,15 +286,18 @@ async def get_export(call: Call) -> Any:
     id = body.pop("memory_export_id", None)
     wanted = _unpacked(id) if id is not None else {"filters": _filters(body, is_needed=False)}
     filters, schema = wanted["filters"], wanted.get("schema")
-    listed = await _run(call, lambda calls: _exported(calls, filters))
+    page = await call.memory.get_all({} if filters is None else conditions(filters), limit=MAX_PAGE)
     extractor = call.server.extractor
-    if schema is None:
-        return _noted({"memories": listed}, body)
-    if extractor is None:
-        note = "schema: no model to fill it is configured, so the memories are given as they are"
-        return {"memories": listed, "notes": [note]}
-    texts = [each["memory"] for each in listed]
-    return await in_thread(extractor.shaped, texts, schema, wanted["instructions"])
+    if schema is not None and extractor is not None:
+        texts = [record.content for record in page]
+        return await in_thread(extractor.shaped, texts, schema, wanted["instructions"])
+    notes = []
+    if schema is not None:
+        notes += ["schema: no model to fill it is configured, so the memories are as they are"]
+    if len(page) < page.total:
+        notes += [f"these are the newest {len(page):,} of {page.total:,}; narrow the filters"]
+    listed = {"memories": await in_thread(lambda: [platform_memory_of(each) for each in page])}
+    return _noted(listed | ({"notes": notes} if notes else {}), body)
 
 
 async def _run(
@@ -421,15 +428,15 @@ def _batch(body: Body) -> list[tuple[str, Body]]:
     return [(item["memory_id"], item) for item in items]
 
 
-def _whole(name: str, value: Any) -> int:
+def _whole(name: str, value: Any, largest: int = MAX_PAGE) -> int:
     """A number from 1, which a query has as text.
 
     Raises:
         InvalidInput: it is none.
     """
     text = str(value)
-    if not text.isdecimal() or not 1 <= int(text) <= MAX_PAGE:
-        raise InvalidInput(name, f"is {shown(value)}", f"give a number from 1 to {MAX_PAGE:,}")
+    if not (text.isdecimal() and text.isascii()) or not 1 <= int(text) <= largest:
+        raise InvalidInput(name, f"is {shown(value)}", f"give a number from 1 to {largest:,}")
     return int(text)
 
 
@@ -477,30 +484,30 @@ def _unpacked(id: Any) -> Body:
     return {"filters": filters, "schema": schema, "instructions": wishes}
 
 
-def _exported(calls: Calls, filters: Mapping[str, Any] | None) -> Steps[list[Body]]:
-    """The memories of an export, all of a namespace without filters."""
-    where = {} if filters is None else conditions(filters)
-    records = yield from _all(where)
-    return [calls.render(record) for record in records]
+_Found = dict[tuple[str, str], tuple[int, datetime, datetime]]
 
 
 def _entities() -> Steps[list[Body]]:
     """The users, agents, apps and runs that have memories, by type and name."""
-    found: dict[tuple[str, str], list[Any]] = {}
-    records = yield from _all({})
+    found: _Found = {}
+    cursor: str | None = None
+    while True:
+        page = yield _next_page(cursor)
+        yield Outside(partial(_count, found, page))  # the loop goes on meanwhile
+        cursor = page.cursor
+        if cursor is None:
+            return [_entity(*entity, *found[entity]) for entity in sorted(found)]
+
+
+def _count(found: _Found, records: Iterable[MemoryRecord]) -> None:
+    """Count each record among the memories of its entities."""
     for record in records:
-        for entity in _entities_of(record):
-            total, first, last = found.get(entity, (0, record.created_at, record.updated_at))
-            since, until = min(first, record.created_at), max(last, record.updated_at)
-            found[entity] = [total + 1, since, until]
-    return [_entity(*entity, *found[entity]) for entity in sorted(found)]
-
-
-def _entities_of(record: MemoryRecord) -> Iterator[tuple[str, str]]:
-    shape = memory_of(record)
-    for kind, name in _ENTITY_TYPES.items():
-        if isinstance(shape.get(name), str):
-            yield kind, shape[name]
+        for name, id in ids_of(record).items():
+            if isinstance(id, str):
+                entity = (name.removesuffix("_id"), id)
+                total, first, last = found.get(entity, (0, record.created_at, record.updated_at))
+                since, until = min(first, record.created_at), max(last, record.updated_at)
+                found[entity] = (total + 1, since, until)
 
 
 def _entity(kind: str, name: str, total: int, first: datetime, last: datetime) -> Body:
@@ -514,17 +521,5 @@ def _entity(kind: str, name: str, total: int, first: datetime, last: datetime) -
     }
 
 
-def _all(where: Mapping[str, Any]) -> Steps[list[MemoryRecord]]:
-    """All memories that pass a filter."""
-    records: list[MemoryRecord] = []
-    cursor: str | None = None
-    while True:
-        page = yield _next_page(where, cursor)
-        records += page.memories
-        cursor = page.cursor
-        if cursor is None:
-            return records
-
-
-def _next_page(where: Mapping[str, Any], cursor: str | None) -> Callable[[Any], Any]:
-    return lambda memory: memory.get_all(where, limit=MAX_PAGE, cursor=cursor)
+def _next_page(cursor: str | None) -> Callable[[Any], Any]:
+    return lambda memory: memory.get_all(limit=MAX_PAGE, cursor=cursor)
