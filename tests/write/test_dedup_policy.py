@@ -32,6 +32,8 @@ def test_a_mapping_has_what_differs() -> None:
         ({"strict": "yes"}, "dedup.strict"),
         ({"contradictions": None}, "dedup.contradictions"),
         ({"within": [5]}, "dedup.within"),
+        ({"within": "run"}, "dedup.within"),
+        ({"within": None}, "dedup.within"),
         ({"within": [str(i) for i in range(9)]}, "dedup.within"),
         ({"cosine": 0.9}, "dedup"),
         ({5: 0.9}, "dedup"),

@@ -100,6 +100,8 @@ def _checked(name: Any, value: Any) -> Any:
     if name in ("strict", "contradictions"):
         return boolean(f"dedup.{name}", value)
     if name == "within":
+        if not isinstance(value, list | tuple):
+            raise InvalidInput("dedup.within", f"is {shown(value)}", "give a list of keys")
         return tuple(texts("dedup.within", value, count=MAX_WITHIN))
     if name == "similar":
         return number("dedup.similar", value, 1.0) or None
