@@ -10,10 +10,11 @@ metadata, as JSON.
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Awaitable, Callable, Sequence
 from operator import itemgetter
-from typing import Any, Unpack
+from typing import Any, TypeVar, Unpack
 
 from salience.display.for_models import clean, fenced
 from salience.engine.async_memory import AsyncMemory
@@ -37,6 +38,7 @@ with extra("openai-agents"):
     from agents.memory import SessionSettings
     from agents.memory.session_settings import coerce_session_settings, resolve_session_limit
 
+T = TypeVar("T")
 ITEM_KEY = "openai_item"
 """The key of the metadata that holds an item as JSON."""
 _PAGE = 1_000
@@ -109,18 +111,18 @@ class SalienceSession:
         memory = self._memory
         if items:
             fields = [_fields(item, self.session_id) for item in items]
-            await memory.add_many(fields, strict=True, dedup=False)
+            await _settled(memory.add_many(fields, strict=True, dedup=False))
 
     async def pop_item(self) -> TResponseInputItem | None:
         """Remove the last item, and return it; None if there is none."""
         while last := await self._last(1):
-            if await self._memory.delete(last[0].id):  # else somebody else has popped it
+            if await _settled(self._memory.delete(last[0].id)):  # else somebody else has popped it
                 return _item(last[0])
         return None
 
     async def clear_session(self) -> None:
         """Erase all items; what else is known of the user stays."""
-        await self._memory.delete_all(self._filters)
+        await _settled(self._memory.delete_all(self._filters))
 
     def close(self) -> None:
         """Refuse further calls, and close what was opened here; a memory that was given stays open.
@@ -195,6 +197,16 @@ def recalled(
         return history + new
 
     return with_recalled
+
+
+async def _settled(write: Awaitable[T]) -> T:
+    """The result of a write; who is cancelled meanwhile is so once it is written, or has failed."""
+    task = asyncio.ensure_future(write)
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.wait([task])
+        raise
 
 
 def _of_user(opened: Opened, user_id: str | None) -> Opened:

@@ -120,7 +120,7 @@ class Recall(AbstractCapability[AgentDepsT]):
         before = request.parts.index(prompt)
         parts = [*request.parts[:before], UserPromptPart(text), *request.parts[before:]]
         messages[place] = replace(request, parts=parts)
-        return replace(request_context, messages=messages)
+        return replace(request_context, messages=messages)  # those of this request alone
 
     async def after_run(
         self, ctx: RunContext[AgentDepsT], *, result: AgentRunResult[Any]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from contextlib import suppress
 from datetime import datetime, timedelta, timezone
 from itertools import count
 from pathlib import Path
@@ -207,6 +208,26 @@ def test_items_of_many_threads_and_loops_are_all_kept(tmp_path: Path) -> None:
         for name in range(3):
             own = [text for text in texts if text.startswith(f"{name}.")]
             assert own == sorted(own)
+
+
+def test_a_cancelled_write_is_written_or_not_but_never_later(tmp_path: Path) -> None:
+    async def main() -> None:
+        with Memory(tmp_path / "m.db", embedder=None) as memory:
+            session = SalienceSession("s", memory)
+            for steps in range(12):
+                items = [said("user", f"{steps}.{number}") for number in range(20)]
+                adding = asyncio.create_task(session.add_items(items))
+                for _ in range(steps):
+                    await asyncio.sleep(0)
+                adding.cancel()
+                with suppress(asyncio.CancelledError):
+                    await adding
+                seen = await session.get_items()
+                assert [item for item in seen if item in items] in ([], items)
+                await asyncio.sleep(0.02)
+                assert await session.get_items() == seen
+
+    asyncio.run(main())
 
 
 def test_an_item_is_popped_once_however_many_ask() -> None:
