@@ -16,7 +16,7 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from mcp import MCPError
 from salience.access import Keyring
 from salience.mcp.tools import CORE
-from support.mcp_client import Connection, connected, over_http, process
+from support.mcp_client import Connection, connected, in_process, over_http, process
 from support.real_server import RealServer, real_server
 
 ACCEPT = {"Accept": "application/json, text/event-stream"}
@@ -122,6 +122,24 @@ def test_scopes_decide_what_is_listed_and_allowed(server: RealServer, db: Path) 
         assert listed == ["search_memories", "get_context", "get_memory", "list_memories"]
         refusal = connection.refused("add_memory", content="x")
         assert refusal.startswith("add_memory needs the scope memories:write")
+
+
+def test_a_bridge_offers_what_its_key_may_do(server: RealServer, db: Path) -> None:
+    secret = key(db, "ana", scopes=("memories:read",))
+    bridge = process("--db", server.url, "mcp", SALIENCE_API_KEY=secret)
+    with connected(bridge) as connection:
+        listed = [tool.name for tool in connection.await_("list_tools").tools]
+        assert listed == ["search_memories", "get_context", "get_memory", "list_memories"]
+
+
+def test_a_bridge_whose_server_has_gone_says_so(tmp_path: Path) -> None:
+    with (
+        real_server(tmp_path / "memory.db", "--embedder", "none") as server,
+        in_process(server.url, timeout=2.0) as connection,
+    ):
+        assert connection.call("list_memories")["total"] == 0
+        server.kill()
+        assert server.url in connection.refused("list_memories")
 
 
 def test_the_url_chooses_a_set_of_tools(server: RealServer, owner: str) -> None:

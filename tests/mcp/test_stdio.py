@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import importlib.util
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from salience.cli import main
 from salience.mcp.tools import CORE
 from support.mcp_client import Connection, connected, process
 
@@ -49,3 +53,41 @@ def test_only_reading_is_offered_with_read_only(db: Path) -> None:
         listed = connection.await_("list_tools").tools
         assert {tool.annotations.read_only_hint for tool in listed} == {True}
         assert "memories:write" in connection.refused("add_memory", content="x")
+
+
+def test_what_is_not_asked_for_is_not_loaded() -> None:
+    program = "import salience.cli.app, salience.server.app, sys; print('mcp' in sys.modules)"
+    command = [sys.executable, "-c", program]
+    assert subprocess.run(command, capture_output=True, check=True, text=True).stdout == "False\n"
+
+
+def test_a_bridge_has_no_index_and_no_embedder_of_its_own() -> None:
+    program = (
+        "import asyncio, sys\n"
+        "from salience.engine.async_memory import AsyncMemory\n"
+        "import salience.mcp.stdio\n"
+        "async def main():\n"
+        "    memory = AsyncMemory('http://127.0.0.1:9')\n"
+        "    print(type(memory).__name__, 'wordllama' in sys.modules, 'sqlite3' in sys.modules)\n"
+        "asyncio.run(main())"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, check=True, text=True
+    )
+    assert ran.stdout.split() == ["AsyncRemoteMemory", "False", "False"]
+
+
+def test_without_its_package_a_command_names_the_remedy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name: None if name == "mcp" else found(name)
+    )
+    assert main(["--db", str(tmp_path / "a.db"), "mcp"]) == 2
+    assert "pip install 'salience[mcp]'" in capsys.readouterr().err
+
+
+def test_a_wrong_set_of_tools_is_refused_before_anything_starts(tmp_path: Path) -> None:
+    assert main(["--db", str(tmp_path / "a.db"), "mcp", "--tools", "all"]) == 2
+    assert not (tmp_path / "a.db").exists()

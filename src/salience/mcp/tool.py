@@ -26,7 +26,7 @@ from salience.access import Principal, Scope
 from salience.engine.async_memory import AsyncMemory
 from salience.errors import InvalidInput
 from salience.mcp.errors import told
-from salience.mcp.settings import DEFAULT_TOKENS, MIN_TOKENS, ToolSettings
+from salience.mcp.settings import MIN_TOKENS, ToolSettings
 
 READ: Final = "memories:read"
 WRITE: Final = "memories:write"
@@ -165,7 +165,6 @@ Texts = Annotated[list[str], BeforeValidator(_listed)]
 MaxTokens = Annotated[
     int, Field(ge=MIN_TOKENS, description="The most tokens that the answer may take.")
 ]
-DEFAULT_BUDGET = DEFAULT_TOKENS
 
 
 def _plain(schema: dict[str, Any]) -> dict[str, Any]:

@@ -47,8 +47,10 @@ def mcp(
     if importlib.util.find_spec("mcp") is None:
         raise InvalidInput("mcp", "needs the package mcp", "pip install 'salience[mcp]'")
     from salience.mcp.settings import ToolSettings
+    from salience.mcp.tools import chosen
 
     offered = ToolSettings.from_environment(tools=tools, max_tokens=max_tokens)
+    chosen(offered.tools)  # a wrong name is refused before anything starts
     asyncio.run(_serve(settings, offered, read_only, profile))
 
 

@@ -14,7 +14,8 @@ from salience.display.result import to_json
 from salience.mcp.app import EXPLANATION_META
 from salience.mcp.outputs import MAX_ID_CHARACTERS, fitted
 from salience.mcp.parameters import Id, Query
-from salience.mcp.tool import DEFAULT_BUDGET, READ, Answer, Caller, MaxTokens, tool
+from salience.mcp.settings import DEFAULT_TOKENS
+from salience.mcp.tool import READ, Answer, Caller, MaxTokens, tool
 from salience.records.events import Event
 from salience.search.explain import ExplainReport
 from salience.search.listing import NamePage
@@ -121,7 +122,7 @@ class Explanation(TypedDict):
 
 
 @tool("Get the history of a memory", scope=READ, result=History)
-async def get_history(caller: Caller, id: Id, max_tokens: MaxTokens = DEFAULT_BUDGET) -> Answer:
+async def get_history(caller: Caller, id: Id, max_tokens: MaxTokens = DEFAULT_TOKENS) -> Answer:
     """List what happened to a memory: when it was written, changed, used, judged and linked."""
     history = await caller.memory.history(id)
     events = [_happening(*each) for each in zip(history.events, history.numbers, strict=True)]
@@ -134,7 +135,7 @@ async def get_history(caller: Caller, id: Id, max_tokens: MaxTokens = DEFAULT_BU
 
 
 @tool("List links", scope=READ, result=Links)
-async def list_links(caller: Caller, id: Id, max_tokens: MaxTokens = DEFAULT_BUDGET) -> Answer:
+async def list_links(caller: Caller, id: Id, max_tokens: MaxTokens = DEFAULT_TOKENS) -> Answer:
     """List the links from and to a memory: what it supports, contradicts, supersedes, mentions."""
     links = [
         LinkView(source=_id(e.source), type=e.type, target=_id(e.target), weight=e.weight)
@@ -153,7 +154,7 @@ async def list_tags(
     prefix: Prefix = "",
     limit: NameLimit = 100,
     cursor: NameCursor = None,
-    max_tokens: MaxTokens = DEFAULT_BUDGET,
+    max_tokens: MaxTokens = DEFAULT_TOKENS,
 ) -> Answer:
     """List the tags in use with the number of their memories: use them again, and to filter."""
     page = await caller.memory.tags(prefix, limit=limit, cursor=cursor)
@@ -166,7 +167,7 @@ async def list_entities(
     prefix: Prefix = "",
     limit: NameLimit = 100,
     cursor: NameCursor = None,
-    max_tokens: MaxTokens = DEFAULT_BUDGET,
+    max_tokens: MaxTokens = DEFAULT_TOKENS,
 ) -> Answer:
     """List the people, places and things that memories name, with the number of their memories."""
     page = await caller.memory.entities(prefix, limit=limit, cursor=cursor)
@@ -193,7 +194,7 @@ async def explain_memory(
     limit: Annotated[
         int, Field(ge=1, le=1_000, description="The number of hits that it has to be among.")
     ] = 10,
-    max_tokens: MaxTokens = DEFAULT_BUDGET,
+    max_tokens: MaxTokens = DEFAULT_TOKENS,
 ) -> Answer:
     """Say why a search returns a memory or not, which parts its score has, what would change it."""
     report = await caller.memory.explain(query, id, limit=limit)

@@ -13,7 +13,8 @@ from salience.language.tokens import count_tokens
 from salience.mcp.hints import hint
 from salience.mcp.outputs import Item, Memories, memories, tokens
 from salience.mcp.parameters import AsOf, Id, Kind, Query, Since, Speaker, Tags, Until, filters
-from salience.mcp.tool import DEFAULT_BUDGET, READ, Answer, Caller, MaxTokens, tool
+from salience.mcp.settings import DEFAULT_TOKENS
+from salience.mcp.tool import READ, Answer, Caller, MaxTokens, tool
 from salience.search import context as engine
 
 MAX_HITS = 50
@@ -53,7 +54,7 @@ async def search_memories(
         Field(ge=-1, le=1, description="Leave out what is less like the query in meaning."),
     ] = None,
     include_archived: Annotated[bool, Field(description="Search the archive, too.")] = False,
-    max_tokens: MaxTokens = DEFAULT_BUDGET,
+    max_tokens: MaxTokens = DEFAULT_TOKENS,
 ) -> Answer:
     """Find what is remembered about something, best first, with who said it, when and where.
 
@@ -80,7 +81,7 @@ async def search_memories(
 async def get_context(
     caller: Caller,
     query: Query,
-    max_tokens: MaxTokens = DEFAULT_BUDGET,
+    max_tokens: MaxTokens = DEFAULT_TOKENS,
     as_of: AsOf = None,
 ) -> Answer:
     """Write down what matters for a question or task, in one text within a budget of tokens.
@@ -118,7 +119,7 @@ async def get_memory(
     start: Annotated[
         int, Field(ge=0, description="The character to begin at, to read on where one was cut.")
     ] = 0,
-    max_tokens: MaxTokens = DEFAULT_BUDGET,
+    max_tokens: MaxTokens = DEFAULT_TOKENS,
 ) -> Answer:
     """Read one memory in full by its id; a long one in parts."""
     record = await caller.memory.get(id)
@@ -145,7 +146,7 @@ async def list_memories(
     cursor: Annotated[
         str | None, Field(description="The next_cursor of the page before; same arguments.")
     ] = None,
-    max_tokens: MaxTokens = DEFAULT_BUDGET,
+    max_tokens: MaxTokens = DEFAULT_TOKENS,
 ) -> Answer:
     """List memories by time, page by page, to see what there is; to find something, search."""
     where = filters(tags, kind, speaker, since, until)
