@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from contextlib import suppress
 from datetime import datetime, timedelta, timezone
 from itertools import count
 from pathlib import Path
@@ -20,6 +19,7 @@ from hypothesis import strategies as st
 from salience import AsyncMemory, Memory
 from salience.errors import InvalidInput
 from salience.integrations.openai_agents import SalienceSession, recalled
+from salience.testing.embedder import WordHashEmbedder
 from support.real_server import real_server
 
 
@@ -210,22 +210,34 @@ def test_items_of_many_threads_and_loops_are_all_kept(tmp_path: Path) -> None:
             assert own == sorted(own)
 
 
-def test_a_cancelled_write_is_written_or_not_but_never_later(tmp_path: Path) -> None:
+class HeldEmbedder(WordHashEmbedder):
+    """An embedder that waits, once it was asked, until it may go on."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked, self.may_go_on = threading.Event(), threading.Event()
+
+    def embed(self, texts: Any, *, kind: Any = "document") -> Any:
+        self.asked.set()
+        assert self.may_go_on.wait(60)
+        return super().embed(texts, kind=kind)
+
+
+def test_who_is_cancelled_while_writing_is_so_once_it_is_written() -> None:
     async def main() -> None:
-        with Memory(tmp_path / "m.db", embedder=None) as memory:
+        embedder = HeldEmbedder()
+        with Memory("ram://", embedder=embedder) as memory:
             session = SalienceSession("s", memory)
-            for steps in range(12):
-                items = [said("user", f"{steps}.{number}") for number in range(20)]
-                adding = asyncio.create_task(session.add_items(items))
-                for _ in range(steps):
-                    await asyncio.sleep(0)
-                adding.cancel()
-                with suppress(asyncio.CancelledError):
-                    await adding
-                seen = await session.get_items()
-                assert [item for item in seen if item in items] in ([], items)
-                await asyncio.sleep(0.02)
-                assert await session.get_items() == seen
+            adding = asyncio.create_task(session.add_items([said("user", "Hello")]))
+            assert await asyncio.to_thread(embedder.asked.wait, 60)
+            adding.cancel()
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
+            assert not adding.done()
+            embedder.may_go_on.set()
+            with pytest.raises(asyncio.CancelledError):
+                await adding
+            assert await session.get_items() == [said("user", "Hello")]
 
     asyncio.run(main())
 
