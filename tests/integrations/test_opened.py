@@ -76,6 +76,13 @@ def test_a_memory_at_a_server_may_be_awaited_in_one_loop_after_another() -> None
             opened.sync.count()
 
 
+def test_a_user_has_a_namespace() -> None:
+    with Memory("ram://", embedder=None, namespace="own") as memory:
+        opened = Opened(memory)
+        assert opened.of_user(None).sync.namespace == "own"
+        assert opened.of_user("ana").sync.namespace == "ana"
+
+
 def test_settings_are_for_addresses() -> None:
     with Memory("ram://", embedder=None) as memory, pytest.raises(InvalidInput, match="namespace"):
         Opened(memory, namespace="ana")

@@ -23,7 +23,7 @@ from salience.errors import InvalidInput
 from salience.integrations._extra import extra
 from salience.integrations._langchain.conditions import conditions
 from salience.integrations._langchain.embeddings import COSINE, opened_with
-from salience.integrations._memory import ITEM_KIND, MemoryLike, Opened, Plan, scope
+from salience.integrations._memory import ITEM_KIND, MemoryLike, Opened, Plan
 from salience.records.filters import all_of, parse_filter
 from salience.records.record import MemoryRecord, new_id
 from salience.search.request import Filters, SearchOptions
@@ -86,7 +86,7 @@ class SalienceRetriever(BaseRetriever):
             SalienceError: the address cannot be opened.
         """
         super().model_post_init(context)
-        self._opened = _of_user(Opened(self.memory), self.user_id)
+        self._opened = Opened(self.memory).of_user(self.user_id)
 
     def close(self) -> None:
         """Close what was opened by an address."""
@@ -138,7 +138,7 @@ class SalienceVectorStore(VectorStore):
             SalienceError: the address cannot be opened.
         """
         self._embedding = embedding
-        self._opened = _of_user(opened_with(embedding, memory, settings), user_id)
+        self._opened = opened_with(embedding, memory, settings).of_user(user_id)
 
     @property
     def embeddings(self) -> Embeddings | None:
@@ -340,7 +340,7 @@ class SalienceChatHistory(BaseChatMessageHistory):
             SalienceError: the address cannot be opened.
         """
         self.session_id = session_id
-        self._opened = _of_user(Opened(memory, **settings), user_id)
+        self._opened = Opened(memory, **settings).of_user(user_id)
         self._filters = {"session_id": session_id, f"metadata.{MESSAGE_KEY}": {"exists": True}}
 
     @property
@@ -469,7 +469,7 @@ class MemoryMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         user_id = self._user_id(runtime) if callable(self._user_id) else self._user_id
         if user_id is None and self._user_id is not None:
             raise InvalidInput("user_id", "is not known of this run", "give it in the context")
-        return _of_user(self._opened, user_id)
+        return self._opened.of_user(user_id)
 
     def _recalled(self, request: ModelRequest[Any]) -> Plan[ModelRequest[Any]]:
         """The request with what its last words of the user recall."""
@@ -515,10 +515,6 @@ class MemoryMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
             yield lambda memory: memory.add_many(
                 items, strict=True, dedup=False, on_conflict="skip"
             )
-
-
-def _of_user(opened: Opened, user_id: str | None) -> Opened:
-    return opened if user_id is None else opened.within(scope(user_id))
 
 
 def _all(where: Filters, others: Filters) -> Filters:

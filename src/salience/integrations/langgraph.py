@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from copy import deepcopy
 from datetime import datetime, timedelta, timezone
@@ -284,9 +284,11 @@ class SalienceStore(BaseStore):
         limit = wanted
         while limit:
             hits = yield partial(_find, query=query, limit=limit, options=options)
+            current = yield from _current([hit.record for hit in hits])
             best: dict[str, tuple[MemoryRecord, float | None]] = {}
             for hit in hits:
-                best.setdefault(_item_id(hit.record), (hit.record, hit.score))
+                if hit.record.id in current:
+                    best.setdefault(_item_id(hit.record), (hit.record, hit.score))
             if len(best) >= wanted or len(hits) < limit or limit == MAX_HITS:
                 return list(best.values())[:wanted]
             limit = min(2 * limit, MAX_HITS)  # several texts were of one item
@@ -299,6 +301,21 @@ class SalienceStore(BaseStore):
 
 def _find(memory: Any, *, query: str, limit: int, options: Mapping[str, Any]) -> Any:
     return memory.search(query, limit=limit, **options)
+
+
+def _current(records: Sequence[MemoryRecord]) -> Plan[set[str]]:
+    """The ids of those memories that are of the last write of their item.
+
+    Of two writers at once, one may have left texts that the item of the other lacks.
+    """
+    several = [record for record in records if record.metadata["parts"] > 1]
+    ids = sorted({_item_id(record) for record in several})
+    firsts: Sequence[MemoryRecord | None] = ()
+    if ids:
+        firsts = yield lambda memory: memory.get_many(ids)
+    writes = {first.id: first.metadata["updated_at"] for first in firsts if first is not None}
+    former = {r.id for r in several if writes.get(_item_id(r)) != r.metadata["updated_at"]}
+    return {record.id for record in records} - former
 
 
 def _get(op: GetOp) -> Plan[Item | None]:

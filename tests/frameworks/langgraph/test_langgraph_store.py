@@ -60,6 +60,18 @@ def test_an_item_is_found_by_each_of_its_texts_once() -> None:
         assert memories.count() == 1
 
 
+def test_a_text_that_another_writer_left_finds_nothing() -> None:
+    with SalienceStore("ram://", embedder=None, index={"fields": ["a", "b"]}) as store:
+        store.put(("ana",), "k", {"a": "green", "b": "cello"})
+        memory = store._opened.sync
+        left = next(record for record in memory if record.content == "cello")
+        store.put(("ana",), "k", {"a": "green"})
+        assert store.search(("ana",), query="cello") == []
+        memory.add(left.content, id=left.id, kind=left.kind, metadata=left.metadata)
+        assert store.search(("ana",), query="cello") == []
+        assert keys(store.search(("ana",), query="green")) == ["k"]
+
+
 def test_scores_are_cosines_of_the_given_embeddings() -> None:
     embeddings = DeterministicFakeEmbedding(size=16)
     index: Any = {"embed": embeddings, "dims": 16}
