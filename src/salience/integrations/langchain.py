@@ -23,7 +23,7 @@ from salience.errors import InvalidInput
 from salience.integrations._extra import extra
 from salience.integrations._langchain.conditions import conditions
 from salience.integrations._langchain.embeddings import COSINE, opened_with
-from salience.integrations._memory import ITEM_KIND, MemoryLike, Opened, Plan
+from salience.integrations._memory import ITEM_KIND, MemoryLike, Opened, Plan, as_query
 from salience.records.filters import all_of, parse_filter
 from salience.records.record import MemoryRecord, new_id
 from salience.search.request import Filters, SearchOptions
@@ -475,7 +475,7 @@ class MemoryMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         """The request with what its last words of the user recall."""
         messages = request.messages
         place = _last_of_user(messages)
-        query = "" if place is None else _text(messages[place])
+        query = "" if place is None else as_query(_text(messages[place]))
         if not query:
             return request
         known = sorted({_text(message) for message in messages} - {""})

@@ -419,12 +419,13 @@ def _labels(record: MemoryRecord) -> tuple[str, ...]:
 
 def _fields(record: MemoryRecord) -> dict[str, Any]:
     """The fields of the item of a record; its value is a copy, which the caller may change."""
+    updated_at = datetime.fromtimestamp(record.metadata["updated_at"], timezone.utc)
     return {
         "value": deepcopy(dict(record.metadata["value"])),
         "key": record.metadata["key"],
         "namespace": _labels(record),
         "created_at": record.created_at,
-        "updated_at": datetime.fromtimestamp(record.metadata["updated_at"], timezone.utc),
+        "updated_at": max(record.created_at, updated_at),  # of the clock of the store, and of ours
     }
 
 
