@@ -14,6 +14,7 @@ import pytest
 
 from salience import Memory
 from salience.importers import ImportProblem, detect, read
+from salience.write.transfer.formats import export_as
 
 os.environ["MEM0_TELEMETRY"] = "False"
 DIMENSIONS = 8
@@ -97,6 +98,35 @@ def test_a_folder_of_qdrant_in_use_is_named(mem0: Any, tmp_path: Path) -> None:
     filled(mem0)
     with pytest.raises(ImportProblem, match="cannot be opened by qdrant-client"):
         list(read(tmp_path / "qdrant"))
+
+
+def test_a_server_of_qdrant_that_does_not_answer_is_named() -> None:
+    with pytest.raises(ImportProblem, match=r"^http://127\.0\.0\.1:1: cannot be read"):
+        list(read("http://127.0.0.1:1", "mem0"))
+
+
+def test_what_is_written_for_mem0_goes_into_mem0(mem0: Any, tmp_path: Path) -> None:
+    with Memory.open("ram://", embedder=None) as memory:
+        memory.add("Likes green tea.", user_id="ana", metadata={"source": "chat"})
+        memory.add("Has a kiln.", user_id="ana", session_id="s", expires_at="2031-01-01")
+        assert export_as(memory, tmp_path / "mem0.json", "mem0") == 2
+        written = json.loads((tmp_path / "mem0.json").read_text())["results"]
+    for entry in written:
+        mem0.add(
+            entry["memory"],
+            user_id=entry["user_id"],
+            run_id=entry.get("run_id"),
+            metadata=entry.get("metadata"),
+            expiration_date=entry.get("expiration_date"),
+            infer=False,
+        )
+    found = mem0.get_all(filters={"user_id": "ana"}, top_k=10)["results"]
+    kept = ("memory", "hash", "user_id", "run_id", "metadata", "expiration_date")
+    assert sorted(
+        [{name: entry.get(name) for name in kept} for entry in found], key=lambda e: e["memory"]
+    ) == sorted(
+        [{name: entry.get(name) for name in kept} for entry in written], key=lambda e: e["memory"]
+    )
 
 
 def test_a_store_of_langgraph_in_sqlite(tmp_path: Path) -> None:

@@ -27,9 +27,10 @@ def read(path: Path) -> Iterator[Item]:
     document = parsed(path, text(path))
     document = document if isinstance(document, dict) else {}
     if isinstance(document.get("agents"), list):
-        blocks = {block.get("id"): block for block in _objects(path, document, "blocks")}
+        blocks = {str(block.get("id")): block for block in _objects(path, document, "blocks")}
         for agent in _objects(path, document, "agents"):
-            own = [blocks[id] for id in agent.get("block_ids") or () if id in blocks]
+            ids = map(str, agent["block_ids"] if isinstance(agent.get("block_ids"), list) else ())
+            own = [blocks[id] for id in ids if id in blocks]
             yield from _agent(path, agent, [*own, *_objects(path, agent, "memory_blocks")])
     elif isinstance(document.get("core_memory"), list):  # the first version: one agent
         yield from _agent(path, document, _objects(path, document, "core_memory"))

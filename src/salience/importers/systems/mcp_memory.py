@@ -51,16 +51,23 @@ def _entity(
     is_list = isinstance(observations, list)
     if not is_list or not all(isinstance(text, str) for text in observations):
         raise ImportProblem(path, f"{place}: its observations are no list of texts", "repair it")
-    name = required(path, place, entry, "name")
+    name = _name(path, place, entry, "name")
     type = clean(str(entry.get("entityType") or ""))
     return place, name, type, tuple(filter(None, map(clean, observations)))
 
 
 def _relation(path: Path, place: str, entry: Mapping[str, Any]) -> tuple[str, str, str, str]:
     source, type, target = (
-        required(path, place, entry, name) for name in ("from", "relationType", "to")
+        _name(path, place, entry, name) for name in ("from", "relationType", "to")
     )
     return place, source, type, target
+
+
+def _name(path: Path, place: str, entry: Mapping[str, Any], key: str) -> str:
+    name = required(path, place, entry, key)
+    if not name:
+        raise ImportProblem(path, f"{place}: {key!r} is blank", "repair or remove it")
+    return name
 
 
 def _items_of(
