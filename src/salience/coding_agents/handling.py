@@ -14,7 +14,7 @@ from typing import Any, Self
 
 from salience.coding_agents.events import HookEvent
 from salience.coding_agents.log import log_event, log_failure, open_log
-from salience.coding_agents.paths import data_file
+from salience.coding_agents.paths import EMBEDDER_VARIABLE, data_file
 from salience.coding_agents.project import Project, find_project
 from salience.coding_agents.recall import (
     NOTHING,
@@ -34,7 +34,6 @@ from salience.remote.settings import KEY_VARIABLE
 from salience.stores.address import DB_VARIABLE, SQLITE, public_url, store_url
 from salience.stores.schemes import remote_scheme
 
-EMBEDDER_VARIABLE = "SALIENCE_HOOK_EMBEDDER"
 _RETRY_SECONDS = 10.0  # a server that is away takes a second or two to be found so
 
 
@@ -76,8 +75,8 @@ class Handler:
         """Load the embedder and the index, so that the first prompt need not wait for them."""
         with suppress(Exception):  # the prompt says it
             project = find_project(HookEvent.of(message).folder, message["environment"])
-            memory = self._memory(_store_key(message["environment"], message["cwd"]))
             if not project.is_off:
+                memory = self._memory(_store_key(message["environment"], message["cwd"]))
                 memory.within(project.namespaces[0]).search("warm", limit=1, touch=False)
 
     def close(self) -> None:

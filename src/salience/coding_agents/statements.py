@@ -22,7 +22,7 @@ from salience.coding_agents.transcripts import Turn
 from salience.language.english import STOP_WORDS
 from salience.language.tokens import words
 
-_MIN_CHARACTERS, _MAX_CHARACTERS = 12, 400  # of a sentence
+_MIN_CHARACTERS, _MAX_CHARACTERS = 8, 400  # of a sentence
 _MAX_PER_TURN = 12
 _MAX_TURN_CHARACTERS = 6_000  # of a longer turn, which quotes something, both ends are read
 _MAX_CONTEXT_CHARACTERS = 160

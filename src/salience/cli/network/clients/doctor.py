@@ -102,7 +102,7 @@ def _version(check: Checker, command: str, env: Mapping[str, str]) -> Check:
     remedy = (
         f"the command asked now is {wanted}; run it from the same installation, or install anew"
     )
-    return check("version", said == wanted, _end(said), remedy)
+    return check("version", said == wanted, _last_line(said), remedy)
 
 
 def _store(check: Checker, arguments: Sequence[str], env: Mapping[str, str]) -> Check | None:
@@ -145,7 +145,7 @@ def _start(
             if isinstance(problem, KeyboardInterrupt):
                 raise
             errors.seek(0)
-            said = _end(errors.read()) or type(problem).__name__
+            said = _last_line(errors.read()) or type(problem).__name__
             remedy = (
                 "run the command yourself and see; an extra may lack: pip install 'salience[mcp]'"
             )
@@ -177,7 +177,7 @@ async def _tools(
             return (info.version if info else None), [tool.name for tool in listed.tools]
 
 
-def _end(text: str, characters: int = 300) -> str:
-    """The last lines of a text, on one line."""
-    line = " ".join(text.split())
-    return line if len(line) <= characters else f"...{line[-characters:]}"
+def _last_line(text: str, characters: int = 400) -> str:
+    """The last line of a text, where programs say what went wrong, of a bounded length."""
+    line = next((line.strip() for line in reversed(text.splitlines()) if line.strip()), "")
+    return line if len(line) <= characters else f"{line[:characters]}..."

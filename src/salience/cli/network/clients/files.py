@@ -8,6 +8,8 @@ import shutil
 from datetime import datetime, timezone
 from pathlib import Path
 
+_NEW_MODE = 0o644  # of a file that was not there
+
 
 def read_text(path: Path) -> str:
     """The text of a file with its line ends as they are; "" if there is no file.
@@ -42,19 +44,25 @@ def write_text(path: Path, text: str, *, private: bool = False) -> Path | None:
     copy = None
     if target.exists():
         copy = _free_name(target)
-        shutil.copy2(target, copy)
+        _write_private(copy, target.read_bytes())
+        shutil.copystat(target, copy)
     draft = target.with_name(f".{target.name}.{os.getpid()}.tmp")
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600 if private else 0o666)
     try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(text.encode("utf-8"))
-        if copy is not None and not private:
-            shutil.copymode(copy, draft)
+        _write_private(draft, text.encode("utf-8"))
+        if not private:
+            draft.chmod(_NEW_MODE if copy is None else copy.stat().st_mode)
         os.replace(draft, target)
     except OSError:
         draft.unlink(missing_ok=True)
         raise
     return copy
+
+
+def _write_private(path: Path, data: bytes) -> None:
+    """Write a new file that only this user can read: the keys of others may stand in it."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(data)
 
 
 def _free_name(path: Path) -> Path:
