@@ -21,6 +21,7 @@ T = TypeVar("T")
 MAX_ID_CHARACTERS = 512
 MAX_HINT_CHARACTERS = 300
 _MAX_TAGS = 50  # that are shown of one memory
+_ALWAYS = ("id", "content", "kind")  # a text may have invisible characters alone
 
 
 class MemoryView(TypedDict):
@@ -29,7 +30,7 @@ class MemoryView(TypedDict):
     id: str
     content: Annotated[str, Field(description="Its text, without invisible characters.")]
     cut_at: NotRequired[
-        Annotated[int, Field(description="The characters that are here, if there are more.")]
+        Annotated[int, Field(description="Where it was cut; get_memory reads on from this start.")]
     ]
     title: NotRequired[str]
     kind: str
@@ -91,8 +92,8 @@ class Item:
         """The same with so many characters of its text."""
         return replace(self, end=self.start + characters)
 
-    def view(self) -> MemoryView:
-        """The memory as structured content; what it does not have is left out."""
+    def view(self) -> dict[str, Any]:
+        """The memory as a `MemoryView`; what it does not have is left out."""
         record = self.record
         names = ("valid_from", "valid_to", "expires_at", "importance")
         values: dict[str, Any] = {
@@ -112,7 +113,7 @@ class Item:
             "version": record.version,
             **self.extra,
         }
-        return {n: v for n, v in values.items() if v not in (None, "", [])}  # type: ignore[return-value]
+        return {n: v for n, v in values.items() if n in _ALWAYS or v not in (None, "", [])}
 
     def shown(self) -> MemoryRecord:
         """The memory with the text that is shown, for the fence."""
@@ -128,7 +129,6 @@ def memories(
     `extra` is further structured content; a `hint` among it is also part of the text. `nothing` is
     the text for no memories.
     """
-
     if "hint" in extra:
         extra = {**extra, "hint": one_line(extra["hint"], MAX_HINT_CHARACTERS)}
 
