@@ -11,7 +11,6 @@ from __future__ import annotations
 import io
 import posixpath
 import re
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -22,7 +21,11 @@ from salience import Memory
 from salience.ranking.profiles import BUILT_IN
 
 ROOT = Path(__file__).resolve().parents[1]
-OUTSIDE = ("ARCHITECTURE.md", "CHANGELOG.md", "README.md", "benchmarks/README.md")
+OUTSIDE = tuple(
+    path.relative_to(ROOT).as_posix()
+    for pattern in ("*.md", "benchmarks/*.md", "examples/**/*.md")
+    for path in sorted(ROOT.glob(pattern))
+)
 REFERENCE = {
     "The memory": ("salience.engine.memory.Memory", "salience.engine.async_memory.AsyncMemory"),
     "What it returns": (
@@ -48,16 +51,13 @@ _DAYS = (*range(1, 30, 2), *range(30, 366, 15))
 def on_config(config: Any) -> Any:
     """Add the pages to the navigation that it does not name."""
     named = set(re.findall(r"[\w/-]+\.md", str(config.nav)))
-    pages = {path.relative_to(config.docs_dir).as_posix() for path in _pages(config.docs_dir)}
-    rest = sorted(pages - named)
+    folder = Path(config.docs_dir)
+    pages = {path.relative_to(folder).as_posix() for path in folder.rglob("*.md")}
+    rest = sorted({*pages, *OUTSIDE} - named)
     sections = {title: pages for section in config.nav for title, pages in section.items()}
     sections["Frameworks"] += [page for page in rest if page.startswith("integrations/")]
     sections["Reference"] += [page for page in rest if not page.startswith("integrations/")]
     return config
-
-
-def _pages(folder: str) -> Iterator[Path]:
-    return Path(folder).rglob("*.md")
 
 
 def on_files(files: Files, config: Any) -> Files:
@@ -97,6 +97,8 @@ def _turned(text: str, here: str, origin: str, files: Files) -> str:
         if not path or "://" in path or path.startswith("plots/"):
             return link[0]
         target = posixpath.normpath(posixpath.join(posixpath.dirname(origin), path))
+        if (ROOT / target / "README.md").is_file():  # a folder
+            target = f"{target}/README.md"
         uri = target.removeprefix("docs/") if target.startswith("docs/") else target
         if files.get_file_from_path(uri) is None:
             return link[1] if (ROOT / target).exists() else link[0]

@@ -218,6 +218,14 @@ def test_a_transcript_of_claude_code_is_what_was_said(tmp_path: Path) -> None:
     assert found[0].place == "line 3"
 
 
+def test_an_entry_without_an_id_is_no_turn(tmp_path: Path) -> None:
+    entries = [
+        {**entry, "uuid": ""} if entry.get("uuid") == "5d0c7b7e-3" else entry
+        for entry in transcript()
+    ]
+    assert len(items(put_lines(tmp_path, "s.jsonl", entries))) == 2
+
+
 def test_a_resumed_session_repeats_nothing(tmp_path: Path) -> None:
     found = items(put_transcripts(tmp_path))
     assert [item["session_id"] for item in found] == ["5d0c7b7e"] * 3 + ["77aa"] * 3

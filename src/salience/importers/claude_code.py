@@ -67,7 +67,7 @@ def _session(file: Path) -> Iterator[Item]:
     title = next((titles[key] for key in _TITLES if key in titles), None)
     for number, entry in entries:
         content = _content(entry)
-        if content and isinstance(entry.get("uuid"), str):
+        if content and isinstance(entry.get("uuid"), str) and clean(entry["uuid"]):
             message = mapping(entry["message"])
             yield imported(
                 "claude-code",

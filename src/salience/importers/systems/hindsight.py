@@ -42,7 +42,7 @@ def read(path: Path) -> Iterator[Item]:
     for place, entry in objects(path, "items", "memories"):
         if entry.get("state") != "invalidated":
             sources = listing(entry.get("source_memory_ids"))
-            id = required(path, place, entry, "id")
+            id = required(path, place, entry, "id") or derived_id(entry.get("text"))
             yield _item(path, place, entry, id, _links("consolidates", sources))
 
 
