@@ -20,6 +20,7 @@ import pytest
 
 from salience.access import SCOPES, Keyring
 from salience.stores import open_store
+from support.once import once, shared_folder
 from support.pages import ROOT, blocks
 from support.real_server import real_server
 
@@ -49,22 +50,28 @@ def npm(*arguments: str, folder: Path, **variables: str) -> subprocess.Completed
 
 @pytest.fixture(scope="module")
 def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of the package, built in a copy of its source."""
+    """The folder of the package, built in a copy of its source, once for all processes of a run."""
+    worker = os.environ.get("PYTEST_XDIST_WORKER", "master")
+    run = shared_folder(tmp_path_factory.getbasetemp(), worker)
+    return once(run, "typescript-client", build)
+
+
+def build(folder: Path) -> str | None:
+    """Build the package in a folder; the reason why that cannot be."""
     if shutil.which("node") is None or shutil.which("npm") is None:
-        pytest.skip("the client for TypeScript is built by Node and npm, which are not installed")
+        return "the client for TypeScript is built by Node and npm, which are not installed"
     version = subprocess.check_output(["node", "--version"], text=True).strip()
     if int(version.lstrip("v").split(".")[0]) < NODE:
-        pytest.skip(f"the client for TypeScript needs Node {NODE}, and this is {version}")
-    folder = tmp_path_factory.mktemp("typescript") / "client"
-    shutil.copytree(SOURCE, folder, ignore=_NOT_SOURCE)
+        return f"the client for TypeScript needs Node {NODE}, and this is {version}"
+    shutil.copytree(SOURCE, folder, ignore=_NOT_SOURCE, dirs_exist_ok=True)
     installed = npm(
         "ci", "--prefer-offline", "--ignore-scripts", "--fetch-retries=1", folder=folder
     )
     if installed.returncode and (trouble := _OFFLINE.search(installed.stderr)):
-        pytest.skip(f"the packages that build the client cannot be had: npm says {trouble[0]}")
+        return f"the packages that build the client cannot be had: npm says {trouble[0]}"
     succeeded(installed)
     succeeded(npm("run", "build", folder=folder))
-    return folder
+    return None
 
 
 @pytest.fixture(scope="module")
@@ -84,25 +91,27 @@ def door(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
 
 
 @pytest.fixture(scope="module")
-def programs(package: Path, door: dict[str, str]) -> Path:
-    """The folder of the compiled tests and examples, which get the server's address and key."""
-    sources = package / "test" / "examples"
+def programs(package: Path, door: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the package with its tests and examples, which know the server and its key."""
+    own = tmp_path_factory.mktemp("typescript") / "client"
+    shutil.copytree(package, own, ignore=shutil.ignore_patterns("node_modules"))
+    (own / "node_modules").symlink_to(package / "node_modules")
+    sources = own / "test" / "examples"
     sources.mkdir()
     settings = 'baseUrl: "{SALIENCE_TEST_URL}", apiKey: "{SALIENCE_TEST_KEY}"'.format_map(door)
     for name, block in EXAMPLES.items():
         text = block.source.replace(ADDRESS, settings)
         (sources / f"{name}.ts").write_text(text, encoding="utf-8")
-    succeeded(npm("run", "pretest", folder=package))
-    return package / "build"
+    succeeded(npm("run", "pretest", folder=own))
+    return own
 
 
 def succeeded(ran: subprocess.CompletedProcess[str]) -> None:
     assert ran.returncode == 0, f"{ran.args} ends with {ran.returncode}\n{ran.stdout}{ran.stderr}"
 
 
-@pytest.mark.usefixtures("programs")
-def test_the_client_passes_its_tests(package: Path, door: dict[str, str]) -> None:
-    tested = npm("test", "--ignore-scripts", folder=package, **door)  # they are compiled already
+def test_the_client_passes_its_tests(programs: Path, door: dict[str, str]) -> None:
+    tested = npm("test", "--ignore-scripts", folder=programs, **door)  # they are compiled already
     succeeded(tested)
     counts = dict(re.findall(r"^(?:#|ℹ) (pass|fail|skipped|todo) (\d+)$", tested.stdout, re.M))
     assert int(counts.pop("pass")) >= 45
@@ -113,7 +122,7 @@ def test_the_examples_of_its_page_print_what_they_say(programs: Path) -> None:
     assert EXAMPLES
     for name, block in EXAMPLES.items():
         ran = subprocess.run(
-            ["node", str(programs / "examples" / f"{name}.js")],
+            ["node", str(programs / "build" / "examples" / f"{name}.js")],
             capture_output=True,
             text=True,
             timeout=60,
