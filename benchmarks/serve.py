@@ -2,7 +2,7 @@
 
     python benchmarks/serve.py                 100,000 memories, 20 seconds a row
     python benchmarks/serve.py --quick         2,000 memories, two seconds a row: does it run?
-    python benchmarks/serve.py --only soak --seconds 600
+    python benchmarks/serve.py --only soak soak-writes --memories 10000 --seconds 600
     python benchmarks/serve.py --only kill
 
 Each part starts servers of its own on the same synthetic chats and warms them:
@@ -12,7 +12,8 @@ Each part starts servers of its own on the same synthetic chats and warms them:
     beside, langgraph-memory,    the same at a size that others can load: salience, two stores of
     langgraph, mem0              LangGraph, and mem0 with a Qdrant in memory, behind FastAPI
     writes                       a search right after a write, and one right after a search
-    soak                         searches with a write in fifty on 8 connections; memory over time
+    soak, soak-writes            searches alone on 8 connections, and with a write in fifty that
+                                 replaces a memory; the memory of the server each 30 seconds
     kill                         `kill -9` in a burst of writes: is every accepted one there?
 
 In the table, "own" is the time of a request less the time of its search, as the server says it, in
@@ -37,6 +38,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property, partial
+from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +58,8 @@ PEERS = ("langgraph-memory", "langgraph", "mem0")
 _QUESTIONS = 2_000  # asked one after the other, then again
 _WRITES = 50_000
 _ADDED_AT_ONCE = 10_000
-_SAMPLES = 10  # of the memory of a server
+_REPLACED = 2_000  # memories that a soak replaces, again from the first
+_SAMPLE_S = 30.0  # between two samples of the memory of a server
 _COLUMNS = "{:44} {:>5} {:>6} {:>8} {:>8} {:>8} {:>7} {:>6} {:>7} {:>7} {:>6}  {} {}"
 _TITLES = (
     *("", "conn.", "req/s", "p50", "p95", "p99"),
@@ -91,6 +94,16 @@ class Bench:
         """Requests that add memories with the ids w0, w1, ..."""
         items = enumerate(realistic(_WRITES, seed=1))
         return [["POST", "/v1/memories", {**item, "id": f"w{number}"}] for number, item in items]
+
+    def replacing(self, searches: Sequence[Any], one_write_in: int) -> list[Any]:
+        """Requests that search, with a write in so many that replaces one of the memories."""
+        requests: list[Any] = []
+        others = cycle(searches)
+        for number, (method, path, body) in enumerate(self.writes()[:_REPLACED]):
+            id = str(number % self.memories)
+            requests += islice(others, one_write_in - 1)
+            requests.append([method, path, {**body, "id": id, "on_conflict": "replace"}])
+        return requests
 
     def fill(self, url: str, memories: int) -> None:
         """Write the first memories into an empty store."""
@@ -190,24 +203,23 @@ def after_writes(name: str, server: Server, bench: Bench) -> Iterator[Row]:
         yield {"server": f"{name}: {kind}", **figures_of({**load, **picked})}
 
 
-def soak(bench: Bench) -> Iterator[Row]:
-    """Searches with a write in fifty, on 8 connections; memory ten times on the way.
+def soak(bench: Bench, *, one_write_in: int = 0) -> Iterator[Row]:
+    """Searches on 8 connections, with a write in so many if that is not 0; memory over time.
 
-    The same thousand writes come again and again, so that the store does not grow for ever.
+    A write replaces one of the memories, so that there are always as many.
     """
     searches = bench.searches(bench.memories)
-    mixed = list(searches)
-    for place, (method, path, body) in enumerate(bench.writes()[: len(searches) // 50]):
-        mixed.insert(51 * place, [method, path, {**body, "id": None, "dedup": True}])
+    requests = bench.replacing(searches, one_write_in) if one_write_in else searches
     with bench.server(bench.file(bench.memories)) as server:
         warm(server, searches, bench)
         before, memory = server.loop_lateness(), [server.rss_mb()]
-        process = start_load(server, mixed, 8, bench.seconds)
-        for _ in range(_SAMPLES):
-            time.sleep(bench.seconds / _SAMPLES)
+        process = start_load(server, requests, 8, bench.seconds)
+        for _ in range(max(1, round(bench.seconds / _SAMPLE_S))):
+            time.sleep(min(_SAMPLE_S, bench.seconds))
             memory.append(server.rss_mb())
+        writes = f", a write in {one_write_in}" if one_write_in else ""
         yield {
-            "server": f"SQLite, {bench.memories:,}: {bench.seconds:.0f} s",
+            "server": f"SQLite, {bench.memories:,}{writes}: {bench.seconds:.0f} s",
             **figures_of(end_of(process)),
             "loop_p99_ms": loop_p99_ms(before, server.loop_lateness()),
             "rss_mb": memory[-1],
@@ -264,6 +276,7 @@ PARTS: dict[str, Callable[[Bench], Iterator[Row]]] = {
     **{name: partial(on_peer, name=name) for name in PEERS},
     "writes": writes,
     "soak": soak,
+    "soak-writes": partial(soak, one_write_in=50),
     "kill": kill,
 }
 
