@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from salience.display.for_models import fenced
 from salience.engine.memory import Memory
@@ -66,7 +66,7 @@ class Limits:
     prompt_tokens: int = 500
     similarity: float = 0.3
     similarity_with_word: float = 0.2
-    words_without_vectors: int = field(default=2, repr=False)
+    words_without_vectors: int = 2
 
     @classmethod
     def of(cls, environment: Mapping[str, str]) -> Limits:

@@ -45,8 +45,7 @@ def read(text: str) -> Any:
     """
     if not text.strip(_MARK).strip():
         return {}
-    node, plain = _Reader(text).document()
-    del node
+    _, plain = _Reader(text).document()
     return json.loads(plain)
 
 
