@@ -23,7 +23,14 @@ from salience.errors import InvalidInput
 from salience.integrations._extra import extra
 from salience.integrations._langchain.conditions import conditions
 from salience.integrations._langchain.embeddings import COSINE, opened_with
-from salience.integrations._memory import ITEM_KIND, MemoryLike, Opened, Plan, as_query
+from salience.integrations._memory import (
+    ITEM_KIND,
+    MemoryLike,
+    Opened,
+    Plan,
+    as_query,
+    without_items,
+)
 from salience.records.filters import all_of, parse_filter
 from salience.records.record import MemoryRecord, new_id
 from salience.search.request import Filters, SearchOptions
@@ -479,8 +486,8 @@ class MemoryMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         if not query:
             return request
         known = sorted({_text(message) for message in messages} - {""})
-        where = {"and": [{"kind": {"ne": ITEM_KIND}}, {"content": {"nin": known}}]}
-        options = {**self._options, "filters": _all(where, self._options.get("filters"))}
+        spoken = without_items(self._options.get("filters"))
+        options = {**self._options, "filters": _all({"content": {"nin": known}}, spoken)}
         # The calls after those of tools recall the same, which is no further access.
         options.setdefault("touch", place == len(messages) - 1)
         hits = yield lambda memory: memory.search(query, **options)

@@ -252,10 +252,11 @@ def test_nothing_of_one_user_is_found_by_another(
             for item in store.search(mine, query=query, limit=100):
                 assert item.namespace[: len(mine)] == mine
                 assert tuple(item.value["of"]) == item.namespace
-        for namespace, key, _ in stored:
-            found = store.get(mine, key)
-            assert (found is not None) == any((mine, key) == put[:2] for put in stored)
+        written = {(namespace, key) for namespace, key, _ in stored}
+        for _, key in written:
+            assert (store.get(mine, key) is not None) == ((mine, key) in written)
             store.delete(other, key)
+        for namespace, key in written:
             assert (store.get(namespace, key) is None) == (namespace == other)
 
 
