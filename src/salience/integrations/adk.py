@@ -16,7 +16,7 @@ from salience.display.for_models import clean
 from salience.engine.async_memory import AsyncMemory
 from salience.engine.options import Settings
 from salience.integrations._extra import extra
-from salience.integrations._memory import MemoryLike, Opened, as_query, scope
+from salience.integrations._memory import MemoryLike, Opened, as_query, scope, without_items
 from salience.records.record import MemoryRecord
 from salience.search.request import SearchOptions
 
@@ -53,7 +53,8 @@ class SalienceMemoryService(BaseMemoryService):
         Args:
             memory: a memory, or the address of one.
             search: options of `Memory.search` for each search, such as {"limit": 5,
-                "min_similarity": 0.2}.
+                "min_similarity": 0.2}. Calls of tools that other adapters keep are found only by
+                filters that name a `kind`.
             settings: those of `Memory.open`, if an address is given.
 
         Raises:
@@ -61,7 +62,8 @@ class SalienceMemoryService(BaseMemoryService):
             SalienceError: the address cannot be opened.
         """
         self._opened = Opened(memory, **settings)
-        self._search: SearchOptions = search or {}
+        self._search: SearchOptions = {**(search or {})}
+        self._search["filters"] = without_items(self._search.get("filters"))
 
     async def aclose(self) -> None:
         """Close what was opened here; a memory that was given stays open."""

@@ -192,7 +192,7 @@ def recalled(
             hits = await awaited.search(query, **search)
             text = fenced(hits, max_tokens=max_tokens)
             if text:
-                # The SDK stores what is in neither list when this returns; the history is stored.
+                # The SDK stores what is in neither list when this returns, so it joins the history.
                 history.append({"role": "user", "content": text})
         return history + new
 

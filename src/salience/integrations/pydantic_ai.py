@@ -18,7 +18,7 @@ from salience.display.for_models import clean, fenced
 from salience.engine.async_memory import AsyncMemory
 from salience.engine.options import Settings
 from salience.integrations._extra import extra
-from salience.integrations._memory import MemoryLike, Opened, as_query, scope
+from salience.integrations._memory import MemoryLike, Opened, as_query, scope, without_items
 from salience.records.filters import all_of, parse_filter
 from salience.search.request import SearchOptions
 
@@ -65,7 +65,8 @@ class Recall(AbstractCapability[AgentDepsT]):
                 such as `lambda run: run.deps.user`: they are in the namespace `scope(user_id)`. By
                 default they are in that of the memory.
             max_tokens: the most tokens that the recalled text takes.
-            search: options of `Memory.search`; `limit` is 5 by default.
+            search: options of `Memory.search`; `limit` is 5 by default. Calls of tools that other
+                adapters keep are found only by filters that name a `kind`.
             remember: keep what the user and the model say in a run that ends well.
             id: the id of the capability.
             settings: those of `Memory.open`, if an address is given.
@@ -79,7 +80,7 @@ class Recall(AbstractCapability[AgentDepsT]):
         self._user_id = user_id
         self._max_tokens = max_tokens
         self._search: SearchOptions = {"limit": _RECALL_LIMIT, **(search or {})}
-        self._filters = parse_filter(self._search.pop("filters", None))
+        self._filters = without_items(self._search.pop("filters", None))
         self._remember = remember
         self._found: tuple[str, str] | None = None  # of a run: what was asked, and found for it
 

@@ -16,7 +16,7 @@ from typing import Any, Unpack
 from salience.display.for_models import clean, fenced, one_line
 from salience.engine.options import Settings
 from salience.integrations._extra import extra
-from salience.integrations._memory import MemoryLike, Opened, as_query, scope
+from salience.integrations._memory import MemoryLike, Opened, as_query, scope, without_items
 from salience.records.record import BLANK, MemoryRecord, new_id
 from salience.search.request import MAX_HITS, SearchOptions
 from salience.search.results import Hit
@@ -70,7 +70,8 @@ class SalienceStore(MemoryStore):
             writable: whether the manager may write to it.
             extraction: True keeps the messages of the conversation as turns; a configuration says
                 when, and may name an extractor of facts.
-            search: further options of `Memory.search`, such as {"min_similarity": 0.2}.
+            search: further options of `Memory.search`, such as {"min_similarity": 0.2}. Calls of
+                tools that other adapters keep are found only by filters that name a `kind`.
             settings: those of `Memory.open`, if an address is given.
 
         Raises:
@@ -86,7 +87,8 @@ class SalienceStore(MemoryStore):
         self.max_search_results = max_search_results
         self.writable = writable
         self.extraction = extraction
-        self._search: SearchOptions = search or {}
+        self._search: SearchOptions = {**(search or {})}
+        self._search["filters"] = without_items(self._search.get("filters"))
 
     def close(self) -> None:
         """Close what was opened here; a memory that was given stays open."""

@@ -211,6 +211,7 @@ def test_characters_that_nobody_sees_do_not_reach_the_model() -> None:
     async def main() -> None:
         with Memory("ram://", embedder=None) as memory:
             memory.within("app/ana").add("green\U000e0041 tea\u200b")
+            memory.within("app/ana").add("brew(tea)", kind="item")
             [entry] = await found(service(memory), "tea")
             assert seen(entry)[2] == "green tea"
 

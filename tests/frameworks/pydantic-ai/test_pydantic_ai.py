@@ -70,6 +70,7 @@ def turns(memory: Memory, session: str) -> list[tuple[str | None, str]]:
 def test_what_was_said_is_recalled_in_another_conversation() -> None:
     with Memory("ram://") as memory:
         memory.within("ben").add("Ben moved to Lisbon, too.")
+        memory.within("ana").add("move(Where did I move to?)", kind="item")
         script = Scripted("Noted.", "In Lisbon.")
         recall = Recall[None](memory, user_id="ana", search={"limit": 1})
         agent = Agent(script.model, capabilities=[recall])

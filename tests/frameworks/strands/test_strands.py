@@ -173,6 +173,7 @@ def test_options_of_the_search_hold_and_an_empty_query_finds_nothing() -> None:
     with Memory("ram://", embedder=None) as memory:
         memory.add("Ana lives in Lisbon.", tags=["home"])
         memory.add("Ana lives on the fourth floor.", tags=["work"])
+        memory.add("find(Ana)", kind="item", tags=["home"])
         store = SalienceStore(memory, search={"filters": {"tags": "home"}})
         [entry] = asyncio.run(store.search("Where does Ana live?"))
         assert entry.content == "Ana lives in Lisbon."
