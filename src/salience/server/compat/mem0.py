@@ -496,7 +496,7 @@ def _entities() -> Steps[list[Body]]:
         yield Outside(partial(_count, found, page))  # the loop goes on meanwhile
         cursor = page.cursor
         if cursor is None:
-            return [_entity(*entity, *found[entity]) for entity in sorted(found)]
+            return [_entity(entity, found[entity]) for entity in sorted(found)]
 
 
 def _count(found: _Found, records: Iterable[MemoryRecord]) -> None:
@@ -510,7 +510,8 @@ def _count(found: _Found, records: Iterable[MemoryRecord]) -> None:
                 found[entity] = (total + 1, since, until)
 
 
-def _entity(kind: str, name: str, total: int, first: datetime, last: datetime) -> Body:
+def _entity(entity: tuple[str, str], counted: tuple[int, datetime, datetime]) -> Body:
+    (kind, name), (total, first, last) = entity, counted
     return {
         "id": name,
         "name": name,
