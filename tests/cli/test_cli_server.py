@@ -61,7 +61,7 @@ def test_commands_work_at_a_server_as_over_a_file(
 
 
 def test_what_needs_the_store_itself_says_so(run: Callable[..., Any], served: Served) -> None:
-    for command in (("reembed",), ("copy", served.url, "other.db"), ("keys", "list")):
+    for command in (("reembed",), ("copy", served.url, "other.db")):
         ran = run("--db", served.url, *command)
         assert ran.code == 2
         assert "server" in ran.err, command

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+import time
 from dataclasses import replace
 from typing import Annotated, Any
 
@@ -24,10 +25,12 @@ from salience.coding_agents.project import (
     PROJECT_FOLDER_VARIABLE,
     find_project,
 )
-from salience.errors import InvalidInput
+from salience.errors import InvalidInput, SalienceError
 from salience.stores.address import DB_VARIABLE, public_url, store_url
 
 _STATUS_SECONDS = 2.0
+_END_SECONDS = 15.0  # that a daemon takes at most to end
+_POLL_SECONDS = 0.02
 
 Agent = Annotated[
     str | None,
@@ -100,7 +103,21 @@ def stop_daemon(settings: Settings) -> None:
     ended = _ask_daemon("end")
     if ended is None:
         output.nothing("no daemon runs")
-    print(f"process {ended['pid']} ends")
+    if not _has_ended(ended["pid"]):
+        raise SalienceError(f"process {ended['pid']} has not ended yet; it finishes its work first")
+    print(f"process {ended['pid']} has ended")
+
+
+def _has_ended(pid: int) -> bool:
+    """Wait until a process is gone; False if that takes too long."""
+    deadline = time.monotonic() + _END_SECONDS
+    while time.monotonic() < deadline:
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            return True
+        time.sleep(_POLL_SECONDS)
+    return False
 
 
 def _run(event: str, settings: Settings, agent: str | None) -> None:

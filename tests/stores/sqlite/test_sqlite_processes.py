@@ -68,7 +68,7 @@ def test_each_process_sees_what_another_committed(tmp_path: Path, workers: Start
         assert first("delete", "a") is False
         assert memory.get("a") is None
         assert first("add", "again", id="a") == ["a"]
-        assert "InvalidInput: id" in second("add", "too late", id="a")["error"]
+        assert "IdTaken: id" in second("add", "too late", id="a")["error"]
 
 
 def test_accesses_of_several_processes_add_up(tmp_path: Path, workers: Start) -> None:
