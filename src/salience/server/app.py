@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
@@ -38,6 +39,8 @@ from salience.server.routes import OPERATIONS
 from salience.server.settings import ServerSettings
 from salience.stores import Store, open_store
 
+_log = logging.getLogger(__name__)
+WARM_AGAIN_SECONDS = 2.0
 DRAIN_SECONDS = 30.0  # that requests in flight have when the server is told to stop
 Endpoint = Callable[[Request], Awaitable[Response]]
 MATCHED_FIRST = ("search", "get_context", "add")  # routes are tried one after the other
@@ -178,9 +181,17 @@ class Server:
         )
 
     async def _warm(self) -> None:
-        """Load the embedder and the index: then the first request is as fast as the others."""
-        await self.memory.search("warm", limit=1, touch=False)
-        self.is_ready = True
+        """Load the embedder and the index: then the first request is as fast as the others.
+
+        What fails is logged and tried again; until it works the server is not ready.
+        """
+        while not self.is_ready:
+            try:
+                await self.memory.search("warm", limit=1, touch=False)
+                self.is_ready = True
+            except Exception as problem:
+                _log.error("not ready: %s: %s", type(problem).__name__, problem)
+                await asyncio.sleep(WARM_AGAIN_SECONDS)
 
     async def authenticate(
         self, headers: Mapping[str, str], client: str | None, target: str
