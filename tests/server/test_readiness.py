@@ -21,7 +21,7 @@ class Waking(AsyncMemory):
 
     failures = 2
 
-    async def search(self, *arguments: object, **options: object):  # type: ignore[no-untyped-def, override]
+    async def search(self, *arguments: object, **options: object):  # type: ignore[no-untyped-def]
         if Waking.failures:
             Waking.failures -= 1
             raise StoreError("the disk is away")
