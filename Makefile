@@ -2,15 +2,17 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable
+USABLE := $(VENV)/.usable
 READY := $(VENV)/.ready
 
 .PHONY: demo serve demo-postgres test integrations lint bench docs clean
 
-demo: $(READY)
+demo: $(USABLE)
 	$(BIN)/salience demo
 
 # A server with the memories of the demo, and three calls to try.
-serve: $(READY)
+serve: $(USABLE)
 	$(BIN)/salience serve --sample
 
 # The demo on a PostgreSQL server that is started for it.
@@ -39,10 +41,15 @@ docs: $(READY)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
 	@echo "build/site/index.html"
 
-$(READY): pyproject.toml
+# The command line and the server; then also what the tests need.
+$(USABLE): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "salience needs Python 3.11 or newer: make PYTHON=python3.11 ...")'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev]"
+	$(INSTALL) ".[cli,server]"
+	touch $(USABLE)
+
+$(READY): $(USABLE)
+	$(INSTALL) ".[dev]"
 	touch $(READY)
 
 clean:
