@@ -8,7 +8,7 @@ from math import log2
 import pytest
 
 from salience.errors import SalienceError
-from salience.evaluation.metrics import MEASURES, mean, per_query
+from salience.evaluation.metrics import MEASURES, difference, mean, per_query
 
 
 def test_measures_of_a_tiny_run() -> None:
@@ -24,6 +24,7 @@ def test_measures_of_a_tiny_run() -> None:
             "R@5": 0.5,
             "R@10": 1.0,
             "R@20": 1.0,
+            "Hit@1": 0.0,
             "Hit@10": 1.0,
             "MRR": 0.5,
             "nDCG@10": pytest.approx((1 / log2(3) + 1 / log2(7)) / ideal),
@@ -32,6 +33,7 @@ def test_measures_of_a_tiny_run() -> None:
             "R@5": 0.0,
             "R@10": 0.0,
             "R@20": 1.0,
+            "Hit@1": 0.0,
             "Hit@10": 0.0,
             "MRR": pytest.approx(1 / 15),
             "nDCG@10": 0.0,
@@ -40,6 +42,12 @@ def test_measures_of_a_tiny_run() -> None:
     }
     assert mean(list(found.values()))["R@10"] == pytest.approx(1 / 3)
     assert mean([]) == {}
+
+
+def test_a_difference_is_the_second_minus_the_first() -> None:
+    found = per_query({"a": ["x"], "b": ["x"]}, {"a": ["x"], "b": ["y", "x"]})
+    by = difference(found["a"], found["b"])
+    assert (by["Hit@1"], by["MRR"], by["R@10"]) == (-1.0, -0.5, 0.0)
 
 
 def test_only_the_first_twenty_hits_count() -> None:

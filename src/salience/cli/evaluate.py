@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,10 +13,11 @@ from salience.cli import output
 from salience.cli.settings import Settings
 from salience.errors import InvalidInput
 from salience.ranking import profiles
+from salience.records.validation import unit
 
 if TYPE_CHECKING:
     from salience.evaluation.metrics import Metrics
-    from salience.evaluation.runner import Report
+    from salience.evaluation.runner import Outcome, Report
 
 
 class StoreKind(StrEnum):
@@ -43,6 +45,16 @@ def eval_(
     updates: Annotated[
         bool, typer.Option("--updates", help="Measure on invented facts that change, instead.")
     ] = False,
+    with_facts: Annotated[
+        float, typer.Option(help="Compare with this share of the memories marked as facts.")
+    ] = 0.0,
+    typos: Annotated[
+        bool, typer.Option("--typos", help="Compare with a typo in every question.")
+    ] = False,
+    long_notes: Annotated[
+        int, typer.Option(min=0, help="Compare with answers in notes of so many words.")
+    ] = 0,
+    seed: Annotated[int, typer.Option(help="The seed of these changes.")] = 0,
 ) -> None:
     """Measure the quality of recall on conversations, or on facts that change."""
     if updates == bool(folders):
@@ -51,22 +63,27 @@ def eval_(
         _updates(settings, profile, embedder)
         return
     from salience.evaluation import runner
+    from salience.evaluation.perturbations import Perturbation
 
+    perturbation = Perturbation(unit("with_facts", with_facts) or 0.0, typos, long_notes, seed)
     with output.progress() as progress:
-        report = runner.evaluate(
+        measure = partial(
+            runner.evaluate,
             folders or [],
             profiles=[profiles.get(name) for name in profile or ["balanced"]],
             embedders=embedder or [settings.embedder or "default"],
             store=_server(settings) or store.value,
-            check=check,
             progress=progress,
         )
+        before = measure(change=perturbation.before) if perturbation else None
+        report = measure(check=check, change=perturbation.after)
     for message in dict.fromkeys(report.notes):
         output.note(message)
     if settings.json:
-        output.emit(report.to_dict())
+        unchanged = {} if before is None else {"unchanged": before.to_dict()["results"]}
+        output.emit(report.to_dict() | unchanged)
     else:
-        _tables(report)
+        _tables(report, before)
     if report.check is not None and not report.check.passed:
         broken = report.check
         output.note(
@@ -109,24 +126,35 @@ def _updates(settings: Settings, profile: list[str] | None, embedder: list[str] 
     output.note(f"{outcomes[0].questions} questions of each kind")
 
 
-def _tables(report: Report) -> None:
+def _tables(report: Report, before: Report | None = None) -> None:
+    """The figures by category, or, with those from before a change, the change of each."""
     from salience.cli.printing import render
-    from salience.evaluation.metrics import MEASURES
+    from salience.evaluation.metrics import MEASURES, difference
 
-    def cells(queries: int, metrics: Metrics) -> list[str]:
-        return [f"{queries:,}", *(f"{metrics[name]:.3f}" for name in MEASURES)]
+    def cells(metrics: Metrics, form: str = ".3f") -> list[str]:
+        return [f"{metrics[name]:{form}}" for name in MEASURES]
 
     numbers = ("n", *MEASURES, "ms")
     rows = render.table("", *numbers, numbers=numbers)
-    for outcome in report.outcomes:
+    for place, outcome in enumerate(report.outcomes):
         title = f"{outcome.set} · {outcome.profile} · {outcome.embedder}"
-        rows.add_row(title, *cells(outcome.queries, outcome.metrics), f"{outcome.ms_per_query:.1f}")
+        first = outcome if before is None else before.outcomes[place]
+        rows.add_row(title, *_counted(first, cells(first.metrics)))
+        if before is not None:
+            rows.add_row("  changed", *_counted(outcome, cells(outcome.metrics)))
+            by = difference(first.metrics, outcome.metrics)
+            rows.add_row("  difference", "", *cells(by, "+.3f"), style="bold")
+            continue
         for category, (queries, metrics) in outcome.categories.items():
-            rows.add_row(f"  {category}", *cells(queries, metrics), style="dim")
+            rows.add_row(f"  {category}", f"{queries:,}", *cells(metrics), style="dim")
     console = output.console(table=True)
     console.print(rows)
     if report.check is not None:
         console.print(render.figures(report.check.to_dict()))
+
+
+def _counted(outcome: Outcome, cells: list[str]) -> list[str]:
+    return [f"{outcome.queries:,}", *cells, f"{outcome.ms_per_query:.1f}"]
 
 
 def bench(

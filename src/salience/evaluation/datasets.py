@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -32,11 +32,13 @@ class Conversation:
             if ids
         ]
 
+    def with_sides(self) -> Conversation:
+        """The conversation, each turn with the vectors of its side (see `salience.write.chat`)."""
+        return replace(self, memories=tuple(chat.chunks_from_turns(self.memories, "sides")))
 
-def load(folder: str | Path, sides: bool = False) -> tuple[Conversation, ...]:
+
+def load(folder: str | Path) -> tuple[Conversation, ...]:
     """The conversations of a folder's `*.json` files, by name, without unanswered questions.
-
-    With `sides`, each turn also has the vectors of its side (see `salience.write.chat`).
 
     Raises:
         ImportProblem: no such folder, no file in it, or one that is not a conversation.
@@ -44,7 +46,7 @@ def load(folder: str | Path, sides: bool = False) -> tuple[Conversation, ...]:
     folder = Path(folder)
     if not folder.is_dir():
         raise ImportProblem(folder, "is not a folder", "give a folder of conversation files")
-    conversations = tuple(_read(path, sides) for path in sorted(folder.glob("*.json")))
+    conversations = tuple(_read(path) for path in sorted(folder.glob("*.json")))
     if not any(member.queries for member in conversations):
         raise ImportProblem(
             folder,
@@ -54,10 +56,8 @@ def load(folder: str | Path, sides: bool = False) -> tuple[Conversation, ...]:
     return conversations
 
 
-def _read(path: Path, sides: bool) -> Conversation:
+def _read(path: Path) -> Conversation:
     memories: tuple[dict[str, Any], ...] = tuple(conversation.read(path))
-    if sides:
-        memories = tuple(chat.chunks_from_turns(memories, "sides"))
     times = [
         timestamp("created_at", item["created_at"]) for item in memories if "created_at" in item
     ]

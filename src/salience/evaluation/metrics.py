@@ -3,7 +3,7 @@
 With r relevant memories, found at the ranks i (from 1):
 
     R@k     = found within k / r
-    Hit@10  = 1 if any was found within 10, else 0
+    Hit@k   = 1 if any was found within k, else 0
     MRR     = 1 / the first such rank, 0 where there is none within 20
     nDCG@10 = sum of 1 / log2(i + 1) within 10 / the sum that r perfect ranks would give
 """
@@ -17,7 +17,7 @@ from typing import Any
 
 from salience.errors import SalienceError
 
-MEASURES = ("R@5", "R@10", "R@20", "Hit@10", "MRR", "nDCG@10")
+MEASURES = ("R@5", "R@10", "R@20", "Hit@1", "Hit@10", "MRR", "nDCG@10")
 DEPTH = 20
 """Hits of a ranking that are measured."""
 
@@ -54,7 +54,8 @@ def per_query(
     """
     ir = load_ir_measures()
     measures = {ir.R @ 5: "R@5", ir.R @ 10: "R@10", ir.R @ 20: "R@20"}
-    measures |= {ir.Success @ 10: "Hit@10", ir.RR: "MRR", ir.nDCG @ 10: "nDCG@10"}
+    measures |= {ir.Success @ 1: "Hit@1", ir.Success @ 10: "Hit@10"}
+    measures |= {ir.RR: "MRR", ir.nDCG @ 10: "nDCG@10"}
     qrels = {query: dict.fromkeys(ids, 1) for query, ids in relevant.items()}
     qrels = {query: ids for query, ids in qrels.items() if ids}
     # Scores by rank, so that hits with equal scores keep the order they were returned in.
@@ -70,6 +71,11 @@ def per_query(
         query: {name: values[name] for name in MEASURES}
         for query, values in values_by_query.items()
     }
+
+
+def difference(first: Metrics, second: Metrics) -> Metrics:
+    """The second minus the first, measure by measure."""
+    return {name: second[name] - first[name] for name in first}
 
 
 def mean(measured: Sequence[Metrics]) -> Metrics:

@@ -32,6 +32,7 @@ from salience.stores.protocol import Store
 from salience.write.chat import SIDES
 
 StoreKind = Literal["sqlite", "ram"]
+Change = Callable[[Conversation], Conversation]
 Progress = Callable[[str, int, int], None]
 """Takes the step, how much of it is done, and how much there is."""
 
@@ -120,13 +121,15 @@ def evaluate(
     embedders: Sequence[str] = ("default",),
     store: StoreKind | str = "sqlite",
     check: bool = False,
+    change: Change | None = None,
     progress: Progress | None = None,
 ) -> Report:
     """Measure every profile with every embedder on the set of conversations in each folder.
 
-    `store` is a kind of store, which is created for this, or the URL of an empty database, which is
-    emptied again. With `check`, a second pass compares every explanation with its score, and the
-    SQLite store with the one in memory.
+    Each conversation is taken as `change` returns it (see `evaluation.perturbations`). `store` is a
+    kind of store, which is created for this, or the URL of an empty database, which is emptied
+    again. With `check`, a second pass compares every explanation with its score, and the SQLite
+    store with the one in memory.
 
     Raises:
         ImportProblem: a folder is not a set of conversations.
@@ -137,7 +140,7 @@ def evaluate(
     report_progress = progress or (lambda step, done, total: None)
     rankings = [profile_named(profile) for profile in profiles]
     sides = any(isinstance(r, Vector) and r.vector in SIDES for p in rankings for r in p.routes)
-    sets = [(Path(folder).resolve().name, datasets.load(folder, sides)) for folder in folders]
+    sets = [(Path(f).resolve().name, _members(f, change, sides)) for f in folders]
     report = Report(check=Check() if check else None)
     now = datetime.now(timezone.utc)  # of memories without a time, the same in every store
     for spec in embedders:
@@ -158,6 +161,11 @@ def evaluate(
                         pair = [opened(each, profile=profile) for each in (filled, second)]
                         _compare(name, members, pair, report.check, report_progress)
     return report
+
+
+def _members(folder: str | Path, change: Change | None, sides: bool) -> list[Conversation]:
+    members = [change(one) if change else one for one in datasets.load(folder)]
+    return [one.with_sides() for one in members] if sides else members
 
 
 @contextmanager
