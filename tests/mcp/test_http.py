@@ -196,11 +196,18 @@ def test_the_guard_stands_before_it(server: RealServer, owner: str) -> None:
     assert httpx.post(f"{server.url}/mcp", headers=plain, content=b"{}").status_code == 415
 
 
-def test_metrics_and_logs_name_the_route(server: RealServer, owner: str, log: Path) -> None:
+def test_metrics_and_logs_name_the_route_and_the_tool(
+    server: RealServer, owner: str, log: Path
+) -> None:
     post(server, bearer(owner), "tools/list")
-    assert 'route="/mcp"' in httpx.get(f"{server.url}/metrics").text
+    post(server, bearer(owner), "tools/call", name="get_context", arguments={"query": "gate"})
+    post(server, bearer(owner), "tools/call", name="no such tool", arguments={})
+    metrics = httpx.get(f"{server.url}/metrics").text
     lines = [json.loads(line) for line in log.read_text().splitlines() if line.startswith("{")]
-    assert any(line["route"] == "/mcp" and line["status"] == 200 for line in lines)
+    for route in ("/mcp", "/mcp#get_context"):
+        assert f'salience_request_seconds_count{{method="POST",route="{route}"}}' in metrics
+        assert any(line["route"] == route and line["status"] == 200 for line in lines)
+    assert "no such tool" not in metrics
 
 
 def post(

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
+from salience.engine.memory import Memory
 from salience.errors import InvalidInput
 from salience.mcp.settings import ToolSettings
 from salience.mcp.tools import SETS, TOOLS
@@ -43,6 +45,20 @@ def test_no_answer_is_longer_than_the_configuration_allows() -> None:
             assert len(text_of(connection.result(tool, **arguments, **budget))) <= 4_000
         read = connection.await_("read_resource", f"salience://memory/{id}").contents[0].text
         assert 1_000 < len(read) <= 4_000
+
+
+def test_a_context_is_put_together_once_and_counted_as_a_retrieval(tmp_path: Path) -> None:
+    steps: list[str] = []
+    db = tmp_path / "memory.db"
+    with in_process(db, trace=steps.append) as connection:
+        id = connection.call("add_memory", content="The gate code is 4711.")["id"]
+        steps.clear()
+        assert connection.call("get_context", query="gate code")["ids"] == [id]
+        assert len([step for step in steps if "Embed('gate code'" in step]) == 1
+    with Memory(db) as memory:
+        record = memory.get(id)
+        assert record is not None
+        assert record.access_count == 1
 
 
 def test_each_tool_is_documented_with_its_scope_and_set() -> None:

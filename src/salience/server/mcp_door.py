@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
     from salience.mcp.server import Context
-    from salience.mcp.tool import Caller
+    from salience.mcp.tool import Caller, Tool
 
 PATH = "/mcp"
 _OAUTH = "oauth:"
@@ -58,7 +58,9 @@ class McpDoor:
         request = Request(scope, receive)
         caller = self._caller(request)
         body = await request.body()
-        _check_scope(caller, body)
+        if tool := _called_tool(body):
+            scope["state"]["route"] = f"{PATH}#{tool.name}"
+            _check_scope(caller, tool)
         scope["state"]["caller"] = caller
         whole: Message = {"type": "http.request", "body": body, "more_body": False}
         await manager.handle_request(scope, after(whole, receive), send)
@@ -126,7 +128,18 @@ def _manager(instructions: str) -> StreamableHTTPSessionManager:
     )
 
 
-def _check_scope(caller: Caller, body: bytes) -> None:
+def _called_tool(body: bytes) -> Tool | None:
+    """The tool that a message calls, None if it calls none that there is."""
+    from salience.mcp.tools import TOOLS
+
+    try:
+        message: Any = msgspec.json.decode(body)
+        return TOOLS[message["params"]["name"]] if message["method"] == "tools/call" else None
+    except (msgspec.DecodeError, LookupError, RecursionError, TypeError, UnicodeDecodeError):
+        return None  # the protocol's server says what is wrong with it
+
+
+def _check_scope(caller: Caller, tool: Tool) -> None:
     """Refuse a tool for which a token lacks the scope, so that its client can ask for a wider one.
 
     A key cannot be widened, so that its model is told instead, as an answer of the tool.
@@ -134,14 +147,5 @@ def _check_scope(caller: Caller, body: bytes) -> None:
     Raises:
         Refused: the token lacks it.
     """
-    if not caller.principal.key_id.startswith(_OAUTH):
-        return
-    from salience.mcp.tools import TOOLS
-
-    try:
-        message: Any = msgspec.json.decode(body)
-        tool = TOOLS[message["params"]["name"]] if message["method"] == "tools/call" else None
-    except (msgspec.DecodeError, LookupError, TypeError):
-        return  # the protocol's server says what is wrong with it
-    if tool is not None and not caller.principal.may(tool.scope):
+    if caller.principal.key_id.startswith(_OAUTH) and not caller.principal.may(tool.scope):
         raise Refused(scope_missing(tool.scope))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Annotated, Any, Literal, NotRequired
 
 from pydantic import Field
 from typing_extensions import TypedDict
 
 from salience.display.for_models import fence, one_line
-from salience.errors import InvalidInput, NotFound, shown
+from salience.errors import InvalidInput, NotFound, SalienceError, shown
 from salience.language.tokens import count_tokens
 from salience.mcp.hints import hint
 from salience.mcp.outputs import Item, Memories, memories, tokens
@@ -99,7 +100,8 @@ async def get_context(
             break
         room = max(1, room - over - 1)
     if as_of is None and context.ids:
-        await caller.memory.get_context(query, room)
+        with suppress(SalienceError):  # a key or a store that may only read
+            await caller.memory.touch(context.ids, "retrieval")
     return answer
 
 
