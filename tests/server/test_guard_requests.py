@@ -211,6 +211,9 @@ def test_a_configured_page_gets_the_answers_of_cors_for_refusals_too() -> None:
         assert preflight.status_code == 200
         assert preflight.headers["access-control-allow-origin"] == OWN_PAGE
         assert "access-control-allow-credentials" not in preflight.headers
+        for method in ("DELETE", "GET", "PATCH", "PUT"):
+            asked = headers | {"Access-Control-Request-Method": method}
+            assert (await client.options("/v1/x", headers=asked)).status_code == 200
         answers = [
             await client.post("/v1/search", json={}, headers={"Origin": OWN_PAGE}),
             await client.get("/v1/fail/now", headers={"Origin": OWN_PAGE}),

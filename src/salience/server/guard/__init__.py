@@ -107,7 +107,7 @@ def _cors(app: ASGIApp, origins: tuple[str, ...]) -> ASGIApp:
     return CORSMiddleware(
         app,
         allow_origins=origins,
-        allow_methods=("DELETE", "GET", "PATCH", "POST"),
+        allow_methods=("DELETE", "GET", "PATCH", "POST", "PUT"),
         allow_headers=_REQUEST_FIELDS,
         expose_headers=_RESPONSE_FIELDS,
     )
