@@ -18,7 +18,7 @@ from salience.engine.memory import Memory
 from salience.engine.options import RecordFields, Settings
 from salience.errors import IdTaken, InvalidInput, NotFound, VersionConflict
 from salience.integrations._extra import extra
-from salience.integrations._memory import MemoryLike, Opened, scope
+from salience.integrations._memory import MemoryLike, Opened
 from salience.records.fields import FIELDS
 from salience.records.record import MemoryRecord
 
@@ -74,9 +74,7 @@ class SalienceMemoryTool(BetaAbstractMemoryTool):
             SalienceError: the address cannot be opened.
         """
         super().__init__(cache_control=cache_control)
-        self._opened = Opened(memory, **settings)
-        if user_id is not None:
-            self._opened = self._opened.within(scope(user_id))
+        self._opened = Opened(memory, **settings).of_user(user_id)
         self._files = _Files(self._opened.sync)
 
     def close(self) -> None:

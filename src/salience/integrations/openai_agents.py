@@ -26,7 +26,6 @@ from salience.integrations._memory import (
     MemoryLike,
     Opened,
     as_query,
-    scope,
     without_items,
 )
 from salience.records.filters import all_of, parse_filter
@@ -87,7 +86,7 @@ class SalienceSession:
         self.session_settings: SessionSettings | None = coerce_session_settings(
             session_settings or {}
         )
-        self._opened = _of_user(Opened(memory, **settings), user_id)
+        self._opened = Opened(memory, **settings).of_user(user_id)
         self._filters = {"session_id": session_id, f"metadata.{ITEM_KEY}": {"exists": True}}
         self._is_closed = False
 
@@ -177,7 +176,7 @@ def recalled(
     Raises:
         InvalidInput: an argument is wrong.
     """
-    awaited = _of_user(Opened(memory), user_id).awaited
+    awaited = Opened(memory).of_user(user_id).awaited
     filters = without_items(options.pop("filters", None))
 
     async def with_recalled(
@@ -207,10 +206,6 @@ async def _settled(write: Awaitable[T]) -> T:
     except asyncio.CancelledError:
         await asyncio.wait([task])
         raise
-
-
-def _of_user(opened: Opened, user_id: str | None) -> Opened:
-    return opened if user_id is None else opened.within(scope(user_id))
 
 
 def _fields(item: TResponseInputItem, session_id: str) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from salience.display.for_models import clean, fenced
 from salience.engine.async_memory import AsyncMemory
 from salience.engine.options import Settings
 from salience.integrations._extra import extra
-from salience.integrations._memory import MemoryLike, Opened, as_query, scope, without_items
+from salience.integrations._memory import MemoryLike, Opened, as_query, without_items
 from salience.records.filters import all_of, parse_filter
 from salience.search.request import SearchOptions
 
@@ -154,8 +154,7 @@ class Recall(AbstractCapability[AgentDepsT]):
 
     def _memory(self, ctx: RunContext[AgentDepsT]) -> AsyncMemory:
         user = self._user_id(ctx) if callable(self._user_id) else self._user_id
-        opened = self._opened if user is None else self._opened.within(scope(user))
-        return opened.awaited
+        return self._opened.of_user(user).awaited
 
 
 def _last_prompt(

@@ -16,7 +16,7 @@ from typing import Any, Unpack
 from salience.display.for_models import clean, fenced, one_line
 from salience.engine.options import Settings
 from salience.integrations._extra import extra
-from salience.integrations._memory import MemoryLike, Opened, as_query, scope, without_items
+from salience.integrations._memory import MemoryLike, Opened, as_query, without_items
 from salience.records.record import BLANK, MemoryRecord, new_id
 from salience.search.request import MAX_HITS, SearchOptions
 from salience.search.results import Hit
@@ -78,9 +78,7 @@ class SalienceStore(MemoryStore):
             InvalidInput: an argument is wrong.
             SalienceError: the address cannot be opened.
         """
-        self._opened = Opened(memory, **settings)
-        if user_id is not None:
-            self._opened = self._opened.within(scope(user_id))
+        self._opened = Opened(memory, **settings).of_user(user_id)
         self._session_id = session_id or new_id()
         self.name = name
         self.description = description
