@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from datetime import datetime, timedelta, timezone
-from types import TracebackType
 from typing import Any, Literal, NamedTuple, Self, cast, get_args
 
 from salience.access import plans
@@ -18,6 +17,7 @@ from salience.access.key_text import KeyText
 from salience.access.plans import NewKey
 from salience.access.principal import Principal
 from salience.access.scopes import Scope
+from salience.closing import Closing
 from salience.records.access_key import AccessKey
 from salience.retrieval.operations import ReadKeys, UseKey
 from salience.retrieval.plan import Plan, T, ask, drive, in_thread
@@ -49,7 +49,7 @@ class _Known(NamedTuple):
     asked_at: float
 
 
-class Keyring:
+class Keyring(Closing):
     """The keys of a store.
 
     It is safe to share between threads. A key that is revoked or rotated, in any process, is
@@ -270,14 +270,3 @@ class Keyring:
         self._notes.shutdown()
         if self._owns_store:
             self._store.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()

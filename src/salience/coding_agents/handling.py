@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from contextlib import suppress
 from hashlib import blake2b
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
+from salience.closing import Closing
 from salience.coding_agents.events import HookEvent
 from salience.coding_agents.log import log_event, log_failure, open_log
 from salience.coding_agents.paths import EMBEDDER_VARIABLE, data_file
@@ -37,7 +37,7 @@ from salience.stores.schemes import remote_scheme
 _RETRY_SECONDS = 10.0  # a server that is away takes a second or two to be found so
 
 
-class Handler:
+class Handler(Closing):
     """Answers events; it keeps the stores open that they name. Threads may share it."""
 
     def __init__(self) -> None:
@@ -84,17 +84,6 @@ class Handler:
         for memory in self._memories.values():
             memory.close()
         self._memories.clear()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def _handle(
         self, event: HookEvent, project: Project, message: Mapping[str, Any]

@@ -6,12 +6,12 @@ import base64
 import os
 from collections.abc import Sequence
 from threading import Lock
-from types import TracebackType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from salience.closing import Closing
 from salience.embedders._batching import (
     batches,
     clean_texts,
@@ -32,7 +32,7 @@ from salience.errors import EmbedderError, InvalidInput
 _BATCH_PATIENCE = 3.0  # times the timeout, for a request of several texts
 
 
-class OpenAIEmbedder:
+class OpenAIEmbedder(Closing):
     """row(text) = v / |v|, v the answer of POST {base_url}/embeddings to prompt + text.
 
     Blank texts are not sent: their rows are zero. The others are sent in requests of at most
@@ -135,17 +135,6 @@ class OpenAIEmbedder:
     def close(self) -> None:
         """Close the connections; a later `embed` opens new ones."""
         self._poster.close()
-
-    def __enter__(self) -> OpenAIEmbedder:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def _request(self, texts: list[str]) -> Rows:
         patience = 1.0 if len(texts) == 1 else _BATCH_PATIENCE

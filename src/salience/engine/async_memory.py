@@ -16,7 +16,6 @@ from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from os import PathLike
-from types import TracebackType
 from typing import IO, Any, Self, Unpack
 
 from salience.display.result import short_repr
@@ -1096,10 +1095,5 @@ class AsyncMemory(
             self._core = await in_thread(self._opening)
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *error: object) -> None:
         await self.close()

@@ -6,9 +6,9 @@ from collections.abc import Callable, Generator
 from copy import copy
 from hashlib import sha256
 from operator import itemgetter
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack, cast
 
+from salience.closing import Closing
 from salience.display.for_models import clean
 from salience.engine.async_memory import AsyncMemory
 from salience.engine.memory import Memory
@@ -38,7 +38,7 @@ _PAGE = 1_000  # memories read at once
 _KEPT = frozenset("-_.@+:=,")  # in labels, beside letters and digits
 
 
-class Opened:
+class Opened(Closing):
     """A memory with both of its sides: `sync` is a `Memory`, `awaited` the `AsyncMemory` beside it.
 
     It opens an address, and then closes it as well. A memory that was given stays open. Threads
@@ -126,26 +126,10 @@ class Opened:
         """Close what was opened here."""
         await in_thread(self.close)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
-
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *error: object) -> None:
         await self.aclose()
 
 

@@ -8,9 +8,9 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from types import TracebackType
 from typing import Any, Literal, Self
 
+from salience.closing import Closing
 from salience.embedders._http import (
     PUBLIC_ENDPOINT,
     JsonPoster,
@@ -86,7 +86,7 @@ class Fact:
     source: Source
 
 
-class Extractor:
+class Extractor(Closing):
     """Asks a model for the facts in messages: POST {base_url}/chat/completions.
 
     A request is sent again after status 408, 429 and 5xx, and after broken connections, with
@@ -213,17 +213,6 @@ class Extractor:
     def close(self) -> None:
         """Close the connections; a later request opens new ones."""
         self._poster.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def _ask_json(
         self, prompt: str, request: Mapping[str, Any], name: str, schema: Mapping[str, Any] | None

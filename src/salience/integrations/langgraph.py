@@ -19,9 +19,9 @@ from contextlib import suppress
 from copy import deepcopy
 from datetime import datetime, timedelta, timezone
 from functools import partial
-from types import TracebackType
 from typing import Any, Self, Unpack
 
+from salience.closing import Closing
 from salience.engine.options import Settings
 from salience.errors import InvalidInput, NotFound
 from salience.integrations._extra import extra
@@ -57,7 +57,7 @@ SWEEP_MINUTES = 5.0
 _WHOLE = "$"
 
 
-class SalienceStore(BaseStore):
+class SalienceStore(Closing, BaseStore):
     """The items of a LangGraph store, kept in a memory.
 
     Its methods are those of `BaseStore`, sync and awaited. A search with a query ranks: by cosines
@@ -153,26 +153,10 @@ class SalienceStore(BaseStore):
         self.stop_ttl_sweeper()
         await self._opened.aclose()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
-
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *error: object) -> None:
         await self.aclose()
 
     def _batch(self, ops: list[Op]) -> Plan[list[Result]]:

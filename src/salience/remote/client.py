@@ -7,9 +7,9 @@ a memory's `tier`, `content_type` and `memory_nature` as arguments of a search.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
+from salience.closing import Closing
 from salience.engine.options import DEFAULT_TIMEOUT_SECONDS, Settings
 from salience.errors import NotFound
 from salience.remote.calls import OPERATIONS
@@ -28,7 +28,7 @@ class Answer(dict[str, Any]):
             raise AttributeError(f"the answer has no {name!r}, but {', '.join(self)}") from None
 
 
-class Client:
+class Client(Closing):
     """A client of one server, with methods in groups.
 
     `memories` creates, changes, lists and erases memories; `feedback` judges them, `keys` are
@@ -98,17 +98,6 @@ class Client:
     def close(self) -> None:
         """Close the connections; the server goes on."""
         self._transport.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         return f"Client({self._settings.url!r})"

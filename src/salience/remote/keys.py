@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import timedelta
-from types import TracebackType
 from typing import Any, Self
 
 from salience.access.plans import NewKey, check_overlap, no_key
+from salience.closing import Closing
 from salience.records.access_key import AccessKey
 from salience.records.validation import text
 from salience.remote.calls import PREFIX, Request, segment
@@ -19,7 +19,7 @@ from salience.stores.address import Address
 _PATH = f"{PREFIX}/keys"
 
 
-class RemoteKeys:
+class RemoteKeys(Closing):
     """The keys that a key with the scope `keys` may manage: those that may do nothing beyond it."""
 
     def __init__(self, settings: RemoteSettings, transport: Transport) -> None:
@@ -102,17 +102,6 @@ class RemoteKeys:
     def close(self) -> None:
         """Close the connections; the server goes on."""
         self._transport.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
 
 def _listed(value: Any) -> Any:

@@ -22,9 +22,9 @@ import tempfile
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from types import TracebackType
 from urllib.parse import quote
 
+from salience.closing import Closing
 from salience.errors import StoreError
 
 _START_TIMEOUT_SECONDS = 60
@@ -37,7 +37,7 @@ _SETTINGS = {
 }
 
 
-class PostgresServer:
+class PostgresServer(Closing):
     """A server in a temporary folder; `settings` are those of PostgreSQL."""
 
     def __init__(self, **settings: str) -> None:
@@ -86,17 +86,6 @@ class PostgresServer:
                     self.stop("immediate")
             finally:
                 shutil.rmtree(self._folder, ignore_errors=True)
-
-    def __enter__(self) -> PostgresServer:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def _unpack(self) -> Path:
         """Unpack the server with the program of `pg0`; the folder of its programs."""
