@@ -55,12 +55,30 @@ def eval_(
         int, typer.Option(min=0, help="Compare with answers in notes of so many words.")
     ] = 0,
     seed: Annotated[int, typer.Option(help="The seed of these changes.")] = 0,
+    abstention: Annotated[
+        bool,
+        typer.Option(
+            "--abstention",
+            help="Measure whether a search knows that nothing answers; without folders, on a "
+            "notebook that comes along.",
+        ),
+    ] = False,
+    unanswerable: Annotated[
+        Path | None, typer.Option(help="With --abstention: a folder of further such questions.")
+    ] = None,
 ) -> None:
-    """Measure the quality of recall on conversations, or on facts that change."""
-    if updates == bool(folders):
-        raise InvalidInput("eval", "has nothing to measure on", "give folders, or --updates")
+    """Measure the quality of recall on conversations, on facts that change, or on a notebook."""
+    if (updates and folders) or not (updates or folders or abstention):
+        raise InvalidInput(
+            "eval", "has nothing to measure on", "give folders, or --updates, or --abstention"
+        )
+    if unanswerable is not None and not abstention:
+        raise InvalidInput("unanswerable", "belongs to --abstention", "give both")
     if updates:
         _updates(settings, profile, embedder)
+        return
+    if abstention:
+        _abstention(settings, folders or [], unanswerable, profile, embedder)
         return
     from salience.evaluation import runner
     from salience.evaluation.perturbations import Perturbation
@@ -124,6 +142,50 @@ def _updates(settings: Settings, profile: list[str] | None, embedder: list[str] 
         rows.add_row(ranked.name, *(f"{recall[ranked.name, *way]:.3f}" for way in ways))
     output.console(table=True).print(rows)
     output.note(f"{outcomes[0].questions} questions of each kind")
+
+
+def _abstention(
+    settings: Settings,
+    folders: list[Path],
+    unanswerable: Path | None,
+    profile: list[str] | None,
+    embedder: list[str] | None,
+) -> None:
+    from salience.evaluation import abstention
+
+    chosen = [profiles.get(name) for name in profile or ["balanced"]]
+    with output.progress() as progress:
+        outcomes = [
+            outcome
+            for name in embedder or [settings.embedder or "default"]
+            for outcome in abstention.evaluate(
+                folders,
+                unanswerable=unanswerable,
+                profiles=chosen,
+                embedder=name,
+                progress=progress,
+            )
+        ]
+    if settings.json:
+        output.emit([outcome.to_dict() for outcome in outcomes])
+        return
+    from salience.cli.printing import render
+
+    lines = {
+        "questions with an answer": "answerable_count",
+        "questions without": "unanswerable_count",
+        "AUROC": "auroc",
+        "calibration error": "calibration_error",
+        "exactly the right memories": "exact",
+        "at least one right": "any_right",
+        "no hits without an answer": "silent",
+    }
+    for outcome in outcomes:
+        title = (outcome.set, outcome.unanswerable, outcome.profile, outcome.embedder)
+        output.console().print(f"[bold]{' · '.join(title)}[/bold]")
+        values = {line: getattr(outcome, name) for line, name in lines.items()}
+        rounded = {k: round(v, 3) if isinstance(v, float) else v for k, v in values.items()}
+        output.console().print(render.figures(rounded))
 
 
 def _tables(report: Report, before: Report | None = None) -> None:

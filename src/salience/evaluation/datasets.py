@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -54,6 +55,32 @@ def load(folder: str | Path) -> tuple[Conversation, ...]:
             'give a folder of *.json files: {"memories": [...], "queries": [...]}',
         )
     return conversations
+
+
+def load_unanswerable(folder: str | Path) -> dict[str, tuple[str, ...]]:
+    """The questions without an answer of a folder's `*.json` files, by their conversation's name.
+
+    Each file is `{"name": "talk", "questions": ["...", ...]}`.
+
+    Raises:
+        ImportProblem: no such folder, no file in it, or one of another form.
+    """
+    folder = Path(folder)
+    questions: dict[str, tuple[str, ...]] = {}
+    for path in sorted(folder.glob("*.json")):
+        try:
+            document = json.loads(path.read_text(encoding="utf-8"))
+        except ValueError as problem:
+            raise ImportProblem(path, f"is no JSON: {problem}", "mend the file") from None
+        asked = document.get("questions") if isinstance(document, dict) else None
+        if not isinstance(asked, list) or not all(isinstance(each, str) for each in asked):
+            raise ImportProblem(
+                path, 'has no list of "questions"', 'write {"name": "talk", "questions": ["..."]}'
+            )
+        questions[str(document.get("name", path.stem))] = tuple(asked)
+    if not questions:
+        raise ImportProblem(folder, "holds no files of questions", "give a folder of *.json files")
+    return questions
 
 
 def _read(path: Path) -> Conversation:

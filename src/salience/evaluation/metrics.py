@@ -1,4 +1,6 @@
-"""The quality of rankings with known answers, by the definitions of `ir_measures`.
+"""The quality of rankings with known answers, and of the confidence that there are any.
+
+Rankings are measured by the definitions of `ir_measures`.
 
 With r relevant memories, found at the ranks i (from 1):
 
@@ -11,6 +13,9 @@ With r relevant memories, found at the ranks i (from 1):
 from __future__ import annotations
 
 import logging
+import math
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean
 from typing import Any
@@ -20,6 +25,7 @@ from salience.errors import SalienceError
 MEASURES = ("R@5", "R@10", "R@20", "Hit@1", "Hit@10", "MRR", "nDCG@10")
 DEPTH = 20
 """Hits of a ranking that are measured."""
+CALIBRATION_BINS = 10
 
 Metrics = dict[str, float]
 
@@ -83,3 +89,34 @@ def mean(measured: Sequence[Metrics]) -> Metrics:
     if not measured:
         return {}
     return {name: fmean(metrics[name] for metrics in measured) for name in MEASURES}
+
+
+# Confidence
+
+
+def auroc(positives: Sequence[float], negatives: Sequence[float]) -> float:
+    """The chance that a positive is above a negative, both drawn at random; a tie counts half.
+
+    It is the area under the receiver operating characteristic. NaN if there are no positives or
+    no negatives.
+    """
+    if not positives or not negatives:
+        return math.nan
+    below = sorted(negatives)
+    wins = sum(bisect_left(below, value) + bisect_right(below, value) for value in positives)
+    return wins / (2 * len(positives) * len(negatives))
+
+
+def expected_calibration_error(positives: Sequence[float], negatives: Sequence[float]) -> float:
+    """The mean distance of a probability from the share of positives of its bin, 0 to 1.
+
+        sum over bins of n_b / n |mean probability - share of positives|
+
+    in ten bins of equal width (Naeini, Cooper, Hauskrecht 2015).
+    """
+    bins: dict[int, list[tuple[float, int]]] = defaultdict(list)
+    for label, values in ((1, positives), (0, negatives)):
+        for value in values:
+            bins[min(CALIBRATION_BINS - 1, int(value * CALIBRATION_BINS))].append((value, label))
+    count = len(positives) + len(negatives)
+    return sum(abs(sum(p - label for p, label in members)) for members in bins.values()) / count
