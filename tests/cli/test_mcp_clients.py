@@ -132,6 +132,7 @@ def test_the_server_is_entered_where_there_was_no_file(
     assert os.access(entry["command"], os.X_OK)
     assert entry["args"] == ["mcp", "--db", str(tmp_path / "notes.db"), "--namespace", "ana"]
     assert entry.get("type") == ("stdio" if program in ("claude-code", "vscode") else None)
+    assert entry.get("required") is (True if program == "codex" else None)
     assert "env" not in entry
     assert "+++ " in ran.out
     assert [each.name for each in path.parent.iterdir() if "salience" not in each.name] == [

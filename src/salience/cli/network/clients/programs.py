@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from salience.cli.network.clients import jsonc, toml_tables
 class Program:
     """A program: its file for a user, that in a project if it has one, and the key of its servers.
 
-    `typed`: an entry says that it is of the type "stdio".
+    `fields` stand in each entry before the command.
     """
 
     name: str
@@ -24,7 +24,7 @@ class Program:
     user_file: Callable[[], Path]
     project_file: str | None = None
     key: str = "mcpServers"
-    typed: bool = False
+    fields: Mapping[str, Any] = field(default_factory=dict)
 
     def file(self, project: Path | None) -> Path:
         """The file of the user, or of a project."""
@@ -71,8 +71,7 @@ class Program:
 
     def entry(self, command: str, arguments: list[str], env: Mapping[str, str]) -> dict[str, Any]:
         """The entry of a server that the program starts itself."""
-        entry: dict[str, Any] = {"type": "stdio"} if self.typed else {}
-        entry |= {"command": command, "args": arguments}
+        entry = {**self.fields, "command": command, "args": arguments}
         return entry | ({"env": dict(env)} if env else {})
 
 
@@ -106,6 +105,7 @@ def _zed() -> Path:
     return _settings("Zed" if sys.platform == "win32" else "zed", "settings.json")()
 
 
+_STDIO = {"type": "stdio"}
 PROGRAMS: Mapping[str, Program] = {
     program.name: program
     for program in (
@@ -114,7 +114,7 @@ PROGRAMS: Mapping[str, Program] = {
             "Claude Code",
             _moved_by("CLAUDE_CONFIG_DIR", "", ".claude.json"),
             ".mcp.json",
-            typed=True,
+            fields=_STDIO,
         ),
         Program(
             "claude-desktop", "Claude Desktop", _settings("Claude", "claude_desktop_config.json")
@@ -126,7 +126,7 @@ PROGRAMS: Mapping[str, Program] = {
             _settings("Code", "User", "mcp.json"),
             ".vscode/mcp.json",
             key="servers",
-            typed=True,
+            fields=_STDIO,
         ),
         Program(
             "codex",
@@ -134,6 +134,8 @@ PROGRAMS: Mapping[str, Program] = {
             _moved_by("CODEX_HOME", ".codex", "config.toml"),
             ".codex/config.toml",
             key="mcp_servers",
+            # Its first turn goes without a server that is not required and takes over a second.
+            fields={"required": True, "startup_timeout_sec": 60},
         ),
         Program("windsurf", "Windsurf", _home(".codeium", "windsurf", "mcp_config.json")),
         Program("zed", "Zed", _zed, ".zed/settings.json", key="context_servers"),
