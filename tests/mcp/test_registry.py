@@ -35,6 +35,11 @@ def test_the_server_is_described_within_the_limits_of_the_registry(server: Any) 
     assert 1 <= len(server["title"]) <= 100
 
 
+def test_the_readme_names_the_server_as_the_registry_asks(server: Any) -> None:
+    readme = (ROOT / "README.md").read_text("utf-8")
+    assert re.findall(r"<!-- mcp-name: (\S+) -->", readme) == [server["name"]]
+
+
 def test_the_version_is_that_of_the_package(server: Any) -> None:
     (package,) = server["packages"]
     assert server["version"] == package["version"] == salience.__version__
