@@ -106,7 +106,7 @@ def test_every_process_ranks_alike(expected: Lists, file: Path) -> None:
         ]
 
     with ThreadPoolExecutor(2) as pool:
-        for lists in pool.map(answers, [*range(9), 4_294_967_295]):
+        for lists in pool.map(answers, [*range(4), 4_294_967_295]):
             assert lists == [expected, expected]
 
 

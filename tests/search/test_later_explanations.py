@@ -66,7 +66,7 @@ def test_an_explanation_read_after_later_writes_is_that_of_the_search(
 
 
 def tables() -> list[MemoryTable]:
-    return [each for each in gc.get_objects() if isinstance(each, MemoryTable)]
+    return [each for each in gc.get_objects() if type(each) is MemoryTable]
 
 
 def test_a_result_that_waits_to_be_explained_holds_no_index() -> None:

@@ -131,7 +131,7 @@ def endless(name: str, argument: str, value: Any) -> bool:
     return (name, argument) == ("add_many", "items") and not hasattr(value, "__len__")
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 @given(door=st.sampled_from(DOORS), make=st.sampled_from(HOSTILE))
 @example(door=("add", "content"), make=lambda: Word("apple"))
 @example(door=("add", "metadata"), make=shared)

@@ -27,7 +27,7 @@ def seen(memory: Memory) -> list[Any]:
 
 
 @settings(
-    max_examples=60,
+    max_examples=25,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )

@@ -133,7 +133,7 @@ def stored_links(records: RamRecords) -> list[Edge]:
     return sorted(edge for edge in edges if edge.source in asked or edge.target in asked)
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(memories, min_size=4, max_size=4), st.lists(steps, max_size=8), st.integers(0, 99))
 def test_a_refreshed_index_answers_like_one_built_anew(
     begun: list[dict[str, Any]], taken: list[tuple[Any, ...]], recent: int

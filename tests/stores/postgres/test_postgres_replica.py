@@ -85,7 +85,7 @@ def ranked(memory: Memory) -> list[list[tuple[str, float]]]:
 
 
 @settings(
-    max_examples=15,
+    max_examples=10,
     deadline=None,
     phases=(Phase.generate,),
     suppress_health_check=[
