@@ -99,6 +99,36 @@ def test_the_same_event_twice_stores_nothing_twice(home: Home, project: Path) ->
     assert list(remembered(home).values()) == [RULE]
 
 
+def test_what_is_settled_otherwise_takes_the_place_of_what_was(home: Home, project: Path) -> None:
+    def said(day: int, text: str, role: str = "user") -> str:
+        return claude_line(role, text, timestamp=f"2026-11-{day:02}T09:30:00.000Z")
+
+    def standing() -> list[str]:
+        with Memory.open(home.store, namespace=NAMESPACE) as memory:
+            return [record.content for record in memory.get_all({"status": "active"})]
+
+    lines = [said(1, "From now on use tabs."), said(2, "We use spaces, not tabs.")]
+    path = transcript(project, *lines)
+    home.hook("stop", project, transcript_path=path)
+    assert standing() == ["We use spaces, not tabs."]
+    assert "From now on use tabs." not in home.hook("session-start", project, source="x").context
+
+    lines.append(
+        said(3, "I went with tabs instead of spaces because gofmt wants them.", "assistant")
+    )
+    home.hook("stop", project, transcript_path=transcript(project, *lines))
+    assert "We use spaces, not tabs." in standing()
+
+    path = transcript(project, *lines, said(4, "From now on use tabs."))
+    for _ in range(2):
+        home.hook("stop", project, transcript_path=path)
+        assert standing()[0] == "From now on use tabs."
+        assert "We use spaces, not tabs." not in standing()
+        for state in (home.path / ".local/state/salience/hooks/sessions").iterdir():
+            state.unlink()
+    assert len(remembered(home)) == 4
+
+
 def test_a_transcript_is_read_on_from_where_it_was_left(home: Home, project: Path) -> None:
     path = transcript(project, claude_line("user", RULE), claude_line("assistant", "I ran npm ci."))
     home.hook("stop", project, transcript_path=path)

@@ -24,12 +24,14 @@ from salience.coding_agents.recall import (
     recall_at_start,
     recall_for_prompt,
 )
+from salience.coding_agents.reversals import supersede_reversed
 from salience.coding_agents.session import Session, forget_old_sessions
 from salience.coding_agents.statements import Statement, statements
 from salience.coding_agents.transcripts import Turn, read_turns
 from salience.engine.memory import Memory
 from salience.errors import SalienceError, StoreError
 from salience.language.tokens import words
+from salience.records.record import MemoryRecord
 from salience.remote.settings import KEY_VARIABLE
 from salience.stores.address import DB_VARIABLE, SQLITE, public_url, store_url
 from salience.stores.schemes import remote_scheme
@@ -195,7 +197,12 @@ def _keep(memory: Memory, event: HookEvent, project: Project, session: Session) 
     added = 0
     if items:
         own = memory.within(project.namespaces[0])
-        added = len(own.add_many(items, strict=True, on_conflict="skip").ids)
+        for item, said_before in zip(items, own.get_many([i["id"] for i in items]), strict=True):
+            if said_before is not None and _is_said_again(item, said_before):
+                item["id"] = f"{item['id']}-{_digest(event.session, item['metadata']['turn'])}"
+        new = own.add_many(items, strict=True, on_conflict="skip").ids
+        supersede_reversed(own, new)
+        added = len(new)
         session.told += [item["id"] for item in items if item["id"] not in session.told]
     session.turns = number
     if event.transcript is not None:
@@ -227,12 +234,22 @@ def _size(path: Path) -> int:
     return path.stat().st_size
 
 
+def _is_said_again(item: Mapping[str, Any], record: MemoryRecord) -> bool:
+    """Test whether an item says anew what something else had taken the place of."""
+    said_at, ended_at = item.get("created_at"), record.valid_to
+    return record.status == "superseded" and (
+        said_at is None or ended_at is None or said_at > ended_at
+    )
+
+
+def _digest(*parts: object) -> str:
+    return blake2b(" ".join(map(str, parts)).encode(), digest_size=6).hexdigest()
+
+
 def _item(statement: Statement, number: int, turn: Turn, event: HookEvent) -> dict[str, Any]:
     """The memory of a statement; the same words make the same memory, whoever says them again."""
-    essence = " ".join(words(statement.text))
-    digest = blake2b(f"{statement.kind} {essence}".encode(), digest_size=6).hexdigest()
     item: dict[str, Any] = {
-        "id": f"{statement.kind[0]}-{digest}",
+        "id": f"{statement.kind[0]}-{_digest(statement.kind, *words(statement.text))}",
         "content": statement.text,
         "kind": statement.kind,
         "speaker": statement.speaker,

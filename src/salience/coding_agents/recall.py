@@ -16,6 +16,7 @@ from salience.errors import InvalidInput
 from salience.language.english import STOP_WORDS
 from salience.language.tokens import words
 from salience.records.record import MemoryRecord
+from salience.search.request import Filters
 from salience.search.results import Hit
 
 TAG = "coding-agent"
@@ -23,6 +24,12 @@ TAG = "coding-agent"
 KINDS = ("convention", "decision", "correction", "finding")
 """The kinds that the hooks keep, those first that an agent is told first."""
 _AT_START = KINDS[:3]
+STANDING: Filters = {
+    "tags": {"contains": TAG},
+    "kind": {"in": list(_AT_START)},
+    "status": "active",
+}
+"""The memories of what holds in a project."""
 _MOST_AT_START = 40
 _HITS = 12
 _CHARACTERS_PER_TOKEN = 4
@@ -96,11 +103,10 @@ class Limits:
 
 def recall_at_start(memory: Memory, namespaces: Iterable[str], limits: Limits) -> Told:
     """The newest conventions, decisions and corrections of a project, within the budget."""
-    filters = {"tags": {"contains": TAG}, "kind": {"in": list(_AT_START)}, "status": "active"}
     found = [
         record
         for namespace in namespaces
-        for record in memory.within(namespace).get_all(filters, limit=_MOST_AT_START)
+        for record in memory.within(namespace).get_all(STANDING, limit=_MOST_AT_START)
     ]
     found.sort(key=lambda record: _AT_START.index(record.kind))  # stable: the newest stay in front
     return _told(found, limits.start_tokens)

@@ -200,19 +200,19 @@ def _standing_alone(sentence: str, kind: Kind, context: _Context) -> str | None:
     text = _FILLER.sub("", sentence).strip() or sentence
     if request := _REQUEST.match(text):
         text = text[request.end() :].rstrip("?")
-    substance = _substance(text)
+    said = substance(text)
     refers = kind != "convention" or _REFERRING.search(text) is not None
-    if len(substance) >= (_MIN_SUBSTANCE if refers else 1):
+    if len(said) >= (_MIN_SUBSTANCE if refers else 1):
         return text
     if chosen := context.option(text):
         return f"{text} ({_shortened(_BULLET.sub('', chosen))})"
     before = context.last(kind)
-    if before is None or len(_substance(before)) < _MIN_SUBSTANCE or SECRET.search(before):
-        return text if substance else None
+    if before is None or len(substance(before)) < _MIN_SUBSTANCE or SECRET.search(before):
+        return text if said else None
     return f"{text} (Said after: {_shortened(before)})"
 
 
-def _substance(text: str) -> set[str]:
+def substance(text: str) -> set[str]:
     """The words of a text that say what it is about."""
     return {word for word in words(text) if word not in _VAGUE and not word.isdigit()}
 
