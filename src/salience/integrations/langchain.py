@@ -22,7 +22,7 @@ from salience.engine.options import Settings
 from salience.errors import InvalidInput
 from salience.integrations._extra import extra
 from salience.integrations._langchain.conditions import conditions
-from salience.integrations._langchain.embeddings import COSINE, opened_with
+from salience.integrations._langchain.embeddings import COSINE, marginal_relevance, opened_with
 from salience.integrations._memory import (
     ITEM_KIND,
     MemoryLike,
@@ -265,6 +265,41 @@ class SalienceVectorStore(VectorStore):
         """`similarity_search_with_score`, awaited."""
         hits = await self._opened.arun(self._search(query, k, options))
         return [(_document(hit.record), hit.score) for hit in hits]
+
+    def max_marginal_relevance_search(
+        self,
+        query: str,
+        k: int = 4,
+        fetch_k: int = 20,
+        lambda_mult: float = 0.5,
+        **options: Any,
+    ) -> list[Document]:
+        """Find documents that are relevant and unlike each other, by the cosines of their vectors.
+
+        Args:
+            query: what is asked.
+            k: the most documents, 1 to 1000.
+            fetch_k: out of how many of the most similar ones they are picked.
+            lambda_mult: the weight of relevance from 0 to 1; the rest is that of diversity.
+            options: those of `similarity_search_with_score`, but for `profile`.
+
+        Raises:
+            InvalidInput: names the option that is wrong.
+        """
+        profile = marginal_relevance(fetch_k, lambda_mult)
+        return self.similarity_search(query, k, profile=profile, **options)
+
+    async def amax_marginal_relevance_search(
+        self,
+        query: str,
+        k: int = 4,
+        fetch_k: int = 20,
+        lambda_mult: float = 0.5,
+        **options: Any,
+    ) -> list[Document]:
+        """`max_marginal_relevance_search`, awaited."""
+        profile = marginal_relevance(fetch_k, lambda_mult)
+        return await self.asimilarity_search(query, k, profile=profile, **options)
 
     def _similarity_search_with_relevance_scores(
         self, query: str, k: int = 4, **options: Any

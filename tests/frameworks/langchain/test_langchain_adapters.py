@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -16,6 +17,7 @@ from langchain_core.embeddings import DeterministicFakeEmbedding
 from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 from langchain_core.runnables.history import RunnableWithMessageHistory
+from langchain_core.vectorstores.utils import maximal_marginal_relevance
 from langgraph.checkpoint.memory import InMemorySaver
 from pydantic import Field
 
@@ -161,6 +163,7 @@ def test_everything_is_awaited_at_a_server(tmp_path: Path) -> None:
         await store.aadd_texts(["A page about tea."], [{"n": 1}], ids=["page"])
         pages = await store.asimilarity_search("tea", filter={"n": {"$gte": 1}})
         assert [page.id for page in pages] == ["page"]
+        assert await store.amax_marginal_relevance_search("tea") == pages
         assert await store.adelete(["page"])
         assert await store.aget_by_ids(["page"]) == []
         store.close()
@@ -239,6 +242,36 @@ def test_scores_of_relevance_are_cosines(memory: Memory) -> None:
         SalienceVectorStore(memory, embedding)
     with pytest.raises(InvalidInput, match="memory"):
         SalienceVectorStore.from_texts(["tea"], embedding)
+
+
+class Positive(DeterministicFakeEmbedding):
+    """Vectors without a negative number, so that no cosine is negative."""
+
+    def embed_query(self, text: str) -> list[float]:
+        return [abs(number) for number in super().embed_query(text)]
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        return [self.embed_query(text) for text in texts]
+
+
+@pytest.mark.parametrize("balance", [0.0, 0.3, 0.5, 1.0])
+def test_marginal_relevance_is_that_of_langchain(balance: float) -> None:
+    embedding, texts = Positive(size=6), [f"document {number}" for number in range(30)]
+    store = SalienceVectorStore.from_texts(texts, embedding, memory="ram://")
+    asked = np.array(embedding.embed_query("question"))
+    rows = np.array(embedding.embed_documents(texts))
+    near = np.argsort(rows @ asked / np.linalg.norm(rows, axis=1))[::-1][:10]
+    for k in (1, 5, 20):
+        picks = maximal_marginal_relevance(asked, list(rows[near]), lambda_mult=balance, k=k)
+        options = {"k": k, "fetch_k": 10, "lambda_mult": balance}
+        found = store.max_marginal_relevance_search("question", **options)
+        assert [document.page_content for document in found] == [texts[near[p]] for p in picks]
+        assert asyncio.run(store.amax_marginal_relevance_search("question", **options)) == found
+    assert store.search("question", "mmr", k=2) == store.max_marginal_relevance_search(
+        "question", 2
+    )
+    with pytest.raises(InvalidInput, match="balance"):
+        store.max_marginal_relevance_search("question", lambda_mult=2.0)
 
 
 def test_a_vector_store_leaves_other_memories_alone(memory: Memory) -> None:

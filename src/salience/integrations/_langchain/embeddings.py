@@ -16,7 +16,7 @@ from salience.errors import EmbedderError, InvalidInput
 from salience.integrations._memory import MemoryLike, Opened
 from salience.ranking.expressions import Col
 from salience.ranking.profile import Profile
-from salience.ranking.stages import Depth, cut, retrieve, score
+from salience.ranking.stages import Depth, Mmr, cut, keep, pack, retrieve, score
 from salience.retrieval.routes import Vector
 from salience.stores.schemes import remote_scheme
 
@@ -29,6 +29,24 @@ COSINE = Profile(
     retrieve(Vector(), depth=Depth(4, min_rows=200)) >> score(1.0 * Col("vector.score")) >> cut(),
     doc="The cosine of the vectors of a text and of the query.",
 )
+
+
+def marginal_relevance(fetch: int, balance: float) -> Profile:
+    """The `fetch` documents of the best cosines, in the order of maximal marginal relevance.
+
+    mmr = balance * cosine with the query - (1 - balance) * max cosine with what was picked before.
+
+    Raises:
+        InvalidInput: `balance` is not within [0, 1], or `fetch` is below 1.
+    """
+    by_cosine = retrieve(Vector(), depth=Depth(4, min_rows=max(200, fetch))) >> score(
+        1.0 * Col("vector.score")
+    )
+    no_duplicates, no_tags = 2.0, 0.0  # no cosine reaches 2
+    picked = Mmr(balance, no_duplicates, no_tags)
+    return Profile(
+        "mmr", by_cosine >> keep(fetch) >> picked >> pack(), doc="Relevant, and not said before."
+    )
 
 
 class LangChainEmbedder:
