@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from salience.importers import jsonl
+from salience.importers._entries import time
 from salience.importers._front_matter import divided
 from salience.importers._source import ImportProblem, Item, LeftOut, clean, moment, text
 from salience.language.tokens import slug
@@ -308,9 +309,9 @@ def _tags(note: _Note) -> list[str]:
 def _created(note: _Note) -> tuple[datetime | None, set[str]]:
     """The time of a note by its front matter, and the keys whose values are no time."""
     values = {key: moment(_spelt(note.front.get(key))) for key in _DATE_KEYS}
-    times = {key: _time(value) for key, value in values.items()}
+    times = {key: time(value) for key, value in values.items()}
     unread = {key for key, value in values.items() if value is not None and times[key] is None}
-    written = next((time for time in times.values() if time is not None), None)
+    written = next((each for each in times.values() if each is not None), None)
     return written, unread
 
 
@@ -330,12 +331,3 @@ def _spelt(value: Any) -> Any:
     """A date (20260103) or a year that YAML took for a number, as text."""
     is_number = isinstance(value, int) and not isinstance(value, bool)
     return str(value) if is_number and 0 <= value < _MIN_SECONDS else value
-
-
-def _time(value: Any) -> datetime | None:
-    if isinstance(value, str):
-        try:
-            value = moment(datetime.fromisoformat(value))
-        except ValueError:
-            return None
-    return value if isinstance(value, datetime) else None
