@@ -68,7 +68,9 @@ def _code(problem: SalienceError) -> int:
 
 
 def _complain(message: str) -> None:
-    print("salience:", " ".join(message.split()), file=sys.stderr)
+    from salience.display.terminal import visible  # hooks need it as little as the rest
+
+    print("salience:", visible(" ".join(message.split())), file=sys.stderr)
 
 
 def _flushed(code: int) -> int:

@@ -108,7 +108,7 @@ def add(
     if settings.json:
         output.emit(result.to_dict())
     else:
-        print(result.id)
+        output.say(result.id)
 
 
 def update(
@@ -146,7 +146,7 @@ def update(
     if settings.json:
         output.emit(changed.to_dict())
     else:
-        print(changed.id)
+        output.say(changed.id)
 
 
 def _parse_assignment(change: str) -> tuple[str, Any]:
@@ -229,7 +229,7 @@ def delete(
     if settings.json:
         output.emit({"deleted": erased, "missing": missing})
     else:
-        print(f"{erased:,} deleted")
+        output.say(f"{erased:,} deleted")
     if missing or (filters and not erased):
         raise typer.Exit(1)
 

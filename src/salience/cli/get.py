@@ -74,7 +74,7 @@ def count(
     if settings.json:
         output.emit({"count": number})
     else:
-        print(number)
+        output.say(str(number))
 
 
 def zones(

@@ -140,7 +140,7 @@ def _import_export(settings: Settings, source: _Source, everywhere: bool) -> Non
     if settings.json:
         output.emit(done.to_dict())
     else:
-        print(transferred(done))
+        output.say(transferred(done))
 
 
 @dataclass(frozen=True)
@@ -423,4 +423,4 @@ def _report(settings: Settings, done: _Import) -> None:
     parts = [f"{added:,} added"]
     parts += [f"{counts[name]:,} {wording}" for name, wording in _WORDING.items() if counts[name]]
     parts += [f"{len(done.blank):,} blank"] if done.blank else []
-    print(", ".join([*parts, f"{counts['REJECTED']:,} rejected"]))
+    output.say(", ".join([*parts, f"{counts['REJECTED']:,} rejected"]))

@@ -78,7 +78,7 @@ def touch(
     if settings.json:
         output.emit({"touched": ids})
     else:
-        print(f"{len(ids):,} touched")
+        output.say(f"{len(ids):,} touched")
 
 
 def feedback(
@@ -160,7 +160,7 @@ def contradict(
     if settings.json:
         output.emit({"contradicts": [one, other]})
     else:
-        print(f"{one} contradicts {other}")
+        output.say(f"{one} contradicts {other}")
 
 
 def verify(
@@ -176,7 +176,7 @@ def verify(
         output.emit(verification.to_dict())
     else:
         for difference in verification.differences[:_MAX_DIFFERENCES]:
-            print(difference)
+            output.say(str(difference))
         if len(verification) > _MAX_DIFFERENCES:
             output.note(
                 f"... and {len(verification) - _MAX_DIFFERENCES:,} more; --json prints them all"
@@ -184,7 +184,7 @@ def verify(
         state = "all as in the log" if verification else f"{len(verification):,} differences"
         if verification.repaired:
             state += ", repaired"
-        print(f"{verification.memories:,} memories, {verification.events:,} events: {state}")
+        output.say(f"{verification.memories:,} memories, {verification.events:,} events: {state}")
     if not verification and not verification.repaired:
         raise typer.Exit(1)
 

@@ -81,11 +81,11 @@ def _candidates(report: Pruning) -> None:
 def _show_outcome(run: str | None, count: int, action: str, apply: bool) -> None:
     """Print the number of changes, and the command that makes them or undoes them."""
     if run is not None:
-        print(f"{count:,} {action}; to undo it: salience undo {run}")
+        output.say(f"{count:,} {action}; to undo it: salience undo {run}")
     elif not apply and count:
-        print(f"{count:,} would be {action}; to do it, add --apply")
+        output.say(f"{count:,} would be {action}; to do it, add --apply")
     else:
-        print(f"nothing to be {action}")
+        output.say(f"nothing to be {action}")
 
 
 def archive(settings: Settings, ids: Ids) -> None:
@@ -95,9 +95,9 @@ def archive(settings: Settings, ids: Ids) -> None:
     if settings.json:
         output.emit({"archived": ids, "run": run})
     elif run is None:
-        print("all of them are archived already")
+        output.say("all of them are archived already")
     else:
-        print(f"{len(set(ids)):,} archived; to undo it: salience undo {run}")
+        output.say(f"{len(set(ids)):,} archived; to undo it: salience undo {run}")
 
 
 def restore(settings: Settings, ids: Ids) -> None:
@@ -108,7 +108,7 @@ def restore(settings: Settings, ids: Ids) -> None:
         output.emit({"restored": dict(back)})
         return
     for id, status in back.items():
-        print(f"{id}: {status}")
+        output.say(f"{id}: {status}")
 
 
 def consolidate(
@@ -196,7 +196,7 @@ def undo(
     else:
         for id, why in report.left.items():
             output.note(f"left: {id}: {why}")
-        print(f"{len(report.restored):,} restored, {len(report.erased):,} erased")
+        output.say(f"{len(report.restored):,} restored, {len(report.erased):,} erased")
     if report.left:
         raise typer.Exit(1)
 
@@ -236,8 +236,8 @@ def maintain(
             line += f" due; not done, see {step.held_back}"
         elif step.run:
             line += f"; to undo it: salience undo {step.run}"
-        print(line)
-    print(f"{report.changed:,} {'would be changed' if dry_run else 'changed'}")
+        output.say(line)
+    output.say(f"{report.changed:,} {'would be changed' if dry_run else 'changed'}")
 
 
 def audit(
@@ -278,4 +278,4 @@ def audit(
         )
     output.console().print(rows)
     if report.run is not None:
-        print(f"mended: {', '.join(mend or ())}; to undo it: salience undo {report.run}")
+        output.say(f"mended: {', '.join(mend or ())}; to undo it: salience undo {report.run}")

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
 
+from salience.display.terminal import visible
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -33,7 +35,7 @@ def emit(data: Any) -> None:
     written = written.encode("utf-8", "replace").decode()
     if (sys.stdout.encoding or "").lower() not in ("utf-8", "utf8"):
         written = json.dumps(json.loads(written), indent=2)
-    print(written)
+    print(visible(written, "\\u{:04x}"))
 
 
 def _finite(data: Any) -> Any:
@@ -51,7 +53,7 @@ def console(table: bool = False) -> Console:
     Without a terminal, a table of figures gets twice the width, so that no figure is cut.
     """
     # Imported here, because printing JSON does not need it.
-    from rich.console import Console
+    from salience.cli.printing.terminal import Terminal
 
     columns = os.environ.get("COLUMNS", "")
     if columns.isdecimal() and len(columns) < 6 and int(columns):
@@ -62,12 +64,17 @@ def console(table: bool = False) -> Console:
         width = _PIPED_TABLE_COLUMNS if table else _PIPED_COLUMNS
     width = max(width, _MIN_COLUMNS)
     # Rich ignores a width without a height where the environment names no terminal.
-    return Console(width=width, height=_PIPED_COLUMNS, highlight=False, soft_wrap=False)
+    return Terminal(width=width, height=_PIPED_COLUMNS, highlight=False, soft_wrap=False)
+
+
+def say(line: str) -> None:
+    """Print a line of a result, its control characters as `visible` shows them."""
+    print(visible(line))
 
 
 def note(message: str) -> None:
-    """Print a line that is not a result."""
-    print(message, file=sys.stderr)
+    """Print a line that is not a result, as `say` does."""
+    print(visible(message), file=sys.stderr)
 
 
 def degraded(reasons: Iterable[str]) -> None:

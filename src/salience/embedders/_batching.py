@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import importlib
+import logging
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,8 @@ from numpy.typing import NDArray
 from salience.embedders.protocol import EmbedderIdentity, Rows
 from salience.errors import EmbedderError, InvalidInput, shown
 
+_log = logging.getLogger(__name__)
+_LENGTH_TOLERANCE = 1e-3  # of the length of a row; services round their numbers
 _FINGERPRINT_BLOCK_BYTES = 4096
 _FINGERPRINT_BLOCKS = 16  # of each file
 
@@ -83,9 +87,10 @@ def unit_rows(rows: NDArray[Any], source: str) -> Rows:
 
 
 def checked_rows(candidate: Any, count: int, identity: EmbedderIdentity) -> Rows:
-    """The rows of an embedder as float32, refused unless they are finite and of the right shape.
+    """The rows of an embedder as float32 of length 1, or 0; refused unless finite and all there.
 
-    The shape is (count, dimensions).
+    The shape is (count, dimensions). Rows of other lengths are normalized, with a warning in the
+    log, as cosines are compared with fixed thresholds.
 
     Raises EmbedderError naming the embedder.
     """
@@ -102,7 +107,17 @@ def checked_rows(candidate: Any, count: int, identity: EmbedderIdentity) -> Rows
         )
     if not np.isfinite(rows).all():
         raise EmbedderError(f"{identity} gave numbers that are not finite")
+    with np.errstate(over="ignore"):
+        squares = np.einsum("ij,ij->i", rows, rows)
+    if (np.abs(squares[squares != 0.0] - 1.0) > 2 * _LENGTH_TOLERANCE).any():
+        _warn_of_lengths(identity)
+        return unit_rows(rows, str(identity))
     return rows
+
+
+@cache  # once for each embedder
+def _warn_of_lengths(identity: EmbedderIdentity) -> None:
+    _log.warning("%s gives vectors that are not of length 1; they are normalized", identity)
 
 
 def digest(*parts: bytes) -> str:

@@ -28,6 +28,10 @@ _MEANT = {  # by what others call it
     "sqlite3": "sqlite",
 }
 _SCHEMES = ("sqlite", "postgresql", "postgres", "ram")
+_LOCAL = ("sqlite://", "ram://")  # their paths may have any character
+_URL = re.compile("[^:/@]*://([^/?#]*)(.*)", re.S)
+_HOSTS = re.compile(r"(\[[^\]]*\]|[^:,]*)(:\d*)?(,(\[[^\]]*\]|[^:,]*)(:\d*)?)*")
+_CREDENTIALS = re.compile("([^:/@]*:?/{0,2})([^:]*):(.*)@(.*)", re.S)  # what others write, too
 
 
 def store_url(address: Address | None) -> str:
@@ -49,14 +53,40 @@ def store_url(address: Address | None) -> str:
     if not name.strip():
         raise InvalidInput("url", "is empty", _example())
     if name != name.strip() and not is_path:
-        raise InvalidInput("url", f"{shown(name)} begins or ends with a blank", "strip it")
+        raise InvalidInput("url", f"{shown(_masked(name))} begins or ends with a blank", "strip it")
     scheme = None if is_path else _SCHEME.match(name)
-    if scheme is not None and scheme[2]:
+    is_url = scheme is not None and bool(scheme[2])
+    if scheme and not is_url and (scheme[1].lower() in _MEANT or _nearest(scheme[1], _SCHEMES)):
+        raise unknown_store(name)
+    if not is_path:
+        _refuse_misplaced_password(name)
+    if is_url:
         path = name.removeprefix(SQLITE)
         return SQLITE + os.path.expanduser(path) if name != path else name
-    if scheme is not None and (scheme[1].lower() in _MEANT or _nearest(scheme[1], _SCHEMES)):
-        raise unknown_store(name)
     return SQLITE + os.path.expanduser(name)
+
+
+def _refuse_misplaced_password(name: str) -> None:
+    """Refuse an address with a password that would be read as a path or as part of a host."""
+    written = _CREDENTIALS.fullmatch(name)
+    if written is None or name.startswith(_LOCAL) or os.path.exists(name):
+        return
+    url = _URL.fullmatch(name)
+    if url is not None:
+        user, at, hosts = url[1].rpartition("@")
+        if "@" not in user and (at or _HOSTS.fullmatch(hosts) or "@" not in url[2]):
+            return
+    raise InvalidInput(
+        "url",
+        f"{shown(_masked(name))} names no store",
+        "write postgresql://user:password@host/database, in the password %40 for @, %2F for /, "
+        f"%3F for ? and %23 for #; a file of that name is {SQLITE}NAME",
+    )
+
+
+def _masked(address: str) -> str:
+    """An address with *** in the place of a password."""
+    return _CREDENTIALS.sub(r"\1\2:***@\4", address)
 
 
 def public_url(url: str) -> str:
@@ -77,12 +107,12 @@ def unknown_store(url: str, others: Iterable[str] = ()) -> InvalidInput:
     meant = _MEANT.get(scheme.lower()) or _nearest(scheme, (*_SCHEMES, *others))
     if meant == "sqlite":
         slashes = "//" if scheme.lower() == "file" or not rest.startswith("///") else "///"
-        path = rest.removeprefix(slashes)
-        problem = f"{shown(url)} names no {'store' if path else 'file'}"
+        path = _masked(rest.removeprefix(slashes))
+        problem = f"{shown(_masked(url))} names no {'store' if path else 'file'}"
         path = path or "agent.db"
         return InvalidInput("url", problem, f"write {SQLITE}{path}, or the path alone: {path}")
     if meant == "ram":
-        return InvalidInput("url", f"{shown(url)} names no store", "write ram://")
+        return InvalidInput("url", f"{shown(_masked(url))} names no store", "write ram://")
     if meant is not None:
         right = "postgresql://user@host/database" if meant.startswith("postgres") else f"{meant}://"
         return InvalidInput("url", f"{scheme}:// names no store", f"write {right}")

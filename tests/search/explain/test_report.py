@@ -34,7 +34,7 @@ def test_the_root_is_the_score_and_a_memory_that_is_no_hit_has_a_stage_that_drop
     memory = crowd(seed)
     result = memory.search(QUERY, limit=7, profile=profile, touch=False)
     scores = {hit.id: hit.score for hit in result}
-    for record in memory.get_all(limit=100)[seed % 2 :: 2]:  # each seed takes half of them
+    for record in [*memory.get_all(limit=100)][seed % 2 :: 2]:  # each seed takes half of them
         report = memory.explain(QUERY, record.id, limit=7, profile=profile)
         assert report.found == (record.id in scores)
         if report.found:

@@ -113,6 +113,8 @@ def connect(path: str, read_only: bool) -> sqlite3.Connection:
     """Connect to the file, which is created if there is none."""
     if path != ":memory:":
         _check_path(path, read_only)
+        if not read_only:
+            _create(path)
     with translate_errors(path):
         return _open(path, read_only)
 
@@ -139,6 +141,12 @@ def _check_path(path: str, read_only: bool) -> None:
         raise StoreError(f"{path}: there is no such file; leave out ?mode=ro to make it")
     if not has_folder:
         raise StoreError(f"{path}: there is no folder {folder}; make it first")
+
+
+def _create(path: str) -> None:
+    """Make the file of a store, for its owner alone; SQLite gives its logs the same mode."""
+    with suppress(OSError):  # it exists, or SQLite says why it cannot
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
 
 
 def _open(path: str, read_only: bool) -> sqlite3.Connection:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import shutil
+import stat
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -23,7 +24,8 @@ _MEMORY_BYTES = 64 << 20  # of a stream that is kept in memory; a longer one goe
 def written(target: Any) -> Iterator[Callable[[str], object]]:
     """The function that writes text to a path, or to an open file.
 
-    A file at a path is replaced once all is written; if that fails, it stays as it was.
+    A file at a path is replaced once all is written, and keeps its mode; if that fails, it stays as
+    it was. A new file can be read by its owner alone.
     """
     if not isinstance(target, (str, os.PathLike)):
         if not hasattr(target, "write"):
@@ -41,18 +43,13 @@ def written(target: Any) -> Iterator[Callable[[str], object]]:
             yield file.write
             file.flush()
             os.fsync(descriptor)
-        os.chmod(name, 0o666 & ~_umask())
+        with suppress(FileNotFoundError):  # a new file is its owner's alone
+            os.chmod(name, stat.S_IMODE(path.stat().st_mode))
         os.replace(name, path)
     except BaseException:
         with suppress(OSError):
             os.unlink(name)
         raise
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def is_export(path: Path) -> bool:

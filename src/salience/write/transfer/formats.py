@@ -114,7 +114,6 @@ def _write_markdown(memories: Iterator[dict[str, Any]], target: Path) -> int:
             names.add(name)
             note = folder / f"{name}.md"
             note.write_text(_note(fields), encoding="utf-8", newline="\n")
-        os.chmod(folder, 0o755)
         os.replace(folder, target)  # an empty folder at the target gives way
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)

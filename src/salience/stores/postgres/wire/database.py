@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -9,7 +10,7 @@ import psycopg
 from psycopg.abc import AdaptContext
 from psycopg.types import TypeInfo
 
-from salience.errors import StoreError
+from salience.errors import InvalidInput, StoreError
 from salience.stores.postgres.wire.commands import Command, CommandHook, Copy, Statement
 from salience.stores.postgres.wire.errors import translate_errors
 from salience.stores.postgres.wire.transactions import namespace_scope
@@ -29,6 +30,9 @@ CONNECTION_SETTINGS: dict[str, Any] = {
 }
 
 
+_LONE_PERCENT = re.compile("%(?![0-9A-Fa-f]{2})")
+
+
 class Database:
     """The database of an address; `on_command` hears every statement, `on_trip` every round trip.
 
@@ -37,6 +41,10 @@ class Database:
     """
 
     def __init__(self, url: str) -> None:
+        if _LONE_PERCENT.search(url):  # the driver's own error would print it with what follows
+            raise InvalidInput(
+                "url", "has a % without two hexadecimal digits after it", "write %25 for a % itself"
+            )
         with translate_errors("url"):
             parts = psycopg.conninfo.conninfo_to_dict(url)
         self.server = f"{parts.get('host', 'localhost')}/{parts.get('dbname', '')}"
