@@ -47,7 +47,7 @@ _ANYWHERE = frozenset(
 
 @dataclass(frozen=True)
 class Choice:
-    """What a statement takes, and what it rejects: the stems of each thing that it names."""
+    """Read what a statement takes, and what it rejects: the stems of each thing that it names."""
 
     taken: frozenset[frozenset[str]]
     rejected: frozenset[frozenset[str]]
@@ -58,7 +58,7 @@ class Choice:
 
 
 def choice_of(text: str) -> Choice:
-    """What the first sentence of a statement takes and rejects."""
+    """Read what the first sentence of a statement takes and rejects."""
     plain = text.strip().lower().replace("\u2019", "'")
     for pattern, words in _REWORDINGS:
         plain = pattern.sub(words, plain)

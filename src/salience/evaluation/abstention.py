@@ -1,4 +1,4 @@
-"""Whether a search knows when it does not know: questions with answers against others without.
+"""Abstention: whether a search knows when it does not know, by questions with answers against others without.
 
 The confidence of a search is `SearchResult.probability`, or the best score where its profile gives
 none. Where it is a probability, the same questions are asked with `cut="auto"`, which returns what
@@ -30,7 +30,7 @@ _AUTO: dict[str, Any] = {"cut": "auto"}
 
 @dataclass(frozen=True)
 class Outcome:
-    """How well questions with and without answers are told apart.
+    """Measures of how well questions with and without answers are told apart.
 
     `auroc` is the chance that a question with an answer has more confidence than one without.
     `calibration_error` compares the probability with the share of questions that have an answer.
