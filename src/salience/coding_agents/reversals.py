@@ -47,7 +47,7 @@ _ANYWHERE = frozenset(
 
 @dataclass(frozen=True)
 class Choice:
-    """Read what a statement takes, and what it rejects: the stems of each thing that it names."""
+    """Choice of a statement: what it takes and what it rejects, as the stems of each thing that it names."""
 
     taken: frozenset[frozenset[str]]
     rejected: frozenset[frozenset[str]]

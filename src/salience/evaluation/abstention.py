@@ -1,4 +1,4 @@
-"""Abstention: whether a search knows when it does not know, by questions with answers against others without.
+"""Abstention: whether a search knows that nothing answers a question.
 
 The confidence of a search is `SearchResult.probability`, or the best score where its profile gives
 none. Where it is a probability, the same questions are asked with `cut="auto"`, which returns what
