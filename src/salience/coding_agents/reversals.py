@@ -47,7 +47,7 @@ _ANYWHERE = frozenset(
 
 @dataclass(frozen=True)
 class Choice:
-    """Choice of a statement: what it takes and what it rejects, as the stems of each thing that it names."""
+    """Choice of a statement: the stems of each thing that it takes, and of each that it rejects."""
 
     taken: frozenset[frozenset[str]]
     rejected: frozenset[frozenset[str]]
