@@ -292,7 +292,7 @@ def test_the_doctor_starts_the_server_and_lists_its_tools(run: Run, entered: Pat
     assert code == bool(slow)
     assert "search_memories" in checks["tools"]["found"]
     assert checks["version"]["found"] == f"salience {salience.__version__}"
-    assert "1 memories" in checks["store"]["found"]
+    assert checks["store"]["found"].endswith("notes.db, 1 memories")
     assert salience.__version__ in checks["server"]["found"]
 
 

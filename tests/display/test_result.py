@@ -207,6 +207,7 @@ def test_a_memory_shows_where_it_is_and_no_password(tmp_path: Path) -> None:
     ):
         assert public_url(url) == "postgresql://host:5432/db"
     assert public_url("sqlite:///b@c/a.db?mode=ro") == "sqlite:///b@c/a.db"
+    assert public_url("/home/ana/a.db") == "/home/ana/a.db"
 
 
 @given(

@@ -90,8 +90,10 @@ def _masked(address: str) -> str:
 
 
 def public_url(url: str) -> str:
-    """The URL of a store to be shown: without its user, its password and its options."""
-    scheme, _, rest = url.partition("://")
+    """The URL of a store to be shown: without user, password and options; a path as it is."""
+    scheme, separator, rest = url.partition("://")
+    if not separator:
+        return url
     rest = rest.partition("?")[0]
     if scheme + "://" == SQLITE[:-1]:
         return f"{scheme}://{rest}"
