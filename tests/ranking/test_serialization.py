@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -306,3 +307,33 @@ def test_a_profile_with_former_names_of_types_and_fields_is_read() -> None:
     assert features == ["query_names_one_speaker", "namespace_has_user"]
     assert "proper_nouns" in profile.signal.inputs()
     assert Profile.from_json(profile.to_json()) == profile
+
+
+def _numbers(data: Any) -> list[tuple[Any, Any]]:
+    """The places of all numbers in JSON: a container and the key in it."""
+    places = list(data.items() if isinstance(data, dict) else enumerate(data))
+    found = [(data, key) for key, value in places if type(value) in (int, float)]
+    for _, value in places:
+        found += _numbers(value) if isinstance(value, (dict, list)) else []
+    return found
+
+
+@pytest.mark.parametrize("digits", [400, 5_000, 9, 100])
+def test_any_number_anywhere_is_taken_or_refused(digits: int) -> None:
+    memory = kitchen()
+    data = profiles.balanced.to_dict()
+    for place, key in _numbers(data):
+        before, place[key] = place[key], 10**digits
+        with suppress(InvalidInput):
+            memory.search(QUERY, profile=Profile.from_dict(data), touch=False)
+        place[key] = before
+
+
+@pytest.mark.parametrize("name", ["content", "speaker", "tags", "session_id", "id", "metadata.a"])
+def test_a_text_in_a_formula_is_refused(name: str) -> None:
+    with kitchen() as memory:
+        memory.add("saffron", speaker="Ana", tags=["a"], session_id="s", metadata={"a": "b"})
+        formula = Col("scan.score") + Col(name)
+        profile = Profile("texts", retrieve(MatchAll()) >> score(formula) >> cut())
+        with pytest.raises(InvalidInput, match=name):
+            memory.search(QUERY, profile=profile)

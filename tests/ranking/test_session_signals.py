@@ -1,12 +1,14 @@
 """Signals of sessions against their laws written out in plain loops."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from salience.errors import InvalidInput
 from salience.ranking.expressions import Col
 from salience.ranking.signals import GroupMax, NeighborMass, SessionCover
 from salience.retrieval.candidates import Candidates, CategoricalColumn, ColumnData
@@ -84,3 +86,15 @@ def _nearest(others: list[int], place: list[int], i: int, reach: int) -> list[in
     before = sorted((j for j in others if place[j] < place[i]), key=lambda j: -place[j])
     after = sorted((j for j in others if place[j] > place[i]), key=lambda j: place[j])
     return before[:reach] + after[:reach]
+
+
+@pytest.mark.parametrize("reach", [0, -1, 8e9, 8_000_000_000, True, 10**400])
+def test_a_reach_that_no_table_has_room_for(reach: Any) -> None:
+    with pytest.raises(InvalidInput, match=r"reach: is .*; give 1 to 100"):
+        NeighborMass(Col("lexical.score"), reach=reach)
+
+
+@pytest.mark.parametrize("tau", [0.0, -1.0, float("nan"), float("inf")])
+def test_a_distance_that_is_none(tau: float) -> None:
+    with pytest.raises(InvalidInput, match=r"tau: is .*; give a number above 0"):
+        NeighborMass(Col("lexical.score"), tau=tau)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, AnyStr
 
 from salience.errors import SalienceError
 
@@ -82,6 +82,13 @@ ZIP_DAMAGE = (
 )
 """The errors that reading a damaged zip raises."""
 
+MAX_DOCUMENT_BYTES = 1 << 30
+"""The most bytes of a file, or of a part of a zip, that is read as a whole."""
+MAX_LINE_CHARACTERS = 1 << 26
+"""The longest line of a file that is read line by line."""
+
+_MAX_PACKED = 200  # times that a part of a zip may grow; text grows by some ten times
+_SMALL_BYTES = 1 << 26  # of a part of a zip, however much it grows
 _HEAD_BYTES = 65_536
 _MIN_MILLISECONDS = 1e11  # larger numbers are no seconds: as such it is the year 5138
 
@@ -116,6 +123,14 @@ LeftOut = Callable[[ImportProblem], None]
 """Called with each part of a file or folder that cannot be read and is left out."""
 
 
+def inside(file: Path, path: Path) -> Path:
+    """A file of the folder at a path, refused where it is a link that leads out of the folder."""
+    if path.is_dir() and not file.resolve().is_relative_to(path.resolve()):
+        problem = "is a link that leads out of the folder"
+        raise ImportProblem(file, problem, "copy the file into it, or import it by its own path")
+    return file
+
+
 def head(path: Path) -> bytes:
     """The first bytes of a file."""
     try:
@@ -128,27 +143,76 @@ def head(path: Path) -> bytes:
 def text(path: Path) -> str:
     """The whole text of a file, its lines ended by a newline alone."""
     try:
-        raw = path.read_bytes()
+        with path.open("rb") as file:
+            raw = file.read(MAX_DOCUMENT_BYTES + 1)
     except OSError as problem:
         raise unreadable(path, problem) from None
+    if len(raw) > MAX_DOCUMENT_BYTES:
+        raise _too_large(path, str(path.name))
     return decoded(path, raw).replace("\r\n", "\n").replace("\r", "\n")
 
 
-def lines(path: Path) -> Iterator[tuple[int, str]]:
-    """The lines of a file with their numbers from 1, read as they are needed."""
+def unpacked(path: Path, archive: zipfile.ZipFile, name: str) -> bytes:
+    """The bytes of a part of the zip at a path, refused where they would fill the memory.
+
+    Raises:
+        ImportProblem: it is too large, or grows as no text does.
+        ZIP_DAMAGE: it cannot be unpacked.
+    """
+    part = archive.getinfo(name)
+    if part.file_size > MAX_DOCUMENT_BYTES:
+        raise _too_large(path, name)
+    if part.file_size > max(_SMALL_BYTES, _MAX_PACKED * part.compress_size):
+        raise ImportProblem(
+            path,
+            f"{name} is {part.file_size:,} bytes made of {part.compress_size:,}, as no text is",
+            "unpack it, look at it, and give the file",
+        )
+    return archive.read(part)
+
+
+def _too_large(path: Path, name: str) -> ImportProblem:
+    problem = f"{name} has more than {MAX_DOCUMENT_BYTES:,} bytes, too many to read as a whole"
+    return ImportProblem(path, problem, "divide it, or write it as JSON lines")
+
+
+def lines(path: Path, left_out: LeftOut | None = None) -> Iterator[tuple[int, str]]:
+    """The lines of a file with their numbers from 1, read as they are needed.
+
+    A line that is too long goes to `left_out`; without it, it raises.
+    """
     encoding = _encoding(path, head(path))
     try:
         if encoding is not None and not encoding.startswith("utf-8"):
             with path.open(encoding=encoding) as file:
-                yield from enumerate(file, start=1)
+                yield from _bounded(path, file.readline, "\n", left_out)
             return
         with path.open("rb") as binary:
-            for number, raw in enumerate(binary, start=1):
+            for number, raw in _bounded(path, binary.readline, b"\n", left_out):
                 yield number, _single_bytes(raw.removeprefix(codecs.BOM_UTF8))
     except OSError as problem:
         raise unreadable(path, problem) from None
     except UnicodeError:
         raise _not_text(path) from None
+
+
+def _bounded(
+    path: Path, read_line: Callable[[int], AnyStr], end: AnyStr, left_out: LeftOut | None
+) -> Iterator[tuple[int, AnyStr]]:
+    """The lines that `read_line` gives, none longer than `MAX_LINE_CHARACTERS`, by number."""
+    number = 0
+    while line := read_line(MAX_LINE_CHARACTERS):
+        number += 1
+        if len(line) < MAX_LINE_CHARACTERS or line.endswith(end):
+            yield number, line
+            continue
+        while line and not line.endswith(end):
+            line = read_line(MAX_LINE_CHARACTERS)
+        limit = f"{MAX_LINE_CHARACTERS:,}"
+        problem = ImportProblem(path, f"has more than {limit} characters", "divide it", line=number)
+        if left_out is None:
+            raise problem
+        left_out(problem)
 
 
 def decoded(path: Path, raw: bytes, errors: str = "strict") -> str:
@@ -234,8 +298,8 @@ def moment(value: Any) -> Any:
         return datetime(value.year, value.month, value.day, tzinfo=UTC)
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return value
-    seconds = value / 1000 if abs(value) > _MIN_MILLISECONDS else value
     try:
+        seconds = value / 1000 if abs(value) > _MIN_MILLISECONDS else value
         return datetime.fromtimestamp(seconds, tz=UTC)
     except (ValueError, OverflowError, OSError):
         return value

@@ -16,9 +16,11 @@ from salience.importers._source import (
     clean,
     decoded,
     head,
+    inside,
     moment,
     parsed,
     text,
+    unpacked,
 )
 
 # An export is one file, or since large ones are divided, several that are numbered.
@@ -63,7 +65,7 @@ def _documents(path: Path) -> Iterator[tuple[str, str]]:
         if not files:
             raise _foreign(path, "holds no conversations.json")
         for file in files:
-            yield file.name, text(file)
+            yield file.name, text(inside(file, path))
     elif zipfile.is_zipfile(path):
         try:
             with zipfile.ZipFile(path) as archive:
@@ -71,7 +73,7 @@ def _documents(path: Path) -> Iterator[tuple[str, str]]:
                 if not names:
                     raise _foreign(path, "holds no conversations.json")
                 for name in names:
-                    yield name, decoded(path, archive.read(name))
+                    yield name, decoded(path, unpacked(path, archive, name))
         except ZIP_DAMAGE as damage:
             raise ImportProblem(
                 path, f"cannot be unpacked: {damage}", "download the export again"

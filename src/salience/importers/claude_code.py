@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from salience.importers._entries import imported, mapping
-from salience.importers._source import ImportProblem, Item, clean, lines, moment, parsed
+from salience.importers._source import ImportProblem, Item, clean, inside, lines, moment, parsed
 
 _TYPES = ("user", "assistant")
 _HIDDEN = ("isMeta", "isSidechain", "isCompactSummary", "teamName")
@@ -35,7 +35,7 @@ def read(path: Path) -> Iterator[Item]:
         raise ImportProblem(path, "holds no transcripts", "give a folder with .jsonl files")
     seen: set[str] = set()
     for file in files:
-        for item in _session(file):
+        for item in _session(inside(file, path)):
             if item["id"] not in seen:
                 seen.add(item["id"])
                 yield item

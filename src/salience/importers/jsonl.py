@@ -93,7 +93,8 @@ def read(path: Path, left_out: LeftOut | None = None) -> Iterator[Item]:
             elements.reverse()  # what was written first is written first again
         entries = ((_Place(path, number, in_array=True), entry) for number, entry in elements)
     else:
-        entries = ((_Place(path, number), line) for number, line in lines(path) if line.strip())
+        numbered = lines(path, left_out)
+        entries = ((_Place(path, number), line) for number, line in numbered if line.strip())
     for place, entry in entries:
         try:
             items = _items(place, entry)

@@ -13,7 +13,7 @@ from typing import Any
 from salience.importers import jsonl
 from salience.importers._entries import time
 from salience.importers._front_matter import divided
-from salience.importers._source import ImportProblem, Item, LeftOut, clean, moment, text
+from salience.importers._source import ImportProblem, Item, LeftOut, clean, inside, moment, text
 from salience.language.tokens import slug
 
 MAX_NOTE_CHARACTERS = 20_000
@@ -92,7 +92,7 @@ def read(
     notes, problems = [], []
     for file in _files(path):
         try:
-            notes.append(_note(file, path if path.is_dir() else path.parent))
+            notes.append(_note(inside(file, path), path if path.is_dir() else path.parent))
         except ImportProblem as problem:
             problems.append(problem)
     if left_out is not None:

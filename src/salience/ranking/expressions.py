@@ -177,7 +177,12 @@ class Col(Signal):
         return frozenset({self.name})
 
     def compute(self, ev: Evaluation) -> Floats:
-        return ev.candidates.floats(self.name)
+        try:
+            return ev.candidates.floats(self.name)
+        except (ValueError, TypeError):
+            raise InvalidProfile(
+                self.name, "is no number", "take lookup(...) for texts, or another column"
+            ) from None
 
     def explain(self, ev: Evaluation, row: int) -> Explanation:
         return ev.origin(self.name, row) or super().explain(ev, row)

@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 import types
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import MISSING, fields, is_dataclass
 from difflib import get_close_matches
 from functools import cache
@@ -124,7 +125,8 @@ def _tuple(data: Any, types: Sequence[Any], path: str) -> tuple[Any, ...]:
 
 def _plain(data: Any, wanted: Any, path: str) -> Any:
     if wanted is float and isinstance(data, int) and not isinstance(data, bool):
-        data = float(data)
+        with suppress(OverflowError):  # more digits than any float has
+            data = float(data)
     is_bool = isinstance(data, bool)
     right = wanted is Any or (isinstance(data, wanted) and is_bool == (wanted is bool))
     if not right or (isinstance(data, float) and not math.isfinite(data)):
@@ -237,7 +239,7 @@ def _type_name(wanted: Any) -> str:
 def _described(data: Any) -> str:
     if isinstance(data, Mapping):
         return f"the object {data.get('type')}" if "type" in data else "an object"
-    return "a list" if isinstance(data, (list, tuple)) else repr(data)
+    return "a list" if isinstance(data, (list, tuple)) else shown(data)
 
 
 def _remedy(name: Any, options: Any) -> str:

@@ -18,7 +18,7 @@ from salience.importers._entries import (
     required,
     time,
 )
-from salience.importers._source import ZIP_DAMAGE, ImportProblem, Item
+from salience.importers._source import ZIP_DAMAGE, ImportProblem, Item, unpacked
 
 _MANIFEST, _DOCUMENTS, _OBSERVATIONS = "manifest.json", "documents/", "observations.json"
 _VERSION = 1
@@ -82,7 +82,7 @@ def _transfer(path: Path) -> Iterator[Item]:
 
 def _json(path: Path, archive: zipfile.ZipFile, name: str) -> Any:
     try:
-        return json.loads(archive.read(name))
+        return json.loads(unpacked(path, archive, name))
     except (ValueError, RecursionError) as problem:
         raise ImportProblem(path, f"{name} is not JSON: {problem}", "export it again") from None
 

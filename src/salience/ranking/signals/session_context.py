@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
+from salience.errors import InvalidInput, shown
 from salience.ranking.evaluation import Evaluation, Values
 from salience.ranking.expressions import Signal
 from salience.retrieval.candidates import Floats
+
+MAX_REACH = 100
+"""The most turns on each side; a memory takes room for each."""
 
 
 @dataclass(frozen=True)
@@ -21,6 +26,13 @@ class NeighborMass(Signal):
     of: Signal
     tau: float = 4.0
     reach: int = 8
+
+    def __post_init__(self) -> None:
+        reach = self.reach
+        if isinstance(reach, bool) or not isinstance(reach, int) or not 1 <= reach <= MAX_REACH:
+            raise InvalidInput("reach", f"is {shown(reach)}", f"give 1 to {MAX_REACH}")
+        if not 0.0 < self.tau < math.inf:
+            raise InvalidInput("tau", f"is {shown(self.tau)}", "give a number above 0")
 
     def columns(self) -> frozenset[str]:
         return frozenset({"session_id", "position"})
