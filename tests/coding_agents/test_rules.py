@@ -70,6 +70,39 @@ def test_a_session_leaves_its_corrections_conventions_and_decisions() -> None:
     assert [each.speaker for each in kept(*session)][2:5] == ["assistant", "assistant", "user"]
 
 
+@pytest.mark.parametrize(
+    ("said", "kept_texts"),
+    [
+        (
+            "Nein, nimm pnpm statt npm. Wenn du magst, nimm yarn statt npm. Vorerst nehmen wir das.",
+            [("correction", "Nein, nimm pnpm statt npm.")],
+        ),
+        (
+            "Désormais, on épingle les versions. Est-ce qu'on part sur redis ? Pour l'instant.",
+            [("convention", "Désormais, on épingle les versions.")],
+        ),
+        (
+            "Vale, vamos con redis para la caché. ¿Por qué usamos npm en lugar de pnpm?",
+            [("decision", "Vale, vamos con redis para la caché.")],
+        ),
+        (
+            "Não edite os arquivos gerados. Por enquanto vamos usar sqlite.",
+            [("correction", "Não edite os arquivos gerados.")],
+        ),
+        (
+            "以后都用pnpm。暂时用npm而不是yarn。要不要用redis？",
+            [("convention", "以后都用pnpm。")],
+        ),
+        (
+            "npmではなくpnpmを使ってください。とりあえずyarnを採用します。redisでいきましょうか。",
+            [("correction", "npmではなくpnpmを使ってください。")],
+        ),
+    ],
+)
+def test_other_languages_have_a_few_cues(said: str, kept_texts: list[tuple[str, str]]) -> None:
+    assert texts(user(said)) == kept_texts
+
+
 def test_the_list_under_a_heading_is_kept_item_by_item() -> None:
     text = "Conventions for this repo:\n- tabs, not spaces\n* no default exports\n\nFix parser.ts"
     assert texts(user(text)) == [

@@ -2,7 +2,7 @@
 
 A rule is a pattern over one sentence in lower case, with sentences that it catches and others that
 it must not. What is asked, supposed, meant for this once or pasted is not kept. The rules know
-English.
+English; `other_languages` has a few for some others.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
+
+from salience.coding_agents.other_languages import CUES
 
 Kind = Literal["correction", "convention", "decision", "finding"]
 Speaker = Literal["user", "assistant"]
@@ -39,6 +41,10 @@ def _rule(
 ) -> Rule:
     compiled = re.compile(pattern)
     return Rule(name, kind, speakers, compiled, tuple(catches), tuple(must_not_catch))
+
+
+def _with_other_languages(cue: Literal["passing", "supposed"], english: str) -> re.Pattern[str]:
+    return re.compile("|".join([english, *(getattr(cues, cue) for cues in CUES.values())]))
 
 
 _USE = "use|using|prefer|avoid|call|name|import|follow|stick to|stick with|keep using"
@@ -439,24 +445,33 @@ RULES: tuple[Rule, ...] = (
         must_not_catch=("let's look for the root cause", "is that the root cause"),
         speakers=_BOTH,
     ),
+    *(
+        _rule(
+            f"{language}_{kind}", kind, cue.pattern, catches=cue.catches, must_not_catch=cue.others
+        )
+        for language, cues in CUES.items()
+        for kind, cue in cues.kept.items()
+    ),
 )
 """The rules in their order: the first that catches a sentence names it."""
 
-SUPPOSED = re.compile(
+SUPPOSED = _with_other_languages(
+    "supposed",
     r"^(?:(?:and|but|so|well|hm+|ok|okay)[, ]+)*(?:if|what if|maybe|perhaps|suppose|imagine"
     r"|should (?:we|i)|could (?:we|i)|shall|do (?:we|you|i)|does|did|is|are|was|were|can (?:we|i)"
     r"|would it|why|what|which|who|when (?:did|do|was)|how|has|have (?:we|you)|any idea)\b"
     r"|\b(?:i wonder|not sure (?:if|whether)|i guess|we could|we might|you could|one could"
     r"|i could|alternatively|either we|unless you|let me know if|would you like|do you want"
-    r"|we (?:don't|do not|never) always|whether (?:we|to))\b"
+    r"|we (?:don't|do not|never) always|whether (?:we|to))\b",
 )
 """Sentences that ask or suppose."""
-PASSING = re.compile(
+PASSING = _with_other_languages(
+    "passing",
     r"\b(?:in|from|to|for|on|of) this (?:file|page|function|component|method|class|test|endpoint"
     r"|view|script|section|line|column|case|one)\b|(?<!for )\blater\b(?! reference)|\b(?:for now"
     r"|just (?:this|for) (?:once|now|today)|this (?:once|time)|right now|for the moment"
     r"|temporarily|for today|in this (?:pr|commit|branch|session|chat|conversation)|until (?:then"
-    r"|tomorrow|later)|yet|not now|today only|as a quick (?:hack|test)|first,? let's)\b"
+    r"|tomorrow|later)|yet|not now|today only|as a quick (?:hack|test)|first,? let's)\b",
 )
 """Sentences that are meant for this once."""
 SECRET = re.compile(

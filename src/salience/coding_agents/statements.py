@@ -22,7 +22,7 @@ from salience.coding_agents.transcripts import Turn
 from salience.language.english import STOP_WORDS
 from salience.language.tokens import words
 
-_MIN_CHARACTERS, _MAX_CHARACTERS = 8, 400  # of a sentence
+_MIN_BYTES, _MAX_CHARACTERS = 8, 400  # of a sentence; some scripts say much in a few characters
 _MAX_PER_TURN = 12
 _MAX_TURN_CHARACTERS = 6_000  # of a longer turn, which quotes something, both ends are read
 _MAX_CONTEXT_CHARACTERS = 160
@@ -35,7 +35,9 @@ _PASTED = re.compile(  # quotations, tables, diffs, traces, logs, prompts of a s
     r"|import |from \w+ import )"
 )
 _BULLET = re.compile(r"^\s*(?:[-*•]|\d{1,2}[.)])\s+")
-_SENTENCE_END = re.compile(r"(?<=[.!?])(?<!e\.g\.)(?<!i\.e\.)(?<!etc\.)(?<!vs\.)[\"')`]*\s+")
+_SENTENCE_END = re.compile(
+    r"(?<=[.!?])(?<!e\.g\.)(?<!i\.e\.)(?<!etc\.)(?<!vs\.)[\"')`]*\s+|(?<=[。！？])"
+)
 _QUOTES = str.maketrans("\u2018\u2019\u201c\u201d\u2013", "''\"\"-")
 _REQUEST = re.compile(
     r"^(?:(?:hey|please|and|also|ok|so)[, ]+)*(?:can|could|would|will) you (?:please )?", re.I
@@ -172,7 +174,7 @@ def _rule(sentence: str, speaker: Speaker) -> Rule | None:
     plain = _REQUEST.sub("", _plain(sentence))
     if plain != _plain(sentence):
         plain = plain.rstrip("?")  # a request in the form of a question
-    if not _is_lasting(plain) or plain.endswith("?") or SUPPOSED.search(plain):
+    if not _is_lasting(plain) or plain.endswith(("?", "\uff1f")) or SUPPOSED.search(plain):
         return None
     found = (rule for rule in RULES if speaker in rule.speakers and rule.pattern.search(plain))
     return next(found, None)
@@ -180,7 +182,7 @@ def _rule(sentence: str, speaker: Speaker) -> Rule | None:
 
 def _is_lasting(text: str) -> bool:
     plain = _plain(text)
-    right_length = _MIN_CHARACTERS <= len(plain) <= _MAX_CHARACTERS
+    right_length = len(plain.encode()) >= _MIN_BYTES and len(plain) <= _MAX_CHARACTERS
     return right_length and not PASSING.search(plain) and not SECRET.search(text)
 
 
