@@ -74,7 +74,7 @@ def test_a_session_leaves_its_corrections_conventions_and_decisions() -> None:
     ("said", "kept_texts"),
     [
         (
-            "Nein, nimm pnpm statt npm. Wenn du magst, nimm yarn statt npm. Vorerst nehmen wir das.",
+            "Nein, nimm pnpm statt npm. Wenn es eilt, nimm yarn statt npm. Vorerst reicht das.",
             [("correction", "Nein, nimm pnpm statt npm.")],
         ),
         (
