@@ -26,6 +26,7 @@ TESTS = ROOT / "tests" / "frameworks"
 ENVIRONMENTS = ROOT / ".venv-integrations"
 PROJECT = ".[cli,client,server]"  # a real server is started beside each framework
 TEST_TOOLS = ("hypothesis", "pytest")
+_WIDTHS = (17, 13, 21, 10, 10, 7)  # of the columns of the table
 _COUNTS = re.compile(r"^(?:=+ )?(\d+ (?:passed|failed|error|skipped).*?) in [\d.]+s", re.MULTILINE)
 
 
@@ -142,16 +143,19 @@ def main() -> int:
     names = parser.parse_args().names or known
     if unknown := sorted(set(names) - set(known)):
         parser.error(f"there is no {', '.join(unknown)}; there are {', '.join(known)}")
-    rows, is_good = [["adapter", "environment", "tests", "page", "types", "seconds"]], True
+    _show(["adapter", "environment", "tests", "page", "types", "seconds"])
+    is_good = True
     for name in names:
         row, is_fine = tried(Adapter(name))
-        rows.append(row)
+        _show(row)
         is_good = is_good and is_fine
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        line = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-        print(line.rstrip())
     return 0 if is_good else 1
+
+
+def _show(row: list[str]) -> None:
+    """Print a row of the table at once, as all of them take an hour."""
+    line = "".join(cell.ljust(width) for cell, width in zip(row, _WIDTHS, strict=True))
+    print(line.rstrip(), flush=True)
 
 
 if __name__ == "__main__":
