@@ -94,3 +94,73 @@ def test_a_question_of_what_once_was_finds_what_was_superseded(memory: Memory) -
         "fact": 0, "note": 0, "held": 0, "will": 1, "old": 0, "new": 0,
     }  # fmt: skip
     assert set(scores(memory, LATEST, "what was it at first").values()) == {0.0}
+
+
+def test_a_turn_that_is_marked_as_a_fact_keeps_its_score() -> None:
+    turns = ["Ana moved to Lisbon.", "Ana bakes bread.", "Ben sails to Lisbon in June 2026."]
+
+    def found(kinds: tuple[str, ...], question: str) -> dict[str, float]:
+        with Memory.open("ram://", embedder=WordHashEmbedder(), clock=lambda: NOW) as memory:
+            memory.add_many(
+                {"id": str(place), "content": turn, "kind": kind, "session_id": "s"}
+                for place, (turn, kind) in enumerate(zip(turns, kinds, strict=True))
+            )
+            return {hit.id: hit.score for hit in memory.search(question, touch=False)}
+
+    for question in ("Where does Ana live?", "Who bakes?", "What happened in June 2026?"):
+        plain = found(("note",) * 3, question)
+        for kinds in (("fact", "note", "note"), ("note", "fact", "note"), ("fact",) * 3):
+            assert found(kinds, question) == plain
+
+
+def test_a_fact_about_another_thing_changes_no_order() -> None:
+    notes = ["Ana took the train to Lisbon.", "Lisbon has steep streets.", "Trains are late."]
+    facts = ["Ben lives in Oslo.", "Ben moved to Porto.", "Cleo works at Roche."]
+    question = "Which train goes to Lisbon?"
+
+    def order(kind: str) -> list[str]:
+        with Memory.open("ram://", embedder=WordHashEmbedder(), clock=lambda: NOW) as memory:
+            memory.add_many([{"content": note} for note in notes])
+            memory.add_many([{"content": fact, "kind": kind} for fact in facts], dedup=False)
+            return [hit.content for hit in memory.search(question) if hit.content in notes]
+
+    assert order("fact") == order("note")
+
+
+def test_the_version_that_holds_stands_just_above_the_best_of_the_others() -> None:
+    with Memory.open("ram://", embedder=WordHashEmbedder(), clock=lambda: NOW) as memory:
+        for place, (text, at) in enumerate(
+            [
+                ("Ana lives in Berlin.", "2026-01-01"),
+                ("Ana lives in Oslo.", "2026-02-10"),
+                ("Ana moved to Rome.", "2026-03-01"),
+                ("Ben moved to Bari.", "2026-04-01"),
+            ]
+        ):
+            memory.add(text, id=str(place), kind="fact", created_at=at, dedup=False)
+        now = memory.search("Does Ana live in Oslo?", explain=True)
+        then = memory.search("Where did Ana live in January 2026?", explain=True)
+        once = memory.search("Where did Ana live originally?", explain=True)
+    assert now[0].id == "2"
+    assert then[0].id == "0"
+    scores = {hit.id: hit.score for hit in now}
+    part = {hit.id: hit.explanation.find("current_version") for hit in now if hit.explanation}
+    assert part["2"] is not None
+    assert part["2"].value > 0.0
+    assert "other versions: 0, 1" in part["2"].note
+    assert scores["2"] == pytest.approx(0.001 + max(scores["0"], scores["1"]))
+    values = [node.value for hit in once if hit.explanation for node in hit.explanation
+              if node.label == "current_version"]  # fmt: skip
+    assert set(values) == {0.0}
+
+
+def test_versions_are_those_of_one_speaker() -> None:
+    with Memory.open("ram://", embedder=WordHashEmbedder(), clock=lambda: NOW) as memory:
+        for id, town, speaker, at in (
+            ("a", "Berlin", "Ana", "2026-01-01"),
+            ("b", "Bari", "Ben", "2026-03-01"),
+        ):
+            memory.add(f"I live in {town}.", id=id, kind="fact", speaker=speaker, created_at=at)
+        hits = memory.search("Who lives in Berlin?", explain=True)
+    trees = [hit.explanation.find("current_version") for hit in hits if hit.explanation]
+    assert [tree.value for tree in trees if tree] == [0.0, 0.0]

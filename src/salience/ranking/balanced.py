@@ -1,6 +1,6 @@
-"""The profile `balanced`: one sum of five groups of parts.
+"""The profile `balanced`: one sum of six groups of parts.
 
-    score = match + context + speaker + time + answer type
+    score = match + context + speaker + time + answer type + versions
 
 Each group is a function that returns its weighted parts; `PARTS` says in a line what each part
 stands for. Parts that ask for a feature of the query (`query_asks_when`, ...) are 0 without it.
@@ -11,13 +11,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from salience.ranking.expressions import Col, NamedExpression, Signal, Sum
-from salience.ranking.functions import QueryFlag, WhenQuery, at_most, exp, lookup, maximum, minimum
+from salience.ranking.expressions import Col, NamedExpression, Signal, Subtotal, Sum
+from salience.ranking.functions import QueryFlag, WhenQuery, at_most, exp, maximum, minimum
 from salience.ranking.signals import (
+    CurrentVersion,
     Expired,
     GroupMax,
+    IsFact,
     LatestFact,
     MaxScaled,
+    MentionsName,
     MinMax,
     NeighborMass,
     OnDate,
@@ -57,13 +60,16 @@ PARTS: Mapping[str, Mapping[str, str]] = {
         "has_time_expression": "query for a time: mentions one",
         "recency": "query for the present: the newer the better",
         "expired": "a fact that does not hold at the time asked about",
-        "fact_recency": "a fact that matches: the newer the better",
+        "fact_recency": "a fact about a name in the query: the newer the better",
     },
     "answer type": {
         "contains_number": "query for a number: contains one",
         "contains_names": "query for a name: contains some",
         "user_instruction": "how the user wants things to be done",
         "user_preference": "query for advice: tells what the user likes",
+    },
+    "versions": {
+        "current_version": "what holds: just above its older versions",
     },
 }
 """Group -> part -> the line that explanations and formulas print for it."""
@@ -84,11 +90,12 @@ _SIMILARITY = likeness()
 _USER, _ASSISTANT, _NOBODY = SaidBy("user"), SaidBy("assistant"), SaidBy("nobody")
 _NAMED = SaidBy("named")
 _CONTENT_WORDS = Col("content_words")
+_LATEST_NAMED = LatestFact() * MentionsName()
 
 
 def balanced_pipeline() -> Pipeline:
     """200 candidates by words and 200 by vectors, scored by the sum of all parts."""
-    parts = (*_match(), *_context(), *_speaker(), *_time(), *_answer_type())
+    parts = (*_match(), *_context(), *_speaker(), *_time(), *_answer_type(), *_versions())
     return (
         retrieve(Lexical(before=0.5, after=0.3), Vector(), depth=200) >> score(Sum(parts)) >> cut()
     )
@@ -144,15 +151,14 @@ def _time() -> tuple[Signal, ...]:
         0.25 * _part("has_time_expression", WhenQuery("query_asks_when", Col("has_time"))),
         0.3 * _part("recency", WhenQuery("query_asks_present", MinMax(Col("created_at")))),
         -2.0 * _part("expired", Expired()),
-        2.0 * _part("fact_recency", _SEMANTIC * LatestFact()),
+        2.0 * _part("fact_recency", _SEMANTIC * _LATEST_NAMED),
     )
 
 
 def _date_match(unit: Literal["year", "month", "day"]) -> Signal:
     """1 for a memory of the date that the query names, or one that mentions it, as plans do."""
     # A fact holds at other times than the one at which it was told.
-    not_a_fact = lookup("kind", {"fact": 0.0}).default(1.0)
-    of_date = OnDate(unit) * not_a_fact
+    of_date = OnDate(unit) * (1.0 + -1.0 * IsFact())
     return WhenQuery("query_names_date", maximum(of_date, Col(f"mentions_{unit}")))
 
 
@@ -169,3 +175,8 @@ def _answer_type() -> tuple[Signal, ...]:
         4.0 * _part("user_instruction", WhenQuery("query_is_not_recall", instruction)),
         3.0 * _part("user_preference", WhenQuery("query_asks_advice", preference)),
     )
+
+
+def _versions() -> tuple[Signal, ...]:
+    """What holds among versions of one thing, which stands above the others by all other parts."""
+    return (1.0 * _part("current_version", CurrentVersion(Subtotal())),)

@@ -58,6 +58,7 @@ class Program:
         self.features = features
         self.numbers: list[float | None] = [None]  # by place; None for computed values
         self.steps: list[tuple[Callable[..., Values], tuple[int, ...], int]] = []
+        self.subtotal: int | None = None  # of the sum that is being compiled, where a part reads it
         self._places: dict[int, tuple[Evaluable, int]] = {}
 
     def place(self, signal: Evaluable) -> int:

@@ -92,6 +92,11 @@ class Signal:
     def _text(self) -> str:
         return call_text(self)
 
+    @cached_property
+    def reads_subtotal(self) -> bool:
+        """True if it depends on the parts before it in a sum (see `Subtotal`)."""
+        return isinstance(self, Subtotal) or any(c.reads_subtotal for c in self.children())
+
     def named(self, name: str, doc: str = "", group: str = "") -> NamedExpression:
         """The same signal under a name of its own, with a line on its meaning and its group."""
         return NamedExpression(name, self, doc, group)
@@ -222,7 +227,17 @@ class Sum(Elementwise):
         _check_parts(self.parts)
 
     def compile(self, program: Program) -> int:
-        first, *rest = map(program.place, self.parts)
+        places: list[int] = []
+        for part in self.parts:
+            if part.reads_subtotal and places:
+                places = [self._added(program, places)]
+                program.subtotal = places[0]
+            places.append(program.place(part))
+        return self._added(program, places)
+
+    def _added(self, program: Program, places: Sequence[int]) -> int:
+        """The place of the sum of the values at some places."""
+        first, *rest = places
         rest = [place for place in rest if program.numbers[place] != 0.0]  # adding 0 is no step
         return self._step(program, (first, *rest)) if rest else first
 
@@ -240,6 +255,21 @@ class Sum(Elementwise):
 
     def __str__(self) -> str:
         return "(" + " + ".join(str(part) for part in self.parts) + ")"
+
+
+@dataclass(frozen=True)
+class Subtotal(Signal):
+    """The sum of the parts that stand before the one it is in; in a sum only."""
+
+    def compile(self, program: Program) -> int:
+        if program.subtotal is None:
+            raise InvalidProfile(
+                "subtotal", "has nothing before it", "let it stand in a later part of a sum"
+            )
+        return program.subtotal
+
+    def __str__(self) -> str:
+        return "subtotal"
 
 
 @dataclass(frozen=True)

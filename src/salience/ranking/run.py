@@ -82,6 +82,7 @@ class RankedRun:
         for at, stage in enumerate(self.profile.pipeline.stages):
             for formula in stage.formulas().values():
                 ev = self._evaluation(at)
+                ev.computed(formula)  # before its parts, as one may read the sum of those before it
                 for _, node in nodes(formula, ""):
                     if isinstance(node, NamedExpression):
                         parts[node.name] = ev.column(node)

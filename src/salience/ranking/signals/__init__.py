@@ -16,21 +16,24 @@ from salience.ranking.signals.priors import (
     similarity,
     strength,
 )
-from salience.ranking.signals.query_match import EntityOverlap, OnDate, SaidBy
+from salience.ranking.signals.query_match import EntityOverlap, MentionsName, OnDate, SaidBy
 from salience.ranking.signals.recency import DAY, Age, days_since, decay, hourly_rate, hours_since
 from salience.ranking.signals.session_context import NeighborMass, SessionCover
-from salience.ranking.signals.validity import Expired, LatestFact
+from salience.ranking.signals.validity import CurrentVersion, Expired, IsFact, LatestFact
 from salience.ranking.signals.vitality import BaseLevel, vitality, zone
 
 __all__ = [
     "DAY",
     "Age",
     "BaseLevel",
+    "CurrentVersion",
     "EntityOverlap",
     "Expired",
     "GroupMax",
+    "IsFact",
     "LatestFact",
     "MaxScaled",
+    "MentionsName",
     "MinMax",
     "NeighborMass",
     "OnDate",

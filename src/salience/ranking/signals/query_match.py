@@ -9,7 +9,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from salience.language.tokens import strings_in
+from salience.language.speakers import name_candidates
+from salience.language.tokens import stem, strings_in
 from salience.ranking.evaluation import Evaluation, Values
 from salience.ranking.expressions import Signal
 from salience.ranking.signals.recency import DAY
@@ -43,6 +44,29 @@ class SaidBy(Signal):
             return 0.0
         places, speakers = ev.distinct("speaker")
         return np.array([speaker in wanted for speaker in speakers], dtype=np.float64)[places]
+
+
+@dataclass(frozen=True)
+class MentionsName(Signal):
+    """1 where the memory's words hold a name that the query names, else 0.
+
+    Names are the speakers that it names, and any other words of it that begin with a capital.
+    """
+
+    matched: str = "lexical.matched"
+
+    def columns(self) -> frozenset[str]:
+        return frozenset({self.matched, "mentions_named"})
+
+    def compute(self, ev: Evaluation) -> Values:
+        mentions = ev.candidates.floats("mentions_named")
+        candidates = name_candidates(ev.query.text)
+        names = {stem(word) for word in candidates.words if word in candidates.proper}
+        terms = [at for at, term in enumerate(ev.query.reading.terms) if not names.isdisjoint(term)]
+        if terms:
+            matched = ev.candidates[self.matched][:, terms] > 0.0
+            mentions = np.maximum(mentions, matched.any(axis=1).astype(np.float64))
+        return mentions if mentions.any() else 0.0
 
 
 @dataclass(frozen=True)

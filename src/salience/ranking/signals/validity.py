@@ -3,38 +3,57 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from salience.ranking.evaluation import Evaluation, Values
+from salience.ranking.explanation import Explanation
 from salience.ranking.expressions import Signal
 from salience.ranking.signals.recency import DAY
 from salience.retrieval.candidates import Floats
 
-COLUMNS = frozenset({"kind", "created_at", "valid_from", "valid_to"})
+COLUMNS = frozenset({"kind", "session_id", "created_at", "valid_from", "valid_to"})
 FADING_DAYS = 730.0
+_OWNER = ("speaker", "user_id", "agent_id", "namespace")
+_AHEAD = 0.001  # by which the version that holds is better than the best of the others
 
 
-def _since(ev: Evaluation) -> Floats | None:
-    """The time from which each fact holds, in seconds; NaN for other memories, None without facts.
+def _facts(ev: Evaluation) -> NDArray[np.bool_] | None:
+    """True for facts, None where there are none.
 
-    A fact is a memory of the kind "fact", or one that says itself when it holds. It holds from its
-    `valid_from` (else its creation).
+    A fact is a memory of the kind "fact" outside any session, or one that says itself when it
+    holds. A turn of a conversation is no fact by its kind: it was said when it was said.
     """
     table = ev.candidates
-    start, end = table.floats("valid_from"), table.floats("valid_to")
+    facts = ~(np.isnan(table.floats("valid_from")) & np.isnan(table.floats("valid_to")))
     places, kinds = ev.distinct("kind")
-    if "fact" not in kinds and np.isnan(start).all() and np.isnan(end).all():
-        return None
-    facts = np.array([kind == "fact" for kind in kinds], dtype=bool)[places]
-    facts |= ~(np.isnan(start) & np.isnan(end))
-    start = np.where(np.isnan(start), table.floats("created_at"), start)
-    return np.where(facts, start, np.nan)
+    if "fact" in kinds:
+        by_itself = np.array([kind == "fact" for kind in kinds], dtype=bool)[places]
+        sessions = table["session_id"][by_itself].tolist()
+        by_itself[by_itself] = [session is None for session in sessions]
+        facts |= by_itself
+    return facts if facts.any() else None
+
+
+def _begins(ev: Evaluation) -> Floats:
+    """The time from which each memory holds: its `valid_from`, else its creation; in seconds."""
+    start = ev.candidates.floats("valid_from")
+    return np.where(np.isnan(start), ev.candidates.floats("created_at"), start)
 
 
 def _time(ev: Evaluation) -> tuple[float, float]:
     """The time that the query is about: what it names, else now."""
     return ev.query.reading.past_interval or (ev.query.now, ev.query.now)
+
+
+def _expired(ev: Evaluation) -> NDArray[np.bool_]:
+    """True for memories that say themselves that they did not hold at the time asked about."""
+    table = ev.candidates
+    first, last = _time(ev)
+    expired: NDArray[np.bool_] = table.floats("valid_from") > last
+    return expired | (table.floats("valid_to") <= first)
 
 
 @dataclass(frozen=True)
@@ -50,31 +69,105 @@ class Expired(Signal):
         return frozenset({"valid_from", "valid_to"})
 
     def compute(self, ev: Evaluation) -> Values:
-        table = ev.candidates
-        first, last = _time(ev)
-        expired = (table.floats("valid_from") > last) | (table.floats("valid_to") <= first)
+        expired = _expired(ev)
         return expired.astype(np.float64) if expired.any() else 0.0
 
 
 @dataclass(frozen=True)
-class LatestFact(Signal):
-    """exp(-d / 730) for a fact, d the days from its beginning to the end of the time asked about.
+class IsFact(Signal):
+    """1 for a fact, else 0.
 
-    In [0, 1], 0 for other memories and for facts that begin later. Of two facts about the same, the
-    later one is likelier to have held; by how much depends only on the time between them. All are 0
-    where the query is about no time but the past ("originally").
+    A fact is a memory of the kind "fact" outside any session, or one that says itself when it
+    holds.
     """
 
     def columns(self) -> frozenset[str]:
         return COLUMNS
 
     def compute(self, ev: Evaluation) -> Values:
-        since = ev.shared(_since)
-        if since is None:
+        facts = ev.shared(_facts)
+        return 0.0 if facts is None else facts.astype(np.float64)
+
+
+@dataclass(frozen=True)
+class LatestFact(Signal):
+    """exp(-d / 730) for a fact, d the days from its beginning to the end of the time asked about.
+
+    In [0, 1], 0 for other memories (see `IsFact`) and for facts that begin later. Of two facts
+    about the same, the later one is likelier to have held; by how much depends only on the time
+    between them. All are 0 where the query is about no time but the past ("originally").
+    """
+
+    def columns(self) -> frozenset[str]:
+        return COLUMNS
+
+    def compute(self, ev: Evaluation) -> Values:
+        facts = ev.shared(_facts)
+        if facts is None:
             return 0.0
         first, last = _time(ev)
         if first == -np.inf:
             return 0.0
-        days = (last - since) / DAY
-        recency = np.where(days >= 0.0, np.exp(-np.maximum(days, 0.0) / FADING_DAYS), 0.0)
-        return np.nan_to_num(recency)
+        days = (last - _begins(ev)) / DAY
+        recency = np.exp(-np.maximum(days, 0.0) / FADING_DAYS)
+        return np.where(facts & (days >= 0.0), recency, 0.0)
+
+
+@dataclass(frozen=True)
+class CurrentVersion(Signal):
+    """max(0, b + 0.001 - x) for the version that holds, b the best x of the other versions; else 0.
+
+    Versions are facts outside any session that state the same attribute of the same subject
+    ("Ana lives in Berlin", "Ana moved to Lisbon"), of one speaker, user and agent. The one that
+    holds is the one that began last before the end of the time asked about and has not expired.
+    So it stands just above its older versions, and nothing else moves. All are 0 where the query
+    is about no time but the past ("originally").
+    """
+
+    of: Signal
+
+    def columns(self) -> frozenset[str]:
+        return frozenset({"attribute_key", "created_at", "valid_from", "valid_to", *_OWNER[:3]})
+
+    def compute(self, ev: Evaluation, values: Values) -> Values:
+        lift = np.zeros(len(ev.candidates))
+        for holds, others in ev.shared(_versions):
+            scores = ev.spread(values)
+            lift[holds] = max(0.0, scores[others].max() + _AHEAD - scores[holds])
+        return lift if lift.any() else 0.0
+
+    def explain(self, ev: Evaluation, row: int) -> Explanation:
+        return Explanation(self.label(), ev.at(self, row), note=self.note(ev, row))
+
+    def note(self, ev: Evaluation, row: int) -> str:
+        for holds, others in ev.shared(_versions):
+            if holds == row and "id" in ev.candidates.columns:
+                ids = sorted(map(str, ev.candidates["id"][others]))
+                return f"holds; other versions: {', '.join(ids)}"
+        return ""
+
+
+def _versions(ev: Evaluation) -> list[tuple[int, NDArray[np.intp]]]:
+    """Of each attribute with several versions, the place of the one that holds, and the others."""
+    first, last = _time(ev)
+    keys = ev.candidates.floats("attribute_key")
+    stated = np.flatnonzero(~np.isnan(keys))
+    if len(stated) < 2 or first == -np.inf:
+        return []
+    table = ev.candidates.take(stated)
+    owners = [table[name].tolist() for name in _OWNER if name in table.columns]
+    places_of: dict[Any, list[int]] = {}
+    for place, *key in zip(stated.tolist(), keys[stated].tolist(), *owners, strict=True):
+        places_of.setdefault(tuple(key), []).append(place)
+    begins = _begins(ev)
+    can_hold = (begins <= last) & ~_expired(ev)
+    versions = []
+    for places in places_of.values():
+        holding = [place for place in places if can_hold[place]]
+        if len(places) < 2 or not holding:
+            continue
+        holds = max(
+            holding, key=lambda place: (begins[place], place)
+        )  # rows are in order of writing
+        versions.append((holds, np.array([place for place in places if place != holds])))
+    return versions

@@ -25,6 +25,7 @@ STORED = frozenset(
         *FIELDS,
         *FEATURES,
         *(f"previous.{name}" for name in FEATURES),
+        "attribute_key",
         "position",
         "namespace",
         *GRAPH,

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from salience.language.analysis_types import Speakers
 from salience.language.features import FEATURES
+from salience.records.field_types import Type
 from salience.records.fields import FIELDS, LEXICAL
 from salience.records.filters import Filter
 from salience.records.link_graph import LinkGraph
@@ -40,9 +41,10 @@ Ordinals = NDArray[np.int64]
 
 _ALWAYS_LOADED = (
     "created_at", "expires_at", "session_id", "speaker", "status", "greets",
-    "kind", "valid_from", "valid_to",
+    "kind", "valid_from", "valid_to", "attribute_key", "user_id", "agent_id",
 )  # fmt: skip
 """Columns that every search or the default profile reads: loaded with the ids, in one sweep."""
+_TYPE_OF_KEYS: dict[str, Type] = {"attribute_key": "number"}
 _RELOAD_DEAD_SHARE = 0.25  # share of dead ordinals above which the table is loaded anew,
 _RELOAD_DEAD_ROWS = 1_000  # unless they are no more than this
 _MAX_COUNTED_TURNS = 64  # that come or go at once, up to which speakers are not counted anew
@@ -499,7 +501,7 @@ class MemoryTable:
 
 
 def _new_column(name: str) -> Column:
-    kind = FIELDS[name].type if name in FIELDS else "text"
+    kind = FIELDS[name].type if name in FIELDS else _TYPE_OF_KEYS.get(name, "text")
     if kind == "times":
         return TimesColumn()
     if kind == "list":

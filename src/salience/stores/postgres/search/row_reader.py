@@ -38,7 +38,7 @@ PREVIOUS_FEATURES = frozenset(f"{_PREVIOUS}{name}" for name in FEATURES)
 """Columns about the memory right before in the session."""
 _DERIVED = {*GRAPH, "position", "namespace", *PREVIOUS_FEATURES}
 """Columns that no stored value of the memory itself gives."""
-_STORED_NAMES = (*FIELDS, "features")
+_STORED_NAMES = (*FIELDS, "features", "attribute_key")
 _SELECT_LAST_EVENT = "SELECT seq FROM clocks WHERE namespace = %s"
 
 
