@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from threading import Lock
 
 import numpy as np
@@ -52,6 +52,12 @@ class CachedEmbedder:
         if not isinstance(identity, EmbedderIdentity):
             raise EmbedderError(f"its identity is a {type(identity).__name__}, no EmbedderIdentity")
         return identity
+
+    @property
+    def knows(self) -> Callable[[str], float] | None:
+        """How far the inner embedder knows a script or a language; None if it does not say."""
+        knows: Callable[[str], float] | None = getattr(self._inner, "knows", None)
+        return knows
 
     def embed(self, texts: Sequence[str], *, kind: Kind = "document") -> Rows:
         """Unit rows, float32 of shape (len(texts), dimensions); the answer is the caller's own."""

@@ -68,6 +68,15 @@ class Embedder(Protocol):
     Odd text (NUL, emoji, lone surrogates, megabytes) raises nothing; a text that is too long for
     the model is cut.
 
+    An embedder that cannot read every script may say so with a method
+
+        def knows(self, language: str) -> float
+
+    in [0, 1]: 1 where its cosines are to be trusted, 0 where they are left to chance. It is asked
+    for a script (`salience.language.languages.scripts.SCRIPTS`: "latin", "cyrillic", "han", ...)
+    and, for a question in Latin script, for an ISO 639-1 code ("de"). Without it, the embedder is
+    taken to know everything.
+
     Raises:
         InvalidInput: the arguments are not texts.
         EmbedderError: the model cannot be loaded, or a service does not answer.

@@ -36,6 +36,8 @@ _BATCH_TEXTS = 512
 _BATCH_CHARS = 131_072
 _WIDE_MAX_TOKENS = 4_096  # the vectors of longer texts are gathered in half precision
 _BLANKS_AND_WORD = re.compile(" +[^ ]*")
+_KNOWN = {"latin": 1.0, "cyrillic": 1.0}
+_IN_LATIN_SCRIPT = frozenset("de es fr it nl pt".split())
 _SPECIAL = re.compile("\u2581|</?s>|<unk>")  # a blank or a mark to the tokenizer
 _CACHED_WORD_CHARS = 32  # the longest word whose tokens are kept
 _CACHED_WORDS = 100_000
@@ -151,6 +153,14 @@ class StaticEmbedder:
             )
             start = stop
         return sums
+
+    def knows(self, language: str) -> float:
+        """1 for English and Cyrillic, 0.5 for other languages in Latin script, 0 for the rest.
+
+        The vocabulary has words and parts of words in Latin and Cyrillic script, of all others only
+        characters. Latin script counts as English unless its language is known.
+        """
+        return _KNOWN.get(language, 0.5 if language in _IN_LATIN_SCRIPT else 0.0)
 
     def _revision(self) -> str:
         folder = self._model_folder()

@@ -121,6 +121,7 @@ class Core:
                 profile,
                 values["clock"] or _utc_now,
                 None if dispatcher.embedder is None else lambda: dispatcher.identity,
+                None if dispatcher.embedder is None else dispatcher.embedder.knows,
                 counter if counter is count_tokens else _checked(counter),
                 aliases,
                 limits,

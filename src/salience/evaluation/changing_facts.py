@@ -1,5 +1,7 @@
 """Facts that change: Recall@1 of the present fact for questions about now, the past one for then.
 
+`evaluate` asks in English about others, `evaluate_languages` in ten languages about oneself.
+
 Notes over two years tell that invented people move and change jobs, among notes that mention the
 same people and places. Everything comes from a seed. The notes are stored twice: one after the
 other, and each declared to supersede the one before.
@@ -15,6 +17,7 @@ from typing import Any, Literal
 
 from salience.embedders import Embedder, resolve
 from salience.engine.memory import Memory
+from salience.evaluation._state_sentences import SENTENCES, Told
 from salience.ranking.profile import Profile
 
 Kind = Literal["now", "then", "as_of"]
@@ -253,3 +256,88 @@ def _outcomes(
             )
             hits += result.ids == (question.answer,)
         yield Outcome(profile.name, declared, kind, len(questions), hits / max(1, len(questions)))
+
+
+# Of oneself, in other languages
+
+Asked = Literal["present", "now", "former"]
+ASKED: tuple[Asked, ...] = ("present", "now", "former")
+"""How a state is asked for: in the present, with a word for now, or as it was before."""
+LANGUAGES = tuple(SENTENCES)
+_STATES = 3  # of each topic
+
+
+@dataclass(frozen=True)
+class LanguageOutcome:
+    """The share of questions in a language with the right state above all others that were told.
+
+    For the present that is the newest one; for the past, any but the newest.
+    """
+
+    language: str
+    asked: Asked
+    questions: int
+    right: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """A JSON-ready mapping."""
+        return {
+            "language": self.language,
+            "asked": self.asked,
+            "questions": self.questions,
+            "right_state_first": self.right,
+        }
+
+
+def evaluate_languages(
+    profile: Profile,
+    embedder: str | Embedder | None = "default",
+    *,
+    languages: Sequence[str] = LANGUAGES,
+    seed: int = 1,
+    people: int = 8,
+) -> list[LanguageOutcome]:
+    """Of what people say of themselves over two years, which state is found first, by language.
+
+    Everybody has a namespace of their own, and tells three states of each topic by plain turns,
+    among others.
+    """
+    model = resolve(embedder)
+    return [
+        LanguageOutcome(language, asked, len(right), sum(right) / len(right))
+        for language in languages
+        for asked, right in _right(profile, model, SENTENCES[language], seed, people).items()
+    ]
+
+
+def _right(
+    profile: Profile, model: Embedder | None, told: Told, seed: int, people: int
+) -> dict[Asked, list[bool]]:
+    rng = random.Random(seed)
+    right: dict[Asked, list[bool]] = {asked: [] for asked in ASKED}
+    now = _BEGIN + timedelta(days=_DAYS + 14)
+    for person in range(people):
+        memory = Memory.open("ram://", embedder=model, namespace=f"person{person}", profile=profile)
+        states = [rng.sample(topic.values, _STATES) for topic in told.topics]
+        turns = [
+            (rng.choice(topic.told).format(value), f"{number}.{place}", 300 * place)
+            for number, topic in enumerate(told.topics)
+            for place, value in enumerate(states[number])
+        ]
+        for number in range(12):
+            cities, firms = told.topics[0].values, told.topics[1].values
+            text = rng.choice(told.chatter).format(city=rng.choice(cities), firm=rng.choice(firms))
+            turns.append((text, f"chatter{number}", 60 * number))
+        memory.add_many(
+            {"content": text, "id": id, "created_at": _BEGIN + timedelta(days=day + rng.random())}
+            for text, id, day in sorted(turns, key=lambda turn: turn[2])
+        )
+        for number, topic in enumerate(told.topics):
+            questions = (*topic.asked, topic.asked_former)
+            for asked, question in zip(ASKED, questions, strict=True):
+                found = memory.search(question, limit=50, now=now, touch=False).ids
+                said = [id for id in found if id.startswith(f"{number}.")]
+                is_newest = said[:1] == [f"{number}.{_STATES - 1}"]
+                right[asked].append(bool(said) and is_newest != (asked == "former"))
+        memory.close()
+    return right

@@ -25,6 +25,7 @@ QUERY_FEATURES: Mapping[str, str] = MappingProxyType(
         "query_asks_name": "asks for a person, a place or the name of a thing",
         "query_asks_advice": "asks for advice",
         "query_asks_present": "asks for the present state",
+        "query_asks_state": "asks for what may change, as where somebody lives",
         "query_is_not_recall": "does not ask about what was said or done",
     }
 )
@@ -100,6 +101,10 @@ class QueryAnalysis:
         past_interval: the past time that it is about by its words, from and until in seconds.
         question: the question proper, to be embedded as well, where much else stands around it;
             else empty.
+        language: the code of its language, where it is one with a table; "" for English and others.
+        writing: the script that it is written in, and the share of it (see `scripts.writing`).
+        state: the number of the attribute that it asks for, below 0 if not of who asks; else 0.
+        state_subject: the places of the terms that name whose attribute it is.
     """
 
     terms: tuple[Term, ...] = ()
@@ -115,3 +120,7 @@ class QueryAnalysis:
     during: TimeRange | None = None
     past_interval: tuple[float, float] | None = None
     question: str = ""
+    language: str = ""
+    writing: tuple[int, float] = (0, 0.0)
+    state: float = 0.0
+    state_subject: tuple[int, ...] = ()

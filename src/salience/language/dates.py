@@ -28,8 +28,9 @@ from salience.language.date_grammar import (
     time_phrases,
 )
 from salience.language.english import AMBIGUOUS_MONTHS, MONTHS, NAMESAKE_MONTHS
+from salience.language.languages import language_of
 from salience.language.query_cues import ASKS_FORMER, USED_TO
-from salience.language.tokens import fold, stem
+from salience.language.tokens import fold, stem, without_bigrams, words
 
 Interval = tuple[datetime, datetime]
 """A stretch of time, its end not in it."""
@@ -115,6 +116,9 @@ def past_interval(text: str, now: datetime) -> tuple[float, float] | None:
 
 
 def _asks_former(folded: str) -> bool:
+    language = language_of(without_bigrams(words(folded)))
+    if language is not None:
+        return language.matches("asks_former", folded)
     if ASKS_FORMER.search(folded):
         return True
     return "used to" in folded and any(match["other"] is None for match in USED_TO.finditer(folded))

@@ -1,7 +1,7 @@
 """Word lists and patterns of English that reading a question or a memory draws on.
 
-Other languages simply match none of them, and rank by words and meaning alone; of some the words
-without a meaning of their own are known.
+Other languages have tables in `languages`; those without one match none of these, and rank by words
+and meaning alone.
 """
 
 from __future__ import annotations
@@ -23,67 +23,6 @@ STOP_WORDS = word_cue(
     yourself yourselves may""",
     catches="who is it",
     must_not_catch="paint walls",
-)
-
-_STOP_WORDS_BY_LANGUAGE = {
-    "german": (
-        "wo ist das boot",
-        """aber als am an auch auf aus bei beim bin bis bist da das dass dein deine dem
-    den der des dich die dir du durch ein eine einem einen einer eines er es euch fur gegen habe
-    haben habt hast hat hatte hatten ich ihm ihn ihr ihre ihren im in ist kann kannst kein keine
-    konnen lange man mein meine meinem meinen meiner mich mir mit muss mussen nach nicht nur ob
-    oder oft ohne sein seine seinen seit sich sie sind so soll sollen sollte uber um und uns
-    unser unsere unseren unter viel viele vom von vor wann war waren warum was wegen welche
-    welchem welchen welcher welches wem wen wenn wer werden wessen wie wieso wieviel will wir
-    wird wo woher wohin wurde wurden zu zum zur""",
-    ),
-    "dutch": (
-        "waar is de boot",
-        """aan als ben bent bij dat de deze die dit door een en er had heb hebben heeft het
-    hij hoe hoeveel ik in is je kan kunnen maar me met mijn moet moeten naar niet nog om onder
-    ons onze ook op over te tot uit vaak van veel voor waar waarom wanneer waren was wat we welk
-    welke werd wie wiens worden wordt zal ze zich zij zijn""",
-    ),
-    "french": (
-        "qui a le bateau",
-        """a ai as au aux avait avec avez avons c ce ces cet cette chez combien comment d
-    dans de des dois doit dont du elle elles en est et etait eu eux faut il ils j je l la le les
-    leur leurs m ma mais me mes moi mon n ne nos notre nous on ont ou par pas pour pourquoi qu
-    quand que quel quelle quelles quels qui quoi s sa sans se sera ses si son sont sous sur t ta
-    te tes ton tu un une vos votre vous y""",
-    ),
-    "italian": (
-        "dove sono le barche",
-        """a ai al alla alle anche che chi ci come con cosa cui da dal dalla dei del
-    della delle di dove e era erano gli ha hai hanno ho i il in io la le lo ma mi mia mie miei
-    mio ne nei nel nella noi non nostra nostro o per perche piu quale quali quando quanta quante
-    quanti quanto se si sono su sua sue sul sulla suo ti tu tua tuo un una uno vi voi""",
-    ),
-    "spanish": (
-        "donde esta el barco",
-        """a al como con cual cuales cuando cuanta cuantas cuanto cuantos de debo del
-    desde donde e el en era es esta estaba estan este esto fue fueron ha habia han has hasta hay
-    he la las le les lo los mas me mi mis muy ni no nos nuestra nuestro o para pero por porque
-    puedo que quien quienes se ser si sin sobre son su sus te tengo tiene tu tus un una unas uno
-    unos y ya yo""",
-    ),
-    "portuguese": (
-        "onde esta o barco",
-        """a ao aos as com como da das de do dos e ela ele em era eram essa esse esta
-    estao este eu foi foram ha isso lhe mais mas me meu meus minha minhas muito na nao nas no
-    nos nossa nosso o onde os ou para pela pelo por porque quais qual quando quanta quantas
-    quanto quantos que quem sao se sem ser seu sua suas tem tenho um uma umas uns""",
-    ),
-}
-FOREIGN_STOP_WORDS = tuple(
-    word_cue(
-        f"stop_words_{language}",
-        f"words without a meaning of their own in {language.title()}, folded",
-        listed,
-        catches=phrase,
-        must_not_catch="key of boat",
-    )
-    for language, (phrase, listed) in _STOP_WORDS_BY_LANGUAGE.items()
 )
 
 REPORTING_WORDS = word_cue(

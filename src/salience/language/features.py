@@ -6,6 +6,10 @@ import re
 from collections.abc import Sequence
 
 from salience.language.english import FIRST_PERSON_WORDS, STOP_WORDS
+from salience.language.languages import language_of
+from salience.language.languages.english import ENGLISH, STATE_WORDS
+from salience.language.languages.scripts import LATIN, writing
+from salience.language.languages.table import Language
 from salience.language.memory_cues import (
     CAPITALIZED_INSIDE,
     CLOCK,
@@ -19,7 +23,8 @@ from salience.language.memory_cues import (
     TEMPORAL,
     TEMPORAL_WORDS,
 )
-from salience.language.tokens import without_bigrams
+from salience.language.languages.states import NO_STATE, state_said
+from salience.language.tokens import fold, without_bigrams
 
 FEATURES = (
     "content_words",  # words that are not stop words
@@ -30,8 +35,11 @@ FEATURES = (
     "proper_nouns",  # min(3, capitalised words inside sentences) / 3
     "is_instruction",  # 1 if short and it says always, never, from now on, when I ask ...
     "is_preference",  # 1 if it says what somebody likes or avoids
+    "script",  # the place in SCRIPTS of the script it is written in besides Latin, else 0
+    "script_share",  # the share of its words that are not in Latin script
+    "state",  # the number of the attribute that it states, below 0 if not of who says it; else 0
 )
-FEATURES_VERSION = "3"
+FEATURES_VERSION = "4"
 """The version of the stored features and terms; those of another one have to be computed anew."""
 _MAX_INSTRUCTION_WORDS = 40
 _MAX_PREFERENCE_CONTENT_WORDS = 80
@@ -43,6 +51,9 @@ def features(content: str, words: Sequence[str]) -> tuple[float, ...]:
     """The features of a text with these words, in the order of FEATURES."""
     content = content.replace("\u2019", "'")
     words = words if content.isascii() else without_bigrams(words)
+    language = language_of(words)
+    if language is not None:
+        return _foreign(content, words, language)
     content_words = len(words) - sum(map(STOP_WORDS.__contains__, words))
     first_person = sum(map(FIRST_PERSON_WORDS.__contains__, words))
     low = content.lower()
@@ -52,6 +63,7 @@ def features(content: str, words: Sequence[str]) -> tuple[float, ...]:
     english = words if plain else _ENGLISH.findall(low)
     has_time = not TEMPORAL_WORDS.isdisjoint(english) and (plain or _matches(TEMPORAL, low))
     has_number = not NUMBER_WORDS.isdisjoint(english) and (plain or _matches(NUMBER, low))
+    states = not STATE_WORDS.isdisjoint(words)
     instructs = not INSTRUCTION_WORDS.isdisjoint(english) and len(words) <= _MAX_INSTRUCTION_WORDS
     return (
         float(content_words),
@@ -62,6 +74,32 @@ def features(content: str, words: Sequence[str]) -> tuple[float, ...]:
         min(3, proper_nouns) / 3.0,
         float(instructs and _matches(INSTRUCTION, low)),
         float(content_words <= _MAX_PREFERENCE_CONTENT_WORDS and _matches(PREFERENCE, low)),
+        *(LATIN if content.isascii() else writing(words)),
+        state_said(fold(content), ENGLISH) if states and first_person else NO_STATE,
+    )
+
+
+def _foreign(content: str, words: Sequence[str], language: Language) -> tuple[float, ...]:
+    """The features of a text in a language of which there is a table."""
+    folded = fold(content)
+    content_words = len(words) - sum(map(language.stop_words.__contains__, words))
+    proper_nouns = len(CAPITALIZED_INSIDE.findall(content)) if language.is_capital_a_name else 0
+    has_digit = DIGIT.search(folded) is not None
+    instructs = len(words) <= _MAX_INSTRUCTION_WORDS * (1 if language.is_spaced else 3)
+    return (
+        float(content_words),
+        float(content.rstrip().endswith(_QUESTION_MARKS)),
+        min(1.0, 5.0 * language.count("first_person", folded) / max(1, len(words))),
+        float(language.matches("has_time", folded) or (has_digit and _matches(CLOCK, folded))),
+        float(has_digit or language.matches("has_number", folded)),
+        min(3, proper_nouns) / 3.0,
+        float(instructs and language.matches("instruction", folded)),
+        float(
+            content_words <= _MAX_PREFERENCE_CONTENT_WORDS
+            and language.matches("preference", folded)
+        ),
+        *writing(words),
+        state_said(folded, language),
     )
 
 

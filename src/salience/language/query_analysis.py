@@ -10,11 +10,15 @@ from salience.language.analysis_types import NamedDates, QueryAnalysis, Term, Ti
 from salience.language.dates import date_wordings, named_dates
 from salience.language.english import (
     FIRST_PERSON_WORDS,
-    FOREIGN_STOP_WORDS,
     FRAMING_WORDS,
     IRREGULAR_FORMS,
     STOP_WORDS,
 )
+from salience.language.languages import language_of
+from salience.language.languages.english import ENGLISH, STATE_WORDS
+from salience.language.languages.scripts import LATIN, writing
+from salience.language.languages.states import state_said
+from salience.language.languages.table import CueName, Language
 from salience.language.query_cues import (
     ASKS_ADVICE,
     ASKS_NAME,
@@ -29,7 +33,7 @@ from salience.language.query_cues import (
     WORD_PREFIX,
 )
 from salience.language.speakers import resolve_speakers
-from salience.language.tokens import fold, question_words, stem, words
+from salience.language.tokens import fold, question_words, stem, without_bigrams, words
 
 _TERM_OF_STEM: dict[str, Term] = {
     stem(form): tuple(dict.fromkeys(map(stem, forms)))
@@ -68,15 +72,23 @@ def analyze_query(
     """
     low = _folded(text)
     query_words = question_words(text)
+    spoken = query_words if low.isascii() else without_bigrams(query_words)
+    language = language_of(spoken)
+    asked_words = query_words
+    if language is not None and language.cut is not None:
+        # Not even a part of a question word is looked for.
+        asked_words = question_words(language.cut.sub(" ", low))
     prefixes = tuple(dict.fromkeys(WORD_PREFIX.findall(low)))[:MAX_PHRASES]
     phrases = (phrase for phrase in dict.fromkeys(QUOTED_PHRASE.findall(text)) if words(phrase))
     speakers = resolve_speakers(names)
     dates = named_dates(low)
     question = _embedded_question(text)
     folded_question = _folded(question) if question else low
+    terms = _terms(query_words, asked_words, names, prefixes, language)
+    state = _state(low, language, query_words, terms)
     common_names = [word for word, named in names.items() if not named & speakers <= rare]
     return QueryAnalysis(
-        terms=_terms(query_words, names, prefixes),
+        terms=terms,
         semantic_text=_without_names(text, common_names) or text,
         speakers=speakers,
         wordings=_wordings(names, dates, this_year),
@@ -84,13 +96,18 @@ def analyze_query(
         assistants=assistants,
         dates=dates,
         features=_features(
-            folded_question, question_words(question or text), speakers, bool(users), dates
-        ),
+            folded_question, question_words(question or text), speakers, bool(users), dates, language
+        )
+        | ({"query_asks_state": 1.0} if state is not None else {}),
         phrases=tuple(islice(phrases, MAX_PHRASES)),
         prefixes=prefixes,
         during=during,
         past_interval=about,
         question=_without_names(question, common_names),
+        language=language.code if language else "",
+        writing=LATIN if low.isascii() else writing(spoken),
+        state=state[0] if state else 0.0,
+        state_subject=state[1] if state else (),
     )
 
 
@@ -99,32 +116,24 @@ def _folded(text: str) -> str:
 
 
 def _terms(
-    query_words: Sequence[str], names: Collection[str], prefixes: Collection[str]
+    query_words: Sequence[str],
+    asked_words: Sequence[str],
+    names: Collection[str],
+    prefixes: Collection[str],
+    language: Language | None,
 ) -> tuple[Term, ...]:
     """The terms to search for: content words, and the words before a star whatever they are.
 
     Without any, words that frame a question; without those, all words of the query.
     """
-    stop = _foreign_stop_words(query_words)
-    content = [
-        word
-        for word in query_words
-        if word not in names and word not in STOP_WORDS and word not in stop
-    ]
-    topic = [word for word in content if word not in FRAMING_WORDS] or content or query_words
+    stop, framing = STOP_WORDS, FRAMING_WORDS
+    if language is not None:
+        stop, framing = stop | language.stop_words, framing | language.framing
+    content = [word for word in asked_words if word not in names and word not in stop]
+    topic = [word for word in content if word not in framing] or content or query_words
     searched = dict.fromkeys([*topic, *(word for word in query_words if word in prefixes)])
     stems = [stem(word) for word in searched]
     return tuple(dict.fromkeys(_TERM_OF_STEM.get(base, (base,)) for base in stems))
-
-
-def _foreign_stop_words(query_words: Iterable[str]) -> Set[str]:
-    """The stop words of another language, if the query has more of them than English ones."""
-    distinct = frozenset(query_words)
-    english = len(distinct & STOP_WORDS)
-    if 2 * english > len(distinct):
-        return frozenset()
-    likely = max(FOREIGN_STOP_WORDS, key=lambda stop: len(distinct & stop))
-    return likely if len(distinct & likely) > max(1, english) else frozenset()
 
 
 def _wordings(
@@ -157,14 +166,22 @@ def _features(
     speakers: frozenset[str],
     has_user: bool,
     dates: NamedDates,
+    language: Language | None,
 ) -> dict[str, float]:
     """The `QUERY_FEATURES` that hold for a folded query with these words, each as 1.0."""
 
-    def matches(cue: re.Pattern[str]) -> bool:
-        return cue.search(low) is not None
+    def matches(cue: re.Pattern[str], name: CueName | None) -> bool:
+        if language is None:
+            return cue.search(low) is not None
+        return name is not None and language.matches(name, low)
 
-    summary, order, about_assistant = map(matches, (ASKS_SUMMARY, ASKS_ORDER, ASKS_WHAT_YOU_SAID))
-    first_person = not FIRST_PERSON_WORDS.isdisjoint(query_words)
+    summary = matches(ASKS_SUMMARY, "asks_summary")
+    order = matches(ASKS_ORDER, None)
+    about_assistant = matches(ASKS_WHAT_YOU_SAID, "asks_what_you_said")
+    if language is None:
+        first_person = not FIRST_PERSON_WORDS.isdisjoint(query_words)
+    else:
+        first_person = language.matches("first_person", low)
     features = {
         "namespace_has_user": has_user,
         "query_names_one_speaker": len(speakers) == 1,
@@ -172,14 +189,41 @@ def _features(
         "query_asks_summary": summary and not speakers,
         "query_is_about_assistant": about_assistant and not summary and not speakers,
         "query_is_first_person": first_person and not (about_assistant or summary or speakers),
-        "query_asks_when": matches(ASKS_WHEN),
-        "query_asks_number": matches(ASKS_NUMBER),
-        "query_asks_name": matches(ASKS_NAME),
-        "query_asks_advice": not summary and not order and matches(ASKS_ADVICE),
-        "query_asks_present": matches(ASKS_PRESENT),
-        "query_is_not_recall": not summary and not order and not matches(LOOKS_BACK),
+        "query_asks_when": matches(ASKS_WHEN, "asks_when"),
+        "query_asks_number": matches(ASKS_NUMBER, "asks_number"),
+        "query_asks_name": matches(ASKS_NAME, "asks_name"),
+        "query_asks_advice": not summary and not order and matches(ASKS_ADVICE, "asks_advice"),
+        "query_asks_present": matches(ASKS_PRESENT, "asks_present"),
+        "query_is_not_recall": not summary and not order and not matches(LOOKS_BACK, "looks_back"),
     }
     return {name: 1.0 for name, holds in features.items() if holds}
+
+
+def _state(
+    low: str, language: Language | None, query_words: Collection[str], terms: Sequence[Term]
+) -> tuple[float, tuple[int, ...]] | None:
+    """The state that a question asks for, and the places of the terms for whose it is; else None.
+
+    The state is 0 where the question asks for the present of something that no table names. What is
+    asked of others mostly does not change, unless the question says "now" or "formerly"; in English
+    they are left to the other parts.
+    """
+    if language is None:
+        if STATE_WORDS.isdisjoint(query_words) or FIRST_PERSON_WORDS.isdisjoint(query_words):
+            return None
+        state, number = ENGLISH.state(low), state_said(low, ENGLISH)
+        is_present = state is not None and not ENGLISH.matches("looks_back", low)
+        return (number, ()) if is_present and number > 0.0 else None
+    state, number = language.state(low), state_said(low, language)
+    asks_present = language.matches("asks_present", low)
+    if state is None or not number:
+        return (0.0, ()) if asks_present else None
+    has_time = asks_present or language.matches("asks_former", low)
+    if not has_time and (number < 0.0 or language.matches("looks_back", low)):
+        return None
+    named = frozenset(map(stem, words(state[1])))
+    subject = (place for place, term in enumerate(terms) if named.isdisjoint(term))
+    return number, tuple(subject)
 
 
 def _without_names(text: str, names: Collection[str]) -> str:

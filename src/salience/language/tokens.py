@@ -14,8 +14,9 @@ import re
 import threading
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from hashlib import blake2b
+from importlib import resources
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -45,6 +46,7 @@ _IS_WORD_CHARACTER = re.compile(f"[{_WORD_CHARACTERS}]")
 _UNSPACED = f"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff{_WORD_CHARACTERS}"
 _UNSPACED_RUN = re.compile(f"[{_UNSPACED}]+|[^{_UNSPACED}]+")
 _HAS_UNSPACED = re.compile(f"[{_UNSPACED}]")
+_HAS_HAN = re.compile("[\u3400-\u9fff]")
 _STEMMERS = (  # first code point, last, Snowball algorithm
     (0x0370, 0x03FF, "greek"),
     (0x0400, 0x052F, "russian"),
@@ -69,13 +71,33 @@ _MAX_LONG_LIGATURES = 10_000  # of one text; with more, each folds to its first 
 _MAX_EXPANSION = 4  # times as many characters as a text has; some single ones fold to 18
 
 
+@cache
+def _simplified() -> dict[int, str]:
+    """Traditional Chinese character -> the simplified one that is written for it.
+
+    Source: the table TSCharacters of OpenCC (Apache License 2.0), of each character its first form;
+    without those that simplified texts have, too.
+    """
+    pairs = resources.files("salience.language").joinpath("han_variants.txt")
+    characters = pairs.read_text("utf-8").replace("\n", "")
+    return dict(zip(map(ord, characters[::2]), characters[1::2], strict=True))
+
+
+def unified(text: str) -> str:
+    """The text with simplified Chinese characters in place of traditional ones."""
+    return text.translate(_simplified()) if _HAS_HAN.search(text) else text
+
+
 def fold(text: str) -> str:
-    """Case-folded NFKC text without accents: "Café" and "CAFE" fold to "cafe"."""
+    """Case-folded NFKC text without accents, in simplified characters.
+
+    "Café" and "CAFE" fold to "cafe", the full-width "ＡＢＣ" to "abc", "漢語" to "汉语".
+    """
     if text.isascii():
         return text.lower()
     if len(text) > _MAX_LONG_LIGATURES and text.count(_LONG_LIGATURE) > _MAX_LONG_LIGATURES:
         text = text.replace(_LONG_LIGATURE, _LONG_LIGATURE_START)
-    folded = unicodedata.normalize("NFKC", text).casefold()
+    folded = unified(unicodedata.normalize("NFKC", text).casefold())
     if folded.isascii():
         return folded
     bare = _OPTIONAL_MARKS.sub("", unicodedata.normalize("NFD", folded))

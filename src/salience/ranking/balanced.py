@@ -26,6 +26,8 @@ from salience.ranking.signals import (
     OnDate,
     SaidBy,
     SessionCover,
+    StateInForce,
+    Trusted,
     likeness,
 )
 from salience.ranking.stages import Pipeline, cut, retrieve, score
@@ -59,6 +61,7 @@ PARTS: Mapping[str, Mapping[str, str]] = {
         "day_match": "from the day named, or mentions it",
         "has_time_expression": "query for a time: mentions one",
         "recency": "query for the present: the newer the better",
+        "state_in_force": "query for a state: the one of that time, of all that were told",
         "expired": "a fact that does not hold at the time asked about",
         "fact_recency": "a fact about a name in the query: the newer the better",
     },
@@ -83,10 +86,11 @@ def _part(name: str, signal: Signal) -> NamedExpression:
 
 _BM25, _COSINE = Col("lexical.score"), Col("vector.score")
 _LEXICAL = _part("lexical", MaxScaled(_BM25).default(0.0))
-_SEMANTIC = _part("semantic", MinMax(_COSINE).default(0.0))
+# A cosine of words that the embedder does not know is left to chance: words count in its place.
+_SEMANTIC = _part("semantic", Trusted(MinMax(_COSINE).default(0.0), _LEXICAL.of))
 _COMBINED_MATCH = (_LEXICAL + 1.2 * _SEMANTIC) * (1 / 2.2)
 # MinMax gives the nearest of few memories 1 even if it is not close; the cosine itself does not.
-_SIMILARITY = likeness()
+_SIMILARITY = Trusted(likeness(), 0.5 * _LEXICAL.of)
 _USER, _ASSISTANT, _NOBODY = SaidBy("user"), SaidBy("assistant"), SaidBy("nobody")
 _NAMED = SaidBy("named")
 _CONTENT_WORDS = Col("content_words")
@@ -108,9 +112,9 @@ def _match() -> tuple[Signal, ...]:
 
 def _context() -> tuple[Signal, ...]:
     """The session around a memory, and the kind of turn that it is."""
-    previous_match = MaxScaled(Col("previous.lexical.score"), _BM25).default(0.0) + MinMax(
-        Col("previous.vector.score"), _COSINE
-    ).default(0.0)
+    previous_words = MaxScaled(Col("previous.lexical.score"), _BM25).default(0.0)
+    previous_cosine = MinMax(Col("previous.vector.score"), _COSINE).default(0.0)
+    previous_match = previous_words + Trusted(previous_cosine, previous_words)
     after_question = Col("previous.is_question").default(0.0)
     answers = 0.5 * previous_match * after_question * at_most(_CONTENT_WORDS, 60)
     # Between people any turn may open a topic; with an assistant only the user's do.
@@ -150,6 +154,10 @@ def _time() -> tuple[Signal, ...]:
         1.25 * _part("day_match", _date_match("day")),
         0.25 * _part("has_time_expression", WhenQuery("query_asks_when", Col("has_time"))),
         0.3 * _part("recency", WhenQuery("query_asks_present", MinMax(Col("created_at")))),
+        1.0
+        * _part(
+            "state_in_force", WhenQuery("query_asks_state", StateInForce(_LEXICAL + _SEMANTIC))
+        ),
         -2.0 * _part("expired", Expired()),
         2.0 * _part("fact_recency", _SEMANTIC * _LATEST_NAMED),
     )

@@ -99,7 +99,8 @@ class SearchSettings:
     """The settings that the searches of one memory share, unless their options say otherwise.
 
     `embedder` gives the identity of the embedder once that has answered; it is None where the
-    memory was opened without one. Within a `turn` a search computes; a store whose searches compute
+    memory was opened without one. `knows` says how far that embedder knows a script or a language;
+    it is None where it does not say. Within a `turn` a search computes; a store whose searches compute
     in this process gives one after the other.
     """
 
@@ -107,6 +108,7 @@ class SearchSettings:
     profile: Profile
     clock: Callable[[], datetime]
     embedder: Callable[[], str | None] | None = None
+    knows: Callable[[str], float] | None = None
     count_tokens: Callable[[str], int] = count_tokens
     aliases: Aliases = NO_ALIASES
     limits: Limits = DEFAULT_LIMITS

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import time
 import uuid
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -18,6 +18,7 @@ from salience.errors import EmbedderError
 from salience.language.analysis_types import QueryAnalysis, TimeRange
 from salience.language.dates import DatesMissing, search_interval
 from salience.language.entities import PossibleName, has_capitals, known_names, possible_names
+from salience.language.languages.scripts import SCRIPTS
 from salience.language.query_analysis import analyze_query
 from salience.language.speakers import name_candidates, rare_speakers
 from salience.language.tokens import question_words
@@ -148,6 +149,8 @@ def rank(
         aliases=settings.aliases,
         around=profile.pipeline.around,
         hits_only=hits_only,
+        known=_known(settings.knows, analysis),
+        knows=settings.knows,
     )
     with settings.turn():
         run = yield from run_profile(profile, query)
@@ -217,6 +220,15 @@ def _blend(vectors: NDArray[np.float32]) -> Embedding:
     blended = whole + _QUESTION_WEIGHT * question[0]
     length = np.linalg.norm(blended)
     return blended / length if length else whole
+
+
+def _known(knows: Callable[[str], float] | None, analysis: QueryAnalysis) -> float:
+    """How far the embedder knows the words of a query: those in Latin script, and the others."""
+    if knows is None:
+        return 1.0
+    place, share = analysis.writing
+    latin = knows(analysis.language or SCRIPTS[0]) if not share else knows(SCRIPTS[0])
+    return (1.0 - share) * latin + share * knows(SCRIPTS[place])
 
 
 def _time_range(request: SearchRequest) -> tuple[TimeRange | None, list[str]]:

@@ -5,6 +5,7 @@ To add one, write it into the module of its family and name it here.
 """
 
 from salience.ranking.signals.fusion import rrf
+from salience.ranking.signals.knowledge import Trusted
 from salience.ranking.signals.normalization import GroupMax, MaxScaled, MinMax
 from salience.ranking.signals.priors import (
     access,
@@ -19,6 +20,7 @@ from salience.ranking.signals.priors import (
 from salience.ranking.signals.query_match import EntityOverlap, MentionsName, OnDate, SaidBy
 from salience.ranking.signals.recency import DAY, Age, days_since, decay, hourly_rate, hours_since
 from salience.ranking.signals.session_context import NeighborMass, SessionCover
+from salience.ranking.signals.states import StateInForce
 from salience.ranking.signals.validity import CurrentVersion, Expired, IsFact, LatestFact
 from salience.ranking.signals.vitality import BaseLevel, vitality, zone
 
@@ -39,6 +41,8 @@ __all__ = [
     "OnDate",
     "SaidBy",
     "SessionCover",
+    "StateInForce",
+    "Trusted",
     "access",
     "confidence",
     "days_since",

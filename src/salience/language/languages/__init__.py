@@ -1,0 +1,69 @@
+"""Languages besides English: one table of cues each, and which of them a text is in.
+
+English has cues of its own (`query_cues`, `memory_cues`); a text that is in none of these languages
+is read by them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from types import MappingProxyType
+
+from salience.language.english import STOP_WORDS
+from salience.language.languages.chinese import CHINESE
+from salience.language.languages.dutch import DUTCH
+from salience.language.languages.french import FRENCH
+from salience.language.languages.german import GERMAN
+from salience.language.languages.italian import ITALIAN
+from salience.language.languages.japanese import JAPANESE
+from salience.language.languages.korean import KOREAN
+from salience.language.languages.portuguese import PORTUGUESE
+from salience.language.languages.russian import RUSSIAN
+from salience.language.languages.scripts import SCRIPTS, script_of, writing
+from salience.language.languages.spanish import SPANISH
+from salience.language.languages.table import Language
+
+_IN_LATIN = (GERMAN, DUTCH, FRENCH, ITALIAN, SPANISH, PORTUGUESE)
+_LATIN = tuple(  # each with the stop words that the others do not have
+    (one, one.stop_words.difference(*(other.stop_words for other in _IN_LATIN if other != one)))
+    for one in _IN_LATIN
+)
+_BY_SCRIPT = {"cyrillic": RUSSIAN, "hangul": KOREAN, "kana": JAPANESE, "han": CHINESE}
+LANGUAGES: Mapping[str, Language] = MappingProxyType(
+    {language.code: language for language in (*_IN_LATIN, *_BY_SCRIPT.values())}
+)
+"""The tables by the codes of their languages (ISO 639-1)."""
+_MIN_KANA = 0.1  # of the words of a Japanese text
+
+
+def language_of(words: Collection[str]) -> Language | None:
+    """The language of a text with these folded words; None for English, or if it is not known.
+
+    Another script decides by itself. In Latin script that language is taken which has the most of
+    its stop words in the text, of which its `marks` count twice: at least two, and more than there
+    are English ones. Of two with as many, it is the one with more that are its own.
+    """
+    if all(map(str.isascii, words)):
+        return _latin(frozenset(words))
+    distinct = frozenset(words)
+    place, share = writing([*words])
+    if share < 0.5:
+        return _latin(distinct)
+    script = SCRIPTS[place]
+    if script == "han":
+        kana = sum(script_of(word) == "kana" for word in words)
+        script = "kana" if kana >= _MIN_KANA * len(words) else script
+    return _BY_SCRIPT.get(script)
+
+
+def _latin(distinct: frozenset[str]) -> Language | None:
+    english = len(distinct & STOP_WORDS)
+    if 2 * english > len(distinct):
+        return None
+    best, most = None, (max(1, english), len(distinct))
+    for language, own in _LATIN:
+        marks = distinct & language.marks
+        found = len((distinct & language.stop_words) | marks) + len(marks)
+        if (found, len(distinct & own)) > most:
+            best, most = language, (found, len(distinct & own))
+    return best

@@ -1,0 +1,148 @@
+"""The shape of a table of cues: what the words of one language tell about a text.
+
+A cue is a pattern over folded text with an example that it catches and one that it must not. In a
+spaced script it stands between the ends of words, so `wann|seit wann` is two whole wordings. It is
+compiled when it is first used, as most stores hold one or two languages.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal, get_args
+
+from salience.language.tokens import unified
+
+CueName = Literal[
+    "asks_when",
+    "asks_number",
+    "asks_name",
+    "asks_present",
+    "asks_former",
+    "asks_summary",
+    "asks_advice",
+    "asks_what_you_said",
+    "looks_back",
+    "first_person",
+    "has_time",
+    "has_number",
+    "instruction",
+    "preference",
+]
+CUE_NAMES: tuple[CueName, ...] = get_args(CueName)
+"""What tables have cues for: nine that questions are read by, and five for any text."""
+Attribute = Literal[
+    "residence",
+    "employer",
+    "job",
+    "name",
+    "phone",
+    "email",
+    "age",
+    "drives",
+    "plays",
+    "learns",
+    "favourite",
+]
+ATTRIBUTES: tuple[Attribute, ...] = get_args(Attribute)
+"""What somebody has one of at a time, or mostly one. A favourite is one of its kind of thing."""
+
+
+@dataclass(frozen=True)
+class Cue:
+    """A pattern over folded text, a text that it catches, and one that it must not catch."""
+
+    pattern: str
+    catches: str
+    must_not_catch: str
+
+
+@dataclass(frozen=True)
+class Language:
+    """The table of one language.
+
+    Attributes:
+        code: ISO 639-1.
+        name: in English.
+        stop_words: words without a meaning of their own, folded.
+        marks: words that no other language of the tables has, so that one of them is enough to
+            know it by; for scripts that several languages share.
+        framing: words that frame a question about what was said, and do not tell its topic.
+        cues: the patterns by name.
+        states: the patterns of what is said and asked of an attribute. That of `favourite` has
+            groups `noun` for the kind of thing.
+        others: a pattern of subjects other than the speaker, for a language that mostly leaves
+            out who speaks; None where a statement without `first_person` is about somebody else.
+        is_spaced: whether words are written apart.
+        is_capital_a_name: whether a capital inside a sentence marks a name.
+    """
+
+    code: str
+    name: str
+    stop_words: frozenset[str]
+    cues: Mapping[CueName, Cue]
+    states: Mapping[Attribute, Cue]
+    marks: frozenset[str] = frozenset()
+    framing: frozenset[str] = frozenset()
+    others: str | None = None
+    is_spaced: bool = True
+    is_capital_a_name: bool = True
+    _compiled: dict[str, re.Pattern[str]] = field(default_factory=dict, compare=False, repr=False)
+
+    def matches(self, cue: CueName, text: str) -> bool:
+        """Test whether a cue is in a folded text."""
+        known = self.cues.get(cue)
+        return known is not None and self._search("cue", cue, known.pattern, text) is not None
+
+    def count(self, cue: CueName, text: str) -> int:
+        """How often a cue is in a folded text."""
+        known = self.cues.get(cue)
+        if known is None:
+            return 0
+        return sum(1 for _ in self._compiled_pattern("cue", cue, known.pattern).finditer(text))
+
+    def state(self, text: str) -> tuple[str, str] | None:
+        """The attribute that a folded text speaks of, and the words by which; None without one.
+
+        A favourite is named with its kind: `favourite farbe`.
+        """
+        for attribute, cue in self.states.items():
+            match = self._search("state", attribute, cue.pattern, text)
+            if match is not None:
+                nouns = (noun for noun in match.groups() if noun)
+                return " ".join([attribute, *nouns]), match[0]
+        return None
+
+    def is_about_speaker(self, text: str) -> bool:
+        """Test whether a folded text is about whoever says it."""
+        if self.matches("first_person", text):
+            return True
+        return self.others is not None and not self._search("others", "", self.others, text)
+
+    @cached_property
+    def cut(self) -> re.Pattern[str] | None:
+        """The stop words of several characters as a pattern; None where words are spaced."""
+        if self.is_spaced:
+            return None
+        phrases = (phrase for phrase in self.stop_words | self.framing if len(phrase) > 1)
+        longest_first = sorted(map(unified, phrases), key=lambda phrase: (-len(phrase), phrase))
+        return re.compile("|".join(map(re.escape, longest_first)))
+
+    def _search(self, kind: str, name: str, pattern: str, text: str) -> re.Match[str] | None:
+        return self._compiled_pattern(kind, name, pattern).search(text)
+
+    def _compiled_pattern(self, kind: str, name: str, pattern: str) -> re.Pattern[str]:
+        key = f"{kind} {name}"
+        compiled = self._compiled.get(key)
+        if compiled is None:
+            # Texts are unified when they are folded.
+            whole = rf"(?<!\w)(?:{pattern})(?!\w)" if self.is_spaced else unified(pattern)
+            compiled = self._compiled[key] = re.compile(whole)
+        return compiled
+
+
+def words(listed: str) -> frozenset[str]:
+    """The set of words that are listed between blanks."""
+    return frozenset(listed.split())
