@@ -1,7 +1,7 @@
 """What somebody says of themselves at different times, and asks, in ten languages.
 
-Of each topic: how a state is told, the last of them with "now"; a question about the present without
-and with "now"; one about the past; and the values.
+Of each topic: how a state is told, the last of them with "now"; a question about the present,
+without and with "now"; one about the past; and the values.
 """
 
 from __future__ import annotations
@@ -160,7 +160,8 @@ SENTENCES: dict[str, Told] = {
                 "polonais grec finnois turc hindi coréen",
             ),
             _topic(
-                "Je joue au {} chaque semaine.|Depuis peu, je joue au {}.|Maintenant, je joue au {}.",
+                "Je joue au {} chaque semaine.|Depuis peu, je joue au {}."
+                "|Maintenant, je joue au {}.",
                 "À quel sport est-ce que je joue ?|À quel sport je joue maintenant ?",
                 "À quel sport est-ce que je jouais avant ?",
                 "tennis hockey rugby golf squash badminton",

@@ -9,6 +9,7 @@ from salience.language.english import FIRST_PERSON_WORDS, STOP_WORDS
 from salience.language.languages import language_of
 from salience.language.languages.english import ENGLISH, STATE_WORDS
 from salience.language.languages.scripts import LATIN, writing
+from salience.language.languages.states import NO_STATE, state_said
 from salience.language.languages.table import Language
 from salience.language.memory_cues import (
     CAPITALIZED_INSIDE,
@@ -23,7 +24,6 @@ from salience.language.memory_cues import (
     TEMPORAL,
     TEMPORAL_WORDS,
 )
-from salience.language.languages.states import NO_STATE, state_said
 from salience.language.tokens import fold, without_bigrams
 
 FEATURES = (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from collections.abc import Collection, Mapping, Sequence, Set
 from itertools import islice
 
 from salience.language.analysis_types import NamedDates, QueryAnalysis, Term, TimeRange, Wording
@@ -96,7 +96,12 @@ def analyze_query(
         assistants=assistants,
         dates=dates,
         features=_features(
-            folded_question, question_words(question or text), speakers, bool(users), dates, language
+            folded_question,
+            question_words(question or text),
+            speakers,
+            bool(users),
+            dates,
+            language,
         )
         | ({"query_asks_state": 1.0} if state is not None else {}),
         phrases=tuple(islice(phrases, MAX_PHRASES)),

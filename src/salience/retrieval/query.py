@@ -22,7 +22,8 @@ class Query:
     a `token_budget`, the texts of the hits take at most so many tokens as `count_tokens` counts
     them. `entities` are the keys (see `Aliases.key`) of the entities in its text. `around` is what
     the profile asks beside the hits (see `Stage.around`), so that a store may read it with them.
-    With `hits_only` nothing but the hits is used afterwards, so other rows need not be read. `known`
+    With `hits_only` nothing but the hits is used afterwards, so other rows need not be read.
+    `known`
     is how far the embedder knows the text, in [0, 1], and `knows` how far it knows a script; None
     where it does not say.
     """

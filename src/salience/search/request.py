@@ -100,7 +100,8 @@ class SearchSettings:
 
     `embedder` gives the identity of the embedder once that has answered; it is None where the
     memory was opened without one. `knows` says how far that embedder knows a script or a language;
-    it is None where it does not say. Within a `turn` a search computes; a store whose searches compute
+    it is None where it does not say. Within a `turn` a search computes; a store whose searches
+    compute
     in this process gives one after the other.
     """
 

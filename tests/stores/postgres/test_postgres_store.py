@@ -85,15 +85,39 @@ def test_a_newer_schema_is_refused(empty: str) -> None:
             attempt(empty)
 
 
-def test_words_of_another_version_are_refused(empty: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_words_of_an_older_version_are_worked_out_anew(empty: str) -> None:
+    with opened(empty) as memory:
+        memory.add("我家的貓今年三歲。", id="cat", title="HttpClient", tags=["Новый"])
+        memory.add("A pear.", id="pear", session_id="s", entities=["梨"])
+        memory.add("Gone.", id="gone")
+        memory.delete("gone")
+    told = (
+        "SELECT m.*, w.* FROM salience.memories m "
+        'JOIN salience.words w USING (namespace, "row") ORDER BY "row"'
+    )
+    with psycopg.connect(empty, autocommit=True) as connection:
+        kept = connection.execute(told).fetchall()
+        connection.execute(
+            "UPDATE salience.memories SET features = '\\x00', text_key = 1, spellings = '{}'"
+        )
+        connection.execute("UPDATE salience.words SET content = NULL, title = NULL, tags = NULL")
+        connection.execute("UPDATE salience.meta SET value = '3' WHERE key = 'features'")
+        with pytest.raises(StoreError, match=r"words are kept as by another.*salience migrate"):
+            opened(empty)
+        migrate(empty)
+        assert connection.execute(told).fetchall() == kept
+    with opened(empty) as memory:
+        assert memory.search("猫", profile="balanced", touch=False).ids[0] == "cat"
+        assert memory.search("貓", profile="balanced").ids[0] == "cat"
+
+
+def test_words_of_a_newer_version_are_refused(empty: str) -> None:
     migrate(empty)
     with psycopg.connect(empty, autocommit=True) as connection:
-        connection.execute("UPDATE salience.meta SET value = '2' WHERE key = 'features'")
-    steps = [*migrations("postgres"), "CREATE TABLE salience.later (namespace text)"]
-    monkeypatch.setattr("salience.stores.postgres.schema.migrations", lambda store: steps)
-    migrate(empty)  # makes no words anew
-    with pytest.raises(StoreError, match=r"words are kept as by another.*salience copy"):
-        opened(empty)
+        connection.execute("UPDATE salience.meta SET value = '99' WHERE key = 'features'")
+    for attempt in (opened, migrate):
+        with pytest.raises(StoreError, match="upgrade salience"):
+            attempt(empty)
 
 
 def test_an_older_schema_names_the_command(empty: str, monkeypatch: pytest.MonkeyPatch) -> None:

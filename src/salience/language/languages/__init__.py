@@ -24,8 +24,16 @@ from salience.language.languages.spanish import SPANISH
 from salience.language.languages.table import Language
 
 _IN_LATIN = (GERMAN, DUTCH, FRENCH, ITALIAN, SPANISH, PORTUGUESE)
-_LATIN = tuple(  # each with the stop words that the others do not have
-    (one, one.stop_words.difference(*(other.stop_words for other in _IN_LATIN if other != one)))
+# Words of English, too, tell no language alone, and neither do letters.
+_ENGLISH = STOP_WORDS.union(
+    "abcdefghijklmnopqrstuvwxyz", "met die hat war den im come son pour par van bin ton".split()
+)
+_LATIN = tuple(  # each with all that speaks for it, and with that of it which no other has
+    (
+        one,
+        one.stop_words | one.marks,
+        one.stop_words.difference(*(other.stop_words for other in _IN_LATIN if other != one)),
+    )
     for one in _IN_LATIN
 )
 _BY_SCRIPT = {"cyrillic": RUSSIAN, "hangul": KOREAN, "kana": JAPANESE, "han": CHINESE}
@@ -40,8 +48,9 @@ def language_of(words: Collection[str]) -> Language | None:
     """The language of a text with these folded words; None for English, or if it is not known.
 
     Another script decides by itself. In Latin script that language is taken which has the most of
-    its stop words in the text, of which its `marks` count twice: at least two, and more than there
-    are English ones. Of two with as many, it is the one with more that are its own.
+    its stop words in the text, of which its `marks` count twice: at least two, not all of them
+    words of English, and more than there are English stop words. Of two with as many, it is the one
+    with more that are its own.
     """
     if all(map(str.isascii, words)):
         return _latin(frozenset(words))
@@ -61,9 +70,9 @@ def _latin(distinct: frozenset[str]) -> Language | None:
     if 2 * english > len(distinct):
         return None
     best, most = None, (max(1, english), len(distinct))
-    for language, own in _LATIN:
-        marks = distinct & language.marks
-        found = len((distinct & language.stop_words) | marks) + len(marks)
-        if (found, len(distinct & own)) > most:
+    for language, evidence, own in _LATIN:
+        there = distinct & evidence
+        found = len(there) + len(distinct & language.marks)
+        if (found, len(distinct & own)) > most and not there <= _ENGLISH:
             best, most = language, (found, len(distinct & own))
     return best

@@ -8,16 +8,19 @@ FRENCH = Language(
     code="fr",
     name="French",
     stop_words=words(
-        """a ai as au aux avait avec avez avons c ce ces cet cette chez combien comment d dans de des
+        """a ai as au aux avait avec avez avons c ce ces cet cette chez combien comment d dans de
+        des
         dois doit dont du elle elles en est et etait eu eux faut il ils j je l la le les leur leurs
         m ma mais me mes moi mon n ne nos notre nous on ont ou par pas pour pourquoi qu quand que
         quel quelle quelles quels qui quoi s sa sans se sera ses si son sont sous sur t ta te tes
-        ton tu un une vos votre vous y maintenant actuellement desormais avant auparavant autrefois"""
+        ton tu un une vos votre vous y maintenant actuellement desormais avant auparavant
+        autrefois"""
     ),
     marks=words(
         """habite habites habitait habitais combien quand quelle quels quelles quoi pourquoi
         maintenant actuellement desormais auparavant je nous vous travaille
-        travaillais demenage embauche embauchee apprends apprendre apprenais joue joues jouais preferee"""
+        travaillais demenage embauche embauchee apprends apprendre apprenais joue joues jouais
+        preferee"""
     ),
     framing=words("dis dit raconte mentionne rappelle souviens resume conversation question"),
     cues={
@@ -35,13 +38,16 @@ FRENCH = Language(
             "comment va ana?",
         ),
         "asks_name": Cue(
-            r"qui|(?:d')?ou(?= (?:j|tu|il|elle|on|nous|vous|est|es|a|as|habit|viv|travail|se|s|la|le)\w*\b)"
-            r"|(?:dans )?quel(?:le)?s? (?:ville|pays|livre|film|chanson|nom|marque|entreprise|endroit)",
+            r"qui|(?:d')?ou(?= (?:j|tu|il|elle|on|nous|vous|est|es|a|as|habit|viv|travail|se|s"
+            r"|la|le)\w*\b)"
+            r"|(?:dans )?quel(?:le)?s? (?:ville|pays|livre|film|chanson|nom|marque|entreprise"
+            r"|endroit)",
             "ou habite ana?",
             "ana ou ben?",
         ),
         "asks_present": Cue(
-            r"maintenant|actuel(?:le)?(?:ment)?|a present|en ce moment|desormais|aujourd'hui|ces temps-ci"
+            r"maintenant|actuel(?:le)?(?:ment)?|a present|en ce moment|desormais|aujourd'hui"
+            r"|ces temps-ci"
             r"|ces jours-ci|dernierement|a l'heure actuelle|plus recent\w*",
             "ou habite ana en ce moment?",
             "ou habitait ana?",
@@ -52,16 +58,20 @@ FRENCH = Language(
             "ou habitait ana auparavant?",
             "ou habite ana?",
         ),
-        "asks_summary": Cue(r"resum\w+|recapitul\w+|synthese|en bref", "resume notre voyage", "raconte"),
+        "asks_summary": Cue(
+            r"resum\w+|recapitul\w+|synthese|en bref", "resume notre voyage", "raconte"
+        ),
         "asks_advice": Cue(
-            r"conseil\w*|recommand\w+|suggere\w*|suggestion\w*|idees?|astuces?|devrais-je|que dois-je"
+            r"conseil\w*|recommand\w+|suggere\w*|suggestion\w*|idees?|astuces?|devrais-je"
+            r"|que dois-je"
             r"|peux-tu m'aider|aide-moi|pourrais-tu|que puis-je",
             "des idees pour rome?",
             "combien coute rome?",
         ),
         "asks_what_you_said": Cue(
             r"(?:as-tu|avez-vous|tu (?:m')?as|vous (?:m')?avez) .{0,12}(?:dit|recommande|suggere"
-            r"|conseille|explique|propose|donne|ecrit)\w*|t(?:on|es|a) (?:conseil|reponse|suggestion)s?",
+            r"|conseille|explique|propose|donne|ecrit)\w*|t(?:on|es|a) (?:conseil|reponse"
+            r"|suggestion)s?",
             "que m'as-tu recommande? tu as recommande quoi?",
             "qu'a-t-elle recommande?",
         ),
@@ -75,7 +85,8 @@ FRENCH = Language(
         ),
         "has_time": Cue(
             r"hier|avant-hier|aujourd'hui|demain|ce (?:matin|soir)|il y a \w+|la semaine|le mois"
-            r"|semaines?|mois|ann?ees?|ans|jours?|dernier|derniere|prochaine?|depuis \w+|week-end|lundi"
+            r"|semaines?|mois|ann?ees?|ans|jours?|dernier|derniere|prochaine?|depuis \w+"
+            r"|week-end|lundi"
             r"|mardi|mercredi|jeudi|vendredi|samedi|dimanche|janvier|fevrier|avril|juin|juillet|aout"
             r"|septembre|octobre|novembre|decembre|recemment|\d{1,2} ?h(?:eures?)?(?: ?\d\d)?",
             "hier nous etions au lac",
@@ -88,14 +99,17 @@ FRENCH = Language(
             "elle a des chats",
         ),
         "instruction": Cue(
-            r"desormais,? \w+|a partir de maintenant|a l'avenir|dorenavant|chaque fois que je|quand je te"
-            r"|(?:reponds|ecris|parle|donne|utilise|appelle|dis|rappelle)\S* .{0,20}?(?:toujours|jamais)"
+            r"desormais,? \w+|a partir de maintenant|a l'avenir|dorenavant|chaque fois que je"
+            r"|quand je te"
+            r"|(?:reponds|ecris|parle|donne|utilise|appelle|dis|rappelle)\S* .{0,20}?(?:toujours"
+            r"|jamais)"
             r"|ne \S+ (?:plus )?jamais|assure-toi",
             "reponds toujours en francais",
             "il pleut toujours a paris",
         ),
         "preference": Cue(
-            r"prefer\w+|j'(?:aime|adore|evite)\w*|je (?:n'aime|deteste|hais)\w*|favorie?t?e?s?|plutot"
+            r"prefer\w+|j'(?:aime|adore|evite)\w*|je (?:n'aime|deteste|hais)\w*|favorie?t?e?s?"
+            r"|plutot"
             r"|allergi\w+|vegan\w*|vegetarien\w*|fan de",
             "j'adore le the vert",
             "j'achete du the",
@@ -103,16 +117,25 @@ FRENCH = Language(
     },
     states={
         "favourite": Cue(
-            r"(\w+) (?:preferee?|favorite?)s?", "ma couleur preferee est le bleu", "la couleur est bleue"
+            r"(\w+) (?:preferee?|favorite?)s?",
+            "ma couleur preferee est le bleu",
+            "la couleur est bleue",
         ),
-        "name": Cue(r"(?:m'|t'|s'|me |se )appell?e\w*|mon nom|mon prenom", "je m'appelle mia", "c'est mia"),
+        "name": Cue(
+            r"(?:m'|t'|s'|me |se )appell?e\w*|mon nom|mon prenom", "je m'appelle mia", "c'est mia"
+        ),
         "phone": Cue(
-            r"(?:numero de )?(?:telephone|portable|mobile)|mon numero", "mon telephone est le 12", "le 12"
+            r"(?:numero de )?(?:telephone|portable|mobile)|mon numero",
+            "mon telephone est le 12",
+            "le 12",
         ),
-        "email": Cue(r"e-?mail|courriel|adresse (?:mail|electronique)", "mon email est neuf", "c'est neuf"),
+        "email": Cue(
+            r"e-?mail|courriel|adresse (?:mail|electronique)", "mon email est neuf", "c'est neuf"
+        ),
         "age": Cue(r"j'ai \w+ ans|\w+ ans|quel age", "j'ai trente ans", "j'ai trente chats"),
         "job": Cue(
-            r"travaill\w+ .{0,12}comme|comme quoi|metier|profession|poste|fais-je dans la vie|devenue?",
+            r"travaill\w+ .{0,12}comme|comme quoi|metier|profession|poste|fais-je dans la vie"
+            r"|devenue?",
             "je travaille comme cuisinier",
             "je travaille chez siemens",
         ),
@@ -122,15 +145,20 @@ FRENCH = Language(
             "j'achete chez siemens",
         ),
         "residence": Cue(
-            r"habit\w+|vi[st]|vivais|vivait|vecu|demenag\w+|emmenag\w+|installee?|demeur\w+|chez moi|logee?"
+            r"habit\w+|vi[st]|vivais|vivait|vecu|demenag\w+|emmenag\w+|installee?|demeur\w+"
+            r"|chez moi|logee?"
             r"|m'installe|adresse",
             "j'ai demenage a lyon",
             "j'ai mange a lyon",
         ),
-        "drives": Cue(r"condui[st]|conduisais|voiture|roul\w+", "je conduis une voiture", "j'aime le rouge"),
+        "drives": Cue(
+            r"condui[st]|conduisais|voiture|roul\w+", "je conduis une voiture", "j'aime le rouge"
+        ),
         "learns": Cue(r"appren\w+|appris|etudi\w+", "j'apprends le polonais", "le polonais"),
         "plays": Cue(
-            r"(?:jou|entrain|pratiqu)\w+|sport|fais d[ue]\w*", "je joue au tennis", "le tennis est bien"
+            r"(?:jou|entrain|pratiqu)\w+|sport|fais d[ue]\w*",
+            "je joue au tennis",
+            "le tennis est bien",
         ),
     },
 )

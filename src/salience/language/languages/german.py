@@ -97,7 +97,8 @@ GERMAN = Language(
         "instruction": Cue(
             r"immer wenn ich|von jetzt an|ab jetzt|ab sofort|kunftig|in zukunft"
             r"|(?:antworte|schreib|nenn|gib|benutz|verwend|sprich|denk|erinner)\w* \w*\s?"
-            r"(?:mir |mich |bitte )*(?:immer|nie|niemals|stets)|(?:bitte )?(?:immer|nie|niemals) \w+en",
+            r"(?:mir |mich |bitte )*(?:immer|nie|niemals|stets)|(?:bitte )?(?:immer|nie"
+            r"|niemals) \w+en",
             "antworte immer auf deutsch",
             "es regnet hier oft",
         ),

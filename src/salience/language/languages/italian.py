@@ -15,7 +15,8 @@ ITALIAN = Language(
         prima precedentemente"""
     ),
     marks=words(
-        """abito abita abiti abitavo abitava lavoro lavora quanti quante quanto quanta adesso attualmente
+        """abito abita abiti abitavo abitava lavoro lavora quanti quante quanto quanta adesso
+        attualmente
         perche mio vive vivo quale quali trasferita trasferito cominciato lavoravo lavorare imparo
         imparare gioco giocare giocavo preferito preferita chiamo faccio sono assunta assunto"""
     ),
@@ -34,7 +35,8 @@ ITALIAN = Language(
             "come sta ana?",
         ),
         "asks_name": Cue(
-            r"(?:di |a |con )?chi|(?:da )?dov'?e?|(?:in )?(?:che|quale) (?:citta|paese|libro|film|canzone|nome"
+            r"(?:di |a |con )?chi|(?:da )?dov'?e?|(?:in )?(?:che|quale) (?:citta|paese|libro"
+            r"|film|canzone|nome"
             r"|marca|azienda|posto|ristorante)|come si chiama",
             "dove abita ana?",
             "quanti gatti ci sono?",
@@ -51,7 +53,9 @@ ITALIAN = Language(
             "dove abitava ana prima?",
             "dove abita ana?",
         ),
-        "asks_summary": Cue(r"riassum\w+|riassunto|riepilog\w+|sintesi", "riassumi il viaggio", "racconta"),
+        "asks_summary": Cue(
+            r"riassum\w+|riassunto|riepilog\w+|sintesi", "riassumi il viaggio", "racconta"
+        ),
         "asks_advice": Cue(
             r"consigli\w*|raccomand\w+|suggeri\w+|idee?|dovrei|devo|puoi aiutarmi|aiutami|potresti"
             r"|cosa posso",
@@ -59,13 +63,16 @@ ITALIAN = Language(
             "quanto costa roma?",
         ),
         "asks_what_you_said": Cue(
-            r"(?:mi )?hai (?:detto|consigliato|suggerito|raccomandato|spiegato|proposto|dato|scritto)"
+            r"(?:mi )?hai (?:detto|consigliato|suggerito|raccomandato|spiegato|proposto|dato"
+            r"|scritto)"
             r"|tu[oai]i? (?:consigli|rispost|suggeriment)\w*",
             "cosa mi hai consigliato?",
             "cosa ha consigliato?",
         ),
         "looks_back": Cue(
-            r"(?:ho|abbiamo|hai) \w+|ero|eravamo|sono \w+t[oa]", "cosa ho cucinato?", "cosa posso cucinare?"
+            r"(?:ho|abbiamo|hai) \w+|ero|eravamo|sono \w+t[oa]",
+            "cosa ho cucinato?",
+            "cosa posso cucinare?",
         ),
         "first_person": Cue(
             r"io|me|mi|mio|mia|miei|mie|noi|nostr[oaie]|abito|abitavo|vivo|vivevo|lavoro|lavoravo|ho|sono"
@@ -74,8 +81,10 @@ ITALIAN = Language(
             "vive con il suo gatto",
         ),
         "has_time": Cue(
-            r"ieri|l'altro ieri|oggi|domani|stasera|stamattina|\w+ fa|da \w+ (?:giorni|anni|mesi|settimane)"
-            r"|settimana|settimane|mese|mesi|ann[oi]|giorn[oi]|scors[oa]|prossim[oa]|fine settimana|lunedi"
+            r"ieri|l'altro ieri|oggi|domani|stasera|stamattina|\w+ fa|da \w+ (?:giorni|anni|mesi"
+            r"|settimane)"
+            r"|settimana|settimane|mese|mesi|ann[oi]|giorn[oi]|scors[oa]|prossim[oa]"
+            r"|fine settimana|lunedi"
             r"|martedi|mercoledi|giovedi|venerdi|sabato|domenica|gennaio|febbraio|marzo|aprile|maggio|giugno"
             r"|luglio|agosto|settembre|ottobre|novembre|dicembre|recentemente|di recente",
             "ieri eravamo al lago",
@@ -88,8 +97,10 @@ ITALIAN = Language(
             "ha gatti",
         ),
         "instruction": Cue(
-            r"d'ora in poi|da ora in (?:poi|avanti)|da adesso in poi|in futuro|ogni volta che|quando ti"
-            r" (?:chiedo|dico)|assicurati|(?:rispond|scriv|parl|us|chiam|ricord|dammi)\w* .{0,20}?(?:sempre|mai)"
+            r"d'ora in poi|da ora in (?:poi|avanti)|da adesso in poi|in futuro|ogni volta che"
+            r"|quando ti"
+            r" (?:chiedo|dico)|assicurati|(?:rispond|scriv|parl|us|chiam|ricord"
+            r"|dammi)\w* .{0,20}?(?:sempre|mai)"
             r"|non \w+ mai",
             "rispondi sempre in italiano",
             "piove sempre a parigi",
@@ -103,19 +114,26 @@ ITALIAN = Language(
     },
     states={
         "favourite": Cue(
-            r"(\w+) preferit[oaie]|(\w+) che mi piace di piu", "il mio colore preferito", "il mio colore"
+            r"(\w+) preferit[oaie]|(\w+) che mi piace di piu",
+            "il mio colore preferito",
+            "il mio colore",
         ),
         "name": Cue(r"(?:mi|ti|si) chiam\w+|mio nome", "mi chiamo mia", "sono mia"),
         "phone": Cue(r"telefono|cellulare|mio numero", "il mio telefono e 12", "e 12"),
-        "email": Cue(r"e-?mail|posta elettronica|mail", "la mia email e nuova", "la mia auto e nuova"),
+        "email": Cue(
+            r"e-?mail|posta elettronica|mail", "la mia email e nuova", "la mia auto e nuova"
+        ),
         "age": Cue(r"(?:ho|ha|hai) \w+ anni|quanti anni|eta", "ho trenta anni", "trenta gatti"),
         "job": Cue(
-            r"lavor\w+ .{0,12}come|che lavoro|mestiere|professione|di mestiere|divent\w+|faccio (?:il|la|l')",
+            r"lavor\w+ .{0,12}come|che lavoro|mestiere|professione|di mestiere|divent\w+"
+            r"|faccio (?:il|la|l')",
             "lavoro come cuoca",
             "lavoro alla siemens",
         ),
         "employer": Cue(
-            r"lavor\w+|assunt[oa]|azienda|impiegat[oa]|ditta|datore", "lavoro alla siemens", "alla siemens"
+            r"lavor\w+|assunt[oa]|azienda|impiegat[oa]|ditta|datore",
+            "lavoro alla siemens",
+            "alla siemens",
         ),
         "residence": Cue(
             r"abit(?:o|a|i|ano|avo|ava|avi|ato)|viv(?:o|e|i|evo|eva|evi|endo)|vissut[oa]|risied\w+|resid\w+"
@@ -123,7 +141,9 @@ ITALIAN = Language(
             "mi sono trasferita a lione",
             "sono andata a lione",
         ),
-        "drives": Cue(r"guid\w+|macchina|auto(?:mobile)?", "guido una macchina", "mi piace il rosso"),
+        "drives": Cue(
+            r"guid\w+|macchina|auto(?:mobile)?", "guido una macchina", "mi piace il rosso"
+        ),
         "learns": Cue(r"impar\w+|studi\w+", "imparo il polacco", "il polacco"),
         "plays": Cue(r"gioc\w+|pratic\w+|allen\w+|sport", "gioco a tennis", "il tennis va bene"),
     },

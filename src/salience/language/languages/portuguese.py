@@ -8,16 +8,21 @@ PORTUGUESE = Language(
     code="pt",
     name="Portuguese",
     stop_words=words(
-        """a ao aos as com como da das de do dos e ela ele em era eram essa esse esta estao este eu foi
+        """a ao aos as com como da das de do dos e ela ele em era eram essa esse esta estao este eu
+        foi
         foram ha isso lhe mais mas me meu meus minha minhas muito na nao nas no nos nossa nosso o
-        onde os ou para pela pelo por porque quais qual quando quanta quantas quanto quantos que quem
+        onde os ou para pela pelo por porque quais qual quando quanta quantas quanto quantos que
+        quem
         sao se sem ser seu sua suas tem tenho um uma umas uns agora atualmente antes anteriormente
         antigamente"""
     ),
     marks=words(
-        """onde quem quais quantos quantas quanto agora moro morava morei trabalho atualmente meu minha
-        nao antigamente qual mudei comecei trabalhar trabalhava aprendo aprender aprendia estudo jogo
-        jogar jogava tenho sou estou gosto adoro prefiro comprei chamo faco muito esporte telefone"""
+        """onde quem quais quantos quantas quanto agora moro morava morei trabalho atualmente meu
+        minha
+        nao antigamente qual mudei comecei trabalhar trabalhava aprendo aprender aprendia estudo
+        jogo
+        jogar jogava tenho sou estou gosto adoro prefiro comprei chamo faco muito esporte
+        telefone"""
     ),
     framing=words("diga disse contou conte mencionei mencionou lembra lembras lembre resuma"),
     cues={
@@ -29,24 +34,28 @@ PORTUGUESE = Language(
         ),
         "asks_number": Cue(
             r"quant[oa]s?|a que (?:horas?|distancia)|porcentagem|por cento|que idade"
-            r"|qual (?:e|era) (?:o |a |meu |minha |o meu |a minha )?(?:numero|preco|custo|valor|idade|total|tamanho)",
+            r"|qual (?:e|era) (?:o |a |meu |minha |o meu |a minha )?(?:numero|preco|custo|valor"
+            r"|idade|total|tamanho)",
             "quantos gatos ana tem?",
             "como esta ana?",
         ),
         "asks_name": Cue(
-            r"(?:de |a |com )?quem|(?:de |a )?(?:onde|aonde)|(?:em )?(?:que|qual) (?:cidade|pais|livro|filme"
+            r"(?:de |a |com )?quem|(?:de |a )?(?:onde|aonde)|(?:em )?(?:que|qual) (?:cidade|pais"
+            r"|livro|filme"
             r"|musica|nome|marca|empresa|lugar|restaurante)|como se chama",
             "onde mora ana?",
             "quantos gatos tem?",
         ),
         "asks_present": Cue(
-            r"agora|atual(?:mente)?|atuais|hoje em dia|neste momento|no momento|ultimamente|nestes dias"
+            r"agora|atual(?:mente)?|atuais|hoje em dia|neste momento|no momento|ultimamente"
+            r"|nestes dias"
             r"|estes dias|mais recente\w*|presentemente|de momento",
             "onde ana mora atualmente?",
             "onde ana morava?",
         ),
         "asks_former": Cue(
-            r"antes|anterior(?:es|mente)?|antigamente|antig[oa]|originalmente|no inicio|inicialmente"
+            r"antes|anterior(?:es|mente)?|antigamente|antig[oa]|originalmente|no inicio"
+            r"|inicialmente"
             r"|previamente|no passado|costumava|outrora",
             "onde ana morava antes?",
             "onde ana mora?",
@@ -66,7 +75,8 @@ PORTUGUESE = Language(
             "o que ela recomendou?",
         ),
         "looks_back": Cue(
-            r"eu (?:\w+ )?(?:disse|fiz|fui|comi|comprei|falei|mencionei)|\w+[ae]mos|disse|fiz|\w+ei",
+            r"eu (?:\w+ )?(?:disse|fiz|fui|comi|comprei|falei|mencionei)|\w+[ae]mos|disse|fiz"
+            r"|\w+ei",
             "o que eu comprei?",
             "o que posso comprar?",
         ),
@@ -78,8 +88,10 @@ PORTUGUESE = Language(
             "mora com seu gato",
         ),
         "has_time": Cue(
-            r"ontem|anteontem|hoje|amanha|ha \w+|desde \w+|a semana|o mes|semanas?|mes|meses|anos?|dias?"
-            r"|passad[oa]|proxim[oa]|esta (?:tarde|noite|manha)|fim de semana|segunda|terca|quarta|quinta"
+            r"ontem|anteontem|hoje|amanha|ha \w+|desde \w+|a semana|o mes|semanas?|mes|meses"
+            r"|anos?|dias?"
+            r"|passad[oa]|proxim[oa]|esta (?:tarde|noite|manha)|fim de semana|segunda|terca"
+            r"|quarta|quinta"
             r"|sexta|sabado|domingo|janeiro|fevereiro|marco|abril|maio|junho|julho|agosto|setembro|outubro"
             r"|novembro|dezembro|recentemente|\w+ atras",
             "ontem fomos ao lago",
@@ -92,7 +104,8 @@ PORTUGUESE = Language(
             "ela tem gatos",
         ),
         "instruction": Cue(
-            r"(?:a partir de|desde) agora|de agora em diante|no futuro|daqui em diante|sempre que eu"
+            r"(?:a partir de|desde) agora|de agora em diante|no futuro|daqui em diante"
+            r"|sempre que eu"
             r"|cada vez que|quando eu (?:pedir|perguntar|disser)|certifique-se"
             r"|(?:respond|escrev|fal|us|cham|lembr)\w* .{0,20}?(?:sempre|nunca)"
             r"|(?:sempre|nunca) (?:me )?(?:respond|escrev|fal|us|cham|d[ei])\w*",
@@ -108,19 +121,24 @@ PORTUGUESE = Language(
     },
     states={
         "favourite": Cue(
-            r"(\w+) (?:favorit|preferid)[oa]s?|(\w+) de que mais gosto", "minha cor favorita e azul", "e azul"
+            r"(\w+) (?:favorit|preferid)[oa]s?|(\w+) de que mais gosto",
+            "minha cor favorita e azul",
+            "e azul",
         ),
         "name": Cue(r"(?:me|te|se) cham\w+|cham\w+-me|meu nome", "me chamo mia", "sou mia"),
         "phone": Cue(r"telefone|celular|telemovel|meu numero", "meu telefone e 12", "e 12"),
         "email": Cue(r"e-?mail|correio eletronico", "meu email e novo", "meu carro e novo"),
-        "age": Cue(r"(?:tenho|tem|tens) \w+ anos|quantos anos|idade", "tenho trinta anos", "ha trinta anos"),
+        "age": Cue(
+            r"(?:tenho|tem|tens) \w+ anos|quantos anos|idade", "tenho trinta anos", "ha trinta anos"
+        ),
         "job": Cue(
             r"trabalh\w+ .{0,12}como|como o que|em que trabalho|profissao|cargo|oficio|tornei",
             "trabalho como cozinheira",
             "trabalho na siemens",
         ),
         "employer": Cue(
-            r"trabalh\w+|empregad[oa]|empresa|contrat\w+|emprego|companhia|entrei na", "trabalho na siemens",
+            r"trabalh\w+|empregad[oa]|empresa|contrat\w+|emprego|companhia|entrei na",
+            "trabalho na siemens",
             "na siemens",
         ),
         "residence": Cue(

@@ -8,19 +8,24 @@ SPANISH = Language(
     code="es",
     name="Spanish",
     stop_words=words(
-        """a al como con cual cuales cuando cuanta cuantas cuanto cuantos de debo del desde donde e el
+        """a al como con cual cuales cuando cuanta cuantas cuanto cuantos de debo del desde donde e
+        el
         en era es esta estaba estan este esto fue fueron ha habia han has hasta hay he la las le les
         lo los mas me mi mis muy ni no nos nuestra nuestro o para pero por porque puedo que quien
         quienes se ser si sin sobre son su sus te tengo tiene tu tus un una unas uno unos y ya yo
         ahora actualmente antes anteriormente"""
     ),
     marks=words(
-        """donde cuando quien quienes cuantos cuantas cuanto cuanta cual ahora vive vivia trabajo trabaja
-        actualmente antes nuestro nuestra vivo mude mudado empece empezado empezar trabajar trabajaba
+        """donde cuando quien quienes cuantos cuantas cuanto cuanta cual ahora vive vivia trabajo
+        trabaja
+        actualmente antes nuestro nuestra vivo mude mudado empece empezado empezar trabajar
+        trabajaba
         aprendo aprender aprendia estudio juego jugar jugaba tengo soy estoy gusta encanta prefiero
         compre llamo hago voy fui hemos mucho ultimamente idioma deporte empresa"""
     ),
-    framing=words("dime dijiste dije cuentame mencione menciono recuerda recuerdas recuerdame resume"),
+    framing=words(
+        "dime dijiste dije cuentame mencione menciono recuerda recuerdas recuerdame resume"
+    ),
     cues={
         "asks_when": Cue(
             r"cuando|(?:desde hace )?cuanto tiempo|que (?:fecha|dia|mes|ano|hora)|desde cuando"
@@ -30,18 +35,21 @@ SPANISH = Language(
         ),
         "asks_number": Cue(
             r"cuant[oa]s?|a que (?:hora|distancia)|porcentaje|por ciento|que edad"
-            r"|cual (?:es|era) (?:el |la |mi )?(?:numero|precio|coste|costo|importe|edad|total|tamano)",
+            r"|cual (?:es|era) (?:el |la |mi )?(?:numero|precio|coste|costo|importe|edad|total"
+            r"|tamano)",
             "cuantos gatos tiene ana?",
             "como esta ana?",
         ),
         "asks_name": Cue(
-            r"(?:de |a |con )?quien(?:es)?|(?:de |a |en )?donde|(?:en )?que (?:ciudad|pais|libro|pelicula"
+            r"(?:de |a |con )?quien(?:es)?|(?:de |a |en )?donde|(?:en )?que (?:ciudad|pais|libro"
+            r"|pelicula"
             r"|cancion|nombre|marca|empresa|lugar|restaurante)|como se llama",
             "donde vive ana?",
             "cuantos gatos hay?",
         ),
         "asks_present": Cue(
-            r"ahora|actual(?:es|mente)?|hoy en dia|en este momento|de momento|ultimamente|estos dias"
+            r"ahora|actual(?:es|mente)?|hoy en dia|en este momento|de momento|ultimamente"
+            r"|estos dias"
             r"|hoy por hoy|mas reciente\w*|a dia de hoy|presentemente",
             "donde vive ana actualmente?",
             "donde vivia ana?",
@@ -52,7 +60,9 @@ SPANISH = Language(
             "donde vivia ana antes?",
             "donde vive ana?",
         ),
-        "asks_summary": Cue(r"resum\w+|sintesis|recapitul\w+", "resume nuestro viaje", "cuenta el viaje"),
+        "asks_summary": Cue(
+            r"resum\w+|sintesis|recapitul\w+", "resume nuestro viaje", "cuenta el viaje"
+        ),
         "asks_advice": Cue(
             r"aconseja\w*|consejos?|recomienda\w*|recomendacion\w*|sugiere\w*|sugerencias?|ideas?"
             r"|deberia|que debo|puedes ayudarme|ayudame|podrias|que puedo",
@@ -60,7 +70,8 @@ SPANISH = Language(
             "cuanto cuesta roma?",
         ),
         "asks_what_you_said": Cue(
-            r"(?:me )?(?:dijiste|recomendaste|sugeriste|aconsejaste|explicaste|propusiste|diste|escribiste)"
+            r"(?:me )?(?:dijiste|recomendaste|sugeriste|aconsejaste|explicaste|propusiste|diste"
+            r"|escribiste)"
             r"|tus? (?:consejo|respuesta|recomendacion|sugerencia)\w*|me has \w+",
             "que me recomendaste?",
             "que recomendo ella?",
@@ -78,8 +89,10 @@ SPANISH = Language(
             "vive con su gato",
         ),
         "has_time": Cue(
-            r"ayer|anteayer|anoche|hoy|manana|hace \w+|desde \w+|la semana|el mes|semanas?|mes|meses|anos?"
-            r"|dias?|pasad[oa]|proxim[oa]|esta (?:tarde|noche|manana)|fin de semana|lunes|martes|miercoles"
+            r"ayer|anteayer|anoche|hoy|manana|hace \w+|desde \w+|la semana|el mes|semanas?|mes"
+            r"|meses|anos?"
+            r"|dias?|pasad[oa]|proxim[oa]|esta (?:tarde|noche|manana)|fin de semana|lunes|martes"
+            r"|miercoles"
             r"|jueves|viernes|sabado|domingo|enero|febrero|marzo|abril|mayo|junio|julio|agosto|septiembre"
             r"|octubre|noviembre|diciembre|recientemente",
             "ayer fuimos al lago",
@@ -108,20 +121,29 @@ SPANISH = Language(
     },
     states={
         "favourite": Cue(
-            r"(\w+) (?:favorit|preferid)[oa]s?|(\w+) que mas me gusta", "mi color favorito es azul", "es azul"
+            r"(\w+) (?:favorit|preferid)[oa]s?|(\w+) que mas me gusta",
+            "mi color favorito es azul",
+            "es azul",
         ),
         "name": Cue(r"(?:me|te|se) llam\w+|mi nombre", "me llamo mia", "soy mia"),
         "phone": Cue(r"telefono|movil|celular|mi numero", "mi telefono es el 12", "es el 12"),
         "email": Cue(r"e-?mail|correo(?: electronico)?", "mi correo es nuevo", "mi coche es nuevo"),
-        "age": Cue(r"(?:tengo|tiene|tienes) \w+ anos|cuantos anos|edad", "tengo treinta anos", "hace treinta anos"),
+        "age": Cue(
+            r"(?:tengo|tiene|tienes) \w+ anos|cuantos anos|edad",
+            "tengo treinta anos",
+            "hace treinta anos",
+        ),
         "job": Cue(
-            r"trabaj\w+ .{0,12}(?:como|de) (?!donde)\w+|de que trabajo|a que me dedico|profesion|puesto|me dedico"
+            r"trabaj\w+ .{0,12}(?:como|de) (?!donde)\w+|de que trabajo|a que me dedico|profesion"
+            r"|puesto|me dedico"
             r"|oficio|me hice",
             "trabajo como cocinera",
             "trabajo en siemens",
         ),
         "employer": Cue(
-            r"trabaj\w+|emplead[oa]|empresa|contrat\w+|empleo|compania|me uni a", "trabajo en siemens", "en siemens"
+            r"trabaj\w+|emplead[oa]|empresa|contrat\w+|empleo|compania|me uni a",
+            "trabajo en siemens",
+            "en siemens",
         ),
         "residence": Cue(
             r"viv(?:o|e|es|en|ia|ias|i|io|iste|imos|ido|iendo)|resid\w+|mud(?:e|o|aste|ado|amos|arme)|traslad\w+"

@@ -55,7 +55,9 @@ class StateInForce(Signal):
         said = told & (table.floats("state") == reading.state)
         if reading.speakers:
             places, speakers = ev.distinct("speaker")
-            own = np.array([speaker in reading.speakers for speaker in speakers], dtype=bool)[places]
+            own = np.array([speaker in reading.speakers for speaker in speakers], dtype=bool)[
+                places
+            ]
             said |= told & own & (table.floats("state") == abs(reading.state))
             return said & (own | (table.floats("mentions_named") > 0.0))
         if reading.state < 0.0 and reading.state_subject:

@@ -6,17 +6,20 @@ import logging
 from collections.abc import Callable
 from functools import partial
 from hashlib import blake2b
-from typing import Any
+from typing import Any, NamedTuple
 
 import psycopg
 from psycopg.sql import SQL, Identifier
 
 from salience.errors import StoreError
 from salience.language.features import FEATURES_VERSION
+from salience.language.tokens import text_key, words
+from salience.records.fields import LEXICAL
 from salience.retrieval.operations import STAGED
-from salience.stores.codec import attribute_key
+from salience.stores.codec import attribute_key, feature_bytes, term_bytes
 from salience.stores.index.vector_index import EXACT_BELOW
 from salience.stores.migrations import migrations
+from salience.stores.postgres.sql.identifiers import spelling_keys
 from salience.stores.postgres.wire.commands import Analyze, Statement, Steps, quote_literal
 from salience.stores.postgres.wire.connection import Connections
 from salience.stores.postgres.wire.database import Database
@@ -65,9 +68,8 @@ def check_schema(database: Database) -> None:
         if features is not None and features[0] != FEATURES_VERSION:
             raise StoreError(
                 f"{database.server}: its words are kept as by another salience ({features[0]}, "
-                f"this one keeps {FEATURES_VERSION}) and would not be found; with that one "
-                "`salience copy` it into a SQLite file, and with this one that file into a new "
-                "database"
+                f"this one keeps {FEATURES_VERSION}) and would not be found; "
+                + _remedy_for_words(features[0])
             )
         secured = connection.execute("SELECT row_security_active('salience.memories')").fetchone()
         database.row_security = bool(secured and secured[0])
@@ -109,21 +111,95 @@ def migrate(database: Database, citus: bool = False) -> tuple[int, int]:
         if before < len(steps):
             _log.info("%s: schema %d brought to %d", database.server, before, len(steps))
         if before < len(steps):
-            connection.execute(
-                "INSERT INTO meta VALUES ('schema', %s) "
-                "ON CONFLICT (key) DO UPDATE SET value = excluded.value",
-                (str(len(steps)),),
-            )
-            # The words of memories that are there already stay as they are.
-            connection.execute(
-                "INSERT INTO meta VALUES ('features', %s) ON CONFLICT DO NOTHING",
-                (FEATURES_VERSION,),
-            )
+            _set_version(connection, "schema", str(len(steps)))
+        kept = connection.execute("SELECT value FROM meta WHERE key = 'features'").fetchone()
+        if kept is not None and int(kept[0]) > int(FEATURES_VERSION):
+            raise StoreError(f"{database.server}: {_remedy_for_words(kept[0])}")
+        if kept is None or kept[0] != FEATURES_VERSION:
+            if before:
+                _compute_words(connection)
+                _log.info("%s: words kept anew, as version %s", database.server, FEATURES_VERSION)
+            _set_version(connection, "features", FEATURES_VERSION)
         if citus or is_distributed(connection):
             distribute_tables(connection, database.server)
         if before < len(steps) and _has_row_security(connection):
             _set_policies(connection, True)
     return before, len(steps)
+
+
+def _remedy_for_words(version: str) -> str:
+    newer = int(version) > int(FEATURES_VERSION)
+    return "upgrade salience" if newer else "bring them up to date: salience migrate"
+
+
+def _set_version(connection: psycopg.Connection[Any], key: str, version: str) -> None:
+    connection.execute(
+        "INSERT INTO meta VALUES (%s, %s) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+        (key, version),
+    )
+
+
+def _compute_words(connection: psycopg.Connection[Any]) -> None:
+    """Compute anew what all memories are found by: terms, features, keys and spellings.
+
+    A word may be written otherwise than before, but no text has more or fewer of them. The segments
+    of the index are made again with the next writes.
+    """
+    with connection.cursor("memories_to_read") as memories, connection.cursor() as updates:
+        memories.itersize = _FACTS_AT_ONCE
+        memories.execute(
+            'SELECT namespace, "row", content, session_id, kind, id, title, gist, tags, entities, '
+            "speaker, user_id FROM memories"
+        )
+        while rows := memories.fetchmany(_FACTS_AT_ONCE):
+            kept = [_Kept(*row) for row in rows]
+            updates.executemany(
+                "UPDATE memories SET features = %s, text_key = %s, attribute_key = %s, "
+                'spellings = %s WHERE namespace = %s AND "row" = %s',
+                [(*_keys(one), one.namespace, one.row) for one in kept],
+            )
+            updates.executemany(
+                f"UPDATE words SET {', '.join(f'{name} = %s' for name in LEXICAL)} "
+                'WHERE namespace = %s AND "row" = %s',
+                [(*_terms(one), one.namespace, one.row) for one in kept],
+            )
+    connection.execute("DELETE FROM chunks")
+    connection.execute("DELETE FROM segments")
+    connection.execute("UPDATE spaces SET merged = erased, version = version + 1")
+
+
+class _Kept(NamedTuple):
+    """What is read of a memory to compute what it is found by."""
+
+    namespace: str
+    row: int
+    content: str
+    session_id: str | None
+    kind: str
+    id: str
+    title: str | None
+    gist: str | None
+    tags: list[str] | None
+    entities: list[str] | None
+    speaker: str | None
+    user_id: str | None
+
+
+def _keys(memory: _Kept) -> tuple[bytes, int | None, int | None, list[str]]:
+    """The features of a memory, the keys of its text and attribute, and its spellings."""
+    alone = memory.session_id is None
+    return (
+        feature_bytes(memory.content, words(memory.content)),
+        text_key(memory.content) if alone else None,
+        attribute_key(memory.content) if alone and memory.kind == "fact" else None,
+        spelling_keys(memory),
+    )
+
+
+def _terms(memory: _Kept) -> list[bytes | None]:
+    """The terms of each field of a memory."""
+    values = (getattr(memory, name) for name in LEXICAL)
+    return [term_bytes(v if isinstance(v, str) else " ".join(v or ())) for v in values]
 
 
 def _compute_attribute_keys(connection: psycopg.Connection[Any]) -> None:
