@@ -93,7 +93,7 @@ def test_words_of_an_older_version_are_worked_out_anew(empty: str) -> None:
         memory.delete("gone")
     told = (
         "SELECT m.*, w.* FROM salience.memories m "
-        'JOIN salience.words w USING (namespace, "row") ORDER BY "row"'
+        'JOIN salience.words w USING (namespace, "row") ORDER BY m."row"'
     )
     with psycopg.connect(empty, autocommit=True) as connection:
         kept = connection.execute(told).fetchall()
