@@ -80,7 +80,7 @@ def test_every_command_is_one_that_salience_has_with_options_that_it_knows() -> 
 def test_every_variable_is_a_setting_of_the_server(name: str) -> None:
     named = set(re.findall(r"\bSALIENCE_[A-Z_]+", text(name)))
     assert named
-    assert named <= SETTINGS | {"SALIENCE_POSTGRES_MEMORY_MB"}
+    assert named <= SETTINGS | {"SALIENCE_POSTGRES_MEMORY_MB", "SALIENCE_POSTGRES_WAIT_SECONDS"}
 
 
 def test_the_page_lists_every_setting_with_its_option_and_default() -> None:

@@ -29,6 +29,7 @@ from salience.stores.postgres.wire.connection import (
     MAX_CONNECTIONS,
     POOL_WAIT_SECONDS,
     PROBE_SECONDS,
+    RETRY_WAIT_SECONDS,
     T,
 )
 from salience.stores.postgres.wire.database import CONNECTION_SETTINGS, Database
@@ -48,7 +49,8 @@ class AsyncConnections:
 
     async def read(self, steps: Callable[[], Steps[T]], namespaces: Iterable[str] = ()) -> T:
         """Run steps that only read: each round trip sees one state of the database."""
-        return await self._run(steps, ReadTransaction(self.database.scope(namespaces)))
+        names = tuple(namespaces)
+        return await self._run(steps, ReadTransaction(self.database.scope(names)), names)
 
     async def write(self, steps: Callable[[], Steps[T]], namespaces: Iterable[str] = ()) -> T:
         """Run steps as one transaction, which is on disk when this returns.
@@ -56,7 +58,7 @@ class AsyncConnections:
         If the connection breaks, it is tried again, and done once.
         """
         names = tuple(namespaces)
-        return await self._run(steps, WriteTransaction(names, self.database.scope(names)))
+        return await self._run(steps, WriteTransaction(names, self.database.scope(names)), names)
 
     async def close(self) -> None:
         """Close the connections."""
@@ -104,11 +106,19 @@ class AsyncConnections:
         await failed.close(timeout=0)
 
     async def _run(
-        self, steps: Callable[[], Steps[T]], transaction: ReadTransaction | WriteTransaction
+        self,
+        steps: Callable[[], Steps[T]],
+        transaction: ReadTransaction | WriteTransaction,
+        namespaces: Sequence[str],
     ) -> T:
-        """Run steps in a transaction; again, after growing pauses, when the connection breaks."""
-        policy = RetryPolicy()
+        """Run steps in a transaction; again, after growing pauses, when the connection breaks.
+
+        While the server is away, it fails at once (see `Breaker`).
+        """
+        breakers = self.database.breakers
+        policy = RetryPolicy(breakers, namespaces)
         with translate_errors(self.database.server):
+            is_admitted = False
             while True:
                 pool = await self._pool()
                 running = steps()
@@ -119,10 +129,19 @@ class AsyncConnections:
                 except Abandon as end:
                     return end.args[0]
                 try:
-                    async with pool.connection() as connection:
+                    if not is_admitted and breakers.admit(namespaces):
+                        await self._renew(pool)
+                        breakers.server.succeeded()
+                        pool = await self._pool()
+                    is_admitted = True
+                    patience = RETRY_WAIT_SECONDS if breakers.server.is_failing else None
+                    async with pool.connection(patience) as connection:
                         if isinstance(transaction, ReadTransaction):
-                            return await self._read(connection, transaction, running, commands)
-                        return await self._write(connection, transaction, running, commands)
+                            answer = await self._read(connection, transaction, running, commands)
+                        else:
+                            answer = await self._write(connection, transaction, running, commands)
+                    breakers.succeeded(namespaces)
+                    return answer
                 except RetryPolicy.PASSING as problem:
                     pause = policy.pause_after(problem, pool)
                 await asyncio.sleep(pause)

@@ -30,6 +30,7 @@ from salience.stores.postgres.wire.transactions import COMMIT, ReadTransaction, 
 T = TypeVar("T")
 MAX_CONNECTIONS = 8  # of one pool
 POOL_WAIT_SECONDS = 5.0  # for a connection that others use, before looking again
+RETRY_WAIT_SECONDS = 1.0  # for a connection to a server that has just failed
 PROBE_SECONDS = 5  # to find out whether a server takes connections
 
 
@@ -46,7 +47,8 @@ class Connections:
 
     def read(self, steps: Callable[[], Steps[T]], namespaces: Iterable[str] = ()) -> T:
         """Run steps that only read: each round trip sees one state of the database."""
-        return self._run(steps, ReadTransaction(self.database.scope(namespaces)))
+        names = tuple(namespaces)
+        return self._run(steps, ReadTransaction(self.database.scope(names)), names)
 
     def write(self, steps: Callable[[], Steps[T]], namespaces: Iterable[str] = ()) -> T:
         """Run steps as one transaction, which is on disk when this returns.
@@ -54,7 +56,7 @@ class Connections:
         If the connection breaks, it is tried again, and done once.
         """
         names = tuple(namespaces)
-        return self._run(steps, WriteTransaction(names, self.database.scope(names)))
+        return self._run(steps, WriteTransaction(names, self.database.scope(names)), names)
 
     def close(self) -> None:
         """Close the connections."""
@@ -105,11 +107,19 @@ class Connections:
         failed.close(timeout=0)
 
     def _run(
-        self, steps: Callable[[], Steps[T]], transaction: ReadTransaction | WriteTransaction
+        self,
+        steps: Callable[[], Steps[T]],
+        transaction: ReadTransaction | WriteTransaction,
+        namespaces: Sequence[str],
     ) -> T:
-        """Run steps in a transaction; again, after growing pauses, when the connection breaks."""
-        policy = RetryPolicy()
+        """Run steps in a transaction; again, after growing pauses, when the connection breaks.
+
+        While the server is away, it fails at once (see `Breaker`).
+        """
+        breakers = self.database.breakers
+        policy = RetryPolicy(breakers, namespaces)
         with translate_errors(self.database.server):
+            is_admitted = False
             while True:
                 pool = self._pool()
                 running = steps()
@@ -120,10 +130,19 @@ class Connections:
                 except Abandon as end:
                     return end.args[0]
                 try:
-                    with pool.connection() as connection:
+                    if not is_admitted and breakers.admit(namespaces):
+                        self._renew(pool)
+                        breakers.server.succeeded()
+                        pool = self._pool()
+                    is_admitted = True
+                    patience = RETRY_WAIT_SECONDS if breakers.server.is_failing else None
+                    with pool.connection(patience) as connection:
                         if isinstance(transaction, ReadTransaction):
-                            return self._read(connection, transaction, running, commands)
-                        return self._write(connection, transaction, running, commands)
+                            answer = self._read(connection, transaction, running, commands)
+                        else:
+                            answer = self._write(connection, transaction, running, commands)
+                    breakers.succeeded(namespaces)
+                    return answer
                 except RetryPolicy.PASSING as problem:
                     pause = policy.pause_after(problem, pool)
                 time.sleep(pause)

@@ -11,6 +11,7 @@ from psycopg.abc import AdaptContext
 from psycopg.types import TypeInfo
 
 from salience.errors import InvalidInput, StoreError
+from salience.stores.postgres.wire.breaker import Breakers
 from salience.stores.postgres.wire.commands import Command, CommandHook, Copy, Statement
 from salience.stores.postgres.wire.errors import translate_errors
 from salience.stores.postgres.wire.transactions import namespace_scope
@@ -49,6 +50,7 @@ class Database:
             parts = psycopg.conninfo.conninfo_to_dict(url)
         self.server = f"{parts.get('host', 'localhost')}/{parts.get('dbname', '')}"
         self.url = url
+        self.breakers = Breakers(self.server)
         self.on_command: CommandHook | None = None
         self.on_trip: Callable[[], None] | None = None
         self.row_security = False

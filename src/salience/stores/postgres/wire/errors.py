@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import random
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -14,8 +14,11 @@ from psycopg import errors
 from psycopg_pool import PoolClosed, PoolTimeout
 
 from salience.errors import StoreClosed, StoreError
+from salience.stores.postgres.wire.breaker import Breakers
 
 _log = logging.getLogger(__name__)
+# Without a handler Python prints the driver's warnings, one a call while a server is away.
+logging.getLogger("psycopg").addHandler(logging.NullHandler())
 _RETRY_SECONDS = 30.0  # seconds in which a server that went away may come back
 _FIRST_PAUSE_SECONDS, _MAX_PAUSE_SECONDS = 0.05, 2.0
 _RETRIED_ERRORS = (errors.DeadlockDetected, errors.SerializationFailure)
@@ -61,12 +64,17 @@ def translate_errors(server: str) -> Iterator[None]:
 
 
 class RetryPolicy:
-    """The retries after an error, with growing pauses, for half a minute."""
+    """The retries after an error of a call on some namespaces, with growing pauses.
+
+    Transactions that got into each other's way, or found no free connection, are tried again for
+    half a minute; those whose server went away, as long as its breaker says.
+    """
 
     PASSING = (PoolClosed, *_RETRIED_ERRORS, psycopg.OperationalError, psycopg.InterfaceError)
     """The errors that may pass."""
 
-    def __init__(self) -> None:
+    def __init__(self, breakers: Breakers, namespaces: Sequence[str]) -> None:
+        self._breakers, self._namespaces = breakers, namespaces
         self._pause, self._until = _FIRST_PAUSE_SECONDS, time.monotonic() + _RETRY_SECONDS
         self.pool_is_broken = False
 
@@ -79,12 +87,19 @@ class RetryPolicy:
         if not isinstance(problem, PoolClosed):  # else another thread has renewed it
             if isinstance(problem, errors.QueryCanceled | errors.DiskFull):
                 raise problem
-            if time.monotonic() + self._pause > self._until:
-                raise problem
             # A server that reports the error itself means another machine of its cluster.
-            self.pool_is_broken = not isinstance(problem, (*_RETRIED_ERRORS, *_WORKER_ERRORS))
+            of_worker = isinstance(problem, _WORKER_ERRORS)
+            self.pool_is_broken = not of_worker and not isinstance(problem, _RETRIED_ERRORS)
             if isinstance(problem, PoolTimeout):  # all busy, or none could be made
                 self.pool_is_broken = bool(pool.get_stats().get("connections_errors"))
+            if self.pool_is_broken or of_worker:
+                text = str(problem).strip()
+                left = self._breakers.failed(text, self._namespaces, of_worker=of_worker)
+            else:
+                left = self._until - time.monotonic() - self._pause
+            if left <= 0.0:
+                raise problem
+            self._pause = min(self._pause, left)
         pause = self._pause * random.uniform(0.5, 1.0)
         level = logging.WARNING if self.pool_is_broken else logging.INFO
         _log.log(level, "PostgreSQL: %s; trying again in %.2f s", type(problem).__name__, pause)

@@ -1,0 +1,185 @@
+"""A server that is away: the first calls wait a short time, the next ones fail at once."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from salience import AsyncMemory, Memory
+from salience.errors import InvalidInput, StoreError
+from salience.stores import migrate
+from salience.stores.postgres.wire.breaker import (
+    WAIT_VARIABLE,
+    Breaker,
+    Breakers,
+    wait_limit,
+)
+from salience.testing import WordHashEmbedder
+from salience.testing.postgres import PostgresServer
+
+NODE = "connection to the remote node postgres@worker-2:5432 failed with the following error: no"
+
+
+OPTIONS: dict[str, Any] = {"embedder": WordHashEmbedder(), "namespace": "restarted"}
+
+
+class Clock:
+    now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_calls_wait_then_fail_at_once_and_one_a_second_tries() -> None:
+    clock = Clock()
+    breaker = Breaker(5.0, clock)
+    assert breaker.admit() is False
+    assert breaker.failed("refused") == 5.0
+    clock.now += 2.0
+    assert breaker.admit() is False  # it waits with the others
+    assert breaker.failed("refused") == 3.0
+    clock.now += 4.0
+    assert breaker.admit() is True
+    with pytest.raises(StoreError, match="refused; it has been away for 6 s and is tried again"):
+        breaker.admit()
+    assert breaker.failed("refused") == 0.0
+    clock.now += 1.0
+    assert breaker.admit() is True
+    breaker.succeeded()
+    assert breaker.admit() is False
+    assert breaker.failed("refused") == 5.0  # the next outage is another one
+
+
+def test_the_tenants_of_other_workers_go_on() -> None:
+    clock = Clock()
+    breakers = Breakers("db/salience", 5.0, clock)
+    assert breakers.failed(NODE, ["ana"], of_worker=True) == 5.0
+    clock.now += 6.0
+    assert breakers.admit(["ana"]) is False  # the one that tries it: its connections are good
+    with pytest.raises(StoreError, match=r"db/salience: .*worker-2:5432.*away for 6 s"):
+        breakers.admit(["ana"])
+    assert breakers.admit(["ben"]) is False
+    assert breakers.failed(NODE, ["ben"], of_worker=True) == 0.0  # known to be away
+    breakers.succeeded(["cem"])  # of another worker
+    with pytest.raises(StoreError):
+        breakers.admit(["ben"])
+    clock.now += 1.0
+    assert breakers.admit(["ben"]) is False
+    breakers.succeeded(["ben"])
+    for name in ("ana", "ben"):
+        assert breakers.admit([name]) is False
+
+
+@pytest.mark.parametrize(("value", "seconds"), [(None, 10.0), ("0", 0.0), ("2.5", 2.5)])
+def test_the_wait_is_a_setting(
+    value: str | None, seconds: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if value is not None:
+        monkeypatch.setenv(WAIT_VARIABLE, value)
+    assert wait_limit() == seconds
+
+
+@pytest.mark.parametrize("value", ["-1", "soon", "nan", "inf", ""])
+def test_a_wait_that_is_none(value: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(WAIT_VARIABLE, value)
+    with pytest.raises(InvalidInput, match=f"{WAIT_VARIABLE}: is .*give a number of seconds"):
+        wait_limit()
+
+
+@pytest.fixture(scope="module")
+def own_server() -> Iterator[PostgresServer]:
+    with PostgresServer() as server:
+        migrate(server.url)
+        yield server
+
+
+def failed_after(memory: Memory) -> float:
+    started = time.monotonic()
+    with pytest.raises(StoreError):
+        memory.search("apples")
+    return time.monotonic() - started
+
+
+def test_a_server_that_stops_and_comes_back(
+    own_server: PostgresServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(WAIT_VARIABLE, "1")
+    with Memory.open(own_server.url, embedder=WordHashEmbedder()) as memory:
+        memory.add("Ana likes apples.")
+        assert memory.search("apples", touch=False)
+        own_server.stop("immediate")
+        with ThreadPoolExecutor(8) as pool:  # they wait together
+            first = list(pool.map(failed_after, [memory] * 8))
+        # Each of the next hundred does not wait for itself: most fail without a connection.
+        started = time.monotonic()
+        later = [failed_after(memory) for _ in range(100)]
+        assert time.monotonic() - started < 50 * max(first)
+        assert sorted(later)[50] < max(first)
+        own_server.start()
+        deadline = time.monotonic() + 60
+        while True:
+            try:
+                assert memory.search("apples", touch=False)
+                break
+            except StoreError:
+                assert time.monotonic() < deadline
+                time.sleep(0.05)
+        memory.add("Ben likes pears.")
+        assert memory.count() == 2
+
+
+def test_a_short_restart_is_waited_for(
+    own_server: PostgresServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(WAIT_VARIABLE, "300")
+
+    async def run() -> None:
+        async with await AsyncMemory.open(own_server.url, **OPTIONS) as memory:
+            await memory.add("Ana likes apples.")
+            own_server.stop("immediate")
+            searches = [asyncio.create_task(memory.search("apples")) for _ in range(4)]
+            await asyncio.sleep(0.3)
+            await asyncio.to_thread(own_server.start)
+            assert [len(await search) for search in searches] == [1] * 4
+
+    asyncio.run(run())
+
+
+SCRIPT = """
+import sys
+from salience import Memory
+from salience.errors import StoreError
+memory = Memory.open(sys.argv[1], embedder=None)
+memory.add("Ana likes apples.")
+print("ready", flush=True)
+sys.stdin.readline()
+for _ in range(3):
+    try:
+        memory.search("apples", touch=False)
+    except StoreError as problem:
+        print(type(problem).__name__, flush=True)
+import os; os._exit(0)
+"""
+
+
+def test_nothing_is_printed_while_it_is_away(own_server: PostgresServer) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-c", SCRIPT, own_server.url],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={"PATH": "", WAIT_VARIABLE: "0.5"},
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    own_server.stop("immediate")
+    out, err = process.communicate("\n", timeout=60)
+    assert (out, err) == ("StoreError\n" * 3, "")
