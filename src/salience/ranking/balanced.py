@@ -1,6 +1,6 @@
-"""The profile `balanced`: one sum of six groups of parts.
+"""The profile `balanced`: one sum of seven groups of parts.
 
-    score = match + context + speaker + time + answer type + versions
+    score = match + context + speaker + time + answer type + set by users + versions
 
 Each group is a function that returns its weighted parts; `PARTS` says in a line what each part
 stands for. Parts that ask for a feature of the query (`query_asks_when`, ...) are 0 without it.
@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from salience.ranking.expressions import Col, NamedExpression, Signal, Subtotal, Sum
+from salience.ranking.expressions import Col, Constant, NamedExpression, Signal, Subtotal, Sum
 from salience.ranking.functions import QueryFlag, WhenQuery, at_most, exp, maximum, minimum
 from salience.ranking.signals import (
     CurrentVersion,
@@ -27,7 +27,11 @@ from salience.ranking.signals import (
     SaidBy,
     SessionCover,
     StateInForce,
+    Sunk,
     Trusted,
+    WhereIs,
+    WhereJudged,
+    WhereSet,
     likeness,
 )
 from salience.ranking.stages import Pipeline, cut, retrieve, score
@@ -61,7 +65,7 @@ PARTS: Mapping[str, Mapping[str, str]] = {
         "day_match": "from the day named, or mentions it",
         "has_time_expression": "query for a time: mentions one",
         "recency": "query for the present: the newer the better",
-        "state_in_force": "query for a state: the one of that time, of all that were told",
+        "state_in_force": "query for a state: what holds at the time asked about",
         "expired": "a fact that does not hold at the time asked about",
         "fact_recency": "a fact about a name in the query: the newer the better",
     },
@@ -71,8 +75,20 @@ PARTS: Mapping[str, Mapping[str, str]] = {
         "user_instruction": "how the user wants things to be done",
         "user_preference": "query for advice: tells what the user likes",
     },
+    "set by users": {
+        "importance": "its importance, above or below the usual 0.5",
+        "relevance": "its relevance score, above or below the usual 0.5",
+        "usefulness": "its memory score, above or below the usual 0.5",
+        "confidence": "its confidence, below the usual 1",
+        "feedback": "judged useful rather than not",
+        "pinned": "pinned",
+        "long_term": "of the tier long",
+        "short_term": "of the tier short",
+        "incorrect": "judged incorrect",
+    },
     "versions": {
         "current_version": "what holds: just above its older versions",
+        "sunk": "judged incorrect twice: below all else that is found",
     },
 }
 """Group -> part -> the line that explanations and formulas print for it."""
@@ -99,7 +115,10 @@ _LATEST_NAMED = LatestFact() * MentionsName()
 
 def balanced_pipeline() -> Pipeline:
     """200 candidates by words and 200 by vectors, scored by the sum of all parts."""
-    parts = (*_match(), *_context(), *_speaker(), *_time(), *_answer_type(), *_versions())
+    parts = (
+        *(*_match(), *_context(), *_speaker(), *_time(), *_answer_type()),
+        *(*_set_by_users(), *_versions()),
+    )
     return (
         retrieve(Lexical(before=0.5, after=0.3), Vector(), depth=200) >> score(Sum(parts)) >> cut()
     )
@@ -185,6 +204,26 @@ def _answer_type() -> tuple[Signal, ...]:
     )
 
 
+def _set_by_users() -> tuple[Signal, ...]:
+    """Nudges by what somebody set or judged, in proportion to the match; 0 where nothing is set."""
+    match = _COMBINED_MATCH
+    # To be judged incorrect takes away as much as the best match gives.
+    return (
+        1.0 * _part("importance", WhereSet("importance", 0.5, match)),
+        0.5 * _part("relevance", WhereSet("relevance_score", 0.5, match)),
+        0.5 * _part("usefulness", WhereSet("memory_score", 0.5, match)),
+        0.5 * _part("confidence", WhereSet("confidence", 1.0, match)),
+        1.0 * _part("feedback", WhereJudged(match)),
+        0.5 * _part("pinned", WhereSet("pinned", 0.0, match)),
+        0.15 * _part("long_term", WhereIs("tier", "long", match)),
+        -0.15 * _part("short_term", WhereIs("tier", "short", match)),
+        -2.0 * _part("incorrect", WhereIs("review", "incorrect", Constant(1.0))),
+    )
+
+
 def _versions() -> tuple[Signal, ...]:
-    """What holds among versions of one thing, which stands above the others by all other parts."""
-    return (1.0 * _part("current_version", CurrentVersion(Subtotal())),)
+    """Places that do not depend on the match: what holds, and what is judged incorrect twice."""
+    return (
+        1.0 * _part("current_version", CurrentVersion(Subtotal())),
+        1.0 * _part("sunk", Sunk(Subtotal())),
+    )

@@ -21,6 +21,7 @@ from salience.ranking.signals.query_match import EntityOverlap, MentionsName, On
 from salience.ranking.signals.recency import DAY, Age, days_since, decay, hourly_rate, hours_since
 from salience.ranking.signals.session_context import NeighborMass, SessionCover
 from salience.ranking.signals.states import StateInForce
+from salience.ranking.signals.user_settings import Sunk, WhereIs, WhereJudged, WhereSet
 from salience.ranking.signals.validity import CurrentVersion, Expired, IsFact, LatestFact
 from salience.ranking.signals.vitality import BaseLevel, vitality, zone
 
@@ -42,7 +43,11 @@ __all__ = [
     "SaidBy",
     "SessionCover",
     "StateInForce",
+    "Sunk",
     "Trusted",
+    "WhereIs",
+    "WhereJudged",
+    "WhereSet",
     "access",
     "confidence",
     "days_since",

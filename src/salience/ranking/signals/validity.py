@@ -17,6 +17,7 @@ from salience.retrieval.candidates import Floats
 COLUMNS = frozenset({"kind", "session_id", "created_at", "valid_from", "valid_to"})
 FADING_DAYS = 730.0
 _OWNER = ("speaker", "user_id", "agent_id", "namespace")
+_VERSIONS = COLUMNS - {"kind", "session_id"} | {"attribute_key", "review", *_OWNER[:3]}
 _AHEAD = 0.001  # by which the version that holds is better than the best of the others
 
 
@@ -127,7 +128,7 @@ class CurrentVersion(Signal):
     of: Signal
 
     def columns(self) -> frozenset[str]:
-        return frozenset({"attribute_key", "created_at", "valid_from", "valid_to", *_OWNER[:3]})
+        return _VERSIONS
 
     def compute(self, ev: Evaluation, values: Values) -> Values:
         lift = np.zeros(len(ev.candidates))
@@ -161,6 +162,7 @@ def _versions(ev: Evaluation) -> list[tuple[int, NDArray[np.intp]]]:
         places_of.setdefault(tuple(key), []).append(place)
     begins = _begins(ev)
     can_hold = (begins <= last) & ~_expired(ev)
+    can_hold[stated] &= np.array([review != "incorrect" for review in table["review"]], dtype=bool)
     versions = []
     for places in places_of.values():
         holding = [place for place in places if can_hold[place]]

@@ -42,6 +42,8 @@ Ordinals = NDArray[np.int64]
 _ALWAYS_LOADED = (
     "created_at", "expires_at", "session_id", "speaker", "status", "greets",
     "kind", "valid_from", "valid_to", "attribute_key", "user_id", "agent_id",
+    "importance", "relevance_score", "memory_score", "confidence", "feedback_for",
+    "feedback_against", "pinned", "tier", "review",
 )  # fmt: skip
 """Columns that every search or the default profile reads: loaded with the ids, in one sweep."""
 _TYPE_OF_KEYS: dict[str, Type] = {"attribute_key": "number"}
