@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import chain
 from pathlib import Path
 from threading import Lock
@@ -266,3 +267,19 @@ def _basis(directions: NDArray[Any]) -> NDArray[np.float64]:
         raise InvalidInput("common_directions", "is all zeros or not finite")
     _, strength, basis = np.linalg.svd(array, full_matrices=False)
     return np.ascontiguousarray(basis[strength > 1e-9 * strength[0]])
+
+
+@lru_cache(maxsize=1)
+def known_words() -> tuple[str, ...]:
+    """The words that the default embedder's tokenizer keeps whole, in small letters.
+
+    They were frequent in the texts that it was made from, so they are right. Empty if its file is
+    not there or cannot be read.
+    """
+    try:
+        file = StaticEmbedder()._model_folder() / _TOKENIZER
+        tokens = json.loads(file.read_bytes())["model"]["vocab"]
+    except (EmbedderError, OSError, ValueError, KeyError):
+        return ()
+    whole = (token[1:].lower() for token in tokens if token[:1] == "\u2581")
+    return tuple(dict.fromkeys(word for word in whole if word.isalpha()))

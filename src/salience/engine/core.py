@@ -15,10 +15,12 @@ from salience.embedders import (
     StaticEmbedder,
     resolve,
 )
+from salience.embedders.static import known_words
 from salience.engine.dispatcher import Dispatcher
 from salience.engine.options import SETTINGS, Settings, check_names
 from salience.errors import EmbedderMismatch, InvalidInput, shown
 from salience.language.entities import Aliases
+from salience.language.spelling import Dictionary
 from salience.language.tokens import count_tokens
 from salience.lifecycle.reembed import reembed
 from salience.ranking import profiles
@@ -44,6 +46,7 @@ from salience.stores.protocol import Store
 from salience.write.dedup import DedupPolicy
 from salience.write.items import WriteContext
 
+_DICTIONARY = Dictionary(known_words)  # of all memories of the process: it is read once
 MAX_PAUSE_SECONDS = 3_600.0  # of an embedder that does not answer
 MAX_TOKENS = 10**12  # of one text
 
@@ -127,6 +130,7 @@ class Core:
                 limits,
                 number("slow_search_ms", slow_ms),
                 store.turnstile.turn if isinstance(store, EmbeddedStore) else nullcontext,
+                _DICTIONARY,
             )
             actor = values["actor"]
             actor = None if actor is None else text("actor", actor, limit=512)

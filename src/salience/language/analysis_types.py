@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 from salience.display.result import Result
 
 _NO_FEATURES: Mapping[str, float] = MappingProxyType({})
+_NOTHING_TAKEN: Mapping[str, tuple[str, ...]] = MappingProxyType({})
 _NO_WORDINGS: Mapping[str, tuple[Wording, ...]] = MappingProxyType({})
 QUERY_FEATURES: Mapping[str, str] = MappingProxyType(
     {
@@ -105,6 +106,8 @@ class QueryAnalysis:
         writing: the script that it is written in, and the share of it (see `scripts.writing`).
         state: the number of the attribute that it asks for, below 0 if not of who asks; else 0.
         state_subject: the places of the terms that name whose attribute it is.
+        weights: the weight of each term; empty if all have 1.
+        taken: the words that each misspelt one was taken for, the likeliest first.
     """
 
     terms: tuple[Term, ...] = ()
@@ -124,3 +127,5 @@ class QueryAnalysis:
     writing: tuple[int, float] = (0, 0.0)
     state: float = 0.0
     state_subject: tuple[int, ...] = ()
+    weights: tuple[float, ...] = ()
+    taken: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: _NOTHING_TAKEN)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from itertools import islice
+from types import MappingProxyType
 
 from salience.language.analysis_types import NamedDates, QueryAnalysis, Term, TimeRange, Wording
 from salience.language.dates import date_wordings, named_dates
@@ -33,6 +34,7 @@ from salience.language.query_cues import (
     WORD_PREFIX,
 )
 from salience.language.speakers import resolve_speakers
+from salience.language.spelling import Taken
 from salience.language.tokens import fold, question_words, stem, without_bigrams, words
 
 _TERM_OF_STEM: dict[str, Term] = {
@@ -44,6 +46,7 @@ _SENTENCE_END = re.compile(r"(?<=[.!?:])\s+|(?<=[。！？؟])\s*|\n+")
 _QUESTION_MARKS = ("?", "\uff1f", "\u061f")
 _MIN_SURROUNDING_WORDS = 30  # words around a question from which on it is embedded by itself, too
 
+NOTHING_TAKEN: Mapping[str, Taken] = MappingProxyType({})
 MAX_PHRASES = 64  # of a query in quotation marks, and as many beginnings of words
 
 
@@ -57,6 +60,7 @@ def analyze_query(
     *,
     this_year: int,
     rare: Set[str] = frozenset(),
+    taken: Mapping[str, Taken] = NOTHING_TAKEN,
 ) -> QueryAnalysis:
     """Analyze a query; the result's fields are described at `QueryAnalysis`.
 
@@ -69,6 +73,8 @@ def analyze_query(
         about: the past time that the query is about.
         this_year: the year in which it is asked.
         rare: speakers with few turns (see `rare_speakers`), who are searched for by name, too.
+        taken: by misspelt word, the words that it was taken for, the first of which stands in the
+            text.
     """
     low = _folded(text)
     query_words = question_words(text)
@@ -87,6 +93,11 @@ def analyze_query(
     terms = _terms(query_words, asked_words, names, prefixes, language)
     state = _state(low, language, query_words, terms)
     common_names = [word for word, named in names.items() if not named & speakers <= rare]
+    weights: tuple[float, ...] = ()
+    if taken:
+        # One that is also written right counts in full.
+        only = [meant for meant in taken.values() if query_words.count(meant.words[0]) == 1]
+        terms, weights = _with_taken(terms, only)
     return QueryAnalysis(
         terms=terms,
         semantic_text=_without_names(text, common_names) or text,
@@ -113,6 +124,8 @@ def analyze_query(
         writing=LATIN if low.isascii() else writing(spoken),
         state=state[0] if state else 0.0,
         state_subject=state[1] if state else (),
+        weights=weights,
+        taken={word: meant.words for word, meant in taken.items()},
     )
 
 
@@ -139,6 +152,21 @@ def _terms(
     searched = dict.fromkeys([*topic, *(word for word in query_words if word in prefixes)])
     stems = [stem(word) for word in searched]
     return tuple(dict.fromkeys(_TERM_OF_STEM.get(base, (base,)) for base in stems))
+
+
+def _with_taken(
+    terms: Sequence[Term], taken: Iterable[Taken]
+) -> tuple[tuple[Term, ...], tuple[float, ...]]:
+    """The terms, with all words that a misspelt one was taken for as forms of one; and weights."""
+    forms, weights = list(terms), [1.0] * len(terms)
+    for meant in taken:
+        stems = [*map(stem, meant.words)]
+        for place, term in enumerate(terms):
+            if stems[0] in term:
+                others = (form for base in stems for form in _TERM_OF_STEM.get(base, (base,)))
+                forms[place] = tuple(dict.fromkeys((*term, *others)))
+                weights[place] = meant.weight
+    return tuple(forms), tuple(weights)
 
 
 def _wordings(

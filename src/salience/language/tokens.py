@@ -235,6 +235,11 @@ def term_ids(tokens: Sequence[str]) -> TermIds:
     return np.array([*map(_term_id_of_word.__getitem__, tokens)], dtype=np.uint64)
 
 
+def term_ids_once(tokens: Sequence[str]) -> TermIds:
+    """`term_ids` of words that will not be asked for again: nothing of them is kept."""
+    return np.array([_hashed(_stems.stem(word)) for word in tokens], dtype=np.uint64)
+
+
 def text_key(text: str) -> int:
     """A hash of a text in 63 bits, the same for texts that differ in case, accents and blanks."""
     normalized = " ".join(fold(text).split())

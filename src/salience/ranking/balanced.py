@@ -120,7 +120,9 @@ def balanced_pipeline() -> Pipeline:
         *(*_set_by_users(), *_versions()),
     )
     return (
-        retrieve(Lexical(before=0.5, after=0.3), Vector(), depth=200) >> score(Sum(parts)) >> cut()
+        retrieve(Lexical(before=0.5, after=0.3, spelling=True), Vector(), depth=200)
+        >> score(Sum(parts))
+        >> cut()
     )
 
 

@@ -55,6 +55,9 @@ class Lexical(Route):
     With `operators`, a "phrase" in quotation marks has to occur as such (otherwise the score is 0),
     and `term*` stands for all words with that beginning, as if they were forms of one word.
 
+    With `spelling`, a word that no memory holds counts for the words of memories that it is likely
+    meant for (see `salience.language.spelling`), with idf times a weight from 0.58 to 0.85.
+
     With `measure` "ts_rank" it is PostgreSQL's, for the words of the query joined by OR: the mean
     over them of (sum_j w_j / j^2 + (1 - 1 / m^2) * max(w)) / (pi^2 / 6), where w_j is the weight of
     the field of the j-th occurrence, in the order of `fields`, and m the first with the largest.
@@ -72,6 +75,7 @@ class Lexical(Route):
     b: float = 0.75
     operators: bool = False
     measure: str = "bm25"
+    spelling: bool = False
     name: str = "lexical"
 
     def __post_init__(self) -> None:
@@ -79,6 +83,8 @@ class Lexical(Route):
             raise InvalidInput("measure", f"is {shown(self.measure)}", "use bm25 or ts_rank")
         if self.measure == "ts_rank" and (self.before or self.after):
             raise InvalidInput("before", "has no part in ts_rank", "leave before and after at 0")
+        if self.measure == "ts_rank" and self.spelling:
+            raise InvalidInput("spelling", "has no part in ts_rank", "use bm25, or leave it out")
         for field, _ in self.fields:
             if field not in LEXICAL:
                 remedy = f"use {', '.join(LEXICAL)}"

@@ -9,6 +9,7 @@ from typing import Any, TypedDict
 from salience.errors import InvalidInput, shown
 from salience.language.dates import past_interval
 from salience.language.entities import NO_ALIASES, Aliases
+from salience.language.spelling import NO_DICTIONARY, Dictionary
 from salience.language.tokens import count_tokens
 from salience.ranking import profiles
 from salience.ranking.profile import Profile
@@ -101,8 +102,8 @@ class SearchSettings:
     `embedder` gives the identity of the embedder once that has answered; it is None where the
     memory was opened without one. `knows` says how far that embedder knows a script or a language;
     it is None where it does not say. Within a `turn` a search computes; a store whose searches
-    compute
-    in this process gives one after the other.
+    compute in this process gives one after the other. The words of the `dictionary` are never
+    misspelt.
     """
 
     namespace: str
@@ -115,6 +116,7 @@ class SearchSettings:
     limits: Limits = DEFAULT_LIMITS
     slow_search_ms: float | None = None
     turn: Callable[[], AbstractContextManager[object]] = nullcontext
+    dictionary: Dictionary = NO_DICTIONARY
 
 
 @dataclass(frozen=True, eq=False)

@@ -168,7 +168,8 @@ class SearchResult(HtmlResult):
     that compares vectors, "text" for one that compares words, "hybrid" for both; `min_score` is the
     lowest that a hit may have, if there is one, `during` the time that the search kept to, if any.
     `read` says how many memories were read to find the best of all, and of how many; None if the
-    profile does not rank all, or the store has them in memory.
+    profile does not rank all, or the store has them in memory. `taken` names the words of the query
+    that no memory holds and that are taken for others, each with the words that it is taken for.
     """
 
     _readers: ClassVar[Mapping[str, Any]] = {"read": itemgetter("memories", "of")}
@@ -184,6 +185,7 @@ class SearchResult(HtmlResult):
     min_score: float | None = None
     during: TimeRange | None = None
     read: tuple[int, int] | None = None
+    taken: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def __iter__(self) -> Iterator[Hit]:
         return iter(self.hits)
@@ -236,6 +238,7 @@ class SearchResult(HtmlResult):
             "read": None if self.read is None else {"memories": self.read[0], "of": self.read[1]},
             "search_id": self.search_id,
             "degraded": list(self.degraded),
+            "taken": {word: list(others) for word, others in self.taken.items()},
             "timings_ms": dict(self.timings_ms),
             "hits": hits,
         }

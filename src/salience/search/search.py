@@ -21,6 +21,7 @@ from salience.language.entities import PossibleName, has_capitals, known_names, 
 from salience.language.languages.scripts import SCRIPTS
 from salience.language.query_analysis import analyze_query
 from salience.language.speakers import name_candidates, rare_speakers
+from salience.language.spelling import Taken, respelt
 from salience.language.tokens import question_words
 from salience.ranking.run import RankedRun, run_profile
 from salience.ranking.signals.vitality import ZONES, Zone, since_arrival, zone
@@ -47,6 +48,7 @@ from salience.retrieval.routes import TimeWindow
 from salience.retrieval.routes import Vector as VectorRoute
 from salience.search.request import SearchRequest
 from salience.search.results import BuildExplanation, Hit, SearchResult
+from salience.search.spelling import find_words, taken_words
 
 _ACTIVE = ZONES[0][0]  # the vitality of the liveliest zone; to be younger changes it no more
 _QUESTION_WEIGHT = 0.5  # of the question in a long text, beside the whole text
@@ -87,6 +89,7 @@ def search(request: SearchRequest) -> Plan[SearchResult]:
         request.min_score,
         run.query.reading.during,
         run.tables[0].read,
+        run.query.reading.taken,
     )
 
 
@@ -172,7 +175,14 @@ def _analyze(
         possible = [] if has_capitals(request.text) else possible_names(request.text)
     if possible:
         questions.append(_find_names(request, possible))
-    speakers, vector_names, *names = yield questions
+    spelling = find_words(request, text)
+    speakers, vector_names, *names = yield [*questions, *spelling]
+    taken: dict[str, Taken] = {}
+    if spelling:
+        taken = yield from taken_words(request, text, names.pop(), speakers)
+    if taken:
+        text = respelt(text, taken)
+        [speakers] = yield [FindSpeakers(request.namespaces, *name_candidates(text))]
     analysis = analyze_query(
         text,
         speakers.names,
@@ -182,6 +192,7 @@ def _analyze(
         request.about,
         this_year=request.now.year,
         rare=rare_speakers(speakers.turns, speakers.all_turns),
+        taken=taken,
     )
     entities = [name for [spelled] in names[:1] for name in spelled]
     if possible:

@@ -32,7 +32,13 @@ from salience.stores.index_reader import IndexReader
 from salience.stores.record_store import RecordStore
 
 _SAME_STATE = frozenset(
-    {operations.FindSpeakers, operations.FindNames, operations.VectorNames, operations.SearchRoute}
+    {
+        operations.FindSpeakers,
+        operations.FindWords,
+        operations.FindNames,
+        operations.VectorNames,
+        operations.SearchRoute,
+    }
 )
 """Operations that read the same state of the store if they follow each other in a batch."""
 _PAGE_ATTEMPTS = 100  # at reading a page while others edit its memories

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from salience.retrieval import operations
 from salience.retrieval.candidates import ColumnData, Rows, best_first
+from salience.retrieval.plan import drive
 from salience.stores.index.columns import empty_column
 from salience.stores.index.namespace_index import NamespaceIndex
 from salience.stores.index.routes import route_search
@@ -224,6 +225,16 @@ class IndexReader(ABC):
             matches = [self._index(namespace).find_speakers(op) for namespace in op.namespaces]
         return operations.SpeakerMatches.merged(matches)
 
+    def _find_words(self, op: operations.FindWords) -> operations.NearWords:
+        with self._lock:
+            indexes = [self._index(namespace) for namespace in op.namespaces]
+            return drive(
+                operations.near_words(op),
+                lambda words: operations.Holders.merged(
+                    [index.holders(words, op.fields) for index in indexes]
+                ),
+            )
+
     def _find_names(self, op: operations.FindNames) -> frozenset[str]:
         with self._lock:
             indexes = [self._index(namespace) for namespace in op.namespaces]
@@ -248,6 +259,7 @@ class IndexReader(ABC):
     ANSWERS: ClassVar[dict[type, Any]] = {
         operations.TopK: lambda reader, op: None,  # every column is at hand
         operations.FindSpeakers: _find_speakers,
+        operations.FindWords: _find_words,
         operations.FindNames: _find_names,
         operations.ListNames: _list_names,
         operations.SearchRoute: _search,

@@ -20,6 +20,7 @@ from salience.retrieval.edges import Edges
 from salience.retrieval.operations import (
     FindNames,
     FindSpeakers,
+    Holders,
     ListNames,
     NameTally,
     SpeakerMatches,
@@ -107,6 +108,12 @@ class NamespaceIndex:
         return SpeakerMatches.among(
             speakers, named_speakers(op.words, speakers.by_word, strange, op.ordinary)
         )
+
+    def holders(self, words: Sequence[str], fields: Sequence[str]) -> list[Holders]:
+        """The memories that hold each word in one of some fields."""
+        rows = self.table.rows
+        found = self.table.words.holders(words, fields, self.table.alive)
+        return [Holders.of(rows[ordinals]) for ordinals in found]
 
     def find_names(self, op: FindNames) -> set[str]:
         """The names that memories have (see `operations.FindNames`)."""

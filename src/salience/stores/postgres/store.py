@@ -53,6 +53,7 @@ _ROW_OPERATIONS = (
 _OVERLAID = (
     *_ROW_OPERATIONS,
     operations.FindSpeakers,
+    operations.FindWords,
     operations.FindNames,
     operations.VectorNames,
     operations.Dimensions,
@@ -401,6 +402,7 @@ class PostgresStore:
 
     _READS: ClassVar[dict[type, Callable[[Searcher, Any], Steps[Any]]]] = {
         operations.FindSpeakers: Searcher.find_speakers,
+        operations.FindWords: Searcher.find_words,
         operations.FindNames: Searcher.find_names,
         operations.VectorNames: Searcher.vector_names,
         operations.Dimensions: Searcher.dimensions,

@@ -64,15 +64,19 @@ def bm25(
     lengths: Lengths,
     alive: NDArray[np.bool_],
     neighbors: tuple[NDArray[np.int32], NDArray[np.int32]],
+    term_weights: Sequence[float] = (),
 ) -> WordScores:
     """BM25 for distinct terms as `Lexical` defines it, over the memories alive.
 
+    `term_weights` are factors of the idf of each term, 1 for none.
     `neighbors` are the ordinals of the turn before and after each, -1 where there is none.
     """
     weights = {name: weight for name, weight in route.fields if name in fields}
     size = len(alive)
     occurrences = find_occurrences(fields, weights, terms, alive if lengths.living < size else None)
     idf = inverse_document_frequencies(occurrences, len(terms), lengths.living)
+    if term_weights:
+        idf = idf * np.array(term_weights)
     factors = idf[occurrences.term] * (route.k1 + 1.0)
 
     def gains(tf: Floats, spans: NDArray[Any]) -> Floats:
@@ -148,6 +152,20 @@ def inverse_document_frequencies(occurrences: Occurrences, terms: int, living: i
     """idf(t) = ln(1 + (N - df + 0.5) / (df + 0.5)) of each term, by place."""
     df = np.bincount(occurrences.term, minlength=terms)
     return np.log1p((living - df + 0.5) / (df + 0.5))
+
+
+def holders(
+    fields: Sequence[Postings], ids: NDArray[np.uint64], alive: NDArray[np.bool_]
+) -> list[NDArray[np.int64]]:
+    """The memories alive that hold each term in one of some fields: ordinals, ascending."""
+    hits = [postings.hits(ids) for postings in fields]
+    term = np.concatenate([part.term for part in hits])
+    ordinal = np.concatenate([part.ordinal for part in hits])
+    here = ordinal < len(alive)  # not written since
+    here[here] = alive[ordinal[here]]
+    pairs = np.unique(term[here].astype(np.int64) * len(alive) + ordinal[here])
+    size = max(len(alive), 1)
+    return np.split(pairs % size, np.searchsorted(pairs // size, np.arange(1, len(ids))))
 
 
 def find_occurrences(

@@ -10,14 +10,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from salience.language.analysis_types import QueryAnalysis, Term, Wording
-from salience.language.tokens import term_id, term_ids
+from salience.language.tokens import term_id, term_ids, term_ids_once
 from salience.records.fields import LEXICAL
 from salience.retrieval.candidates import Floats, Rows
 from salience.retrieval.routes import Lexical
 from salience.stores.index.change_feed import ChangeFeed
 from salience.stores.index.growable_array import GrowableArray
 from salience.stores.index.session_order import SessionOrder
-from salience.stores.index.words.bm25 import Lengths, WordScores, bm25, words_over
+from salience.stores.index.words.bm25 import (
+    Lengths,
+    WordScores,
+    bm25,
+    holders,
+    words_over,
+)
 from salience.stores.index.words.phrases import holds_all_terms, holds_phrase, phrase_terms
 from salience.stores.index.words.postings import Postings
 from salience.stores.index.words.ts_rank import ts_rank
@@ -60,6 +66,10 @@ class InvertedIndex:
         """True for each word that occurs in the content of a living memory."""
         return self._postings["content"].occur(term_ids(words), alive)
 
+    def holders(self, words: Sequence[str], fields: Sequence[str], alive: Alive) -> list[Ordinals]:
+        """The memories alive that hold each word in one of some fields, ascending."""
+        return holders([self._postings[name] for name in fields], term_ids_once(words), alive)
+
     def mentions(self, wordings: Sequence[Wording], ordinals: Ordinals, size: int) -> Floats:
         """1 for each memory whose content holds a wording, else 0 (see `mentions`)."""
         return mentions(self._postings["content"], wordings, ordinals, size)
@@ -73,13 +83,15 @@ class InvertedIndex:
         sessions: SessionOrder,
     ) -> WordScores:
         """The route's score of every memory; the last answer is kept."""
-        key = (route, reading.terms, reading.phrases, reading.prefixes)
+        key = (route, reading.terms, reading.weights, reading.phrases, reading.prefixes)
         if self._last_scores is None or self._last_scores[0] != key:
             terms = self._expanded(reading) if route.operators else reading.terms
             lengths = self._lengths_over(route, alive)
             neighbors = (sessions.previous, sessions.next)
             measure = MEASURES[route.measure]
-            scored = measure(self._postings, route, terms, lengths, alive, neighbors)
+            scored = measure(
+                self._postings, route, terms, lengths, alive, neighbors, reading.weights
+            )
             if route.operators:
                 for phrase in reading.phrases:
                     has_phrase = self._with_phrase(phrase, route, rows)

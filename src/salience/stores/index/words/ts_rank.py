@@ -32,8 +32,12 @@ def ts_rank(
     lengths: Lengths,
     alive: NDArray[np.bool_],
     neighbors: tuple[NDArray[np.int32], NDArray[np.int32]],
+    term_weights: Sequence[float] = (),
 ) -> WordScores:
-    """ts_rank as `Lexical` defines it, over the memories alive; `neighbors` have no part in it."""
+    """ts_rank as `Lexical` defines it, over the memories alive.
+
+    `neighbors` and `term_weights` have no part in it.
+    """
     weights = {name: weight for name, weight in route.fields if name in fields}
     size, living = len(alive), alive if lengths.living < len(alive) else None
     occurrences = find_occurrences(fields, weights, terms, living)

@@ -25,7 +25,12 @@ from salience.stores.postgres.replica.replica import LinkTable, NotReplicated
 from salience.stores.postgres.wire.commands import Steps
 
 _NOT_INDEXED = ("id", "content", "metadata")
-_NAMESPACE_OPERATIONS = (operations.FindSpeakers, operations.FindNames, operations.VectorNames)
+_NAMESPACE_OPERATIONS = (
+    operations.FindSpeakers,
+    operations.FindWords,
+    operations.FindNames,
+    operations.VectorNames,
+)
 _ROW_OPERATIONS = (
     operations.ScoreRows,
     operations.MatchedTerms,

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from salience.language.speakers import named_speakers
-from salience.language.tokens import stem, term_id
+from salience.language.tokens import stem, term_id, term_ids_once
 from salience.records.fields import FIELDS
 from salience.retrieval import operations
 from salience.retrieval.candidates import Floats, Rows, best_first
@@ -18,6 +18,7 @@ from salience.retrieval.operations import STAGED
 from salience.retrieval.query import Query
 from salience.retrieval.routes import Vector
 from salience.stores.index.vector_index import VectorIndex
+from salience.stores.index.words.bm25 import holders
 from salience.stores.index.words.inverted_index import mentions
 from salience.stores.postgres.search.reads import StoreReader
 from salience.stores.postgres.search.routes import is_searchable, route_search
@@ -28,7 +29,11 @@ from salience.stores.postgres.sql import threshold, top_k
 from salience.stores.postgres.sql.expressions import NotCompilable
 from salience.stores.postgres.sql.filters import compile_filter
 from salience.stores.postgres.sql.identifiers import spelling_key
-from salience.stores.postgres.sql.postings import parse_chunks, select_chunks
+from salience.stores.postgres.sql.postings import (
+    parse_chunks,
+    select_chunks,
+    select_chunks_held,
+)
 from salience.stores.postgres.wire.commands import Statement, Steps, concurrently
 from salience.stores.postgres.wire.types import half_bytes
 
@@ -77,6 +82,39 @@ class Searcher(StoreReader):
             [chunks] = yield [select_chunks(snapshot.namespace, rest, ("content",))]
             in_use |= snapshot.terms_in_use(rest, parse_chunks(chunks).get("content", ()))
         return {word for word, id in ids.items() if id not in in_use}
+
+    def find_words(self, op: operations.FindWords) -> Steps[operations.NearWords]:
+        """The words that no memory holds, and those near them."""
+        asked = tuple(word for word in op.words if not op.knows(word))  # saves a round trip
+        if not asked:
+            return {}
+        plan = operations.near_words(replace(op, words=asked))
+        words = next(plan)
+        while True:
+            held = yield from concurrently(
+                [self._holders(namespace, words, op.fields) for namespace in op.namespaces]
+            )
+            try:
+                words = plan.send(operations.Holders.merged(held))
+            except StopIteration as end:
+                near: operations.NearWords = end.value
+                return near
+
+    def _holders(
+        self, namespace: str, words: Sequence[str], fields: Sequence[str]
+    ) -> Steps[list[operations.Holders]]:
+        """The memories that hold each word in one of some fields."""
+        ids = term_ids_once(words)
+        latest = self._context.snapshot(namespace)
+        delta, chunks = yield [
+            latest.delta_query(),
+            select_chunks_held(namespace, ids.tolist(), fields),
+        ]
+        snapshot = self._context.advance(latest, delta)
+        postings = snapshot.postings(parse_chunks(chunks))
+        found = holders([postings[name] for name in fields], ids, snapshot.living)
+        encode = self._row_ids.encode
+        return [operations.Holders.of(encode(namespace, each + 1)) for each in found]
 
     def find_names(self, op: operations.FindNames) -> Steps[frozenset[str]]:
         """The names, of some, that memories have."""

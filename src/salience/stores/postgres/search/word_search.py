@@ -86,7 +86,8 @@ def word_scores(
     The statements go into the same round trip as the postings.
     """
     cache, reading = context.cache, query.reading
-    key = (namespace, (route, reading.terms, reading.phrases, reading.prefixes))
+    words = (reading.terms, reading.weights, reading.phrases, reading.prefixes)
+    key = (namespace, (route, *words))
     if key in cache.word_scores and not statements:
         return cache.word_scores[key], []
     latest = context.snapshot(namespace)
@@ -103,7 +104,7 @@ def word_scores(
     snapshot = context.advance(latest, delta)
     cache.segments[namespace] = segments = parse_chunks(chunks)
     if key not in cache.word_scores:
-        scored = _score(snapshot, segments, route, terms)
+        scored = _score(snapshot, segments, route, terms, reading.weights)
         if route.operators and reading.phrases:
             scored = yield from _require_phrases(snapshot, segments, scored, route, reading.phrases)
         cache.word_scores[key] = scored
@@ -111,14 +112,19 @@ def word_scores(
 
 
 def _score(
-    snapshot: NamespaceSnapshot, segments: _Segments, route: Lexical, terms: Sequence[Term]
+    snapshot: NamespaceSnapshot,
+    segments: _Segments,
+    route: Lexical,
+    terms: Sequence[Term],
+    weights: Sequence[float],
 ) -> WordScores:
     """The relevance of every memory of a namespace."""
     postings = snapshot.postings(segments)
     fields = tuple(name for name, _ in route.fields if name in postings)
     lengths = snapshot.lengths(fields)
     measure = MEASURES[route.measure]
-    return measure(postings, route, terms, lengths, snapshot.living, snapshot.neighbors)
+    living, neighbors = snapshot.living, snapshot.neighbors
+    return measure(postings, route, terms, lengths, living, neighbors, weights)
 
 
 def _term_ids(terms: Iterable[Term]) -> list[int]:

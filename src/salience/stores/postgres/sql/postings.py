@@ -27,6 +27,16 @@ _SELECT_CHUNKS = (
     " WHERE s.namespace = %s AND s.field = ANY(%s)) d JOIN chunks c ON c.namespace = %s"
     " AND c.field = d.field AND c.first = d.first AND c.term = d.term"
 )
+# The terms of a chunk follow its header, eight bytes each.
+_SELECT_CHUNKS_HELD = (
+    "SELECT DISTINCT c.field, c.first, s.size, c.data FROM segments s"
+    " CROSS JOIN unnest(%s::bigint[], %s::bytea[]) AS wanted(term, bytes)"
+    " CROSS JOIN LATERAL (SELECT field, first, term, data FROM chunks WHERE namespace = %s"
+    " AND field = s.field AND first = s.first AND term <= wanted.term"
+    " ORDER BY term DESC LIMIT 1) c"
+    " WHERE s.namespace = %s AND s.field = ANY(%s)"
+    f" AND position(wanted.bytes IN substring(c.data FROM 9 FOR {8 * _CHUNK_POSTINGS})) > 0"
+)
 
 
 class StoredPostings(Postings):
@@ -48,6 +58,13 @@ def select_chunks(namespace: str, terms: Iterable[int], fields: Sequence[str]) -
     """Read the chunks that hold some terms."""
     wanted = sorted(set(terms))
     return Statement(_SELECT_CHUNKS, (wanted, namespace, namespace, list(fields), namespace))
+
+
+def select_chunks_held(namespace: str, terms: Iterable[int], fields: Sequence[str]) -> Statement:
+    """Read the chunks that hold some of many terms, most of which are in none."""
+    wanted = sorted(set(terms))
+    bytes_of = [term.to_bytes(8, "little") for term in wanted]
+    return Statement(_SELECT_CHUNKS_HELD, (wanted, bytes_of, namespace, namespace, list(fields)))
 
 
 def parse_chunks(rows: Iterable[tuple[str, int, int, bytes]]) -> dict[str, list[Segment]]:

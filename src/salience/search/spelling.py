@@ -1,0 +1,82 @@
+"""The spelling of a query: what its words are taken for that no memory holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from salience.language.speakers import name_candidates
+from salience.language.spelling import NO_DICTIONARY, Taken, spelt_words, take
+from salience.language.tokens import indexed_words, strings_in, words
+from salience.records.record import MemoryRecord
+from salience.retrieval.operations import FindWords, NearWords, ReadRecords, SpeakerMatches
+from salience.retrieval.plan import Plan, ask
+from salience.retrieval.routes import Lexical
+from salience.search.request import SearchRequest
+
+_MAX_READ = 100  # memories that are read to see how their words are written
+_READ_CHARACTERS = 20_000  # of a text
+
+
+def find_words(request: SearchRequest, text: str) -> list[FindWords]:
+    """The question which words of a query no memory holds; none unless a route asks for it."""
+    fields = _fields(request)
+    asked = tuple(spelt_words(text)) if fields else ()
+    if not asked:
+        return []
+    return [FindWords(request.namespaces, asked, fields, request.settings.dictionary.knows)]
+
+
+def _fields(request: SearchRequest) -> tuple[str, ...]:
+    """The fields of the routes that take misspelt words for others."""
+    routes = (r for r in request.profile.routes if isinstance(r, Lexical) and r.spelling)
+    return tuple(dict.fromkeys(name for route in routes for name, _ in route.fields))
+
+
+def taken_words(
+    request: SearchRequest, text: str, near: NearWords, people: SpeakerMatches
+) -> Plan[dict[str, Taken]]:
+    """The words that misspelt ones of a query are taken for, by misspelt word.
+
+    Postings tell only the stems of words, so some memories are read to see how they write them. A
+    word that names a speaker is taken for the word of the name, unless it is its beginning.
+    """
+    if not near:
+        return {}
+    rows = {row for others in near.values() for own in others.values() for row in own.newest}
+    newest = np.array(sorted(rows)[-_MAX_READ:], dtype=np.int64)
+    records = yield from ask(ReadRecords(newest))
+    seen = _words_of(records, _fields(request))
+    names = name_candidates(text).proper
+    taken: dict[str, Taken] = {}
+    for word, others in near.items():
+        if word in people.names:
+            own = set(_names(word, people))
+            meant = take(word, dict.fromkeys(own, 1), own, NO_DICTIONARY, is_name=True)
+        else:
+            counts = {other: held.memories for other, held in others.items()}
+            meant = take(word, counts, seen, request.settings.dictionary, word in names)
+        if meant is not None:
+            taken[word] = meant
+    return taken
+
+
+def _words_of(records: Sequence[MemoryRecord | None], fields: Sequence[str]) -> set[str]:
+    """The words of some fields of memories."""
+    return {
+        word
+        for record in records
+        if record is not None
+        for name in fields
+        for value in strings_in(getattr(record, name))
+        for word in indexed_words(value[:_READ_CHARACTERS])
+    }
+
+
+def _names(word: str, people: SpeakerMatches) -> Iterator[str]:
+    """The words of the names of the speakers that a word names, unless it is how one begins."""
+    for speaker in sorted(people.names.get(word, ())):
+        names = words(speaker)
+        if not any(name.startswith(word) for name in names):
+            yield from names
