@@ -7,13 +7,14 @@ import math
 import os
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
 
 from salience.display.terminal import visible
+from salience.language.spelling import taken_notes
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -75,6 +76,12 @@ def say(line: str) -> None:
 def note(message: str) -> None:
     """Print a line that is not a result, as `say` does."""
     print(visible(message), file=sys.stderr)
+
+
+def taken(words: Mapping[str, Sequence[str]]) -> None:
+    """Print the misspelt words of a query, with those that they were taken for."""
+    for line in taken_notes(words):
+        note(line)
 
 
 def degraded(reasons: Iterable[str]) -> None:

@@ -105,6 +105,7 @@ def search(
             include_archived=archived,
         )
     output.degraded(result.degraded)
+    output.taken(result.taken)
     if settings.json:
         output.emit(result.to_dict())
     elif result.hits:
@@ -199,6 +200,7 @@ def compare(
             query, profiles, limit=limit, filters=filters, now=now, as_of=as_of
         )
     output.degraded(comparison.degraded)
+    output.taken(comparison.taken)
     if settings.json:
         output.emit(comparison.to_dict())
     elif len(comparison):
@@ -243,6 +245,7 @@ def context(
             touch=touch,
         )
     output.degraded(context.degraded)
+    output.taken(context.taken)
     crowded = any(each.without_room for each in context.sections)
     if settings.json:
         output.emit(context.to_dict())

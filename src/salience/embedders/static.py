@@ -271,7 +271,7 @@ def _basis(directions: NDArray[Any]) -> NDArray[np.float64]:
 
 @lru_cache(maxsize=1)
 def known_words() -> tuple[str, ...]:
-    """The words that the default embedder's tokenizer keeps whole, in small letters.
+    """The words that the default embedder's tokenizer keeps whole, as it keeps them.
 
     They were frequent in the texts that it was made from, so they are right. Empty if its file is
     not there or cannot be read.
@@ -281,5 +281,5 @@ def known_words() -> tuple[str, ...]:
         tokens = json.loads(file.read_bytes())["model"]["vocab"]
     except (EmbedderError, OSError, ValueError, KeyError):
         return ()
-    whole = (token[1:].lower() for token in tokens if token[:1] == "\u2581")
-    return tuple(dict.fromkeys(word for word in whole if word.isalpha()))
+    whole = (token[1:] for token in tokens if token[:1] == "\u2581")
+    return tuple(word for word in whole if word.isalpha())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence, Set
@@ -33,6 +34,12 @@ _SPELLING_MAX_NAMES = 2_000  # words of names up to which a misspelt one is look
 _PREFIX_MIN_CHARS = 3  # "Mel" for Melanie
 _SLIP_MIN_CHARS = 4  # a shorter name with a slip resembles too many words
 _SLIP_MAX_CHARS = 64
+_SOUNDS = (
+    ("ph", "f"), ("ck", "k"), ("c", "k"), ("q", "k"), ("z", "s"), ("v", "f"), ("ie", "i"),
+    ("y", "i"),
+)  # fmt: skip
+_SILENT_E_MIN_CHARS = 4  # Jane is not Jan
+_REPEATED = re.compile(r"(.)\1+")
 _MAYBE_CAPITALISED = pattern_cue(
     "maybe_capitalised",
     "speakers: a word that may begin with a capital (`isupper` decides)",
@@ -150,7 +157,7 @@ def name_candidates(text: str) -> NameCandidates:
     none without. A word that means something else, too, is ordinary elsewhere ("the heating bill").
     Any other capitalised word looks like a name.
     """
-    inside = _capitalised(text[1:])
+    inside = capitalised(text[1:])
     candidates = [
         word
         for word in dict.fromkeys(question_words(text))
@@ -159,11 +166,12 @@ def name_candidates(text: str) -> NameCandidates:
     ordinary = frozenset(
         word for word in candidates if word not in inside and _has_other_meaning(word)
     )
-    proper = _capitalised(text) - ordinary - MONTHS.keys()
+    proper = capitalised(text) - ordinary - MONTHS.keys()
     return NameCandidates(tuple(candidates), proper, ordinary)
 
 
-def _capitalised(text: str) -> frozenset[str]:
+def capitalised(text: str) -> frozenset[str]:
+    """The folded words of a text that begin with a capital."""
     matches = _MAYBE_CAPITALISED.findall(text)
     return frozenset([fold(word) for word in matches if word[0].isupper()])
 
@@ -178,19 +186,22 @@ def named_speakers(
     by_word: Mapping[str, Set[str]],
     unseen: Set[str],
     ordinary: Set[str] = frozenset(),
+    by_sound: bool = False,
 ) -> dict[str, frozenset[str]]:
     """The speakers that words of a question name, by word.
 
     A word names everybody who has it in their name, also in the genitive ("Melanies"). An
     `ordinary` one does so only beside all other words of the name: "build server". An `unseen` one,
     which looks like a name but is in no memory, also stands for the first name that begins with it
-    or differs from it by one slip: Mel for Melanie, Aqib for Akib.
+    or differs from it by one slip: Mel for Melanie, Aqib for Akib. `by_sound`, it also stands for
+    the first that sounds the same: John for Jon, Carolyn for Caroline.
 
     Args:
         candidates: words of a question (see `name_candidates`).
         by_word: the speakers by each word of their names (see `speakers_by_word`).
         unseen: the candidates to compare by spelling.
         ordinary: the candidates that mean something else, too.
+        by_sound: whether an unseen one is also compared by its sound.
     """
     named: dict[str, frozenset[str]] = {}
     spellings = _Spellings(by_word)
@@ -201,7 +212,8 @@ def named_speakers(
         if speakers and word in ordinary:
             speakers = {name for name in speakers if _is_full_name(name, candidates)}
         if speakers is None and word in unseen and len(by_word) <= _SPELLING_MAX_NAMES:
-            speakers = by_word.get(spellings.first_similar(word))
+            similar = spellings.first_similar(word)
+            speakers = by_word.get(similar or (spellings.first_alike(word) if by_sound else ""))
         if speakers:
             named[word] = frozenset(speakers)
     return named
@@ -251,6 +263,11 @@ class _Spellings:
             similar += [self._by_key[key] for key in keys if key in self._by_key]
         return min(similar, default="")
 
+    def first_alike(self, word: str) -> str:
+        """The first name of the same sound in the order of the alphabet; "" without one."""
+        sound = _sound(word)
+        return next((name for name in self._sorted if _sound(name) == sound), "")
+
     @cached_property
     def _sorted(self) -> list[str]:
         return sorted(self._names)
@@ -264,6 +281,16 @@ class _Spellings:
                 for key in (name, *_slip_keys(name)):
                     by_key.setdefault(key, name)
         return by_key
+
+
+def _sound(name: str) -> str:
+    """A name in letters that sound differently: "karolin" for Caroline and for Carolyn."""
+    for letters, sound in _SOUNDS:
+        name = name.replace(letters, sound)
+    name = name[:1] + name[1:].replace("h", "")
+    if len(name) > _SILENT_E_MIN_CHARS:
+        name = name.removesuffix("e")
+    return _REPEATED.sub(r"\1", name)
 
 
 def _slip_keys(word: str) -> Iterator[str]:

@@ -9,7 +9,7 @@ held, the likeliest by the kind of the slip are taken.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import chain, pairwise
@@ -32,7 +32,8 @@ _FIRST_CHANGED = 0.7  # and for another letter in its place, as in words that rh
 _MAX_COSTS = ((8, 1.4), (7, 1.3), (0, 0.95))  # by the letters of a word, from so many on
 _TIE = 0.25  # how much dearer than the likeliest word one may be that is taken as well
 _UNSEEN = 0.2  # more for a form of a word of memories that none of those read has
-_MIN_LEMMA = 3
+_SURE = 0.5  # the highest cost at which a word that no memory holds is taken
+_MIN_LEMMA = 3  # letters
 _LOSS = 0.3  # of the weight of a word, times the cost
 
 _SCRIPTS = (
@@ -79,7 +80,8 @@ _IDENTIFIER = re.compile(r"[\d_/\\@#*=<>{}()\[\]|~+]|[a-z][A-Z]|\w[.:]\w")
 def spelt_words(text: str) -> list[str]:
     """The words of a query whose spelling may be doubted, folded, in order.
 
-    None of those in quotation marks, of numbers, names of code, paths, addresses and abbreviations.
+    None of those in quotation marks, of numbers, names of code, paths, addresses and abbreviations,
+    and no ordinary word.
     """
     quoted = frozenset(chain.from_iterable(map(words, QUOTED_PHRASE.findall(text))))
     plain: dict[str, None] = {}
@@ -91,7 +93,7 @@ def spelt_words(text: str) -> list[str]:
             fixed.update(own)
         else:
             plain.update(dict.fromkeys(own))
-    return [word for word in plain if word not in fixed and is_spelt(word)]
+    return [w for w in plain if w not in fixed and w not in ORDINARY_WORDS and is_spelt(w)]
 
 
 def is_spelt(word: str) -> bool:
@@ -190,12 +192,7 @@ class Dictionary:
     @cached_property
     def words(self) -> frozenset[str]:
         """The words, in small letters."""
-        return self.common | frozenset(filter(is_spelt, map(str.lower, self._load())))
-
-    @cached_property
-    def common(self) -> frozenset[str]:
-        """Those of them that are written in small letters, not only as names."""
-        return frozenset(filter(is_spelt, (*ORDINARY_WORDS, *filter(str.islower, self._load()))))
+        return frozenset(filter(is_spelt, (*ORDINARY_WORDS, *map(str.lower, self._load()))))
 
     def knows(self, word: str) -> bool:
         """Test whether a folded word, or one that it is a form of, is right."""
@@ -232,15 +229,16 @@ def take(
 
     Up to three of about the same cost are taken; of the same cost, those that more memories hold
     come first. Only one of each stem is taken, as the others are found with it. A name is taken for
-    no common word. A word of the dictionary that no memory holds is taken if it is clearly likelier
-    than all that are held.
+    a word that is seen alone. If a word of the dictionary that no memory holds is clearly likelier
+    than all that are held, none of these is taken; it is taken itself where letters are swapped or
+    doubled, or if it is a month or a day of the week.
 
     Args:
         word: the misspelt word.
         near: the words near it, and how many memories hold each or another one of its stem.
         seen: words of some of these memories: one near it has to be among them, or right.
         dictionary: the words that are right.
-        is_name: True if it looks like a name.
+        is_name: True if it looks like a name; those seen are names, then.
     """
     written: dict[str, set[str]] = {}
     for each in seen:
@@ -248,11 +246,10 @@ def take(
     best_of: dict[str, tuple[bool, bool, float, str]] = {}
     for other in near:
         base = stem(other)
-        if is_name and other in dictionary.common:
-            continue
-        own, is_right = written.get(base, set()), other in dictionary.words
+        own = written.get(base, set())
+        is_right = other in dictionary.words and not is_name
         is_inflected = not _lemmas(other).isdisjoint(own | ({base} & _all_lemmas(own)))
-        if is_right or other in own or is_inflected:
+        if is_right or other in own or (is_inflected and not is_name):
             rank = (other not in own, not is_right, cost(word, other), other)
             best_of[base] = min(rank, best_of.get(base, rank))
     held = sorted(
@@ -260,9 +257,10 @@ def take(
         for is_unseen, _, each, other in best_of.values()
         if each <= _max_cost(word)
     )
-    right = _nearest_right(word, _CALENDAR if is_name else dictionary.words)
+    right = _nearest_right(word, _CALENDAR if is_name else dictionary.words | _CALENDAR)
     if right is not None and (not held or right[0] + _TIE < held[0][0]):
-        return Taken.at(right[0], [right[1]])
+        is_sure = right[1] in _CALENDAR or right[0] <= _SURE
+        return Taken.at(right[0], [right[1]]) if is_sure else None
     if not held:
         return None
     least = held[0][0]
@@ -272,9 +270,8 @@ def take(
 def _nearest_right(word: str, right_words: Set[str]) -> tuple[float, str] | None:
     """The least cost of a word that is right, and the word; None if none is near."""
     for step in slips(word):
-        right = min(
-            ((cost(word, other), other) for other in step if other in right_words), default=None
-        )
+        found = ((cost(word, other), other) for other in step if other in right_words)
+        right = min(found, default=None)
         if right is not None:
             return right if right[0] <= _max_cost(word) else None
     return None
@@ -291,6 +288,11 @@ def _lemmas(word: str) -> set[str]:
 
 def _all_lemmas(words: Iterable[str]) -> set[str]:
     return set().union(*map(_lemmas, words))
+
+
+def taken_notes(taken: Mapping[str, Sequence[str]]) -> list[str]:
+    """A note on each misspelt word: "mongod: took mongodb"."""
+    return [f"{word}: took {', '.join(others)}" for word, others in taken.items()]
 
 
 def _max_cost(word: str) -> float:

@@ -21,7 +21,8 @@ _READ_CHARACTERS = 20_000  # of a memory, to look for words of the query
 
 def found_little(result: SearchResult) -> bool:
     """Test whether a search found nothing, or nothing with a word of the query."""
-    asked = {stem(word) for word in words(result.query) if word not in STOP_WORDS}
+    taken = (word for others in result.taken.values() for word in others)
+    asked = {stem(word) for word in (*words(result.query), *taken) if word not in STOP_WORDS}
     return not result.hits or (bool(asked) and not any(asked & _words_of(hit) for hit in result))
 
 
@@ -42,6 +43,10 @@ async def hint(
     `where` is the filter of the search, and `bounds` are the other arguments that leave hits out.
     """
     notes = [f"Searched without {one_line(lack)}." for lack in result.degraded]
+    notes += [
+        f"No memory has {one_line(word)!r}; searched for {one_line(', '.join(others))}."
+        for word, others in result.taken.items()
+    ]
     if found_little(result):
         notes.append(await _little(memory, result, where, bounds))
     return " ".join(notes) or None

@@ -57,13 +57,15 @@ class FindSpeakers:
     """The speakers that words of a query name -> SpeakerMatches.
 
     Words that look like names (`proper`) may be misspelt. `ordinary` words name only a speaker
-    whose name has several words that all occur.
+    whose name has several words that all occur. With `by_sound`, a misspelt one also names whom it
+    sounds like.
     """
 
     namespaces: tuple[str, ...]
     words: tuple[str, ...]
     proper: frozenset[str]
     ordinary: frozenset[str]
+    by_sound: bool = field(default=False, repr=False)
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ lift differs most between two profiles moved the memory most.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from operator import itemgetter
 from typing import Any, ClassVar
 
@@ -19,6 +19,7 @@ import numpy as np
 from salience.display.html import HtmlResult, header, memory_cell, section, table, text
 from salience.display.result import Result
 from salience.errors import InvalidInput
+from salience.language.spelling import taken_notes
 from salience.language.tokens import shorten
 from salience.ranking.profile import Profile
 from salience.ranking.run import RankedRun
@@ -103,6 +104,7 @@ class Comparison(HtmlResult):
     limit: int
     memories: tuple[Compared, ...]
     degraded: tuple[str, ...] = ()
+    taken: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def __iter__(self) -> Iterator[Compared]:
         return iter(self.memories)
@@ -123,6 +125,7 @@ class Comparison(HtmlResult):
             "shared": [self.shared(at) for at in range(1, len(self.profiles))],
             "memories": [memory.to_dict() for memory in self.memories],
             "degraded": list(self.degraded),
+            "taken": {word: list(others) for word, others in self.taken.items()},
         }
 
     def lines(self) -> Iterator[str]:
@@ -138,6 +141,7 @@ class Comparison(HtmlResult):
         if any(standing.left for memory in self.memories for standing in memory.standings):
             yield "[n]: not returned, the place among all that were scored; –: no score"
         yield from (f"without {lack}" for lack in self.degraded)
+        yield from taken_notes(self.taken)
 
     def _row(self, memory: Compared) -> tuple[str, ...]:
         places = [_place(memory.standings[0])]
@@ -165,7 +169,7 @@ class Comparison(HtmlResult):
 
     def _sections(self) -> Iterator[str]:
         shared = [f"{name} shares {self.shared(at)}" for at, name in self._others()]
-        notes = (f"without {lack}" for lack in self.degraded)
+        notes = [*(f"without {lack}" for lack in self.degraded), *taken_notes(self.taken)]
         yield header(self.query, (f"the first {self.limit} of each", *shared, *notes))
         head = ("memory", *self.profiles, "moved by")
         places = range(1, 1 + len(self.profiles))
@@ -209,10 +213,12 @@ def compare(request: SearchRequest, profiles: Sequence[Profile]) -> Plan[Compari
         raise InvalidInput("profiles", f"are {len(profiles)}", "give at least two to compare")
     runs: list[RankedRun] = []
     degraded: dict[str, None] = {}
+    taken: dict[str, tuple[str, ...]] = {}
     for profile in profiles:
         run, lacks, _ = yield from rank(replace(request, profile=profile))
         runs.append(run)
         degraded.update(dict.fromkeys(lacks))
+        taken.update(run.query.reading.taken)
     rows = list(dict.fromkeys(row for run in runs for row in run.final.rows.tolist()))
     records = yield from ask(ReadRecords(np.array(rows, dtype=np.int64)))
     columns = [_standings(run, rows) for run in runs]
@@ -222,7 +228,7 @@ def compare(request: SearchRequest, profiles: Sequence[Profile]) -> Plan[Compari
         if record is not None
     ]
     names = _distinct([profile.name for profile in profiles])
-    return Comparison(request.text, names, request.limit, tuple(memories), tuple(degraded))
+    return Comparison(request.text, names, request.limit, tuple(memories), tuple(degraded), taken)
 
 
 def _standings(run: RankedRun, rows: Sequence[int]) -> list[Standing]:

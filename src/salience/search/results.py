@@ -11,6 +11,7 @@ from salience.display.frames import data_frame
 from salience.display.html import HtmlResult, header, memory_cell, section, table
 from salience.display.result import field_names, field_readers, to_json, with_tuples
 from salience.language.analysis_types import TimeRange
+from salience.language.spelling import taken_notes
 from salience.ranking.explanation import Explanation, figure, tree_html
 from salience.ranking.signals.vitality import Zone
 from salience.records.record import EMPTY, UNSET_SHARE, MemoryRecord
@@ -209,7 +210,7 @@ class SearchResult(HtmlResult):
 
     def _sections(self) -> Iterator[str]:
         count = f"{len(self.hits)} hit{'' if len(self.hits) == 1 else 's'}"
-        notes = [f"without {lack}" for lack in self.degraded]
+        notes = [*(f"without {lack}" for lack in self.degraded), *taken_notes(self.taken)]
         yield header(self.query, (count, f"profile {self.profile}", *notes))
         if self.hits:
             rows = [(str(hit.rank), figure(hit.score), _hit_cell(hit)) for hit in self.hits]

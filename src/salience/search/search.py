@@ -48,7 +48,7 @@ from salience.retrieval.routes import TimeWindow
 from salience.retrieval.routes import Vector as VectorRoute
 from salience.search.request import SearchRequest
 from salience.search.results import BuildExplanation, Hit, SearchResult
-from salience.search.spelling import find_words, taken_words
+from salience.search.spelling import find_words, spells, taken_words
 
 _ACTIVE = ZONES[0][0]  # the vitality of the liveliest zone; to be younger changes it no more
 _QUESTION_WEIGHT = 0.5  # of the question in a long text, beside the whole text
@@ -166,7 +166,7 @@ def _analyze(
     """The analysis of the query, the names of the stored vectors, and the entities it names."""
     text = request.text if during is None else _without(request.text, during.words)
     questions: list[Op] = [
-        FindSpeakers(request.namespaces, *name_candidates(text)),
+        FindSpeakers(request.namespaces, *name_candidates(text), by_sound=spells(request)),
         VectorNames(request.namespaces),
     ]
     possible: list[PossibleName] = []
@@ -182,7 +182,9 @@ def _analyze(
         taken = yield from taken_words(request, text, names.pop(), speakers)
     if taken:
         text = respelt(text, taken)
-        [speakers] = yield [FindSpeakers(request.namespaces, *name_candidates(text))]
+        speakers = yield from ask(
+            FindSpeakers(request.namespaces, *name_candidates(text), by_sound=True)
+        )
     analysis = analyze_query(
         text,
         speakers.names,

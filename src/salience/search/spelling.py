@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from salience.language.speakers import name_candidates
+from salience.language.english import ORDINARY_WORDS
+from salience.language.speakers import capitalised, name_candidates
 from salience.language.spelling import NO_DICTIONARY, Taken, spelt_words, take
 from salience.language.tokens import indexed_words, strings_in, words
 from salience.records.record import MemoryRecord
@@ -28,6 +29,11 @@ def find_words(request: SearchRequest, text: str) -> list[FindWords]:
     return [FindWords(request.namespaces, asked, fields, request.settings.dictionary.knows)]
 
 
+def spells(request: SearchRequest) -> bool:
+    """Test whether a route of the search takes misspelt words for others."""
+    return bool(_fields(request))
+
+
 def _fields(request: SearchRequest) -> tuple[str, ...]:
     """The fields of the routes that take misspelt words for others."""
     routes = (r for r in request.profile.routes if isinstance(r, Lexical) and r.spelling)
@@ -47,7 +53,9 @@ def taken_words(
     rows = {row for others in near.values() for own in others.values() for row in own.newest}
     newest = np.array(sorted(rows)[-_MAX_READ:], dtype=np.int64)
     records = yield from ask(ReadRecords(newest))
-    seen = _words_of(records, _fields(request))
+    texts = _texts_of(records, _fields(request))
+    seen = {word for text in texts for word in indexed_words(text)}
+    seen_names = {word for text in texts for word in capitalised(text)} - ORDINARY_WORDS
     names = name_candidates(text).proper
     taken: dict[str, Taken] = {}
     for word, others in near.items():
@@ -56,22 +64,23 @@ def taken_words(
             meant = take(word, dict.fromkeys(own, 1), own, NO_DICTIONARY, is_name=True)
         else:
             counts = {other: held.memories for other, held in others.items()}
-            meant = take(word, counts, seen, request.settings.dictionary, word in names)
+            is_name = word in names
+            known = seen_names if is_name else seen
+            meant = take(word, counts, known, request.settings.dictionary, is_name)
         if meant is not None:
             taken[word] = meant
     return taken
 
 
-def _words_of(records: Sequence[MemoryRecord | None], fields: Sequence[str]) -> set[str]:
-    """The words of some fields of memories."""
-    return {
-        word
+def _texts_of(records: Sequence[MemoryRecord | None], fields: Sequence[str]) -> list[str]:
+    """The beginnings of the texts of some fields of memories."""
+    return [
+        text[:_READ_CHARACTERS]
         for record in records
         if record is not None
         for name in fields
-        for value in strings_in(getattr(record, name))
-        for word in indexed_words(value[:_READ_CHARACTERS])
-    }
+        for text in strings_in(getattr(record, name))
+    ]
 
 
 def _names(word: str, people: SpeakerMatches) -> Iterator[str]:

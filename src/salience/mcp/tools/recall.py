@@ -10,6 +10,7 @@ from typing_extensions import TypedDict
 
 from salience.display.for_models import fence, one_line
 from salience.errors import InvalidInput, NotFound, SalienceError, shown
+from salience.language.spelling import taken_notes
 from salience.language.tokens import count_tokens
 from salience.mcp.hints import hint
 from salience.mcp.outputs import Item, Memories, memories, tokens
@@ -108,7 +109,7 @@ async def get_context(
 def _context(context: engine.Context) -> Answer:
     text = fence(context.text) if context.text else ""
     content: dict[str, Any] = {"context": text, "ids": [one_line(id) for id in context.ids]}
-    advice = "; ".join(map(one_line, context.degraded))
+    advice = "; ".join(map(one_line, (*context.degraded, *taken_notes(context.taken))))
     if advice := advice or ("" if text else "Nothing is remembered yet."):
         content["hint"] = advice
     return Answer(content, "\n\n".join(filter(None, (text, advice))))

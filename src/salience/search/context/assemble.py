@@ -1,7 +1,7 @@
 """The context of a query: sections gathered, packed and written, with their provenance."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, TypedDict
 
@@ -67,7 +67,8 @@ class Context(Result):
     """A text for an agent to read: tokens = counter(text) <= max_tokens.
 
     `provenance` names the memories in the order of the text. `degraded` names everything that had
-    to be done without. In the format "messages", `text` holds the `messages` as JSON.
+    to be done without, `taken` the words of the query that no memory holds, with those that they
+    were taken for. In the format "messages", `text` holds the `messages` as JSON.
     """
 
     _shown = ("query", "tokens", "max_tokens", "format", "ids", "degraded")
@@ -81,6 +82,7 @@ class Context(Result):
     provenance: tuple[Provenance, ...]
     messages: tuple[Mapping[str, str], ...] = ()
     degraded: tuple[str, ...] = ()
+    taken: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -229,6 +231,7 @@ def assemble(request: ContextRequest) -> Plan[Context]:
             tuple(messages(blocks, request.references)) if request.format == "messages" else ()
         ),
         degraded=tuple(dict.fromkeys(note for one in gathered for note in one.degraded)),
+        taken={word: others for one in gathered for word, others in one.taken.items()},
     )
 
 

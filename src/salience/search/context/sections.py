@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal
 
 from salience.display.for_models import clean
@@ -126,6 +126,7 @@ class Gathered:
     section: Section
     items: tuple[Item, ...]
     degraded: tuple[str, ...] = ()
+    taken: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 def sections_of(sections: Sequence[SectionLike] | None) -> tuple[Section, ...]:
@@ -183,11 +184,12 @@ def gather(section: Section, request: SearchRequest) -> Plan[Gathered]:
             for record, row, score in zip(records, final.rows.tolist(), scores, strict=True)
             if record is not None
         )
+        taken = run.query.reading.taken
         if items:
-            return Gathered(section, items, degraded)
+            return Gathered(section, items, degraded, taken)
         note = f"{section.name}: nothing matches the query; the most recent instead"
         section = replace(section, title=f"{section.heading} (nothing matches, the most recent)")
-        return Gathered(section, (yield from _newest(request)), (*degraded, note))
+        return Gathered(section, (yield from _newest(request)), (*degraded, note), taken)
     items = yield from _newest(request)
     if not section.whole:
         return Gathered(section, items)

@@ -13,6 +13,7 @@ import numpy as np
 from salience.display.html import HtmlResult
 from salience.display.result import to_json, with_tuples
 from salience.errors import NotFound
+from salience.language.spelling import taken_notes
 from salience.language.tokens import shorten
 from salience.ranking.explanation import Explanation, computation, figure
 from salience.ranking.profile import Profile
@@ -63,6 +64,7 @@ class ExplainReport(HtmlResult):
     left: Mapping[str, Any] = field(default_factory=dict)
     degraded: tuple[str, ...] = ()
     read: tuple[int, int] | None = None
+    taken: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def id(self) -> str:
@@ -121,6 +123,7 @@ class ExplainReport(HtmlResult):
             "changes": None if self.changes is None else [c.to_dict() for c in self.changes],
             "left": {name: to_json(value) for name, value in self.left.items()},
             "degraded": list(self.degraded),
+            "taken": {word: list(others) for word, others in self.taken.items()},
             "read": None if self.read is None else {"memories": self.read[0], "of": self.read[1]},
         }
 
@@ -149,6 +152,7 @@ class ExplainReport(HtmlResult):
             *([f"found by {routes}"] if routes else []),
             *(f"{name} {value}" for name, value in self.left.items()),
             *(f"without {lack}" for lack in self.degraded),
+            *taken_notes(self.taken),
         ]
 
     def lines(self) -> Iterator[str]:
@@ -177,6 +181,7 @@ class ExplainReport(HtmlResult):
             yield "found by " + ", ".join(f"{name} ({rank})" for name, rank in self.routes.items())
         yield from (f"{name}: {to_json(value)}" for name, value in self.left.items())
         yield from (f"without {lack}" for lack in self.degraded)
+        yield from taken_notes(self.taken)
         if self.read is not None:
             yield f"the search reads {self.read[0]:,} of {self.read[1]:,} memories"
 
@@ -230,6 +235,7 @@ def explain(request: SearchRequest, id: str, *, everywhere: bool = False) -> Pla
         left=_reasons(run.profile, last, row),
         degraded=degraded,
         read=None if best is None else (best.read, best.of),
+        taken=run.query.reading.taken,
     )
 
 

@@ -127,7 +127,7 @@ _SHAPES: dict[type[Result], tuple[tuple[str, ...], dict[str, Any], frozenset[str
     SearchResult: (
         (
             *("query", "profile", "search_type", "min_score", "during", "read", "search_id"),
-            *("degraded", "timings_ms", "hits"),
+            *("degraded", "taken", "timings_ms", "hits"),
         ),
         {"read": _NULLABLE_READ},
         frozenset(),
@@ -154,7 +154,7 @@ _SHAPES: dict[type[Result], tuple[tuple[str, ...], dict[str, Any], frozenset[str
         frozenset(),
     ),
     Comparison: (
-        ("query", "profiles", "limit", "shared", "memories", "degraded"),
+        ("query", "profiles", "limit", "shared", "memories", "degraded", "taken"),
         {"shared": list[int]},
         frozenset(),
     ),
@@ -162,7 +162,7 @@ _SHAPES: dict[type[Result], tuple[tuple[str, ...], dict[str, Any], frozenset[str
         (
             *("query", "id", "content", "namespace", "record", "profile", "limit", "found"),
             *("verdict", "rank", "of", "score", "routes", "why", "why_not", "changes", "left"),
-            *("degraded", "read"),
+            *("degraded", "taken", "read"),
         ),
         {
             "id": str,

@@ -106,7 +106,8 @@ class NamespaceIndex:
         occurs = self.table.words.occur(proper, self.table.alive) if proper else ()
         strange = {word for word, occurring in zip(proper, occurs, strict=True) if not occurring}
         return SpeakerMatches.among(
-            speakers, named_speakers(op.words, speakers.by_word, strange, op.ordinary)
+            speakers,
+            named_speakers(op.words, speakers.by_word, strange, op.ordinary, op.by_sound),
         )
 
     def holders(self, words: Sequence[str], fields: Sequence[str]) -> list[Holders]:

@@ -30,7 +30,7 @@ from salience.testing.conformance._links import Notes, PendingLinks, UtilitySpre
 from salience.testing.conformance._listings import EventPages, Listing, Names
 from salience.testing.conformance._rankings import Rankings
 from salience.testing.conformance._reads import Accesses, Hits, SessionTurns, Vectors
-from salience.testing.conformance._search import Namespaces, Scripts, Search
+from salience.testing.conformance._search import Namespaces, Scripts, Search, Spelling
 from salience.testing.conformance._versions import Versions
 from salience.testing.conformance._write_outcomes import (
     Contradictions,
@@ -43,7 +43,7 @@ __all__ = ["Clock", "StoreConformance"]
 
 
 class StoreConformance(
-    Adding, Listing, Updating, Deleting, Linking, Filters, Search, Namespaces, Scripts, Vectors,
+    Adding, Listing, Updating, Deleting, Linking, Filters, Search, Spelling, Namespaces, Scripts, Vectors,
     Accesses, SessionTurns, Durability, ErasureDuringSearch, Concurrency, EventLog, Judgments,
     TimeTravel, PendingLinks, Notes, Lifecycle, UtilitySpreading, Rankings, WriteOutcomes,
     IdempotencyKeys, MetadataMerging, DeletingMany, Upserts, Exports,

@@ -13,7 +13,7 @@ from salience.ranking.functions import lookup
 from salience.ranking.signals import EntityOverlap, GroupMax
 from salience.ranking.stages import cut, retrieve, score
 from salience.records.fields import SESSION_CHUNK, TURN_CHUNK
-from salience.retrieval.routes import ExactMatch, MatchAll, Route, Trigram
+from salience.retrieval.routes import ExactMatch, Lexical, MatchAll, Route, Trigram
 from salience.testing.conformance._case import (
     EVERYTHING,
     START,
@@ -279,6 +279,71 @@ class Search(StoreCase):
         assert memory.explain("apple", "m1", filters={"kind": "fact"}).score is None
         with pytest.raises(NotFound, match="nobody"):
             memory.explain("apple", "nobody")
+
+
+_SPELLING = Profile(
+    "spelling", retrieve(Lexical(spelling=True), depth=None) >> score(Col("lexical.score")) >> cut()
+)
+
+
+class Spelling(StoreCase):
+    """Words of a query that no memory holds."""
+
+    def _taken(self, memory: Memory, query: str, **options: Any) -> dict[str, tuple[str, ...]]:
+        found = memory.search(query, profile=_SPELLING, touch=False, **options)
+        return dict(found.taken)
+
+    def test_a_misspelt_word_finds_what_it_is_meant_for(self, memory: Memory) -> None:
+        memory.add_many(
+            [
+                {"content": "The service moved to mongodb.", "id": "one"},
+                {"content": "Written in typescript.", "id": "two", "title": "Frontend"},
+                {"content": "A red kayak.", "id": "three"},
+            ]
+        )
+        assert search_ids(memory, "mongodv", profile=_SPELLING) == ["one"]
+        assert self._taken(memory, "the typsecript frontned") == {
+            "typsecript": ("typescript",),
+            "frontned": ("frontend",),
+        }
+        assert search_ids(memory, "mongodv", profile=WORDS) == []
+
+    def test_a_taken_word_counts_less_than_the_word_itself(self, memory: Memory) -> None:
+        memory.add_many(["A red kayak.", "A blue boat."])
+        [right] = memory.search("kayak", profile=_SPELLING, touch=False)
+        [taken] = memory.search("kayka", profile=_SPELLING, touch=False)
+        assert taken.score == pytest.approx(0.85 * right.score)  # letters swapped: 1 - 0.3 * 0.5
+
+    def test_words_that_are_right_or_kept_as_they_are_find_nothing_else(
+        self, memory: Memory
+    ) -> None:
+        memory.add("A red kayak was carried to mongodb by typescript.")
+        for query in ("kayak", "married", '"kayka"', "kayka*", "mongod2", "src/kayka", "KYAK"):
+            assert self._taken(memory, query) == {}, query
+
+    def test_no_word_of_an_erased_memory_or_of_another_namespace(self, memory: Memory) -> None:
+        memory.add("A red kayak.", id="one")
+        memory.add("A blue sampan.", id="two")
+        memory.within("other").add("A green paddleboard.")
+        assert self._taken(memory, "paddelboard") == {}
+        assert self._taken(memory, "kayka") == {"kayka": ("kayak",)}
+        both = self._taken(memory, "paddelboard kayka", namespaces=["default", "other"])
+        assert both == {"paddelboard": ("paddleboard",), "kayka": ("kayak",)}
+        memory.update("two", content="A blue catamaran.")
+        assert self._taken(memory, "sampna") == {}
+        assert self._taken(memory, "catamarann") == {"catamarann": ("catamaran",)}
+        memory.delete("one")
+        assert self._taken(memory, "kayka") == {}
+
+    def test_a_misspelt_name_names_the_speaker(self, memory: Memory) -> None:
+        memory.add("I like tea.", id="one", speaker="Caroline")
+        memory.add("I like rice.", id="two", speaker="Jon")
+        for query, id in (
+            ("What does Carolien like?", "one"),
+            ("What does Carolyn like?", "one"),
+            ("What does John like?", "two"),
+        ):
+            assert memory.search(query, touch=False).ids[0] == id, query
 
 
 class Namespaces(StoreCase):

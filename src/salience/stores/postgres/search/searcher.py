@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -63,14 +64,19 @@ class Searcher(StoreReader):
         speakers = snapshot.speakers
         # A strange word matters only where it resembles a name; then it is looked up.
         proper = set(op.words) & op.proper
-        sure = named_speakers(op.words, speakers.by_word, set(), op.ordinary)
-        similar = set(named_speakers(op.words, speakers.by_word, proper, op.ordinary)) - set(sure)
+        named_if = partial(
+            named_speakers,
+            op.words,
+            speakers.by_word,
+            ordinary=op.ordinary,
+            by_sound=op.by_sound,
+        )
+        sure = named_if(set())
+        similar = set(named_if(proper)) - set(sure)
         strange: set[str] = set()
         if similar:
             strange = yield from self._unused_words(snapshot, similar)
-        named = (
-            named_speakers(op.words, speakers.by_word, strange, op.ordinary) if strange else sure
-        )
+        named = named_if(strange) if strange else sure
         return operations.SpeakerMatches.among(speakers, named)
 
     def _unused_words(self, snapshot: NamespaceSnapshot, words: set[str]) -> Steps[set[str]]:
