@@ -73,8 +73,11 @@ def test_words_that_are_no_plain_words_are_left_alone() -> None:
 
 
 def test_alphabets_other_than_latin() -> None:
-    assert is_spelt("москва") and is_spelt("ελλαδα") and not is_spelt("東京都庁")
-    assert not is_spelt("москvа") and not is_spelt("cat")
+    assert is_spelt("москва")
+    assert is_spelt("ελλαδα")
+    assert not is_spelt("東京都庁")
+    assert not is_spelt("москvа")
+    assert not is_spelt("cat")
     assert "москва" in set(one_slip("мосвка"))
     assert take("мосвка", {"москва": 1}, {"москва"}, NO_DICTIONARY) == Taken(("москва",), 0.85)
 
@@ -86,7 +89,8 @@ def test_the_likeliest_words_are_taken_and_at_most_three() -> None:
     taken = take("oadd", many, many, NO_DICTIONARY)
     assert taken is None  # two slips in a short word
     taken = take("oad", many, many, NO_DICTIONARY)
-    assert taken is not None and taken.words == ("load", "goad", "road")
+    assert taken is not None
+    assert taken.words == ("load", "goad", "road")
 
 
 def test_no_memory_writes_the_word() -> None:
@@ -103,7 +107,8 @@ def test_a_name_is_taken_for_a_name_alone() -> None:
 
 def test_a_right_word_that_no_memory_holds_keeps_others_away() -> None:
     dictionary = Dictionary(lambda: ("married", "hobbies"))
-    assert dictionary.knows("married") and dictionary.knows("hobbies")
+    assert dictionary.knows("married")
+    assert dictionary.knows("hobbies")
     assert not dictionary.knows("marreid")
     hobbits = {"hobbits": 1}
     assert take("hobbeis", hobbits, hobbits, dictionary) == Taken(("hobbies",), 0.85)

@@ -43,7 +43,8 @@ __all__ = ["Clock", "StoreConformance"]
 
 
 class StoreConformance(
-    Adding, Listing, Updating, Deleting, Linking, Filters, Search, Spelling, Namespaces, Scripts, Vectors,
+    Adding, Listing, Updating, Deleting, Linking, Filters, Search, Spelling, Namespaces, Scripts,
+    Vectors,
     Accesses, SessionTurns, Durability, ErasureDuringSearch, Concurrency, EventLog, Judgments,
     TimeTravel, PendingLinks, Notes, Lifecycle, UtilitySpreading, Rankings, WriteOutcomes,
     IdempotencyKeys, MetadataMerging, DeletingMany, Upserts, Exports,
