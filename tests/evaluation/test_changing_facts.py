@@ -1,10 +1,20 @@
 """Facts that change: the world of a seed, and who is found in it."""
 
 from datetime import datetime, timezone
+from pathlib import Path
 
 import pytest
 
-from salience.evaluation.changing_facts import KINDS, Kind, evaluate, world
+from salience import Memory
+from salience.evaluation._state_sentences import SENTENCES
+from salience.evaluation.changing_facts import (
+    KINDS,
+    LANGUAGES,
+    Kind,
+    evaluate,
+    evaluate_languages,
+    world,
+)
 from salience.language.dates import past_interval
 from salience.ranking.profiles import BUILT_IN
 
@@ -73,3 +83,43 @@ def test_the_time_that_dates_name(
     expected = [datetime(*day, tzinfo=timezone.utc).timestamp() for day in (begin, end)]
     assert about is not None
     assert list(about) == expected
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_state_in_force_is_found_first(language: str) -> None:
+    found = evaluate_languages(BUILT_IN["balanced"], languages=[language], people=1)
+    right = {outcome.asked: outcome.right for outcome in found}
+    assert right["present"] >= 0.8, right  # five of the six topics at least
+    assert right["now"] >= 0.8, right
+
+
+def test_the_states_of_a_language_are_written_alike() -> None:
+    for told in SENTENCES.values():
+        for topic in told.topics:
+            assert len(topic.told) == 3
+            assert len(set(topic.values)) == 6
+            assert all(text.count("{}") == 1 for text in topic.told)
+
+
+@pytest.mark.parametrize("language", ["zh", "de"])
+def test_stores_agree_in_other_languages(language: str, tmp_path: Path) -> None:
+    told = SENTENCES[language]
+    texts = [text.format(topic.values[0]) for topic in told.topics for text in topic.told]
+    items = [
+        {"content": text, "created_at": f"2025-01-{i + 1:02d}"} for i, text in enumerate(texts)
+    ]
+    now = datetime(2026, 1, 1, tzinfo=timezone.utc)
+    ranked = []
+    for url in ("ram://", f"sqlite:///{tmp_path / 'memory.db'}"):
+        with Memory.open(url) as memory:
+            memory.add_many({**item, "id": str(i)} for i, item in enumerate(items))
+            questions = [
+                text for topic in told.topics for text in (*topic.asked, topic.asked_former)
+            ]
+            ranked.append(
+                [
+                    [(hit.id, hit.score) for hit in memory.search(text, now=now, touch=False)]
+                    for text in questions
+                ]
+            )
+    assert ranked[0] == ranked[1]

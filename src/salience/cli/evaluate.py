@@ -127,8 +127,11 @@ def _updates(settings: Settings, profile: list[str] | None, embedder: list[str] 
     embedder_name = (embedder or [settings.embedder or "default"])[0]
     with output.progress() as progress:
         outcomes = changing_facts.evaluate(chosen, embedder_name, progress=progress)
+    told = changing_facts.evaluate_languages(
+        profiles.get((profile or ["balanced"])[0]), embedder_name
+    )
     if settings.json:
-        output.emit([outcome.to_dict() for outcome in outcomes])
+        output.emit([outcome.to_dict() for outcome in (*outcomes, *told)])
         return
     from salience.cli.printing import render
 
@@ -142,6 +145,13 @@ def _updates(settings: Settings, profile: list[str] | None, embedder: list[str] 
         rows.add_row(ranked.name, *(f"{recall[ranked.name, *way]:.3f}" for way in ways))
     output.console(table=True).print(rows)
     output.note(f"{outcomes[0].questions} questions of each kind")
+    asked = [*changing_facts.ASKED]
+    rows = render.table("The state asked for before all others", *asked, numbers=asked)
+    for language in changing_facts.LANGUAGES:
+        shares = [f"{outcome.right:.3f}" for outcome in told if outcome.language == language]
+        rows.add_row(language, *shares)
+    output.console(table=True).print(rows)
+    output.note(f"{told[0].questions} questions of each kind and language")
 
 
 def _abstention(

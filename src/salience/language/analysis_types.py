@@ -102,7 +102,8 @@ class QueryAnalysis:
         past_interval: the past time that it is about by its words, from and until in seconds.
         question: the question proper, to be embedded as well, where much else stands around it;
             else empty.
-        language: the code of its language, where it is one with a table; "" for English and others.
+        language: the code of its language, where it is one with a table; "und" for another one in
+            Latin script, and "" for English.
         writing: the script that it is written in, and the share of it (see `scripts.writing`).
         state: the number of the attribute that it asks for, below 0 if not of who asks; else 0.
         state_subject: the places of the terms that name whose attribute it is.

@@ -43,6 +43,7 @@ FEATURES_VERSION = "4"
 """The version of the stored features and terms; those of another one have to be computed anew."""
 _MAX_INSTRUCTION_WORDS = 40
 _MAX_PREFERENCE_CONTENT_WORDS = 80
+_MAX_STATE_CHARACTERS = 200
 _ENGLISH = re.compile("[a-z]+")
 _QUESTION_MARKS = ("?", "\uff1f", "\u061f", "\u055e", "\u037e")  # also CJK, Arabic, Armenian, Greek
 
@@ -75,8 +76,12 @@ def features(content: str, words: Sequence[str]) -> tuple[float, ...]:
         float(instructs and _matches(INSTRUCTION, low)),
         float(content_words <= _MAX_PREFERENCE_CONTENT_WORDS and _matches(PREFERENCE, low)),
         *(LATIN if content.isascii() else writing(words)),
-        state_said(fold(content), ENGLISH) if states and first_person else NO_STATE,
+        _state_in_english(content) if states and first_person else NO_STATE,
     )
+
+
+def _state_in_english(content: str) -> float:
+    return state_said(fold(content), ENGLISH) if len(content) <= _MAX_STATE_CHARACTERS else NO_STATE
 
 
 def _foreign(content: str, words: Sequence[str], language: Language) -> tuple[float, ...]:

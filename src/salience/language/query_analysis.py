@@ -44,6 +44,8 @@ _TERM_OF_STEM: dict[str, Term] = {
 }
 _SENTENCE_END = re.compile(r"(?<=[.!?:])\s+|(?<=[。！？؟])\s*|\n+")
 _QUESTION_MARKS = ("?", "\uff1f", "\u061f")
+_MIN_CHUNKS = 4  # of a question whose language is told by its accents
+_MAX_ACCENTED = 0.3  # of the words of a question in English, at most
 _MIN_SURROUNDING_WORDS = 30  # words around a question from which on it is embedded by itself, too
 
 NOTHING_TAKEN: Mapping[str, Taken] = MappingProxyType({})
@@ -120,7 +122,7 @@ def analyze_query(
         during=during,
         past_interval=about,
         question=_without_names(question, common_names),
-        language=language.code if language else "",
+        language=language.code if language else _unknown_language(text),
         writing=LATIN if low.isascii() else writing(spoken),
         state=state[0] if state else 0.0,
         state_subject=state[1] if state else (),
@@ -230,6 +232,13 @@ def _features(
         "query_is_not_recall": not summary and not order and not matches(LOOKS_BACK, "looks_back"),
     }
     return {name: 1.0 for name, holds in features.items() if holds}
+
+
+def _unknown_language(text: str) -> str:
+    """ "und" for a question in Latin script with the accents of another language, else ""."""
+    chunks = text.split()
+    accented = sum(not chunk.isascii() for chunk in chunks)
+    return "und" if len(chunks) >= _MIN_CHUNKS and accented > _MAX_ACCENTED * len(chunks) else ""
 
 
 def _state(

@@ -36,6 +36,7 @@ _LATIN = tuple(  # each with all that speaks for it, and with that of it which n
     )
     for one in _IN_LATIN
 )
+_FOREIGN = frozenset().union(*(evidence for _, evidence, _ in _LATIN)) - _ENGLISH
 _BY_SCRIPT = {"cyrillic": RUSSIAN, "hangul": KOREAN, "kana": JAPANESE, "han": CHINESE}
 LANGUAGES: Mapping[str, Language] = MappingProxyType(
     {language.code: language for language in (*_IN_LATIN, *_BY_SCRIPT.values())}
@@ -52,9 +53,9 @@ def language_of(words: Collection[str]) -> Language | None:
     words of English, and more than there are English stop words. Of two with as many, it is the one
     with more that are its own.
     """
-    if all(map(str.isascii, words)):
-        return _latin(frozenset(words))
     distinct = frozenset(words)
+    if "".join(distinct).isascii():
+        return _latin(distinct)
     place, share = writing([*words])
     if share < 0.5:
         return _latin(distinct)
@@ -66,6 +67,8 @@ def language_of(words: Collection[str]) -> Language | None:
 
 
 def _latin(distinct: frozenset[str]) -> Language | None:
+    if distinct.isdisjoint(_FOREIGN):
+        return None
     english = len(distinct & STOP_WORDS)
     if 2 * english > len(distinct):
         return None
