@@ -131,7 +131,7 @@ def _updates(settings: Settings, profile: list[str] | None, embedder: list[str] 
         profiles.get((profile or ["balanced"])[0]), embedder_name
     )
     if settings.json:
-        output.emit([outcome.to_dict() for outcome in (*outcomes, *told)])
+        output.emit([*(o.to_dict() for o in outcomes), *(o.to_dict() for o in told)])
         return
     from salience.cli.printing import render
 
