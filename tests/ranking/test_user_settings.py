@@ -9,6 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from salience import Memory
+from salience.language.entities import Aliases
+from salience.language.query_analysis import with_other_names
 from salience.ranking.balanced import PARTS
 from salience.ranking.expressions import Sum
 from salience.ranking.profile import Profile
@@ -205,3 +207,72 @@ def test_a_version_that_is_incorrect_does_not_hold() -> None:
         assert memory.search("Does Ana live in Oslo?", touch=False)[0].id == "rome"
         memory.feedback("rome", "incorrect")
         assert memory.search("Does Ana live in Oslo?", touch=False)[0].id == "oslo"
+
+
+LABELLED: tuple[tuple[str, str, dict[str, Any]], ...] = (
+    ("js", "JavaScript runs in the browser.", {}),
+    ("tabs", "The browser has tabs.", {}),
+    ("york", "The office in New York has a browser.", {}),
+    ("she", "She moved to Lisbon last year.", {"entities": ["Ana"]}),
+    ("he", "He moved to Porto last year.", {}),
+    ("fruit", "Berries from the market.", {"tags": ["shopping"]}),
+    ("vegetables", "Leeks from the market.", {}),
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "with_aliases", "without"),
+    [
+        ("What is JS?", "js", None),
+        ("Which browser is in NYC?", "york", None),
+        ("Where did Ana move to last year?", "she", "she"),
+        ("What about the market and shopping?", "fruit", "fruit"),
+    ],
+)
+def test_other_names_entities_and_tags_are_found(
+    question: str, with_aliases: str, without: str | None
+) -> None:
+    other_names = {"JS": "JavaScript", "NYC": "New York"}
+    for aliases, expected in ((other_names, with_aliases), (None, without)):
+        with Memory.open("ram://", embedder=WordHashEmbedder(), aliases=aliases) as memory:
+            for id, text, fields in LABELLED:
+                memory.add(text, id=id, **fields)
+            if expected is not None:
+                assert memory.search(question)[0].id == expected
+
+
+def test_an_alias_names_a_speaker() -> None:
+    with Memory.open("ram://", aliases={"Liz": "Elizabeth"}) as memory:
+        memory.add_many(
+            {"content": text, "speaker": speaker, "session_id": "s"}
+            for speaker, text in (("Bob", "I like pears."), ("Elizabeth", "I like plums, too."))
+        )
+        assert memory.search("What does Liz like?")[0].speaker == "Elizabeth"
+
+
+def test_aliases_change_no_other_profile() -> None:
+    def ranked(aliases: dict[str, str] | None, profile: str) -> list[tuple[str, float]]:
+        with Memory.open(
+            "ram://", embedder=WordHashEmbedder(), aliases=aliases, clock=lambda: NOW
+        ) as memory:
+            for id, text, fields in LABELLED:
+                memory.add(text, id=id, **fields)
+            hits = memory.search("Which js is in the browser?", profile=profile, touch=False)
+            return [(hit.id, hit.score) for hit in hits]
+
+    for profile in ("composite", "activation", "multi_route"):
+        assert ranked({"JS": "JavaScript"}, profile) == ranked(None, profile)
+
+
+def test_other_names_in_a_text() -> None:
+    aliases = Aliases.of({"JS": "JavaScript", "ECMAScript": "JavaScript", "NYC": "New York"})
+    assert aliases.others_in("Is JS used in new york?") == {
+        "js": {"javascript", "ecmascript"},
+        "new york": {"nyc"},
+    }
+    assert aliases.others_in("What is new?") == Aliases().others_in("JS") == {}
+    terms = (("use",), ("js",), ("new",), ("york",))
+    assert with_other_names(terms, {"js": {"javascript"}, "new york": {"nyc"}}) == (
+        ("use",), ("js", "javascript"), ("new", "nyc"), ("york", "nyc"),
+    )  # fmt: skip
+    assert with_other_names((("nyc",),), {"nyc": {"new york"}}) == (("nyc",), ("new",), ("york",))

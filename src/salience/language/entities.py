@@ -27,7 +27,7 @@ from salience.language.english import (
     STOP_WORDS,
     WEEKDAYS,
 )
-from salience.language.tokens import MemoTable, fold
+from salience.language.tokens import MemoTable, fold, words
 
 _NO_NAMES: Mapping[str, str] = MappingProxyType({})
 _MARKED = pattern_cue(
@@ -129,7 +129,37 @@ class Aliases:
 
     def spellings(self, keys: Set[str]) -> frozenset[str]:
         """The folded names that have one of some keys."""
-        return frozenset(keys) | {name for name, key in self.names.items() if key in keys}
+        return frozenset(keys).union(*(self._names_of[key] for key in keys & self._names_of.keys()))
+
+    @cached_property
+    def _names_of(self) -> dict[str, set[str]]:
+        """The aliases that stand for each name."""
+        names: dict[str, set[str]] = {}
+        for alias, name in self.names.items():
+            names.setdefault(name, set()).add(alias)
+        return names
+
+    def others_in(self, text: str) -> dict[str, frozenset[str]]:
+        """The names in a text that have other names: each folded, with its others.
+
+        Of names that overlap, the longest counts, else the first.
+        """
+        if not self.names:
+            return {}
+        tokens = words(text)
+        others: dict[str, frozenset[str]] = {}
+        start = 0
+        while start < len(tokens):
+            for end in range(min(start + _NAME_MAX_TOKENS, len(tokens)), start, -1):
+                name = " ".join(tokens[start:end])
+                same = self.spellings({self.key(name)}) - {name}
+                if same:
+                    others[name] = same
+                    start = end
+                    break
+            else:
+                start += 1
+        return others
 
 
 NO_ALIASES = Aliases()

@@ -131,6 +131,27 @@ def analyze_query(
     )
 
 
+def with_other_names(terms: Sequence[Term], others: Mapping[str, Set[str]]) -> tuple[Term, ...]:
+    """The terms, with the other names of what a query names (see `Aliases.others_in`).
+
+    A single word counts as another form of each word of the name; the words of a longer name are
+    searched for besides, as terms behind the others.
+    """
+    merged = list(terms)
+    added: dict[Term, None] = {}
+    for name, same in others.items():
+        own = {stem(word) for word in words(name)}
+        for other in sorted(same):
+            stems = tuple(dict.fromkeys(map(stem, words(other))))
+            if len(stems) == 1:
+                for place, term in enumerate(merged):
+                    if not own.isdisjoint(term):
+                        merged[place] = tuple(dict.fromkeys((*term, *stems)))
+            else:
+                added |= {(base,): None for base in stems if base not in STOP_WORDS}
+    return (*merged, *(term for term in added if term not in merged))
+
+
 def _folded(text: str) -> str:
     return fold(text.replace("\u2019", "'"))
 

@@ -61,6 +61,11 @@ class Profile:
         return frozenset().union(*(route.entity_fields for route in self.routes), *overlaps)
 
     @cached_property
+    def heeds_labels(self) -> bool:
+        """True if it looks for the words of a query, and other names for them, in the labels."""
+        return any("labels.matched" in signal.inputs() for signal in self.signals())
+
+    @cached_property
     def heeds_validity(self) -> bool:
         """True if it depends on whether facts held at the time that a query is about."""
         return any("valid_to" in signal.inputs() for signal in self.signals())

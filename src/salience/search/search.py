@@ -8,7 +8,8 @@ from __future__ import annotations
 import math
 import time
 import uuid
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
@@ -19,7 +20,7 @@ from salience.language.analysis_types import QueryAnalysis, TimeRange
 from salience.language.dates import DatesMissing, search_interval
 from salience.language.entities import PossibleName, has_capitals, known_names, possible_names
 from salience.language.languages.scripts import SCRIPTS
-from salience.language.query_analysis import analyze_query
+from salience.language.query_analysis import analyze_query, with_other_names
 from salience.language.speakers import name_candidates, rare_speakers
 from salience.language.spelling import Taken, respelt
 from salience.language.tokens import question_words
@@ -165,8 +166,12 @@ def _analyze(
 ) -> Plan[tuple[QueryAnalysis, Collection[str] | None, Sequence[str]]]:
     """The analysis of the query, the names of the stored vectors, and the entities it names."""
     text = request.text if during is None else _without(request.text, during.words)
+    others: Mapping[str, frozenset[str]] = {}
+    if request.profile.heeds_labels:
+        others = request.settings.aliases.others_in(text)
+    named = " ".join((text, *(name.title() for names in others.values() for name in sorted(names))))
     questions: list[Op] = [
-        FindSpeakers(request.namespaces, *name_candidates(text), by_sound=spells(request)),
+        FindSpeakers(request.namespaces, *name_candidates(named), by_sound=spells(request)),
         VectorNames(request.namespaces),
     ]
     possible: list[PossibleName] = []
@@ -181,9 +186,9 @@ def _analyze(
     if spelling:
         taken = yield from taken_words(request, text, names.pop(), speakers)
     if taken:
-        text = respelt(text, taken)
+        text, named = respelt(text, taken), respelt(named, taken)
         speakers = yield from ask(
-            FindSpeakers(request.namespaces, *name_candidates(text), by_sound=True)
+            FindSpeakers(request.namespaces, *name_candidates(named), by_sound=True)
         )
     analysis = analyze_query(
         text,
@@ -196,6 +201,13 @@ def _analyze(
         rare=rare_speakers(speakers.turns, speakers.all_turns),
         taken=taken,
     )
+    if others:
+        terms = with_other_names(analysis.terms, others)
+        weights = analysis.weights and (
+            *analysis.weights,
+            *[1.0] * (len(terms) - len(analysis.terms)),
+        )
+        analysis = replace(analysis, terms=terms, weights=weights)
     entities = [name for [spelled] in names[:1] for name in spelled]
     if possible:
         entities += known_names(possible, names[1], entities)

@@ -17,7 +17,13 @@ from salience.ranking.signals.priors import (
     similarity,
     strength,
 )
-from salience.ranking.signals.query_match import EntityOverlap, MentionsName, OnDate, SaidBy
+from salience.ranking.signals.query_match import (
+    EntityOverlap,
+    LabelCover,
+    MentionsName,
+    OnDate,
+    SaidBy,
+)
 from salience.ranking.signals.recency import DAY, Age, days_since, decay, hourly_rate, hours_since
 from salience.ranking.signals.session_context import NeighborMass, SessionCover
 from salience.ranking.signals.states import StateInForce
@@ -34,6 +40,7 @@ __all__ = [
     "Expired",
     "GroupMax",
     "IsFact",
+    "LabelCover",
     "LatestFact",
     "MaxScaled",
     "MentionsName",

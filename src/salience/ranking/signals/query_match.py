@@ -70,6 +70,29 @@ class MentionsName(Signal):
 
 
 @dataclass(frozen=True)
+class LabelCover(Signal):
+    """sum of idf(t) over the query's terms in the labels alone, divided by that of all found.
+
+    In [0, 1]. The labels of a memory are its entities and tags. A term that its words have does not
+    count again, so entities that were found in its own text give nothing.
+    """
+
+    matched: str = "lexical.matched"
+    labels: str = "labels.matched"
+
+    def columns(self) -> frozenset[str]:
+        return frozenset({self.matched, self.labels})
+
+    def compute(self, ev: Evaluation) -> Values:
+        words, labels = ev.candidates[self.matched], ev.candidates[self.labels]
+        alone = np.where(words > 0.0, 0.0, labels)
+        if not alone.any():
+            return 0.0
+        total = np.maximum.reduce(np.maximum(words, labels), axis=0).sum()
+        return np.minimum(np.add.reduce(alone, axis=1) / total, 1.0)
+
+
+@dataclass(frozen=True)
 class EntityOverlap(Signal):
     """|Q n M| / |Q|, the share of the query's entities that the memory has; 0 if it has none.
 

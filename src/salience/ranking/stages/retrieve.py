@@ -39,6 +39,7 @@ from salience.retrieval.plan import Plan, ask
 from salience.retrieval.query import Query
 from salience.retrieval.routes import Lexical, Route, check_depth
 
+_LABELS = Lexical((("entities", 1.0), ("tags", 1.0)), name="labels")
 _WORDING_OF = {f"mentions_{kind}": kind for kind in ("named", "year", "month", "day")}
 """The wording of the query that each column of mentions looks for."""
 
@@ -56,6 +57,7 @@ class Retrieve(Stage):
       turn before it, whichever route found it;
     - `<route>.matched` of a lexical route: the weight of each of the query's terms that the memory
       holds;
+    - `labels.matched`: the same of its entities and tags, if there is a lexical route;
     - `mentions_named`, `mentions_year`, `mentions_month`, `mentions_day`: 1 where the memory's
       words hold a name, or such a part of a date, that the question names, else 0.
 
@@ -82,7 +84,9 @@ class Retrieve(Stage):
         return replace(self, depth=None)
 
     def writes(self) -> frozenset[str]:
-        columns = {"rank": self.routes, "score": self.routes, "matched": self._lexical()}
+        lexical = self._lexical()
+        matched = (*lexical, _LABELS) if lexical else ()
+        columns = {"rank": self.routes, "score": self.routes, "matched": matched}
         return frozenset(_WORDING_OF).union(
             (f"{route.name}.{column}" for column, routes in columns.items() for route in routes),
             (f"previous.{route.name}.score" for route in self.routes),
@@ -190,7 +194,7 @@ class Retrieve(Stage):
                 requests[f"{route.name}.score"] = ScoreRows(route, query, rows)
             if f"previous.{route.name}.score" in wanted:
                 requests[f"previous.{route.name}.score"] = ScoreRows(route, query, rows, "previous")
-        for words in self._lexical():
+        for words in (*self._lexical(), _LABELS):
             if f"{words.name}.matched" in wanted:
                 requests[f"{words.name}.matched"] = MatchedTerms(words, query, rows)
         unmentioned: dict[str, ColumnData] = {}

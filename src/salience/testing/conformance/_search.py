@@ -65,6 +65,24 @@ class Search(StoreCase):
         memory.add("the rare thing", id="rare")
         assert search_ids(memory, "common rare")[0] == "rare"
 
+    def test_what_was_set_and_judged_counts_alike_everywhere(self, memory: Memory) -> None:
+        note = "Ana planted tomatoes."
+        memory.add(note, id="plain")
+        memory.add(note, id="labelled", entities=["Ben"], tags=["garden"], dedup=False)
+        memory.add(note, id="important", importance=1.0, dedup=False)
+        memory.add(note, id="doubtful", confidence=0.2, tier="short", dedup=False)
+        memory.add(note, id="wrong", dedup=False)
+        memory.add("Nothing of the kind.", id="other")
+        for _ in range(2):
+            memory.feedback("wrong", "incorrect")
+        hits = memory.search("Who planted tomatoes in the garden with Ben?", profile="balanced")
+        assert hits.ids == ("labelled", "important", "plain", "doubtful", "other", "wrong")
+        memory.add("Ana lives in Oslo.", id="oslo", kind="fact", created_at="2024-01-01")
+        memory.add("Ana moved to Rome.", id="rome", kind="fact", created_at="2025-01-01")
+        first, second, *_ = memory.search("Does Ana live in Oslo?", profile="balanced")
+        assert (first.id, second.id) == ("rome", "oslo")
+        assert first.score == pytest.approx(second.score + 0.001)
+
     @pytest.mark.parametrize("profile", PROFILES, ids=str)
     def test_equal_scores_are_ordered_by_id(self, memory: Memory, profile: Any) -> None:
         memory.add_many({"id": id, "content": "the very same"} for id in "hgcadbfe")
