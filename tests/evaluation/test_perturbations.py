@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Callable
-from difflib import SequenceMatcher
 from functools import partial
 from pathlib import Path
 
@@ -85,11 +84,8 @@ def test_a_typo_is_one_slip(word: str, seed: int) -> None:
             and [made[i] for i in differing] == [word[i] for i in reversed(differing)]
         )
     else:
-        assert abs(len(made) - len(word)) == 1
-        same = sum(
-            block.size for block in SequenceMatcher(None, word, made, False).get_matching_blocks()
-        )
-        assert same == min(len(word), len(made))
+        shorter, longer = sorted((word, made), key=len)
+        assert shorter in {longer[:i] + longer[i + 1 :] for i in range(len(longer))}
 
 
 @pytest.mark.parametrize("word", ["лодка", "Boat", "HERON"])
