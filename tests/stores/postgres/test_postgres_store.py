@@ -13,6 +13,7 @@ import pytest
 from salience import Memory
 from salience.embedders import EmbedderIdentity
 from salience.errors import EmbedderMismatch, InvalidInput, StoreError
+from salience.evaluation._state_sentences import SENTENCES
 from salience.stores import build_indexes, migrate
 from salience.stores.migrations import migrations
 from salience.stores.postgres import PostgresStore
@@ -110,6 +111,31 @@ def test_words_of_an_older_version_are_worked_out_anew(empty: str) -> None:
     with opened(empty) as memory:
         assert memory.search("猫", profile="balanced", touch=False).ids[0] == "cat"
         assert memory.search("貓", profile="balanced").ids[0] == "cat"
+
+
+def test_other_languages_are_ranked_as_in_memory(empty: str) -> None:
+    told = [
+        text.format(topic.values[place])
+        for code in ("zh", "ja", "ko", "ru", "de", "es")
+        for topic in SENTENCES[code].topics[:4]
+        for place, text in enumerate(topic.told)
+    ]
+    questions = [
+        question
+        for code in ("zh", "ja", "ko", "ru", "de", "es")
+        for topic in SENTENCES[code].topics[:4]
+        for question in (topic.asked[1], topic.asked_former)
+    ]
+    ranked = []
+    for url in ("ram://", empty):
+        with Memory.open(url) as memory:
+            memory.add_many(
+                {"content": text, "id": f"{place:03}", "created_at": 1_700_000_000 + 3_600 * place}
+                for place, text in enumerate(told)
+            )
+            searches = (memory.search(question, touch=False) for question in questions)
+            ranked.append([[(hit.id, hit.score) for hit in found] for found in searches])
+    assert ranked[0] == ranked[1]
 
 
 def test_words_of_a_newer_version_are_refused(empty: str) -> None:
