@@ -118,22 +118,25 @@ def one_slip(word: str) -> Iterator[str]:
 
 
 def likely_slip(word: str) -> Iterator[str]:
-    """Of `one_slip` those by a letter doubled or not, swapped, or taken for a near one."""
+    """Of `one_slip` those by letters doubled, swapped, or taken for others that sound alike."""
     for i, letter in enumerate(word):
         begin, end = word[:i], word[i + 1 :]
         yield begin + end if end[:1] == letter else begin + letter + letter + end
-        yield from (begin + near + end for near in _near(letter))
+        yield from (begin + other + end for other in _alike(letter))
         if end:
             yield begin + end[0] + letter + end[1:]
 
 
 @lru_cache(maxsize=256)
-def _near(letter: str) -> tuple[str, ...]:
-    return tuple(sorted(other for one, other in _NEAR_LETTERS if one == letter))
+def _alike(letter: str) -> str:
+    """The letters that are taken for a letter because they sound alike."""
+    return "".join(letters.replace(letter, "") for letters in _ALIKE if letter in letters)
 
 
 def slips(word: str) -> Iterator[list[str]]:
     """The words that a misspelt one may be meant for, in the steps in which they are looked for."""
+    if word[:1] not in _ALPHABET:
+        return
     once = frozenset(one_slip(word)) - {word}
     yield sorted(filter(is_spelt, once))
     if len(word) >= TWO_SLIPS_MIN_LETTERS:
@@ -192,7 +195,7 @@ class Dictionary:
     @cached_property
     def words(self) -> frozenset[str]:
         """The words, in small letters."""
-        return frozenset(filter(is_spelt, (*ORDINARY_WORDS, *map(str.lower, self._load()))))
+        return frozenset(filter(is_spelt, (*ORDINARY_WORDS, *map(fold, self._load()))))
 
     def knows(self, word: str) -> bool:
         """Test whether a folded word, or one that it is a form of, is right."""

@@ -117,7 +117,7 @@ def near_words(
     op: FindWords,
 ) -> Generator[Sequence[str], Sequence[Holders], dict[str, dict[str, Holders]]]:
     """The answer to `FindWords`: yields words, and is sent the holders of each."""
-    held = yield op.words
+    held = (yield op.words) if op.words else ()
     near: dict[str, dict[str, Holders]] = {
         word: {}
         for word, own in zip(op.words, held, strict=True)

@@ -7,6 +7,7 @@ import threading
 from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -228,8 +229,10 @@ class IndexReader(ABC):
     def _find_words(self, op: operations.FindWords) -> operations.NearWords:
         with self._lock:
             indexes = [self._index(namespace) for namespace in op.namespaces]
+            occurs = np.logical_or.reduce([index.occur(op.words, op.fields) for index in indexes])
+            absent = tuple(w for w, here in zip(op.words, occurs, strict=True) if not here)
             return drive(
-                operations.near_words(op),
+                operations.near_words(replace(op, words=absent)),
                 lambda words: operations.Holders.merged(
                     [index.holders(words, op.fields) for index in indexes]
                 ),

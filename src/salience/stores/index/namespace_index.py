@@ -110,6 +110,10 @@ class NamespaceIndex:
             named_speakers(op.words, speakers.by_word, strange, op.ordinary, op.by_sound),
         )
 
+    def occur(self, words: Sequence[str], fields: Sequence[str]) -> NDArray[np.bool_]:
+        """True for each word that a memory holds in one of some fields."""
+        return self.table.words.occur(words, self.table.alive, fields)
+
     def holders(self, words: Sequence[str], fields: Sequence[str]) -> list[Holders]:
         """The memories that hold each word in one of some fields."""
         rows = self.table.rows

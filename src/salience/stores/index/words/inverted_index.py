@@ -62,9 +62,12 @@ class InvertedIndex:
         elif added and self._vocabulary is not None:
             self._vocabulary.add(added)
 
-    def occur(self, words: Sequence[str], alive: Alive) -> NDArray[np.bool_]:
-        """True for each word that occurs in the content of a living memory."""
-        return self._postings["content"].occur(term_ids(words), alive)
+    def occur(
+        self, words: Sequence[str], alive: Alive, fields: Sequence[str] = ("content",)
+    ) -> NDArray[np.bool_]:
+        """True for each word that occurs in one of some fields of a living memory."""
+        ids = term_ids(words)
+        return np.logical_or.reduce([self._postings[name].occur(ids, alive) for name in fields])
 
     def holders(self, words: Sequence[str], fields: Sequence[str], alive: Alive) -> list[Ordinals]:
         """The memories alive that hold each word in one of some fields, ascending."""
