@@ -40,7 +40,7 @@ def attacked(request: pytest.FixtureRequest) -> Any:
 
 
 READING: dict[str, dict[str, Any]] = {
-    "search_memories": {"query": "instructions of the system"},
+    "search_memories": {"query": "instructions of the system", "cut": "none"},
     "get_context": {"query": "instructions of the system"},
     "get_memory": {"id": None},
     "list_memories": {},
@@ -152,7 +152,10 @@ def test_a_search_that_finds_little_says_what_came_close(embedded: Connection) -
     assert narrow["memories"] == []
     assert "among 0 memories" in narrow["hint"]
     assert id in narrow["hint"]
-    assert "No memory has a word" in embedded.call("search_memories", query="orchestra")["hint"]
+    unlikely = embedded.call("search_memories", query="Which orchestra toured Japan in May?")
+    assert unlikely["memories"] == []
+    assert unlikely["hint"].startswith("Nothing here answers this (probability 0.")
+    assert id in unlikely["hint"]
 
 
 def test_a_conflict_names_the_call_that_settles_it(embedded: Connection) -> None:

@@ -162,7 +162,9 @@ def test_a_larger_budget_never_gives_fewer_memories_whole(budget: int, format: A
 def test_snapshots() -> None:
     memory = house()
     for format in FORMATS:
-        context = memory.get_context(QUERY, 200, format=format, sections=ALL, touch=False)
+        context = memory.get_context(
+            QUERY, 200, format=format, sections=ALL, touch=False, cut="none"
+        )
         check_snapshot(f"context_{format}.txt", context.text)
         assert all(filled.ids for filled in context.sections)
 
@@ -207,15 +209,16 @@ def test_unused_budget_flows_on() -> None:
     memory = house()
     for i in range(40):
         memory.add(f"saffron note number {i} of many", id=f"x{i:02}", created_at=NOW - DAY)
-    alone = memory.get_context(QUERY, 300, sections=[{"name": "memories", "budget": 0.5}])
+    memories = {"name": "memories", "budget": 0.5}
+    alone = memory.get_context(QUERY, 300, sections=[memories], cut="none")
     assert alone.tokens <= 150
     little = {"name": "team", "namespace": "team", "budget": 0.5, "priority": 1}
-    both = memory.get_context(QUERY, 300, sections=[little, {"name": "memories", "budget": 0.5}])
+    both = memory.get_context(QUERY, 300, sections=[little, memories], cut="none")
     first, second = both.sections
     assert first.tokens < 30
     assert second.allowed == 300 - first.tokens
     later = {"name": "recent", "budget": 0.5, "priority": -1}
-    reserved = memory.get_context(QUERY, 300, sections=["memories", later])
+    reserved = memory.get_context(QUERY, 300, sections=["memories", later], cut="none")
     assert reserved.sections[0].allowed > 250
     assert reserved.sections[1].without_room == 0
     assert reserved.tokens > 250

@@ -137,6 +137,7 @@ COMMANDS: Commands = {
     "Try and measure": {
         "demo": demo.demo,
         "eval": evaluate.eval_,
+        "calibrate": evaluate.calibrate,
         "bench": evaluate.bench,
         "completion": completion.completion,
     },

@@ -34,7 +34,9 @@ def demo(settings: Settings) -> None:
     now = max(item["created_at"] for item in memories)
     with settings.open(make=True) as memory:
         load(memory, memories)
-        result = memory.search(question["text"], limit=_HITS, now=now, touch=False, explain=True)
+        result = memory.search(
+            question["text"], limit=_HITS, now=now, touch=False, explain=True, cut="auto"
+        )
     output.degraded(result.degraded)
     if settings.json:
         output.emit({"db": settings.db, "result": result.to_dict()})

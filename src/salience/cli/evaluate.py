@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
@@ -230,6 +231,33 @@ def _tables(report: Report, before: Report | None = None) -> None:
 
 def _counted(outcome: Outcome, cells: list[str]) -> list[str]:
     return [f"{outcome.queries:,}", *cells, f"{outcome.ms_per_query:.1f}"]
+
+
+def calibrate(
+    settings: Settings,
+    folders: Annotated[list[Path], typer.Argument(help="Folders of conversation files.")],
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="FILE", help="Write the weights to a file.")
+    ] = None,
+    generic: Annotated[
+        bool, typer.Option("--generic", help="For embedders whose scale is not known.")
+    ] = False,
+) -> None:
+    """Fit the weights by which the evidence of a search becomes a probability."""
+    from salience.evaluation import calibration
+
+    with output.progress() as progress:
+        model = calibration.calibrate(
+            folders, settings.embedder or "default", generic=generic, progress=progress
+        )
+    if out is None:
+        output.emit(model.to_dict())
+        return
+    try:
+        out.write_text(json.dumps(model.to_dict(), indent=2) + "\n", encoding="utf-8")
+    except OSError as problem:
+        reason = f"{out} cannot be written: {problem.strerror}"
+        raise InvalidInput("out", reason, "give a file in a folder that exists") from None
 
 
 def bench(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -11,8 +11,16 @@ from salience.cli import output
 from salience.cli.completion import one_of
 from salience.cli.settings import Settings, parse_json
 from salience.errors import InvalidInput
+from salience.language.tokens import shorten
 from salience.ranking import profiles as built_in
 from salience.search.context.formats import FORMATS
+from salience.search.cutoff import CUTOFFS, doubt
+
+if TYPE_CHECKING:
+    from salience.engine.memory import Memory
+    from salience.search.results import Hit, SearchResult
+
+_CLOSE = 3  # memories that are named where none answers
 
 Query = Annotated[str, typer.Argument(help="The question, in words.")]
 ProfileName = Annotated[
@@ -51,6 +59,19 @@ Budget = Annotated[
 MinScore = Annotated[
     float | None, typer.Option("--min-score", help="Leave out hits with lower scores.")
 ]
+MinProbability = Annotated[
+    float | None,
+    typer.Option("--min-probability", help="Leave out hits that less likely answer, 0 to 1."),
+]
+CutName = Annotated[
+    str | None,
+    typer.Option(
+        "--cut",
+        metavar="NAME",
+        help=f"Leave out what does not answer: {', '.join(CUTOFFS)}.",
+        autocompletion=one_of(CUTOFFS),
+    ),
+]
 MinSimilarity = Annotated[
     float | None,
     typer.Option("--min-similarity", help="Leave out memories with lower similarity."),
@@ -77,6 +98,8 @@ def search(
         bool, typer.Option("--explain", help="Show the parts of each score.")
     ] = False,
     min_score: MinScore = None,
+    min_probability: MinProbability = None,
+    cut: CutName = None,
     weights: Weights = None,
     min_similarity: MinSimilarity = None,
     token_budget: Budget = None,
@@ -98,14 +121,20 @@ def search(
             touch=touch,
             explain=explain or not settings.json,
             min_score=min_score,
+            min_probability=min_probability,
+            cut=cut,  # type: ignore[arg-type]  # a wrong one is refused by name
             weights=new_weights,
             min_similarity=min_similarity,
             token_budget=token_budget,
             context=context,
             include_archived=archived,
         )
+        close = () if result.hits else _close(memory, result, filters)
     output.degraded(result.degraded)
     output.taken(result.taken)
+    doubtful = doubt(result.probability)
+    if doubtful is not None:
+        output.note(doubtful + (" This came close:" if result.hits or close else ""))
     if settings.json:
         output.emit(result.to_dict())
     elif result.hits:
@@ -120,7 +149,16 @@ def search(
         if explain and result.read is not None:
             console.print(f"{result.read[0]:,} of {result.read[1]:,} memories were read")
     if not result.hits:
+        for hit in close:
+            output.note(f"  {hit.id}: {shorten(hit.content, 80)}")
         output.nothing()
+
+
+def _close(memory: Memory, result: SearchResult, filters: Any) -> tuple[Hit, ...]:
+    """The hits that were left out although they came closest to answering; none without a doubt."""
+    if doubt(result.probability) is None:
+        return ()
+    return memory.search(result.query, filters=filters, limit=_CLOSE, touch=False).hits
 
 
 def explain(
@@ -135,6 +173,8 @@ def explain(
     now: Now = None,
     as_of: AsOf = None,
     min_score: MinScore = None,
+    min_probability: MinProbability = None,
+    cut: CutName = None,
     weights: Weights = None,
     min_similarity: MinSimilarity = None,
     token_budget: Budget = None,
@@ -156,6 +196,8 @@ def explain(
             now=now,
             as_of=as_of,
             min_score=min_score,
+            min_probability=min_probability,
+            cut=cut,  # type: ignore[arg-type]  # a wrong one is refused by name
             weights=new_weights,
             min_similarity=min_similarity,
             token_budget=token_budget,
@@ -228,6 +270,7 @@ def context(
     where: Where = None,
     now: Now = None,
     as_of: AsOf = None,
+    cut: CutName = None,
     touch: Annotated[
         bool, typer.Option("--touch/--no-touch", help="Count an access of each memory in it.")
     ] = True,
@@ -242,6 +285,7 @@ def context(
             filters=filters,
             now=now,
             as_of=as_of,
+            cut=cut,  # type: ignore[arg-type]  # a wrong one is refused by name
             touch=touch,
         )
     output.degraded(context.degraded)

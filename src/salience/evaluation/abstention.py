@@ -135,6 +135,21 @@ def exchanged(members: Sequence[Conversation]) -> list[tuple[Conversation, list[
     ]
 
 
+def put_to_the_other(conversation: Conversation) -> list[str]:
+    """The questions about one of the two main speakers, asked about the other instead."""
+    speakers = _main_speakers(conversation)
+    if len(speakers) < MAIN_SPEAKERS:
+        return []
+    first, second = (name.split()[0] for name in speakers)
+    either = re.compile(rf"\b({re.escape(first)}|{re.escape(second)})\b")
+    other = {first: second, second: first}
+    return [
+        either.sub(lambda name: other[name[0]], query.text)
+        for query in conversation.queries
+        if len(set(either.findall(query.text))) == 1
+    ]
+
+
 def _renamed(source: Conversation, target: Conversation) -> list[str]:
     new_names: dict[str, str] = {}
     for old, new in zip(_main_speakers(source), _main_speakers(target), strict=False):

@@ -85,8 +85,8 @@ class Check:
         for hit in (*first, *second):
             self.hits += 1
             self.unexplained += hit.explanation is None or hit.explanation.value != hit.score
-        same = [(hit.id, hit.score) for hit in first] == [(hit.id, hit.score) for hit in second]
-        self.stores_differ += not same
+        hits = ([(hit.id, hit.score, hit.probability) for hit in each] for each in (first, second))
+        self.stores_differ += next(hits) != next(hits) or first.probability != second.probability
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-ready mapping."""

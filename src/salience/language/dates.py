@@ -18,7 +18,7 @@ from math import inf
 from typing import Any
 
 from salience.errors import SalienceError
-from salience.language.analysis_types import NamedDates, TimeRange, Wording
+from salience.language.analysis_types import NamedDates, QueryAnalysis, TimeRange, Wording
 from salience.language.date_grammar import (
     DateMention,
     DateMentions,
@@ -91,6 +91,15 @@ def date_wordings(dates: NamedDates, this_year: int) -> dict[str, tuple[Wording,
         "day": tuple(days),
     }
     return {part: ways for part, ways in wordings.items() if ways}
+
+
+def date_terms(reading: QueryAnalysis) -> tuple[bool, ...]:
+    """For each term of a question, True if it is part of a date that the question names."""
+    parts = ("year", "month", "day")
+    named = {stem for month in reading.dates.months for stem in _MONTH_STEMS[month]}
+    for wording in (wording for part in parts for wording in reading.wordings.get(part, ())):
+        named.update(*wording)
+    return tuple(not named.isdisjoint(term) for term in reading.terms)
 
 
 # As the past time that a question is about

@@ -1,7 +1,7 @@
 """Hints: what to try where a search found little, from what is known and not from a guess.
 
-This is the one place that judges how good the hits of a search are. A calibrated probability that
-one of them answers the query belongs here, too, beside `found_little`, once there is one.
+This is the one place that judges how good the hits of a search are: by the probability that one of
+them answers the query, and without it by their words.
 """
 
 from __future__ import annotations
@@ -14,9 +14,11 @@ from salience.display.for_models import one_line
 from salience.engine.async_memory import AsyncMemory
 from salience.language.english import STOP_WORDS
 from salience.language.tokens import stem, terms, words
+from salience.search.cutoff import doubt
 from salience.search.results import Hit, SearchResult
 
 _READ_CHARACTERS = 20_000  # of a memory, to look for words of the query
+_CLOSE = 3  # memories that are named where none answers
 
 
 def found_little(result: SearchResult) -> bool:
@@ -47,9 +49,21 @@ async def hint(
         f"No memory has {one_line(word)!r}; searched for {one_line(', '.join(others))}."
         for word, others in result.taken.items()
     ]
-    if found_little(result):
+    doubtful = doubt(result.probability)
+    if doubtful is not None and (result.hits or not (where or bounds)):
+        notes.append(await _doubtful(memory, result, doubtful))
+    elif found_little(result):
         notes.append(await _little(memory, result, where, bounds))
     return " ".join(notes) or None
+
+
+async def _doubtful(memory: AsyncMemory, result: SearchResult, doubtful: str) -> str:
+    if result.hits:
+        return f"{doubtful} This came closest; else ask in other words, or take it as unknown."
+    wider = await memory.search(result.query, limit=_CLOSE, touch=False)
+    if not wider.hits:
+        return await _little(memory, result, None, {})
+    return f"{doubtful} These came closest: {_ids(wider)}. Or ask in other words."
 
 
 async def _little(
@@ -69,12 +83,15 @@ async def _little(
     searched = await memory.count(where, archived=False) if where else stored
     notes = [f"Nothing found among {searched:,} memories."]
     if where or bounds:
-        wider = await memory.search(result.query, limit=3, touch=False)
+        wider = await memory.search(result.query, limit=_CLOSE, touch=False)
         if wider.hits:
-            closest = ", ".join(json.dumps(one_line(hit.id)) for hit in wider.hits)
-            notes.append(f"Without filters and bounds, these come closest: {closest}.")
+            notes.append(f"Without filters and bounds, these come closest: {_ids(wider)}.")
         else:
             notes.append("Without filters and bounds there is nothing, either.")
     else:
         notes.append("Ask in other words, or list_memories to see what there is.")
     return " ".join(notes)
+
+
+def _ids(result: SearchResult) -> str:
+    return ", ".join(json.dumps(one_line(hit.id)) for hit in result.hits)

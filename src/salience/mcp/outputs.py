@@ -52,6 +52,9 @@ class MemoryView(TypedDict):
     similarity: NotRequired[
         Annotated[float, Field(description="The cosine of its meaning and the query's, from 0.")]
     ]
+    probability: NotRequired[
+        Annotated[float, Field(description="The chance that it answers the query.")]
+    ]
     found_by: NotRequired[
         Annotated[list[str], Field(description="The routes on which it was found.")]
     ]
@@ -81,6 +84,8 @@ class Item:
         extra: dict[str, Any] = {"score": round(hit.score, 3)}
         if hit.similarity is not None:
             extra["similarity"] = round(hit.similarity, 3)
+        if hit.probability is not None:
+            extra["probability"] = round(hit.probability, 3)
         return cls(hit.record, {**extra, "found_by": sorted(hit.routes)})
 
     @property

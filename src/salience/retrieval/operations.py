@@ -255,6 +255,18 @@ class MatchedTerms:
 
 
 @dataclass(frozen=True, eq=False)
+class TermWeights:
+    """idf of each of the query's terms in the namespace of each row -> float64 (rows, terms).
+
+    A term that no memory has weighs the most: ln(1 + (N + 0.5) / 0.5) among N memories.
+    """
+
+    route: Lexical
+    query: Query
+    rows: Rows
+
+
+@dataclass(frozen=True, eq=False)
 class Mentions:
     """1 for the rows whose content has all words of a wording, else 0 -> float64 array (rows,)."""
 
@@ -753,6 +765,7 @@ Op = (
     | TopK
     | ScoreRows
     | MatchedTerms
+    | TermWeights
     | Mentions
     | FetchColumns
     | ReadRecords

@@ -23,9 +23,9 @@ class Query:
     them. `entities` are the keys (see `Aliases.key`) of the entities in its text. `around` is what
     the profile asks beside the hits (see `Stage.around`), so that a store may read it with them.
     With `hits_only` nothing but the hits is used afterwards, so other rows need not be read.
-    `known`
-    is how far the embedder knows the text, in [0, 1], and `knows` how far it knows a script; None
-    where it does not say.
+    `known` is how far the embedder knows the text, in [0, 1], and `knows` how far it knows a
+    script; None where it does not say. `evidence` are columns of all candidates that are read
+    besides those of the profile.
     """
 
     text: str
@@ -45,6 +45,7 @@ class Query:
     hits_only: bool = False
     known: float = 1.0
     knows: Callable[[str], float] | None = None
+    evidence: frozenset[str] = frozenset()
 
 
 class Formula(Protocol):

@@ -26,6 +26,7 @@ from salience.records.validation import (
     present,
 )
 from salience.retrieval.routes import Vector as VectorRoute
+from salience.search.cutoff import NO_CUTOFF, Cut, Cutoff, cutoff
 
 MAX_HITS = 1000
 
@@ -66,6 +67,11 @@ class ExplainOptions(CompareOptions, total=False):
     include_archived: find archived memories, too.
     context: a variant of the profile, such as "identity", "knowledge", "episodic" or "activity" of
         "vitality"; by default that of the layer which `filters` ask for.
+    min_probability: leave out hits whose probability of answering the query is below it, 0 to 1.
+    cut: "auto" leaves out what does not answer the query: all hits if the chance that any memory
+        answers is below 0.15, else those with less than a fifth of the best hit's. "careful" leaves
+        out more, "greedy" less, "none" nothing (as by default). "default" is "auto" where the
+        profile gives a probability, else "none".
     """
 
     profile: ProfileLike | None
@@ -73,6 +79,8 @@ class ExplainOptions(CompareOptions, total=False):
     min_similarity: float | None
     include_archived: bool
     context: str | None
+    min_probability: float | None
+    cut: Cut | None
 
 
 class SearchOptions(ExplainOptions, total=False):
@@ -139,6 +147,7 @@ class SearchRequest:
     token_budget: int | None
     about: tuple[float, float] | None
     settings: SearchSettings
+    cutoff: Cutoff = NO_CUTOFF
 
 
 def search_request(
@@ -181,6 +190,7 @@ def search_request(
         token_budget,
         about,
         settings,
+        cutoff(profile, options["min_probability"], options["cut"]),
     )
 
 

@@ -27,17 +27,18 @@ class Hit(MemoryRecord):
 
     `importance` and `relevance_score` are those in effect, 0.5 where the memory has none; `record`
     is the memory as stored. `routes` gives its rank on each route, `similarity` max(0, cosine) with
-    the query, None if the profile compares no vectors. `details` are the reasons that the profile's
-    stages left, such as the memory that it lost to; `neighbors` are the turns right before and
-    after it, if the profile gives them. `zone` is that of its vitality, if the profile computes
-    one: active, stale, fading or dormant, as `Memory.zones` says it. `explanation` is built when it
-    is first read.
+    the query, None if the profile compares no vectors. `probability` is the chance that it answers
+    the query, None if the profile gives none. `details` are the reasons that the profile's stages
+    left, such as the memory that it lost to; `neighbors` are the turns right before and after it,
+    if the profile gives them. `zone` is that of its vitality, if the profile computes one: active,
+    stale, fading or dormant, as `Memory.zones` says it. `explanation` is built when it is first
+    read.
     """
 
     # The fields of the record stay in its dictionary, which a hit shares.
     __slots__ = (
-        "_explanation", "details", "importance", "neighbors", "rank", "record", "relevance_score",
-        "routes", "score", "similarity", "zone",
+        "_explanation", "details", "importance", "neighbors", "probability", "rank", "record",
+        "relevance_score", "routes", "score", "similarity", "zone",
     )  # fmt: skip
     _readers: ClassVar[Mapping[str, Any]] = {"details": with_tuples}
     _shown = ("rank", "score", "id", "content")
@@ -54,6 +55,7 @@ class Hit(MemoryRecord):
     neighbors: tuple[MemoryRecord, ...]
     similarity: float | None
     zone: Zone | None
+    probability: float | None
 
     @classmethod
     def of(
@@ -67,6 +69,7 @@ class Hit(MemoryRecord):
         neighbors: tuple[MemoryRecord, ...] = (),
         similarity: float | None = None,
         zone: Zone | None = None,
+        probability: float | None = None,
     ) -> Self:
         """The hit of a record."""
         hit, put = object.__new__(cls), object.__setattr__
@@ -83,6 +86,7 @@ class Hit(MemoryRecord):
         put(hit, "neighbors", neighbors)
         put(hit, "similarity", similarity)
         put(hit, "zone", zone)
+        put(hit, "probability", probability)
         return hit
 
     @property
@@ -150,7 +154,7 @@ def _hit_cell(hit: Hit) -> str:
     return cell if hit.explanation is None else cell + tree_html(hit.explanation)
 
 
-_EVIDENCE = ("rank", "score", "similarity", "routes")
+_EVIDENCE = ("rank", "score", "similarity", "probability", "routes")
 _STORED = field_names(MemoryRecord)
 ALWAYS_GIVEN = (*_EVIDENCE, *_STORED)
 _ASSUMED = ("importance", "relevance_score")
@@ -171,6 +175,9 @@ class SearchResult(HtmlResult):
     `read` says how many memories were read to find the best of all, and of how many; None if the
     profile does not rank all, or the store has them in memory. `taken` names the words of the query
     that no memory holds and that are taken for others, each with the words that it is taken for.
+    `probability` is the chance that any memory found answers the query, by the weights that
+    `probability_model` names ("generic" for an embedder for which none were fitted); both are None
+    if the profile gives no probability.
     """
 
     _readers: ClassVar[Mapping[str, Any]] = {"read": itemgetter("memories", "of")}
@@ -187,6 +194,8 @@ class SearchResult(HtmlResult):
     during: TimeRange | None = None
     read: tuple[int, int] | None = None
     taken: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    probability: float | None = None
+    probability_model: str | None = None
 
     def __iter__(self) -> Iterator[Hit]:
         return iter(self.hits)
@@ -237,6 +246,8 @@ class SearchResult(HtmlResult):
             "min_score": self.min_score,
             "during": None if self.during is None else self.during.to_dict(),
             "read": None if self.read is None else {"memories": self.read[0], "of": self.read[1]},
+            "probability": self.probability,
+            "probability_model": self.probability_model,
             "search_id": self.search_id,
             "degraded": list(self.degraded),
             "taken": {word: list(others) for word, others in self.taken.items()},

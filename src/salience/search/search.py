@@ -24,6 +24,7 @@ from salience.language.query_analysis import analyze_query, with_other_names
 from salience.language.speakers import name_candidates, rare_speakers
 from salience.language.spelling import Taken, respelt
 from salience.language.tokens import question_words
+from salience.ranking.probability import estimate, evidence_columns, has_probability
 from salience.ranking.run import RankedRun, run_profile
 from salience.ranking.signals.vitality import ZONES, Zone, since_arrival, zone
 from salience.ranking.stages import is_stored
@@ -60,6 +61,8 @@ def search(request: SearchRequest) -> Plan[SearchResult]:
     clock = time.perf_counter
     started = clock()
     run, degraded, embed_ms = yield from rank(request, hits_only=True)
+    likely = estimate(run)
+    run = request.cutoff.apply(run, likely)
     ranked = clock()
     final = run.final
     neighbors, neighbor_rows = _neighbors(final)
@@ -81,7 +84,13 @@ def search(request: SearchRequest) -> Plan[SearchResult]:
     }
     return SearchResult(
         request.text,
-        _hits(run, records, trees, _records_beside(neighbors, neighbor_rows, neighbor_records)),
+        _hits(
+            run,
+            records,
+            trees,
+            _records_beside(neighbors, neighbor_rows, neighbor_records),
+            None if likely is None else likely.of_rows(final.rows).tolist(),
+        ),
         request.profile.name,
         uuid.uuid4().hex,
         degraded,
@@ -91,6 +100,8 @@ def search(request: SearchRequest) -> Plan[SearchResult]:
         run.query.reading.during,
         run.tables[0].read,
         run.query.reading.taken,
+        None if likely is None else likely.result,
+        None if likely is None else likely.model.name,
     )
 
 
@@ -155,6 +166,7 @@ def rank(
         hits_only=hits_only,
         known=_known(settings.knows, analysis),
         knows=settings.knows,
+        evidence=evidence_columns() if has_probability(profile) else frozenset(),
     )
     with settings.turn():
         run = yield from run_profile(profile, query)
@@ -307,6 +319,7 @@ def _hits(
     records: Sequence[MemoryRecord | None],
     trees: Sequence[BuildExplanation | None],
     neighbors: Sequence[tuple[MemoryRecord, ...]],
+    probabilities: Sequence[float] | None,
 ) -> tuple[Hit, ...]:
     final = run.final
     columns = final.columns
@@ -332,6 +345,7 @@ def _hits(
                 neighbors[i] if neighbors else (),
                 max(0.0, cosines[i]) if cosines[i] == cosines[i] else None,
                 zones[i] if zones else None,
+                None if probabilities is None else probabilities[i],
             )
         )
     return tuple(hits)
@@ -360,6 +374,6 @@ def _is_detail(column: str) -> bool:
     """Test whether a column is a detail: neither a field, nor a route's, nor the score itself."""
     if is_stored(column) or column == "score" or column.startswith("neighbors."):
         return False
-    if ".rank" in column or column.endswith(".matched"):
+    if ".rank" in column or column.endswith((".matched", ".weights")):
         return False
     return not column.endswith(".score") or column == "mmr.score"

@@ -158,6 +158,13 @@ class IndexReader(ABC):
             lambda: np.zeros((len(op.rows), len(op.query.reading.terms))),
         )
 
+    def _term_weights(self, op: operations.TermWeights) -> NDArray[np.float64]:
+        return self._by_row(
+            op.rows,
+            lambda index, rows: index.term_weights(op.route, op.query, rows),
+            lambda: np.zeros((len(op.rows), len(op.query.reading.terms))),
+        )
+
     def _mentions(self, op: operations.Mentions) -> NDArray[np.float64]:
         return self._by_row(
             op.rows,
@@ -268,6 +275,7 @@ class IndexReader(ABC):
         operations.SearchRoute: _search,
         operations.ScoreRows: _score,
         operations.MatchedTerms: _matched_terms,
+        operations.TermWeights: _term_weights,
         operations.Mentions: _mentions,
         operations.FetchColumns: _fetch,
         operations.FetchVectors: _vectors,

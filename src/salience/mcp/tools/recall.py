@@ -56,6 +56,10 @@ async def search_memories(
         Field(ge=-1, le=1, description="Leave out what is less like the query in meaning."),
     ] = None,
     include_archived: Annotated[bool, Field(description="Search the archive, too.")] = False,
+    cut: Annotated[
+        Literal["auto", "none"] | None,
+        Field(description="auto leaves out what does not answer the query; none nothing."),
+    ] = None,
     max_tokens: MaxTokens = DEFAULT_TOKENS,
 ) -> Answer:
     """Find what is remembered about something, best first, with who said it, when and where.
@@ -71,6 +75,7 @@ async def search_memories(
         filters=where,
         as_of=as_of,
         include_archived=include_archived,
+        cut=cut or "default",
         **bounds,  # type: ignore[arg-type]
     )
     advice = await hint(caller.memory, result, where, bounds)

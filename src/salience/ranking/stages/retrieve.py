@@ -32,6 +32,7 @@ from salience.retrieval.operations import (
     Ranking,
     ScoreRows,
     SearchRoute,
+    TermWeights,
     TopK,
     TopKResult,
 )
@@ -56,7 +57,7 @@ class Retrieve(Stage):
     - `<route>.score` and `previous.<route>.score`: the exact score of every candidate, and of the
       turn before it, whichever route found it;
     - `<route>.matched` of a lexical route: the weight of each of the query's terms that the memory
-      holds;
+      holds; `<route>.weights`: the weight of all of them, whatever it holds;
     - `labels.matched`: the same of its entities and tags, if there is a lexical route;
     - `mentions_named`, `mentions_year`, `mentions_month`, `mentions_day`: 1 where the memory's
       words hold a name, or such a part of a date, that the question names, else 0.
@@ -86,7 +87,12 @@ class Retrieve(Stage):
     def writes(self) -> frozenset[str]:
         lexical = self._lexical()
         matched = (*lexical, _LABELS) if lexical else ()
-        columns = {"rank": self.routes, "score": self.routes, "matched": matched}
+        columns = {
+            "rank": self.routes,
+            "score": self.routes,
+            "matched": matched,
+            "weights": lexical,
+        }
         return frozenset(_WORDING_OF).union(
             (f"{route.name}.{column}" for column, routes in columns.items() for route in routes),
             (f"previous.{route.name}.score" for route in self.routes),
@@ -99,6 +105,7 @@ class Retrieve(Stage):
         self, query: Query, candidates: Candidates, wanted: frozenset[str]
     ) -> Plan[Candidates]:
         depth = depth_in_rows(self.depth, query)
+        wanted |= query.evidence
         # Where only the hits' ranks are read, not all rows need to be sorted for them.
         ordered = [depth is not None or f"{r.name}.rank" in wanted for r in self.routes]
         rankings = yield [
@@ -197,6 +204,8 @@ class Retrieve(Stage):
         for words in (*self._lexical(), _LABELS):
             if f"{words.name}.matched" in wanted:
                 requests[f"{words.name}.matched"] = MatchedTerms(words, query, rows)
+            if f"{words.name}.weights" in wanted:
+                requests[f"{words.name}.weights"] = TermWeights(words, query, rows)
         unmentioned: dict[str, ColumnData] = {}
         for name in _WORDING_OF.keys() & wanted:
             wordings = query.reading.wordings.get(_WORDING_OF[name])

@@ -24,6 +24,7 @@ from salience.search.context.sections import (
     sections_of,
     with_references,
 )
+from salience.search.cutoff import Cut
 from salience.search.request import (
     MAX_HITS,
     Filters,
@@ -111,6 +112,9 @@ class ContextOptions(TypedDict, total=False):
     filters: a condition that each memory must meet, in every section.
     references: mark each memory with a short reference, [m:...]; see `Context.provenance`.
     touch: count an access of each memory that the context holds.
+    cut: leave out what does not answer the query, as `search` does; "auto" by default where the
+        profile gives a probability, "none" takes all that fits.
+    min_probability: leave out memories whose probability of answering the query is below it.
     """
 
     format: Format
@@ -122,6 +126,8 @@ class ContextOptions(TypedDict, total=False):
     filters: Filters
     references: bool
     touch: bool
+    cut: Cut | None
+    min_probability: float | None
 
 
 CONTEXT_DEFAULTS: Mapping[str, Any] = {
@@ -175,7 +181,12 @@ def context_request(
             "counter", f"is {shown(counter)}", "give a function from text to a number"
         )
     max_tokens = integer("max_tokens", max_tokens, 1)
-    shared = {"profile": options["profile"], "now": now}
+    shared = {
+        "profile": options["profile"],
+        "now": now,
+        "cut": options["cut"] or "default",
+        "min_probability": options["min_probability"],
+    }
     searches = tuple(
         (section, search_request(query, settings, shared | _own(section, options["filters"])))
         for section in sections_of(options["sections"])

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from salience.display.for_models import clean
 from salience.errors import InvalidInput, shown
+from salience.ranking.probability import estimate
 from salience.records.filters import Filter
 from salience.records.record import MemoryRecord
 from salience.records.validation import boolean, integer, text
@@ -176,6 +177,8 @@ def gather(section: Section, request: SearchRequest) -> Plan[Gathered]:
     """The plan of reading the memories that a section may hold; references are given later."""
     if section.source == "search":
         run, degraded, _ = yield from rank(request, hits_only=True)
+        likely = estimate(run)
+        found, run = len(run.final), request.cutoff.apply(run, likely)
         final = run.final
         records = yield from ask(ReadRecords(final.rows))
         scores = final.floats("score").tolist() if len(final) else []
@@ -185,6 +188,9 @@ def gather(section: Section, request: SearchRequest) -> Plan[Gathered]:
             if record is not None
         )
         taken = run.query.reading.taken
+        if found and likely is not None and not items:
+            note = f"{section.name}: nothing here answers this, probability {likely.result:.2f}"
+            return Gathered(section, (), (*degraded, note), taken)
         if items:
             return Gathered(section, items, degraded, taken)
         note = f"{section.name}: nothing matches the query; the most recent instead"

@@ -16,6 +16,7 @@ from salience.errors import NotFound
 from salience.language.spelling import taken_notes
 from salience.language.tokens import shorten
 from salience.ranking.explanation import Explanation, computation, figure
+from salience.ranking.probability import estimate
 from salience.ranking.profile import Profile
 from salience.ranking.rejection import WhyNot
 from salience.ranking.run import RankedRun
@@ -41,7 +42,8 @@ class ExplainReport(HtmlResult):
     the values of single parts that would bring it in (or, for a hit, drop it out), each computed
     again, and None where no cut by the score decides; `left` is what stages noted beside the
     score, such as `conflict.by`. `read` says how many memories a search reads to find the best of
-    all, and of how many, where the store tells the best without reading all.
+    all, and of how many, where the store tells the best without reading all. `probability` is the
+    tree of its chance to answer, None for no candidate and where the profile gives none.
     """
 
     _readers: ClassVar[Mapping[str, Any]] = {
@@ -65,6 +67,7 @@ class ExplainReport(HtmlResult):
     degraded: tuple[str, ...] = ()
     read: tuple[int, int] | None = None
     taken: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    probability: Explanation | None = None
 
     @property
     def id(self) -> str:
@@ -119,6 +122,7 @@ class ExplainReport(HtmlResult):
             "score": self.score,
             "routes": dict(self.routes),
             "why": None if self.why is None else self.why.to_dict(),
+            "probability": None if self.probability is None else self.probability.to_dict(),
             "why_not": None if self.why_not is None else self.why_not.to_dict(),
             "changes": None if self.changes is None else [c.to_dict() for c in self.changes],
             "left": {name: to_json(value) for name, value in self.left.items()},
@@ -140,8 +144,8 @@ class ExplainReport(HtmlResult):
         if self.why is not None:
             yield html.score_parts(self.why, self.why_not)
         yield html.changes(self.nearest, self.outlook)
-        if self.why is not None:
-            yield computation(self.why)
+        for tree in filter(None, (self.why, self.probability)):
+            yield computation(tree)
 
     def _facts(self) -> list[str]:
         """The notes below the memory on the page."""
@@ -149,6 +153,7 @@ class ExplainReport(HtmlResult):
         return [
             f"profile {self.profile}, first {self.limit}",
             *([] if self.score is None else [f"score {figure(self.score)}"]),
+            *([] if self.probability is None else [f"probability {self.probability.value:.3f}"]),
             *([f"found by {routes}"] if routes else []),
             *(f"{name} {value}" for name, value in self.left.items()),
             *(f"without {lack}" for lack in self.degraded),
@@ -163,6 +168,8 @@ class ExplainReport(HtmlResult):
         yield from (f"  {note}" for note in self._notes())
         if self.why is not None:
             yield from ("", *self.why.lines())
+        if self.probability is not None:
+            yield from ("", *self.probability.lines())
         yield from ("", self.outlook)
         for change in self.nearest[:MAX_LISTED]:
             extremes = f"the candidates have {figure(change.low)} to {figure(change.high)}"
@@ -215,7 +222,8 @@ def explain(request: SearchRequest, id: str, *, everywhere: bool = False) -> Pla
     first, _ = request.profile.pipeline.fused[0]
     best = yield from first.top_k(run.query)
     place = run.final.position(row)
-    absence = None
+    likely = estimate(run)
+    absence = request.cutoff.why_not(run, likely, row)
     if place is None:
         absence = yield from why_not(run, row)
     tree = run.tree(row)
@@ -236,6 +244,7 @@ def explain(request: SearchRequest, id: str, *, everywhere: bool = False) -> Pla
         degraded=degraded,
         read=None if best is None else (best.read, best.of),
         taken=run.query.reading.taken,
+        probability=None if likely is None else likely.explain(row),
     )
 
 

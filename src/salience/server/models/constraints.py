@@ -90,6 +90,7 @@ CONSTRAINTS: Mapping[str, Constraint] = {
     "until": MOMENT,
     "namespaces": {"minItems": 1, "items": NAMESPACE},
     "token_budget": {"minimum": 0},
+    "min_probability": {"minimum": 0, "maximum": 1},
     "max_tokens": {"minimum": 1},
     "profile": PROFILE,
     "profiles": {"minItems": 2, "items": PROFILE},

@@ -127,7 +127,7 @@ _SHAPES: dict[type[Result], tuple[tuple[str, ...], dict[str, Any], frozenset[str
     SearchResult: (
         (
             *("query", "profile", "search_type", "min_score", "during", "read", "search_id"),
-            *("degraded", "taken", "timings_ms", "hits"),
+            *("probability", "probability_model", "degraded", "taken", "timings_ms", "hits"),
         ),
         {"read": _NULLABLE_READ},
         frozenset(),
@@ -162,7 +162,7 @@ _SHAPES: dict[type[Result], tuple[tuple[str, ...], dict[str, Any], frozenset[str
         (
             *("query", "id", "content", "namespace", "record", "profile", "limit", "found"),
             *("verdict", "rank", "of", "score", "routes", "why", "why_not", "changes", "left"),
-            *("degraded", "taken", "read"),
+            *("probability", "degraded", "taken", "read"),
         ),
         {
             "id": str,

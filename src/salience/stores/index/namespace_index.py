@@ -95,6 +95,11 @@ class NamespaceIndex:
         weights[places[here], terms] = words.idf[terms]
         return weights
 
+    def term_weights(self, route: Lexical, query: Query, rows: Rows) -> Floats:
+        """The weight of each term, the same for each row (see `operations.TermWeights`)."""
+        idf = word_scores(self.table, route, query).idf
+        return np.broadcast_to(idf, (len(rows), len(idf)))
+
     def mentions(self, wordings: Sequence[Wording], rows: Rows) -> Floats:
         """1 for each row that holds all words of a wording in its content, else 0."""
         return self.table.words.mentions(wordings, self.table.ordinals(rows), len(self))

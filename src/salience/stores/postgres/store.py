@@ -40,6 +40,7 @@ _IN_THREAD_DRAFTS = 24  # beyond so many memories, preparing them would hold up 
 _ROW_OPERATIONS = (
     operations.ScoreRows,
     operations.MatchedTerms,
+    operations.TermWeights,
     operations.Mentions,
     operations.FetchColumns,
     operations.ReadRecords,
@@ -409,6 +410,7 @@ class PostgresStore:
         operations.TopK: Searcher.top_k,
         operations.ScoreRows: Searcher.score_rows,
         operations.MatchedTerms: Searcher.matched_terms,
+        operations.TermWeights: Searcher.term_weights,
         operations.Mentions: Searcher.mentions,
         operations.FetchColumns: Searcher.fetch_columns,
         operations.ReadRecords: Searcher.read_records,

@@ -160,6 +160,8 @@ def assert_alike(tested: SearchResult, reference: SearchResult) -> None:
     scores = [hit.score for hit in reference]
     assert [hit.score for hit in tested] == pytest.approx(scores, abs=_NEAR, rel=0)
     assert tested.degraded == reference.degraded
+    assert tested.probability_model == reference.probability_model
+    assert _probabilities(tested) == pytest.approx(_probabilities(reference), abs=_NEAR, rel=0)
     expected = {hit.id: hit for hit in reference}
     least = min(scores, default=0.0)
     for hit, other in zip(tested, reference, strict=True):
@@ -170,3 +172,9 @@ def assert_alike(tested: SearchResult, reference: SearchResult) -> None:
             assert hit.score == pytest.approx(expected[hit.id].score, abs=_NEAR, rel=0)
         else:  # it stands in for one as good that was cut off
             assert hit.score == pytest.approx(least, abs=_NEAR, rel=0)
+
+
+def _probabilities(result: SearchResult) -> list[float]:
+    """Those of the result and of its hits; empty where the profile gives none."""
+    likely = (result.probability, *(hit.probability for hit in result))
+    return [each for each in likely if each is not None]

@@ -34,6 +34,7 @@ _NAMESPACE_OPERATIONS = (
 _ROW_OPERATIONS = (
     operations.ScoreRows,
     operations.MatchedTerms,
+    operations.TermWeights,
     operations.Mentions,
     operations.FetchColumns,
     operations.FetchVectors,

@@ -306,6 +306,14 @@ class Searcher(StoreReader):
             weights[hit_rows[here], terms] = scored.idf[terms]
         return weights
 
+    def term_weights(self, op: operations.TermWeights) -> Steps[Floats]:
+        """The weights of all terms in the namespace of each row: shape (rows, terms)."""
+        weights = np.zeros((len(op.rows), len(op.query.reading.terms)))
+        for namespace, _, at in self._row_ids.by_namespace(op.rows):
+            scored, _ = yield from word_scores(self._context, namespace, op.route, op.query)
+            weights[at] = scored.idf
+        return weights
+
     def mentions(self, op: operations.Mentions) -> Steps[Floats]:
         """1 for each row whose content holds all words of a wording, else 0."""
         column = np.zeros(len(op.rows))

@@ -1,0 +1,191 @@
+"""Models: the weights by which evidence becomes a probability, as JSON, and their formulas.
+
+    logistic(x) = 1 / (1 + exp(-x))
+    P(any memory answers) = logistic(b + sqrt(n) (w0 + w1 match + w2 session + w3 told by others))
+    P(this one answers) = P(any memory answers) * logistic(c + v1 (score - best score) + v2 match)
+
+Each embedder has weights of its own in `weights/`, written by `salience calibrate`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+from importlib.resources import files
+from typing import Any, Literal
+
+from salience.errors import InvalidInput, shown
+from salience.ranking.expressions import Col, NamedExpression, Signal, Sum, signal
+from salience.ranking.functions import Apply, QueryFlag, WhenQuery, maximum, minimum
+from salience.ranking.probability.signals import AboveMedian, Asked, Best, Coverage, FinestDate
+from salience.ranking.signals import OnDate, SaidBy, Trusted
+
+Meaning = Literal["cosine", "above_median", "none"]
+GENERIC, WORDS = "generic", "words"
+"""The names of the models for an embedder without weights of its own, and for no vectors."""
+
+RESULT_PARTS = ("asked", "match", "session", "told_by_others")
+HIT_PARTS = ("score_gap", "match")
+_COVERAGE_SHARE = 0.5  # of the coverage in the match, beside the cosine
+
+
+@dataclass(frozen=True)
+class Model:
+    """Weights by part for the result and for a hit; each has a "bias", too.
+
+    `meaning` says how the cosine counts: as it is, above the median of the candidates (for an
+    embedder whose scale is unknown), or not at all. `fitted` says on what and by which command.
+    """
+
+    name: str
+    meaning: Meaning
+    result: Mapping[str, float]
+    hit: Mapping[str, float]
+    fitted: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Model:
+        """The model of `to_dict`.
+
+        Raises:
+            InvalidInput: a weight is missing or no number.
+        """
+        for part, names in (("result", RESULT_PARTS), ("hit", HIT_PARTS)):
+            weights = values.get(part)
+            for name in ("bias", *names):
+                value = weights.get(name) if isinstance(weights, Mapping) else None
+                if isinstance(value, bool) or not isinstance(value, (int, float)):
+                    path = f"{part}.{name}"
+                    raise InvalidInput(path, f"is {shown(value)}", "fit it: salience calibrate")
+        return cls(
+            values["name"], values["meaning"], values["result"], values["hit"], values["fitted"]
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """A JSON-ready mapping."""
+        return {
+            "name": self.name,
+            "meaning": self.meaning,
+            "result": dict(self.result),
+            "hit": dict(self.hit),
+            "fitted": dict(self.fitted),
+        }
+
+    @cached_property
+    def of_result(self) -> Signal:
+        """The probability that any candidate answers, the same for each of them."""
+        evidence = result_evidence(self.meaning)
+        parts = [self.result[name] * evidence[name] for name in RESULT_PARTS]
+        return _sigmoid(Sum((signal(self.result["bias"]), *parts))).named(
+            "any_answers", "some memory answers the query"
+        )
+
+    @cached_property
+    def of_hit(self) -> Signal:
+        """The probability that a candidate answers: never above that of the result."""
+        evidence = hit_evidence(self.meaning)
+        parts = [self.hit[name] * evidence[name] for name in HIT_PARTS]
+        own = _sigmoid(Sum((signal(self.hit["bias"]), *parts)))
+        return self.of_result * own.named("this_one", "if any does, this one")
+
+
+def result_evidence(meaning: Meaning) -> dict[str, Signal]:
+    """The `RESULT_PARTS` by name."""
+    asked, counts, match = Asked(), _counts(), _match(meaning)
+    held, session = Coverage(_on_date()), Coverage(_on_date(), over="session")
+    told_by_others = minimum(0.0, Best(held, counts) - Best(held, _told_by_others()))
+    return {
+        "asked": asked.named("asked", "the square root of the number of things asked for"),
+        "match": asked * _part("match", Best(match, counts), "the best match of those that count"),
+        "session": asked
+        * _part("session", Best(session, counts), "the session that holds most of what is asked"),
+        "told_by_others": asked
+        * _part(
+            "told_by_others",
+            WhenQuery("query_names_one_speaker", told_by_others),
+            "others than the person named hold more of it",
+        ),
+    }
+
+
+def hit_evidence(meaning: Meaning) -> dict[str, Signal]:
+    """The `HIT_PARTS` by name."""
+    score = Col("score")
+    return {
+        "score_gap": _part("score_gap", score - Best(score), "its score below the best"),
+        "match": _part("match", _match(meaning), "its cosine, and what it holds of what is asked"),
+    }
+
+
+def _part(name: str, of: Signal, doc: str) -> NamedExpression:
+    return of.named(name, doc)
+
+
+def _match(meaning: Meaning) -> Signal:
+    """cosine + coverage / 2: the evidence of one memory.
+
+    What the embedder cannot read, words alone decide.
+    """
+    coverage = Coverage(_on_date())
+    held = _COVERAGE_SHARE * coverage
+    cosine = maximum(0.0, Col("vector.score").default(0.0))
+    if meaning == "none":
+        return held
+    scaled = AboveMedian(cosine) if meaning == "above_median" else cosine
+    return Trusted(scaled, coverage) + held
+
+
+def _on_date() -> Signal:
+    """1 where the memory is of the date that the query names or mentions it, by its finest part."""
+    return WhenQuery(
+        "query_names_date",
+        FinestDate(
+            day=maximum(OnDate("day"), Col("mentions_day")),
+            month=maximum(OnDate("month"), Col("mentions_month")),
+            year=maximum(OnDate("year"), Col("mentions_year")),
+        ),
+    )
+
+
+def _counts() -> Signal:
+    """1 for a memory that can answer: all of them, unless the query names one speaker.
+
+    Then those that the speaker told, and those about the speaker that nobody or the user told.
+    """
+    about = Col("mentions_named") * maximum(SaidBy("nobody"), SaidBy("user"))
+    anyone = 1.0 + -1.0 * QueryFlag("query_names_one_speaker")
+    return maximum(anyone, maximum(SaidBy("named"), about))
+
+
+def _told_by_others() -> Signal:
+    """1 for a memory that another speaker told than the one that the query names."""
+    return 1.0 + -1.0 * maximum(_counts(), SaidBy("nobody"))
+
+
+def _sigmoid(of: Signal) -> Signal:
+    return Apply("sigmoid", (of,))
+
+
+def evidence_columns() -> frozenset[str]:
+    """The columns that the formulas read, but the score."""
+    inputs = (part.inputs() for part in result_evidence("cosine").values())
+    return frozenset().union(*inputs)
+
+
+def model_for(embedder: str | None) -> Model:
+    """The model of an embedder by its identity, None for no vectors; else the generic one."""
+    if embedder is None:
+        return _models()[WORDS]
+    fitting = (m for m in _models().values() if embedder.startswith(f"{m.name}@"))
+    return next(fitting, _models()[GENERIC])
+
+
+@cache
+def _models() -> dict[str, Model]:
+    """The models in `weights/` by name."""
+    folder = files(__package__) / "weights"
+    texts = (entry.read_text("utf-8") for entry in folder.iterdir() if entry.name.endswith(".json"))
+    models = (Model.from_dict(json.loads(text)) for text in texts)
+    return {model.name: model for model in models}

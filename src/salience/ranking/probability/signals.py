@@ -1,0 +1,127 @@
+"""Signals of absolute evidence: how much of what is asked a memory holds, and the best of all."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from salience.language.dates import date_terms
+from salience.ranking.evaluation import Evaluation, Values
+from salience.ranking.expressions import Elementwise, Signal
+from salience.retrieval.candidates import Floats
+
+
+@dataclass(frozen=True)
+class Coverage(Signal):
+    """sum of idf(t) over the terms held / sum of idf(t) over all terms asked for, in [0, 1].
+
+    A term that no memory has counts among those asked for. The words of a date do not: the date is
+    one thing that is asked for, held by a memory as far as `date` says; it weighs the mean of the
+    terms, or 1 without any. Over a session, what any memory of it holds. 0 where nothing is asked.
+    """
+
+    date: Signal
+    over: Literal["memory", "session"] = "memory"
+    route: str = "lexical"
+
+    def columns(self) -> frozenset[str]:
+        names = {f"{self.route}.matched", f"{self.route}.weights"}
+        return frozenset(names | {"session_id"} if self.over == "session" else names)
+
+    def compute(self, ev: Evaluation, date: Values) -> Values:
+        reading = ev.query.reading
+        words = [at for at, is_date in enumerate(date_terms(reading)) if not is_date]
+        held = ev.candidates[f"{self.route}.matched"][:, words]
+        asked = ev.candidates[f"{self.route}.weights"][:, words]
+        if _names_date(ev):
+            weight = asked.mean(axis=1) if words else np.ones(len(held))
+            asked = np.column_stack([asked, weight])
+            held = np.column_stack([held, weight * ev.spread(date)])
+        if self.over == "session":
+            groups = ev.groups("session_id")
+            held = groups.largest(held)[groups.of]
+        total = _sum(asked)
+        return np.divide(_sum(held), total, out=np.zeros(len(held)), where=total > 0.0)
+
+    def label(self) -> str:
+        return "coverage" if self.over == "memory" else "session coverage"
+
+    def how(self) -> str:
+        return "share of the information asked for"
+
+
+@dataclass(frozen=True)
+class Asked(Signal):
+    """sqrt(n), n the terms that the query asks for; a date that it names counts as one."""
+
+    def compute(self, ev: Evaluation) -> Values:
+        words = [is_date for is_date in date_terms(ev.query.reading) if not is_date]
+        return float(np.sqrt(len(words) + _names_date(ev)))
+
+    def __str__(self) -> str:
+        return "asked"
+
+
+@dataclass(frozen=True)
+class FinestDate(Signal):
+    """The match of the day if the query names one, else of the month, else of the year."""
+
+    day: Signal
+    month: Signal
+    year: Signal
+
+    def compute(self, ev: Evaluation, day: Values, month: Values, year: Values) -> Values:
+        dates = ev.query.reading.dates
+        return day if dates.days else month if dates.months else year
+
+
+@dataclass(frozen=True)
+class Best(Elementwise):
+    """max of x over the candidates where `among` is above 0 (all of them without it), 0 if none."""
+
+    of: Signal
+    among: Signal | None = None
+
+    def combine(self, values: Values, among: Values = 1.0) -> Values:
+        values, among = np.broadcast_arrays(values, among)
+        counting = values[among > 0.0]
+        return float(counting.max()) if counting.size else 0.0
+
+    def how(self) -> str:
+        return "largest of the candidates" if self.among is None else "largest of those that count"
+
+    def label(self) -> str:
+        return f"best({self.of.label()})"
+
+
+@dataclass(frozen=True)
+class AboveMedian(Elementwise):
+    """(x - m) / (1 - m), at least 0: how far x rises from the median m of the candidates to 1."""
+
+    of: Signal
+
+    def combine(self, values: Values) -> Values:
+        median = float(np.nanmedian(values)) if np.size(values) else 0.0
+        if not median < 1.0:
+            return values * 0.0
+        return np.maximum(0.0, (values - median) / (1.0 - median))
+
+    def how(self) -> str:
+        return "above the median of the candidates"
+
+    def label(self) -> str:
+        return f"above_median({self.of.label()})"
+
+
+def _names_date(ev: Evaluation) -> bool:
+    return "query_names_date" in ev.query.reading.features
+
+
+def _sum(values: Floats) -> Floats:
+    """The sum of each row, added in the order of the terms whatever the layout of the array."""
+    total = np.zeros(len(values))
+    for column in values.T:
+        total += column
+    return total
