@@ -31,6 +31,8 @@ class SearchCache:
     snapshots: dict[str, NamespaceSnapshot] = field(default_factory=dict)
     segments: dict[str, dict[str, list[Segment]]] = field(default_factory=dict)
     """By namespace and field: segments of the inverted index, with the terms of the query alone."""
+    segment_terms: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    """By namespace: the terms that its segments have."""
     word_scores: dict[tuple[str, Any], WordScores] = field(default_factory=dict)
     rows: RowCache = field(default_factory=RowCache)
     neighborhood: Neighborhood = field(default_factory=Neighborhood)

@@ -30,6 +30,8 @@ from salience.stores.postgres.sql.filters import parse_mask, select_mask
 from salience.stores.postgres.sql.postings import StoredPostings, parse_chunks, select_chunks
 from salience.stores.postgres.wire.commands import Statement, Steps
 
+_READ_TOGETHER = frozenset({"content", "title", "entities", "tags"})
+"""The fields whose words are read in one go."""
 _PAGE_ROWS = 20_000  # memories whose words are read at once
 _Segments = Mapping[str, Sequence[Segment]]
 
@@ -95,14 +97,21 @@ def word_scores(
     if route.operators and reading.prefixes:
         terms = yield from _expand_prefixes(namespace, reading)
     ids = [*_term_ids(terms), *chain.from_iterable(map(wording_ids, reading.wordings.values()))]
-    fields = tuple(dict.fromkeys((*(f for f, _ in route.fields if f in LEXICAL), "content")))
-    delta, chunks, *answers = yield [
-        latest.delta_query(),
-        select_chunks(namespace, ids, fields),
-        *statements,
-    ]
-    snapshot = context.advance(latest, delta)
-    cache.segments[namespace] = segments = parse_chunks(chunks)
+    own = {name for name, _ in route.fields if name in LEXICAL}
+    answers: list[Any] = []
+    if own <= _READ_TOGETHER and cache.segment_terms.get(namespace) == (*ids,) and not statements:
+        snapshot, segments = latest, cache.segments[namespace]
+    else:
+        # What the ranking will ask of the labels costs no round trip if it comes along.
+        fields = tuple(sorted(own | _READ_TOGETHER))
+        delta, chunks, *answers = yield [
+            latest.delta_query(),
+            select_chunks(namespace, ids, fields),
+            *statements,
+        ]
+        snapshot = context.advance(latest, delta)
+        cache.segments[namespace] = segments = parse_chunks(chunks)
+        cache.segment_terms[namespace] = (*ids,)
     if key not in cache.word_scores:
         scored = _score(snapshot, segments, route, terms, reading.weights)
         if route.operators and reading.phrases:
