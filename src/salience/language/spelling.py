@@ -145,7 +145,7 @@ def slips(word: str) -> Iterator[list[str]]:
 
 
 def cost(word: str, other: str) -> float:
-    """How unlikely one of two words is to be a slip of the other: the least sum over all edits.
+    """The cost of taking one word for another: the least sum over all edits, 0 for the same word.
 
     Letters swapped or doubled cost 0.5, letters near on a keyboard or in sound 0.7, a letter
     missing or added 0.8, any other changed 1; in the first letter 0.4 more. Equal both ways.
@@ -217,7 +217,7 @@ class Taken:
 
     @classmethod
     def at(cls, least: float, words: Iterable[str]) -> Taken:
-        """What is taken at a cost; of more than three words the first three."""
+        """The words taken at a cost; of more than three the first three."""
         return cls(tuple(words)[:MAX_TAKEN], 1.0 - _LOSS * least)
 
 

@@ -82,7 +82,7 @@ class FindWords:
 
 
 class Holders(NamedTuple):
-    """How many memories hold a word, and the newest five of each namespace, by row."""
+    """The number of memories that hold a word, and the newest five of each namespace, by row."""
 
     memories: int = 0
     newest: tuple[int, ...] = ()
