@@ -96,7 +96,9 @@ def section(title: str, body: str) -> str:
 
 def memory_cell(memory: TableMemory) -> str:
     """The beginning of a memory's text, and below it its speaker or kind, its time and its id."""
-    line = " ".join(memory.content.split())
+    passages = getattr(memory, "passages", ())
+    content = f"… {passages[0].text}" if passages and passages[0].start else memory.content
+    line = " ".join(content.split())
     shown = line if len(line) <= _MEMORY_CHARACTERS else f"{line[: _MEMORY_CHARACTERS - 1]}…"
     origin = f"{text(memory.speaker or memory.kind)} · {memory.created_at:%Y-%m-%d %H:%M}"
     origin += f" · <code>{text(memory.id)}</code>"

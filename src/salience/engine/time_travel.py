@@ -34,7 +34,7 @@ from salience.stores.embedded import EmbeddedStore
 from salience.stores.protocol import Store
 from salience.stores.ram import RamRecords
 from salience.write.embedding import embed_texts
-from salience.write.items import CONTENT_VECTORS, EMBEDDED_FIELDS, WriteContext, embedded_text
+from salience.write.items import EMBEDDED_FIELDS, WriteContext, embedded_text, follows_text
 
 READ_PAGE_ROWS = 10_000
 _WRITTEN_AT_ONCE = 2_000  # memories of the past; other threads run in between
@@ -174,7 +174,7 @@ def _vectors_before(
         replaced = replaced_vectors.get(edit.seq, {})
         if not EMBEDDED_FIELDS.isdisjoint(edit.payload.get("was", ())):
             is_lost = is_lost or ("content" in vectors and "content" not in (*added, *replaced))
-            vectors = {name: v for name, v in vectors.items() if name not in CONTENT_VECTORS}
+            vectors = {name: v for name, v in vectors.items() if not follows_text(name)}
         vectors = {name: v for name, v in vectors.items() if name not in added}
         vectors.update(replaced)
     return vectors, is_lost and "content" not in vectors

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from salience.language.passages import vector_name
 from salience.records.record import MemoryRecord
 from salience.retrieval.candidates import Rows
 from salience.retrieval.operations import (
@@ -23,6 +24,8 @@ from salience.write.embedding import MISSING_NOTE
 from salience.write.items import texts_to_embed
 
 _CHUNK_MEMORIES = 1024  # embedded and written at once
+_MADE_OF_TEXTS = ("content", vector_name(0))
+"""The vectors that a memory has once it has all of its own: of its text, of its first passage."""
 
 Progress = Callable[[int, int], None]
 
@@ -40,15 +43,15 @@ def reembed(identity: str, *, missing: bool, progress: Progress | None = None) -
     while True:
         figures: dict[str, Any] = yield from ask(ReadStats(()))
         for namespace in figures["namespaces"]:
-            while True:
-                name = "content" if missing else staged
-                rows: Rows = yield from ask(Unembedded(namespace, name, _CHUNK_MEMORIES))
-                if not len(rows):
-                    break
-                yield from _embed(namespace, None if missing else staged, rows, identity)
-                done += len(rows)
-                if progress is not None:
-                    progress(done, figures["memories"])
+            for name in _MADE_OF_TEXTS if missing else (staged,):
+                while True:
+                    rows: Rows = yield from ask(Unembedded(namespace, name, _CHUNK_MEMORIES))
+                    if not len(rows):
+                        break
+                    yield from _embed(namespace, None if missing else staged, rows, identity)
+                    done += len(rows)
+                    if progress is not None:
+                        progress(done, figures["memories"])
         # Somebody may have written since; then there is more to embed.
         if missing or (yield from ask(AdoptVectors(staged, "content", identity))):
             return done
@@ -78,12 +81,14 @@ def _embed(namespace: str, staged: str | None, rows: Rows, identity: str) -> Pla
         return
     vectors = yield from ask(Embed(distinct, "document"))
     vector_of = dict(zip(distinct, vectors, strict=True))
-    names = {name for by_name in texts for name in by_name} - {"content"}
-    for name in (*sorted(names), "content"):  # a memory with the last of them has them all
+    names = {name for by_name in texts for name in by_name} - {*_MADE_OF_TEXTS}
+    for name in (*sorted(names), *reversed(_MADE_OF_TEXTS)):  # with the last it has them all
         places = [place for place, by_name in enumerate(texts) if name in by_name]
         stored_name = name
         if staged is not None:
             stored_name = staged if name == "content" else f"{staged}|{name}"
+        if not places:
+            continue
         named = [vector_of[texts[place][name]] for place in places]
         owner = identity if staged is None else None
         yield from ask(PutVectors(namespace, stored_name, rows[places], named, owner))

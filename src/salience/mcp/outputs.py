@@ -15,6 +15,7 @@ from salience.display.result import to_json
 from salience.language.tokens import count_tokens
 from salience.mcp.tool import Answer
 from salience.records.record import MemoryRecord
+from salience.search.passages import Passage, excerpt
 from salience.search.results import Hit
 
 T = TypeVar("T")
@@ -31,6 +32,15 @@ class MemoryView(TypedDict):
     content: Annotated[str, Field(description="Its text, without invisible characters.")]
     cut_at: NotRequired[
         Annotated[int, Field(description="Where it was cut; get_memory reads on from this start.")]
+    ]
+    passages_at: NotRequired[
+        Annotated[
+            list[int],
+            Field(
+                description="Of a long text only the passages that match are shown, from these "
+                "starts on; get_memory reads the rest."
+            ),
+        ]
     ]
     title: NotRequired[str]
     kind: str
@@ -77,6 +87,7 @@ class Item:
     extra: Mapping[str, Any]
     start: int = 0
     end: int | None = None
+    passages: tuple[Passage, ...] = ()  # of a long text, which are shown instead of it
 
     @classmethod
     def of_hit(cls, hit: Hit) -> Item:
@@ -86,12 +97,21 @@ class Item:
             extra["similarity"] = round(hit.similarity, 3)
         if hit.probability is not None:
             extra["probability"] = round(hit.probability, 3)
-        return cls(hit.record, {**extra, "found_by": sorted(hit.routes)})
+        extra["found_by"] = sorted(hit.routes)
+        return cls(hit.record, extra, passages=hit.passages)
 
     @property
     def content(self) -> str:
         """The part of the text that is shown, cleaned."""
-        return clean(self.record.content[self.start : self.end])
+        text = excerpt(self.passages) if self.passages else self.record.content
+        return clean(text[self.start : self.end])
+
+    @property
+    def reads_on(self) -> int | None:
+        """The start from which to read on what is cut; None if nothing is."""
+        if self.end is None or not self.passages:
+            return self.end
+        return min(passage.start for passage in self.passages)
 
     def cut(self, characters: int) -> Item:
         """The same with so many characters of its text."""
@@ -104,7 +124,8 @@ class Item:
         values: dict[str, Any] = {
             "id": one_line(record.id, MAX_ID_CHARACTERS),
             "content": self.content,
-            "cut_at": self.end,
+            "cut_at": self.reads_on,
+            "passages_at": sorted(passage.start for passage in self.passages),
             "title": record.title and one_line(record.title),
             "kind": one_line(record.kind),
             "speaker": record.speaker and one_line(record.speaker),
@@ -141,7 +162,7 @@ def memories(
         content = {"notice": NOTICE, "memories": [item.view() for item in shown], **extra}
         lines = [fenced(item.shown() for item in shown) or nothing, *_texts(extra)]
         if shown and shown[-1].end is not None:
-            lines.append(f"The last is cut: get_memory reads on from start={shown[-1].end}.")
+            lines.append(f"The last is cut: get_memory reads on from start={shown[-1].reads_on}.")
         if left_out:
             content["left_out"] = left_out
             lines.append(f"{left_out} more did not fit into {budget} tokens; raise max_tokens.")

@@ -121,11 +121,8 @@ def balanced_pipeline() -> Pipeline:
         *(*_match(), *_context(), *_speaker(), *_time(), *_answer_type()),
         *(*_set_by_users(), *_versions()),
     )
-    return (
-        retrieve(Lexical(before=0.5, after=0.3, spelling=True), Vector(), depth=200)
-        >> score(Sum(parts))
-        >> cut()
-    )
+    words = Lexical(before=0.5, after=0.3, spelling=True, passages=True)
+    return retrieve(words, Vector(passages=True), depth=200) >> score(Sum(parts)) >> cut()
 
 
 def _match() -> tuple[Signal, ...]:

@@ -52,6 +52,31 @@ class Extract:
     texts: tuple[str, ...]
 
 
+class FoundPassage(NamedTuple):
+    """A passage of a memory: its borders in the content, its headings, its scores for a query.
+
+    `words` is its BM25, `cosine` that of its vector, None if there is nothing to compare.
+    """
+
+    start: int
+    end: int
+    heading: str
+    words: float
+    cosine: float | None
+
+
+@dataclass(frozen=True, eq=False)
+class FindPassages:
+    """The passages of rows for a query -> for each row a tuple of FoundPassage, as in its text.
+
+    A short memory has none. Words are scored as the route does, which has `passages`.
+    """
+
+    route: Lexical
+    query: Query
+    rows: Rows
+
+
 @dataclass(frozen=True, eq=False)
 class FindSpeakers:
     """The speakers that words of a query name -> SpeakerMatches.
@@ -416,7 +441,10 @@ STAGED = "_"  # the names of vectors that are not searched yet begin with it
 
 @dataclass(frozen=True, eq=False)
 class Unembedded:
-    """Some memories of a namespace without a vector of that name -> rows, ascending."""
+    """Some memories of a namespace without a vector of that name -> rows, ascending.
+
+    For the name of a passage's vector these are memories with passages.
+    """
 
     namespace: str
     name: str
@@ -771,6 +799,7 @@ Op = (
     | ReadRecords
     | ReadTexts
     | FetchVectors
+    | FindPassages
     | VectorNames
     | LinksBetween
     | SessionNeighbors

@@ -64,6 +64,11 @@ class Lexical(Route):
     The rarity of words and the length of memories do not count, and there is no `before` or
     `after`. Weights of PostgreSQL's classes A to D are 1, 0.4, 0.2 and 0.1.
 
+    With `passages`, a long memory has the score of its best passage where that is higher than its
+    own. A passage has its words and those of its title and headings; its length is compared with
+    the most that a passage should have, 75 words. idf counts memories, and avgdl a long memory as
+    one for each 50 words.
+
     Source: Robertson and Zaragoza, The Probabilistic Relevance Framework, 2009 (BM25, BM25F);
     PostgreSQL, Controlling Text Search (ts_rank).
     """
@@ -77,6 +82,7 @@ class Lexical(Route):
     measure: str = "bm25"
     spelling: bool = False
     name: str = "lexical"
+    passages: bool = False
 
     def __post_init__(self) -> None:
         if self.measure not in ("bm25", "ts_rank"):
@@ -85,6 +91,8 @@ class Lexical(Route):
             raise InvalidInput("before", "has no part in ts_rank", "leave before and after at 0")
         if self.measure == "ts_rank" and self.spelling:
             raise InvalidInput("spelling", "has no part in ts_rank", "use bm25, or leave it out")
+        if self.measure == "ts_rank" and self.passages:
+            raise InvalidInput("passages", "have no part in ts_rank", "leave them out, or use bm25")
         for field, _ in self.fields:
             if field not in LEXICAL:
                 remedy = f"use {', '.join(LEXICAL)}"
@@ -98,13 +106,21 @@ class Vector(Route):
     `vector` is the name of the memories' vectors that are compared; a memory without one is no
     candidate, nor is one below `min_similarity`. Without a query vector, or with a zero one, no
     memory is nearer than another: there are no candidates within a depth, and without a depth all
-    memories are candidates.
+    memories are candidates. With `passages`, a long memory has the cosine of its best passage where
+    that is higher than that of the whole.
     """
 
     vector: str = "content"
     min_similarity: float = -1.0
     name: str = "vector"
+    passages: bool = False
     search_type = "semantic"
+
+    def __post_init__(self) -> None:
+        if self.passages and self.vector != "content":
+            raise InvalidInput(
+                "passages", f"have no vectors {shown(self.vector)}", 'use the vectors "content"'
+            )
 
     @property
     def rank_notes(self) -> Mapping[str, float]:

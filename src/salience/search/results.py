@@ -16,6 +16,7 @@ from salience.ranking.explanation import Explanation, figure, tree_html
 from salience.ranking.signals.vitality import Zone
 from salience.records.record import EMPTY, UNSET_SHARE, MemoryRecord
 from salience.retrieval.routes import SearchType
+from salience.search.passages import Passage
 
 BuildExplanation = Callable[[], Explanation | None]
 """Builds the explanation of a hit."""
@@ -31,13 +32,15 @@ class Hit(MemoryRecord):
     the query, None if the profile gives none. `details` are the reasons that the profile's stages
     left, such as the memory that it lost to; `neighbors` are the turns right before and after it,
     if the profile gives them. `zone` is that of its vitality, if the profile computes one: active,
-    stale, fading or dormant, as `Memory.zones` says it. `explanation` is built when it is first
+    stale, fading or dormant, as `Memory.zones` says it. `passages` are the parts of a long text
+    that match, at most three, the best first. `explanation` is built when it is first
     read.
     """
 
     # The fields of the record stay in its dictionary, which a hit shares.
     __slots__ = (
-        "_explanation", "details", "importance", "neighbors", "probability", "rank", "record",
+        "_explanation", "details", "importance", "neighbors", "passages", "probability", "rank",
+        "record",
         "relevance_score", "routes", "score", "similarity", "zone",
     )  # fmt: skip
     _readers: ClassVar[Mapping[str, Any]] = {"details": with_tuples}
@@ -56,6 +59,7 @@ class Hit(MemoryRecord):
     similarity: float | None
     zone: Zone | None
     probability: float | None
+    passages: tuple[Passage, ...]
 
     @classmethod
     def of(
@@ -70,6 +74,7 @@ class Hit(MemoryRecord):
         similarity: float | None = None,
         zone: Zone | None = None,
         probability: float | None = None,
+        passages: tuple[Passage, ...] = (),
     ) -> Self:
         """The hit of a record."""
         hit, put = object.__new__(cls), object.__setattr__
@@ -87,6 +92,7 @@ class Hit(MemoryRecord):
         put(hit, "similarity", similarity)
         put(hit, "zone", zone)
         put(hit, "probability", probability)
+        put(hit, "passages", passages)
         return hit
 
     @property
@@ -160,7 +166,7 @@ ALWAYS_GIVEN = (*_EVIDENCE, *_STORED)
 _ASSUMED = ("importance", "relevance_score")
 GIVEN_IF_ANY = (
     "assumed", "zone", "supporting_turn_count", "best_turn", "best_turn_routes", "details",
-    "neighbors", "explanation",
+    "passages", "neighbors", "explanation",
 )  # fmt: skip
 
 

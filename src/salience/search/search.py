@@ -48,6 +48,7 @@ from salience.retrieval.plan import Plan, ask
 from salience.retrieval.query import Query
 from salience.retrieval.routes import TimeWindow
 from salience.retrieval.routes import Vector as VectorRoute
+from salience.search.passages import Passage, matching_passages
 from salience.search.request import SearchRequest
 from salience.search.results import BuildExplanation, Hit, SearchResult
 from salience.search.spelling import find_words, spells, taken_words
@@ -70,6 +71,7 @@ def search(request: SearchRequest) -> Plan[SearchResult]:
     rows = final.rows
     if None in records and len(request.namespaces) == 1:
         rows, records = yield from _reread(run.query, final, records)
+    passages = yield from matching_passages(request.profile, run.query, rows, records)
     if request.touch and len(rows):
         yield from ask(Touch(rows, request.now))
     trees: Sequence[BuildExplanation | None] = (
@@ -90,6 +92,7 @@ def search(request: SearchRequest) -> Plan[SearchResult]:
             trees,
             _records_beside(neighbors, neighbor_rows, neighbor_records),
             None if likely is None else likely.of_rows(final.rows).tolist(),
+            passages,
         ),
         request.profile.name,
         uuid.uuid4().hex,
@@ -320,6 +323,7 @@ def _hits(
     trees: Sequence[BuildExplanation | None],
     neighbors: Sequence[tuple[MemoryRecord, ...]],
     probabilities: Sequence[float] | None,
+    passages: Sequence[tuple[Passage, ...]],
 ) -> tuple[Hit, ...]:
     final = run.final
     columns = final.columns
@@ -346,6 +350,7 @@ def _hits(
                 max(0.0, cosines[i]) if cosines[i] == cosines[i] else None,
                 zones[i] if zones else None,
                 None if probabilities is None else probabilities[i],
+                passages[i],
             )
         )
     return tuple(hits)

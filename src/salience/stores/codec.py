@@ -13,6 +13,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from salience.errors import EmbedderMismatch, InvalidInput
+from salience.language import passages
 from salience.language.features import FEATURES, features, greeted
 from salience.language.tokens import indexed_words, term_ids, text_key, words
 from salience.records.events import ACCESSES, STATE
@@ -168,7 +169,23 @@ def encode_draft(draft: Draft) -> dict[str, Any]:
         value = getattr(record, name)
         text = value if isinstance(value, str) else " ".join(value or ())
         values[f"terms.{name}"] = term_bytes(text, said if name == "content" else None)
+    values["passages"], values["terms.passages"] = passage_values(record.title, record.content)
     return values
+
+
+def passage_values(title: str | None, content: str) -> tuple[str | None, bytes | None]:
+    """The passages of a long text as stored, and the terms of each after each other.
+
+    The passages are JSON: a list of start, end, headings and the number of terms of each. A short
+    text has neither.
+    """
+    spans = passages.SPLITTER.split(content)
+    if not spans:
+        return None, None
+    texts = (passages.passage_text(span, title, content) for span in spans)
+    terms = [term_ids(indexed_words(text)) for text in texts]
+    borders = [[*span, len(own)] for span, own in zip(spans, terms, strict=True)]
+    return _JSON_ENCODER(borders), np.concatenate(terms).tobytes()
 
 
 def attribute_key(content: str) -> int | None:
@@ -243,12 +260,14 @@ def succession(new: Mapping[str, Any], old: Mapping[str, Any]) -> dict[str, Any]
 def split_vectors(op: Put, draft: Draft, had: Iterable[str]) -> tuple[list[str], list[str]]:
     """The names of the vectors that a replaced memory keeps, and of those that its history keeps.
 
-    Staged vectors come from the same words as stale ones, and are dropped with them.
+    Staged vectors come from the same words as stale ones, and are dropped with them. Those of the
+    passages of a text are as stale as that of the whole.
     """
     stay, gone = [], []
     for name in had:
         staged = name.startswith(STAGED)
-        if name not in op.stale and name not in draft.vectors and not (staged and op.stale):
+        is_stale = name in op.stale or ("content" in op.stale and passages.is_vector_name(name))
+        if not is_stale and name not in draft.vectors and not (staged and op.stale):
             stay.append(name)
         elif not staged:
             gone.append(name)

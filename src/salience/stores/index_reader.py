@@ -172,6 +172,17 @@ class IndexReader(ABC):
             lambda: np.zeros(len(op.rows)),
         )
 
+    def _find_passages(
+        self, op: operations.FindPassages
+    ) -> list[tuple[operations.FoundPassage, ...]]:
+        found: list[tuple[operations.FoundPassage, ...]] = [()] * len(op.rows)
+        with self._lock:
+            for index, rows, places in self._indexes_of(op.rows):
+                own = range(len(op.rows)) if isinstance(places, slice) else places.tolist()
+                for place, passages in zip(own, index.find_passages(op, rows), strict=True):
+                    found[place] = passages
+        return found
+
     def _by_row(
         self,
         rows: Rows,
@@ -277,6 +288,7 @@ class IndexReader(ABC):
         operations.MatchedTerms: _matched_terms,
         operations.TermWeights: _term_weights,
         operations.Mentions: _mentions,
+        operations.FindPassages: _find_passages,
         operations.FetchColumns: _fetch,
         operations.FetchVectors: _vectors,
         operations.VectorNames: _vector_names,

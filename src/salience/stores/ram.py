@@ -11,6 +11,7 @@ from functools import partial
 from itertools import chain
 from typing import Any
 
+from salience.language.passages import is_vector_name
 from salience.records.access_key import AccessKey, oldest_first
 from salience.records.events import (
     Event,
@@ -503,8 +504,13 @@ class RamRecords:
 
     def unembedded(self, namespace: str, name: str, limit: int) -> list[int]:
         """Rows without a vector of that name, ascending."""
-        rows = self._memories.get(namespace, {})
-        return [row for row in rows if name not in self._vectors.get(row, {})][:limit]
+        memories = self._memories.get(namespace, {})
+        long_only = is_vector_name(name)
+        return [
+            row
+            for row, memory in memories.items()
+            if name not in self._vectors.get(row, {}) and (memory["passages"] or not long_only)
+        ][:limit]
 
     def put_vectors(
         self, namespace: str, name: str, vectors: Mapping[int, bytes], embedder: str | None

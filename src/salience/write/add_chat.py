@@ -147,7 +147,7 @@ def _continued(continuation: _Continuation, scope: items.WriteContext) -> Plan[t
         texts |= item["vector_texts"]
     record = items.with_vector_texts(record, texts)
     if further:
-        texts["content"] = items.embedded_text(record)
+        texts |= items.content_texts(record)
     vector_of, problem = yield from embedding.embed_to_keep(filter(None, texts.values()), scope)
     vectors = {name: vector_of[words] for name, words in texts.items() if words in vector_of}
     put = Put(

@@ -10,7 +10,7 @@ from salience.records.record import Draft, Embedding, MemoryRecord, new_id
 from salience.records.validation import mapping, text
 from salience.retrieval.operations import Dimensions, Embed, Extract, Note, Notes
 from salience.retrieval.plan import Plan, ask
-from salience.write.items import Item, WriteContext, embedded_text, parse_item
+from salience.write.items import Item, WriteContext, content_texts, parse_item
 from salience.write.reading import MAX_ATTEMPTS
 
 
@@ -91,7 +91,7 @@ def embed_items(
     missing = [
         {
             name: text
-            for name, text in {"content": embedded_text(record), **item.vector_texts}.items()
+            for name, text in {**_content_texts(record, item), **item.vector_texts}.items()
             if name not in item.vectors
         }
         for record, item in items
@@ -103,6 +103,11 @@ def embed_items(
         vectors = {name: vector_of[text] for name, text in by_name.items() if text in vector_of}
         drafts.append((Draft(record, {**item.vectors, **vectors}), item))
     return drafts, problem
+
+
+def _content_texts(record: MemoryRecord, item: Item) -> dict[str, str]:
+    """The texts of the vectors of a record's content: none if the caller brings that vector."""
+    return {} if "content" in item.vectors else content_texts(record)
 
 
 def note_missing(namespace: str) -> Plan[None]:

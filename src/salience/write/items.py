@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 from salience.errors import InvalidInput, shown
+from salience.language import passages
 from salience.records.field_types import Type
 from salience.records.fields import FIELDS
 from salience.records.json_values import metadata_mapping
@@ -34,6 +35,13 @@ from salience.write.facets import FACETS
 
 CONTENT_VECTORS = ("content", "user", "asst", "next_user", *(f"facet_{name}" for name in FACETS))
 """The vectors made of a memory's text (see `salience.write.chat`), stale when that changes."""
+
+
+def follows_text(name: str) -> bool:
+    """Test whether a vector is made of a memory's text: one of the above, or that of a passage."""
+    return name in CONTENT_VECTORS or passages.is_vector_name(name)
+
+
 _TEXTS_KEY = "vector_texts"  # of the metadata: the texts of further vectors, by their names
 BORDERS_KEY = "messages"  # of the metadata: the borders of a chunk's messages
 _SET_BY_ENGINE = {"updated_at", "added_at", "version", "last_accessed", "access_count", "accesses"}
@@ -221,7 +229,7 @@ def texts_to_embed(record: MemoryRecord) -> dict[str, str]:
     texts = record.metadata.get(_TEXTS_KEY)
     further = texts if isinstance(texts, Mapping) else {}
     return {
-        "content": embedded_text(record),
+        **content_texts(record),
         **{name: words for name, words in further.items() if isinstance(words, str)},
     }
 
@@ -286,6 +294,20 @@ def parse_link(
         1.0 if checked is None else checked,
         optional_timestamp("created_at", created_at) or scope.now,
     )
+
+
+def content_texts(record: MemoryRecord) -> dict[str, str]:
+    """The texts of the vectors "content" and of the passages of a record, by name."""
+    spans = passages.SPLITTER.split(record.content)
+    whole = {"content": embedded_text(record)}
+    if not spans:
+        return whole
+    speaker = f"{record.speaker}: " if record.speaker else ""
+    return whole | {
+        passages.vector_name(place): speaker
+        + passages.passage_text(span, record.title, record.content)
+        for place, span in enumerate(spans)
+    }
 
 
 def embedded_text(record: MemoryRecord) -> str:

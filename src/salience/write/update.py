@@ -32,6 +32,7 @@ from salience.write.items import (
     WriteContext,
     check_field,
     check_validity_period,
+    content_texts,
     embedded_text,
     metadata_for,
     with_vector_texts,
@@ -237,10 +238,10 @@ def _updated(
     if stale:
         changed = with_vector_texts(changed, dict.fromkeys(CONTENT_VECTORS))
     if scope.embeds and stale:
-        text = embedded_text(changed)
-        if text not in vector_of:
-            vector_of |= (yield from embed_to_keep((text,), scope))[0]
-        vectors = {"content": vector_of[text]} if text in vector_of else {}
+        texts = content_texts(changed)
+        if not vector_of.keys() >= set(texts.values()):
+            vector_of |= (yield from embed_to_keep(texts.values(), scope))[0]
+        vectors = {name: vector_of[text] for name, text in texts.items() if text in vector_of}
     put = Put(
         (Draft(changed, vectors),),
         new,

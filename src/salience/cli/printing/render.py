@@ -52,6 +52,15 @@ def vitals(memories: Sequence[ZonedMemory]) -> Table:
     return rows
 
 
+def _snippet(hit: Hit, length: int) -> str:
+    """The text of a hit; of a long one its best passage, in at most `length` characters."""
+    if not hit.passages or len(hit.content) <= length:
+        return shorten(hit.content, length)
+    best = hit.passages[0]
+    heading = f"{best.heading}: " if best.heading else ""
+    return shorten(f"{'… ' if best.start else ''}{heading}{best.text}", length)
+
+
 def hits(
     hits: Sequence[Hit],
     width: int,
@@ -71,8 +80,10 @@ def hits(
         tick = "✓ " if ticked and hit.id in ticked else ""
         rank = Text.assemble((tick, "green"), f"{hit.rank}", style="bold")
         score = Text(f"{hit.score:.3f}", style="cyan")
-        content = Text(shorten(hit.content, lines * room - lines))
+        content = Text(_snippet(hit, lines * room - lines))
         about = [_origin(hit.record)]
+        if hit.passages:
+            about.append(Text(f"passage {hit.passages[0].number} of {hit.passages[0].of}"))
         if why and (parts := largest_parts(hit.explanation)):
             about.append(Text(", ".join(parts), style="cyan"))
         rows.add_row(rank, score, Group(content, *_joined(about, room)))

@@ -10,7 +10,7 @@ not reserved for later ones, and no more is reserved for a section than it could
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from salience.errors import InvalidInput, shown
@@ -133,12 +133,26 @@ class Packing:
         for place, item in enumerate(fresh):
             if self._is_packed(item):  # the same text twice in one section
                 continue
-            if self._add(section, Piece(item, item.content), max_tokens):
+            pieces = self._pieces_of(section, item, max_tokens)
+            if any(self._add(section, piece, max_tokens) for piece in pieces):
                 continue
             if section.whole:
                 raise self._too_long(section, fresh, max_tokens)
             return len(fresh) - place - self._add_cut(section, item, max_tokens)
         return 0
+
+    def _pieces_of(self, section: Section, item: Item, max_tokens: int) -> Iterator[Piece]:
+        """The whole of a memory; or of a long one, where it would take more than half of the room,
+        the passages that match: all of them, then fewer."""
+        if not item.passages or section.whole:
+            yield Piece(item, item.content)
+            return
+        tokens = self.count(item.content)
+        if 2 * tokens <= max_tokens - self.tokens:
+            yield Piece(item, item.content)
+        for count in range(len(item.passages), 0, -1):
+            excerpt = item.excerpt(count)
+            yield Piece(item, excerpt, max(1, tokens - self.count(excerpt)))
 
     def _is_packed(self, item: Item) -> bool:
         """Test whether a memory, or one of the same text, is packed."""
@@ -157,11 +171,12 @@ class Packing:
 
     def _add_cut(self, section: Section, item: Item, max_tokens: int) -> bool:
         """Add as much of a memory as fits, marked as cut; True if any of it fits."""
-        low, high = MIN_PIECE_CHARACTERS, len(item.content) - 1
+        text = item.excerpt(1) or item.content
+        low, high = MIN_PIECE_CHARACTERS, len(text) - 1
         longest: Piece | None = None
         while low <= high:
             middle = (low + high) // 2
-            piece = self._cut(item, middle)
+            piece = self._cut(item, text, middle)
             pieces = {**self.pieces, section.name: (*self.pieces[section.name], piece)}
             if self.count(self.text(pieces)) <= max_tokens:
                 longest, low = piece, middle + 1
@@ -169,15 +184,14 @@ class Packing:
                 high = middle - 1
         return longest is not None and self._add(section, longest, max_tokens)
 
-    def _cut(self, item: Item, length: int) -> Piece:
-        """The beginning of a memory, up to a length, and to the end of a word if there is one."""
-        content = item.content
+    def _cut(self, item: Item, content: str, length: int) -> Piece:
+        """The beginning of a text, up to a length, and to the end of a word if there is one."""
         text = content[:length]
         if not content[length].isspace():
             whole_words = text.rpartition(" ")[0]
             text = whole_words if len(whole_words) >= MIN_PIECE_CHARACTERS // 2 else text
         text = text.rstrip()
-        return Piece(item, text, max(1, self.count(content) - self.count(text)))
+        return Piece(item, text, max(1, self.count(item.content) - self.count(text)))
 
     def _too_long(self, section: Section, items: Sequence[Item], max_tokens: int) -> InvalidInput:
         """The error for a section that has to be whole, and does not fit."""

@@ -15,6 +15,7 @@ from salience.records.record import MemoryRecord
 from salience.records.validation import boolean, integer, text
 from salience.retrieval.operations import ListRecords, ReadRecords, RowsById
 from salience.retrieval.plan import Plan, ask
+from salience.search.passages import Passage, excerpt, matching_passages
 from salience.search.request import MAX_HITS, SearchRequest
 from salience.search.search import rank
 
@@ -98,6 +99,7 @@ class Item:
     row: int
     ref: str = ""
     score: float | None = None
+    passages: tuple[Passage, ...] = ()  # of a long text that match, the best first
 
     @property
     def key(self) -> tuple[str, str]:
@@ -108,6 +110,10 @@ class Item:
     def content(self) -> str:
         """The text of the memory, without characters that a reader does not see."""
         return clean(self.record.content)
+
+    def excerpt(self, count: int) -> str:
+        """The best passages of the text, each under its headings, in the order of the text."""
+        return clean(excerpt(self.passages[:count]))
 
     @property
     def speaker(self) -> str | None:
@@ -181,10 +187,13 @@ def gather(section: Section, request: SearchRequest) -> Plan[Gathered]:
         found, run = len(run.final), request.cutoff.apply(run, likely)
         final = run.final
         records = yield from ask(ReadRecords(final.rows))
+        passages = yield from matching_passages(request.profile, run.query, final.rows, records)
         scores = final.floats("score").tolist() if len(final) else []
         items = tuple(
-            Item(record, row, score=score)
-            for record, row, score in zip(records, final.rows.tolist(), scores, strict=True)
+            Item(record, row, score=score, passages=own)
+            for record, row, score, own in zip(
+                records, final.rows.tolist(), scores, passages, strict=True
+            )
             if record is not None
         )
         taken = run.query.reading.taken

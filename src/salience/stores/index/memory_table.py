@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from salience.language.analysis_types import Speakers
 from salience.language.features import FEATURES
+from salience.language.passages import is_vector_name, place_of_vector
 from salience.records.field_types import Type
 from salience.records.fields import FIELDS, LEXICAL
 from salience.records.filters import Filter
@@ -36,6 +37,7 @@ from salience.stores.index.speakers import SpeakerCounts
 from salience.stores.index.trigram_index import TrigramIndex
 from salience.stores.index.vector_index import VectorIndex
 from salience.stores.index.words.inverted_index import InvertedIndex
+from salience.stores.index.words.passage_table import PassageTable
 
 Ordinals = NDArray[np.int64]
 
@@ -78,6 +80,7 @@ class MemoryTable:
         self._columns: dict[str, Column] = {n: _new_column(n) for n in self._loaded_at_once}
         self.words = InvertedIndex(self._feed, self.namespace)
         self.vectors: dict[str, VectorIndex] = {}
+        self.passages = PassageTable()
         self.embedder: str | None = None  # identity of the embedder of the vectors "content"
         self.sessions = SessionOrder()
         self._trigram_indexes: dict[str, TrigramIndex] = {}
@@ -161,6 +164,7 @@ class MemoryTable:
             self._features.extend(packed.reshape(count, len(FEATURES)))
             for name, column in self._columns.items():
                 column.extend(chunk[name])
+            self._append_passages(len(self) - count, chunk)
             for name in LEXICAL:
                 tokens[name].extend(chunk[f"terms.{name}"])
             if len(tokens["content"]) >= _TOKEN_BUFFER_ROWS:
@@ -172,6 +176,14 @@ class MemoryTable:
             self._ordinal_of.update(zip(new_ids, range(first, len(self)), strict=True))
         self._append_vectors(first, rows)
 
+    def _append_passages(self, first: int, chunk: Mapping[str, list[Any]]) -> None:
+        """Append the passages of memories, those from the ordinal `first` on."""
+        borders, terms = chunk["passages"], chunk["terms.passages"]
+        if any(borders):
+            self.passages.extend(
+                [(first + i, each, terms[i]) for i, each in enumerate(borders) if each]
+            )
+
     def _flush_tokens(self, tokens: dict[str, list[bytes | None]]) -> None:
         self.words.extend(tokens)
         for blobs in tokens.values():
@@ -180,10 +192,14 @@ class MemoryTable:
     def _append_vectors(self, first: int, rows: Sequence[int] | None) -> None:
         # Read before the vectors: if they are replaced in between, the next search reloads both.
         self.embedder = self.embedder or self._feed.embedder()
+        passages: list[tuple[int, int, bytes]] = []
         for name, owners, blobs in self._feed.vectors(self.namespace, rows):
             ordinals = self.ordinals(np.array(owners, dtype=np.int64))
             pairs = [(o, blob) for o, blob in zip(ordinals.tolist(), blobs, strict=True) if o >= 0]
             if not pairs:
+                continue
+            if is_vector_name(name):
+                passages += [(o, place_of_vector(name), blob) for o, blob in pairs]
                 continue
             vectors = self.vectors.get(name)
             dimensions = len(pairs[0][1]) // 2
@@ -195,6 +211,8 @@ class MemoryTable:
             for ordinal, blob in pairs:
                 by_ordinal[ordinal - start] = blob
             vectors.extend(start, by_ordinal)
+        if passages:
+            self.passages.extend_vectors(passages)
 
     def _remove(self, rows: Sequence[int]) -> Ordinals:
         """Mark rows dead; return the ordinals of those that were not."""
@@ -286,6 +304,7 @@ class MemoryTable:
             *self._columns.values(),
             self.words,
             *self.vectors.values(),
+            self.passages,
             *self._trigram_indexes.values(),
             *self._exact_indexes.values(),
         )
@@ -327,7 +346,8 @@ class MemoryTable:
     def loaded_columns(self) -> tuple[str, ...]:
         """The columns that the feed is asked for of new memories, besides their vectors."""
         lexical = (f"terms.{name}" for name in LEXICAL)
-        return ("id", "sequence", "features", *lexical, *self._columns)
+        passages = ("passages", "terms.passages")
+        return ("id", "sequence", "features", *lexical, *passages, *self._columns)
 
     @property
     def patchable_columns(self) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from salience.language.analysis_types import Wording
 from salience.language.features import FEATURES
+from salience.language.passages import is_vector_name, place_of_vector, vector_name
 from salience.language.speakers import named_speakers
 from salience.records.fields import GRAPH
 from salience.records.filters import Filter
@@ -19,7 +20,9 @@ from salience.retrieval.candidates import Column as Values
 from salience.retrieval.edges import Edges
 from salience.retrieval.operations import (
     FindNames,
+    FindPassages,
     FindSpeakers,
+    FoundPassage,
     Holders,
     ListNames,
     NameTally,
@@ -100,6 +103,15 @@ class NamespaceIndex:
         idf = word_scores(self.table, route, query).idf
         return np.broadcast_to(idf, (len(rows), len(idf)))
 
+    def find_passages(self, op: FindPassages, rows: Rows) -> list[tuple[FoundPassage, ...]]:
+        """The passages of rows with their scores (see `operations.FindPassages`)."""
+        passages = self.table.passages
+        if not len(passages):
+            return [()] * len(rows)
+        words = word_scores(self.table, op.route, op.query).passages
+        cosines = passages.cosines(op.query.vector)
+        return [passages.found(o, words, cosines) for o in self.table.ordinals(rows).tolist()]
+
     def mentions(self, wordings: Sequence[Wording], rows: Rows) -> Floats:
         """1 for each row that holds all words of a wording in its content, else 0."""
         return self.table.words.mentions(wordings, self.table.ordinals(rows), len(self))
@@ -153,16 +165,21 @@ class NamespaceIndex:
     @property
     def vector_names(self) -> frozenset[str]:
         """The names of the vectors that living memories have."""
-        vectors = self.table.vectors
+        vectors, alive = self.table.vectors, self.table.alive
+        own = range(self.table.passages.most_vectors(alive))
+        passages = frozenset(map(vector_name, own))
         if not self.table.dead:
-            return frozenset(vectors)
-        alive = self.table.alive
-        return frozenset(name for name, index in vectors.items() if index.any_of(alive))
+            return passages.union(vectors)
+        return passages.union(name for name, index in vectors.items() if index.any_of(alive))
 
     def vectors(self, rows: Rows, name: str) -> NDArray[np.float32]:
         """The vectors of that name, shape (rows, dimensions), NaN where a row has none."""
         index = self.table.vectors.get(name)
         if index is None:
+            if is_vector_name(name):
+                return self.table.passages.vectors_at(
+                    self.table.ordinals(rows), place_of_vector(name)
+                )
             return np.empty((len(rows), 0), dtype=np.float32)
         ordinals = self.table.ordinals(rows)
         vectors = index.take(np.maximum(ordinals, 0))

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from salience.errors import EmbedderMismatch, InvalidInput
+from salience.records.record import Embedding
 from salience.retrieval.candidates import Floats
 from salience.retrieval.query import Query
 from salience.retrieval.routes import (
@@ -112,7 +113,9 @@ class LexicalSearch(DenseSearch[Lexical]):
 
 def word_scores(table: MemoryTable, route: Lexical, query: Query) -> WordScores:
     """The score of every memory on a lexical route, with the occurrences behind it."""
-    return table.words.scores(route, query.reading, table.rows, table.alive, table.sessions)
+    return table.words.scores(
+        route, query.reading, table.rows, table.alive, table.sessions, table.passages
+    )
 
 
 class TrigramSearch(DenseSearch[Trigram]):
@@ -176,6 +179,8 @@ class VectorSearch(RouteSearch[Vector]):
         else:
             ordinals = vectors.nearest(query.vector, depth, mask)
             scores = vectors.cosines(query.vector, ordinals)
+        if route.passages and query.vector is not None:
+            ordinals, scores = _with_passages(table, query.vector, ordinals, scores, depth, mask)
         if route.min_similarity > -1.0:
             similar = scores >= route.min_similarity
             return ordinals[similar], scores[similar]
@@ -186,7 +191,45 @@ class VectorSearch(RouteSearch[Vector]):
         vectors = _comparable_vectors(table, route, query)
         if vectors is None or query.vector is None:
             return np.full(len(ordinals), np.nan)
-        return vectors.cosines(query.vector, ordinals)
+        cosines = vectors.cosines(query.vector, ordinals)
+        if route.passages:
+            best = _best_cosines(table, query.vector, len(table))
+            cosines = cosines if best is None else np.fmax(cosines, best[ordinals])
+        return cosines
+
+
+def _with_passages(
+    table: MemoryTable,
+    query: Embedding,
+    ordinals: Ordinals,
+    scores: Floats,
+    depth: int | None,
+    mask: Mask | None,
+) -> tuple[Ordinals, Floats]:
+    """The nearest memories, of which a long one is as near as the nearest of its passages."""
+    best = _best_cosines(table, query, len(table))
+    if best is None:
+        return ordinals, scores
+    memories = table.passages.memories
+    passing = memories[~np.isnan(best[memories])]
+    if mask is not None:
+        passing = passing[mask[passing]]
+    if depth is not None and len(passing) > depth:
+        bound = np.partition(best[passing], len(passing) - depth)[len(passing) - depth]
+        passing = passing[best[passing] >= bound]
+    both = np.union1d(ordinals, passing)
+    whole = table.vectors["content"].cosines(query, both)
+    return both, np.fmax(whole, best[both])
+
+
+def _best_cosines(table: MemoryTable, query: Embedding, size: int) -> Floats | None:
+    """The cosine of the nearest passage of each memory by ordinal, NaN where it has none."""
+    cosines = table.passages.cosines(query)
+    if cosines is None:
+        return None
+    best = np.full(size, np.nan)
+    best[table.passages.memories] = table.passages.best(cosines)
+    return best
 
 
 def _comparable_vectors(table: MemoryTable, route: Vector, query: Query) -> VectorIndex | None:

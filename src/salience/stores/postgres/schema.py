@@ -13,10 +13,11 @@ from psycopg.sql import SQL, Identifier
 
 from salience.errors import StoreError
 from salience.language.features import FEATURES_VERSION
+from salience.language.passages import LONG_WORDS
 from salience.language.tokens import text_key, words
 from salience.records.fields import LEXICAL
 from salience.retrieval.operations import STAGED
-from salience.stores.codec import attribute_key, feature_bytes, term_bytes
+from salience.stores.codec import attribute_key, feature_bytes, passage_values, term_bytes
 from salience.stores.index.vector_index import EXACT_BELOW
 from salience.stores.migrations import migrations
 from salience.stores.postgres.sql.identifiers import spelling_keys
@@ -27,6 +28,8 @@ from salience.stores.postgres.wire.errors import translate_errors
 
 _OLDEST_SERVER_VERSION = 160_000
 _ATTRIBUTES_VERSION = 5  # of the schema, the first with keys of attributes
+_PASSAGES_VERSION = 7  # the first with passages
+_LONG_TEXTS_AT_ONCE = 100  # read and changed at once when their passages are computed
 _FACTS_AT_ONCE = 1000  # read and changed at once when their keys are computed
 _log = logging.getLogger(__name__)
 _MIGRATION_LOCK = 0x5245434C  # "RECL": only one process migrates at a time
@@ -115,11 +118,15 @@ def migrate(database: Database, citus: bool = False) -> tuple[int, int]:
         kept = connection.execute("SELECT value FROM meta WHERE key = 'features'").fetchone()
         if kept is not None and int(kept[0]) > int(FEATURES_VERSION):
             raise StoreError(f"{database.server}: {_remedy_for_words(kept[0])}")
+        has_old_passages = 0 < before < _PASSAGES_VERSION
         if kept is None or kept[0] != FEATURES_VERSION:
+            has_old_passages = before > 0
             if before:
                 _compute_words(connection)
                 _log.info("%s: words kept anew, as version %s", database.server, FEATURES_VERSION)
             _set_version(connection, "features", FEATURES_VERSION)
+        if has_old_passages:
+            _compute_passages(connection)
         if citus or is_distributed(connection):
             distribute_tables(connection, database.server)
         if before < len(steps) and _has_row_security(connection):
@@ -200,6 +207,26 @@ def _terms(memory: _Kept) -> list[bytes | None]:
     """The terms of each field of a memory."""
     values = (getattr(memory, name) for name in LEXICAL)
     return [term_bytes(v if isinstance(v, str) else " ".join(v or ())) for v in values]
+
+
+def _compute_passages(connection: psycopg.Connection[Any]) -> None:
+    """Split the long texts of an older schema."""
+    with connection.cursor("older_texts") as texts, connection.cursor() as updates:
+        texts.itersize = _LONG_TEXTS_AT_ONCE
+        texts.execute(
+            'SELECT namespace, "row", title, content FROM memories WHERE length(content) >= %s',
+            (LONG_WORDS,),  # characters, of which no word has fewer than one
+        )
+        while rows := texts.fetchmany(_LONG_TEXTS_AT_ONCE):
+            split = [
+                (namespace, row, *passage_values(title, content))
+                for namespace, row, title, content in rows
+            ]
+            for table, place in (("memories", 2), ("words", 3)):
+                updates.executemany(
+                    f'UPDATE {table} SET passages = %s WHERE namespace = %s AND "row" = %s',
+                    [(each[place], *each[:2]) for each in split if each[2] is not None],
+                )
 
 
 def _compute_attribute_keys(connection: psycopg.Connection[Any]) -> None:
@@ -358,7 +385,8 @@ def build_vector_indexes(connections: Connections, progress: Progress | None = N
         connection.execute("ANALYZE")
         wanted = connection.execute(
             "SELECT namespace, name, size FROM tallies t WHERE kind = 'vector' AND number >= %s "
-            "AND NOT starts_with(name, %s) AND NOT EXISTS (SELECT FROM tallies i WHERE "
+            "AND NOT starts_with(name, %s) AND name !~ '^content#' "  # all of passages are compared
+            "AND NOT EXISTS (SELECT FROM tallies i WHERE "
             "i.namespace = t.namespace AND i.kind = %s AND i.name = t.name AND i.number > 0) "
             "ORDER BY 1, 2",
             (EXACT_BELOW, STAGED, _INDEX_TALLY),

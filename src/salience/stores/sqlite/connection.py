@@ -16,7 +16,7 @@ from urllib.parse import quote
 
 from salience.errors import SalienceError, StoreClosed, StoreError
 from salience.language.tokens import text_key, words
-from salience.stores.codec import attribute_key, feature_bytes, term_bytes
+from salience.stores.codec import attribute_key, feature_bytes, passage_values, term_bytes
 from salience.stores.migrations import migrations
 
 APPLICATION_ID = 0x5245434C  # "RECL", in the header of every file that this program made
@@ -226,6 +226,8 @@ def _migrate(db: sqlite3.Connection, steps: list[str], path: str) -> None:
         db.create_function("attribute_key", 1, attribute_key, deterministic=True)
         db.create_function("feature_bytes", 1, _feature_bytes, deterministic=True)
         db.create_function("term_bytes", 1, term_bytes, deterministic=True)
+        db.create_function("passage_borders", 2, _passage_borders, deterministic=True)
+        db.create_function("passage_terms", 2, _passage_terms, deterministic=True)
         db.create_function("exact_json", 1, _exact_json, deterministic=True)
         for step in steps[version:]:
             for statement in _statements(step):
@@ -238,6 +240,14 @@ def _migrate(db: sqlite3.Connection, steps: list[str], path: str) -> None:
 
 def _feature_bytes(content: str) -> bytes:
     return feature_bytes(content, words(content))
+
+
+def _passage_borders(title: str | None, content: str) -> str | None:
+    return passage_values(title, content)[0]
+
+
+def _passage_terms(title: str | None, content: str) -> bytes | None:
+    return passage_values(title, content)[1]
 
 
 def _exact_json(value: float | bytes | None) -> str:

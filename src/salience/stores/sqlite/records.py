@@ -65,7 +65,7 @@ _ERASED_AT_ONCE = 2_000  # memories erased in one transaction
 _ERASE_WAIT_MS = 500  # that an erasure waits for others to finish reading
 _MEMORY_COLUMNS = (
     "row", "space", "sequence", *FIELDS, "features", "greets", "text_key", "attribute_key",
-    *(f"terms.{name}" for name in LEXICAL),
+    *(f"terms.{name}" for name in LEXICAL), "passages", "terms.passages",
 )  # fmt: skip
 _INSERT_MEMORY = (
     f"INSERT INTO memories ({', '.join(name.replace('.', '_') for name in _MEMORY_COLUMNS)}) "

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 
+from salience.language.passages import is_vector_name
 from salience.retrieval.operations import STAGED
 from salience.stores.sqlite.adoption import adoption_of, stored_vector_names
 from salience.stores.sqlite.statements import chunks, placeholders
@@ -78,10 +79,12 @@ def rows_without(
     Vectors that are being adopted are looked for under the names that they get.
     """
     adoption = adoption_of(db)
+    long_only = "AND passages IS NOT NULL " if is_vector_name(name) else ""
     rows: list[int] = []
     for segment in adoption.segments(adoption.names.get(name, name)):
         cursor = db.execute(
-            "SELECT row FROM memories WHERE space = ? AND row > ? AND row <= ? AND NOT EXISTS "
+            f"SELECT row FROM memories WHERE space = ? AND row > ? AND row <= ? {long_only}"
+            "AND NOT EXISTS "
             "(SELECT 1 FROM vectors WHERE vectors.space = memories.space AND name = ? "
             "AND vectors.row = memories.row) ORDER BY row LIMIT ?",
             (

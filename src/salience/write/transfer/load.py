@@ -13,7 +13,7 @@ from salience.records.limits import Limits
 from salience.records.validation import namespace_name, optional_text
 from salience.retrieval.plan import Plan, drive
 from salience.write.embedding import embed_texts
-from salience.write.items import CONTENT_VECTORS, WriteContext, texts_to_embed
+from salience.write.items import WriteContext, follows_text, texts_to_embed
 from salience.write.outcomes import Transferred
 from salience.write.transfer import lines, parts
 from salience.write.transfer.export import (
@@ -133,7 +133,7 @@ def _write(
 
 def _without_vectors_of_another(part: parts.Part) -> parts.Part:
     """A memory without the vectors of an embedder that is not in use here."""
-    former = tuple(each for each in part.former if each[1] not in CONTENT_VECTORS)
+    former = tuple(each for each in part.former if not follows_text(each[1]))
     return replace(without_made_vectors(part), former=former)
 
 

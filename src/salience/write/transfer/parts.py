@@ -32,7 +32,7 @@ from salience.retrieval.operations import (
     VectorNames,
 )
 from salience.retrieval.plan import Plan, ask, drive
-from salience.write.items import CONTENT_VECTORS
+from salience.write.items import follows_text
 
 CHUNK_MEMORIES = 1_000  # read, and written in one transaction
 FormerVector = tuple[int, str, Embedding]
@@ -173,7 +173,7 @@ def _at_outline(part: Part, until: int, former: Mapping[int, Sequence[FormerVect
     if since:
         record = record_at(record, part.events, visible)
         if any(event.type == "edit" for event in since):
-            vectors = {name: v for name, v in vectors.items() if name not in CONTENT_VECTORS}
+            vectors = {name: v for name, v in vectors.items() if not follows_text(name)}
         if any(event.type == "link" for event in since):
             links = _links_before(part, until)
     own = tuple(event for event in visible if event.id is not None)

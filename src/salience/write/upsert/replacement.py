@@ -13,6 +13,7 @@ from salience.write.items import (
     Item,
     WriteContext,
     check_validity_period,
+    follows_text,
     texts_to_embed,
 )
 
@@ -45,7 +46,9 @@ class Replacement:
         """The names of the vectors whose texts differ, or that have none any more."""
         old, new = texts_to_embed(self.old), texts_to_embed(self.new)
         names = {name for name in (*old, *new) if old.get(name) != new.get(name)}
-        return tuple(sorted(names | {*CONTENT_VECTORS} if "content" in names else names))
+        if "content" in names:
+            names |= {*CONTENT_VECTORS, *filter(follows_text, (*old, *new))}
+        return tuple(sorted(names))
 
 
 def replacement_of(

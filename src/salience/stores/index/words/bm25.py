@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from salience.language.analysis_types import Term
+from salience.language.passages import LONG_WORDS, PASSAGE_WORDS
 from salience.language.tokens import term_id
 from salience.retrieval.candidates import Floats
 from salience.retrieval.routes import Lexical
@@ -24,17 +25,25 @@ class Lengths:
     words: NDArray[np.int64]
     total: int
     living: int
+    documents: int  # as `documents` counts those that are alive
 
-    @property
-    def mean(self) -> float:
-        """The words of a memory alive, on average."""
-        return self.total / self.living if self.living else 0.0
+    def mean(self, passages: bool) -> float:
+        """The words of a memory alive, on average; with `passages` a long one counts as several."""
+        count = self.documents if passages else self.living
+        return self.total / count if count else 0.0
 
     @classmethod
     def over(cls, fields: Sequence[Postings], alive: NDArray[np.bool_]) -> Lengths:
         """The lengths over some fields."""
         words = words_over(fields, 0, len(alive))
-        return cls(words, int(words.sum(where=alive)), int(np.count_nonzero(alive)))
+        living = int(np.count_nonzero(alive))
+        return cls(words, int(words.sum(where=alive)), living, documents(words[alive]))
+
+
+def documents(words: NDArray[np.int64]) -> int:
+    """The number of memories of these lengths, a long one counted for each `PASSAGE_WORDS`."""
+    long = words[words >= LONG_WORDS]
+    return len(words) - len(long) + int((-(-long // PASSAGE_WORDS)).sum())
 
 
 def words_over(fields: Sequence[Postings], first: int, size: int) -> NDArray[np.int64]:
@@ -49,12 +58,16 @@ def words_over(fields: Sequence[Postings], first: int, size: int) -> NDArray[np.
 class WordScores:
     """The score of every memory of a namespace by ordinal, zero where no term counts for it.
 
-    `occurrences` are those behind the scores, `idf` the weight of each term.
+    `occurrences` are those behind the scores, `idf` the weight of each term. `passages` are the
+    scores of passages by number, None if there are none or the route does not ask for them, and
+    `terms` those that they were scored by.
     """
 
     scores: Floats
     occurrences: Occurrences
     idf: Floats
+    passages: Floats | None = None
+    terms: Sequence[Term] = ()
 
 
 def bm25(
@@ -77,11 +90,11 @@ def bm25(
     idf = inverse_document_frequencies(occurrences, len(terms), lengths.living)
     if term_weights:
         idf = idf * np.array(term_weights)
-    factors = idf[occurrences.term] * (route.k1 + 1.0)
+    factors = idf[occurrences.term]
+    mean = lengths.mean(route.passages)
 
     def gains(tf: Floats, spans: NDArray[Any]) -> Floats:
-        length = spans / lengths.mean if lengths.mean else np.zeros(len(tf))
-        return factors * tf / (tf + route.k1 * (1.0 - route.b + route.b * length))
+        return saturated(route, factors, tf, spans / mean if mean else np.zeros(len(tf)))
 
     receivers: list[NDArray[Any]] = [occurrences.ordinal]
     gained = [gains(occurrences.tf, lengths.words[occurrences.ordinal])]
@@ -100,6 +113,11 @@ def bm25(
     places[places < 0] = size
     scores = np.bincount(places, np.concatenate(gained), size + 1)[:size]
     return WordScores(scores.astype(np.float64, copy=False), occurrences, idf)
+
+
+def saturated(route: Lexical, idf: Floats, tf: Floats, length: Floats) -> Floats:
+    """idf * tf * (k1 + 1) / (tf + k1 * (1 - b + b * length)), the length being dl / avgdl."""
+    return idf * (route.k1 + 1.0) * tf / (tf + route.k1 * (1.0 - route.b + route.b * length))
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,9 +21,12 @@ from salience.stores.index.words.bm25 import (
     Lengths,
     WordScores,
     bm25,
+    documents,
     holders,
     words_over,
 )
+from salience.stores.index.words.passage_table import PassageTable
+from salience.stores.index.words.passages import with_passages
 from salience.stores.index.words.phrases import holds_all_terms, holds_phrase, phrase_terms
 from salience.stores.index.words.postings import Postings
 from salience.stores.index.words.ts_rank import ts_rank
@@ -84,6 +87,7 @@ class InvertedIndex:
         rows: Rows,
         alive: Alive,
         sessions: SessionOrder,
+        passages: PassageTable,
     ) -> WordScores:
         """The route's score of every memory; the last answer is kept."""
         key = (route, reading.terms, reading.weights, reading.phrases, reading.prefixes)
@@ -95,6 +99,8 @@ class InvertedIndex:
             scored = measure(
                 self._postings, route, terms, lengths, alive, neighbors, reading.weights
             )
+            if route.passages:
+                scored = with_passages(scored, route, terms, lengths, passages)
             if route.operators:
                 for phrase in reading.phrases:
                     has_phrase = self._with_phrase(phrase, route, rows)
@@ -153,8 +159,13 @@ class _GrowingLengths:
         new = words_over(self._fields, len(self._words), size)
         self._words.extend(new)
         words = self._words.view
-        total = self.lengths.total + int(new.sum()) - int(words[removed].sum())
-        self.lengths = Lengths(words, total, self.lengths.living + len(new) - len(removed))
+        gone = words[removed]
+        self.lengths = Lengths(
+            words,
+            self.lengths.total + int(new.sum()) - int(gone.sum()),
+            self.lengths.living + len(new) - len(removed),
+            self.lengths.documents + documents(new) - documents(gone),
+        )
 
     @property
     def nbytes(self) -> int:

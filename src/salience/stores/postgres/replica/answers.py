@@ -36,6 +36,7 @@ _ROW_OPERATIONS = (
     operations.MatchedTerms,
     operations.TermWeights,
     operations.Mentions,
+    operations.FindPassages,
     operations.FetchColumns,
     operations.FetchVectors,
     operations.SessionNeighbors,

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from salience.records.filters import Filter
 from salience.retrieval.candidates import Floats, Rows
 from salience.retrieval.operations import Edge
@@ -38,6 +41,8 @@ class SearchCache:
     neighborhood: Neighborhood = field(default_factory=Neighborhood)
     cosines: dict[tuple[str, str], tuple[Rows, Floats]] = field(default_factory=dict)
     """By namespace and vector name: rows, ascending, and their cosines, where all were compared."""
+    passage_vectors: dict[int, list[tuple[int, NDArray[np.float32]]]] = field(default_factory=dict)
+    """The vectors of the passages of rows by id, each with its place in the text."""
     in_memory: frozenset[str] = frozenset()
     """The namespaces that are answered about by the replicas of this process."""
     advanced: frozenset[str] = frozenset()

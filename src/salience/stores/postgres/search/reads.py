@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from salience.language.passages import is_vector_name
 from salience.records.fields import FIELDS, GRAPH
 from salience.records.link_graph import LinkGraph
 from salience.records.record import Link, MemoryRecord
@@ -287,10 +288,11 @@ class StoreReader:
 
     def unembedded(self, op: operations.Unembedded) -> Steps[Rows]:
         """Rows that lack a vector of a name."""
+        long_only = "AND m.passages IS NOT NULL " if is_vector_name(op.name) else ""
         [answer] = yield [
             Statement(
-                'SELECT m."row" FROM memories m WHERE m.namespace = %s AND NOT EXISTS (SELECT '
-                "FROM vectors v WHERE v.namespace = m.namespace AND v.name = %s "
+                f'SELECT m."row" FROM memories m WHERE m.namespace = %s {long_only}AND NOT EXISTS '
+                "(SELECT FROM vectors v WHERE v.namespace = m.namespace AND v.name = %s "
                 'AND v."row" = m."row") ORDER BY m."row" LIMIT %s',
                 (op.namespace, op.name, op.limit),
             )

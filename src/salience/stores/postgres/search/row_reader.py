@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from salience.language.features import FEATURES
+from salience.language.passages import place_of_vector
 from salience.records.events import ACCESSES
 from salience.records.fields import FIELDS, GRAPH
-from salience.records.record import ACCESSES_KEPT, MemoryRecord
+from salience.records.record import ACCESSES_KEPT, Embedding, MemoryRecord
 from salience.retrieval.candidates import Floats, Rows
 from salience.stores import codec
 from salience.stores.access_queue import Batch, overlay
@@ -22,11 +23,14 @@ from salience.stores.postgres.search.row_cache import ColumnBlock, distinct
 from salience.stores.postgres.sql.columns import codec_values
 from salience.stores.postgres.sql.filters import Condition
 from salience.stores.postgres.sql.links import rows_condition
+from salience.stores.postgres.sql.passages import select_passage_vectors
+from salience.stores.postgres.sql.vectors import exact_cosines
 from salience.stores.postgres.wire.commands import Statement, Steps
 from salience.stores.postgres.wire.types import (
     IntegerArray,
     float_array_bytes,
     float_list,
+    half_bytes,
     unpack_vectors,
 )
 
@@ -180,6 +184,39 @@ class RowReader:
         for at, vectors in unpack_vectors(packed, len(rows)):
             self._cache.rows.add_vectors(name, rows[at], vectors)
         return rows
+
+    def load_passage_vectors(self, rows: Rows) -> Steps[None]:
+        """Read the vectors of the passages of rows, of those that may have some."""
+        vectors_of, snapshots = self._cache.passage_vectors, self._cache.snapshots
+        missing = np.array([r for r in rows.tolist() if r not in vectors_of], dtype=np.int64)
+        parts = []
+        for namespace, part, _ in self._row_ids.by_namespace(missing):
+            snapshot = snapshots[namespace]
+            long = snapshot.long_rows(part) if snapshot.passage_vectors else part[:0]
+            if len(long):
+                parts.append((namespace, snapshot.passage_vectors, long))
+        vectors_of.update((row, []) for row in missing.tolist())
+        if not parts:
+            return
+        answers = yield [select_passage_vectors(*part[:2], part[2].tolist()) for part in parts]
+        for (namespace, _, _), read in zip(parts, answers, strict=True):
+            ids = self._row_ids.encode(namespace, [row for row, _, _ in read]).tolist()
+            for id, (_, name, vector) in zip(ids, read, strict=True):
+                decoded = codec.decode_vector(half_bytes(vector))
+                vectors_of[id].append((place_of_vector(name), decoded))
+
+    def passage_cosines(self, rows: Rows, query: Embedding) -> Floats:
+        """The cosine of the nearest passage of each row, NaN where none has been read."""
+        best = np.full(len(rows), np.nan)
+        for place, row in enumerate(rows.tolist()):
+            vectors = [
+                vector
+                for _, vector in self._cache.passage_vectors.get(row, ())
+                if len(vector) == len(query)
+            ]
+            if vectors:
+                best[place] = exact_cosines(np.stack(vectors), query).max()
+        return best
 
     # Values that were read
 

@@ -17,15 +17,17 @@ from salience.retrieval import operations
 from salience.retrieval.candidates import Floats, Rows, best_first
 from salience.retrieval.operations import STAGED
 from salience.retrieval.query import Query
-from salience.retrieval.routes import Vector
+from salience.retrieval.routes import Lexical, Vector
+from salience.stores import codec
 from salience.stores.index.vector_index import VectorIndex
 from salience.stores.index.words.bm25 import holders
 from salience.stores.index.words.inverted_index import mentions
+from salience.stores.index.words.passages import passage_scores
 from salience.stores.postgres.search.reads import StoreReader
 from salience.stores.postgres.search.routes import is_searchable, route_search
 from salience.stores.postgres.search.snapshot import NamespaceSnapshot
 from salience.stores.postgres.search.vector_search import VectorSearch
-from salience.stores.postgres.search.word_search import word_scores, wording_ids
+from salience.stores.postgres.search.word_search import read_passages, word_scores, wording_ids
 from salience.stores.postgres.sql import threshold, top_k
 from salience.stores.postgres.sql.expressions import NotCompilable
 from salience.stores.postgres.sql.filters import compile_filter
@@ -255,6 +257,8 @@ class Searcher(StoreReader):
         """The best of all rows by a formula; None if the server cannot rank by it."""
         if len(op.query.namespaces) > 1 or not all(map(is_searchable, op.routes)):
             return None
+        if any(isinstance(route, Lexical | Vector) and route.passages for route in op.routes):
+            return None  # no formula in SQL has the best of several vectors
         [namespace] = op.query.namespaces
         self._check_routes(self._context.snapshot(namespace), op)
         for algorithm in (threshold.threshold_top_k, top_k.rank_all):
@@ -313,6 +317,31 @@ class Searcher(StoreReader):
             scored, _ = yield from word_scores(self._context, namespace, op.route, op.query)
             weights[at] = scored.idf
         return weights
+
+    def find_passages(
+        self, op: operations.FindPassages
+    ) -> Steps[list[tuple[operations.FoundPassage, ...]]]:
+        """The passages of rows with their scores."""
+        found: list[tuple[operations.FoundPassage, ...]] = [()] * len(op.rows)
+        for namespace, rows, at in self._row_ids.by_namespace(op.rows):
+            scored, _ = yield from word_scores(self._context, namespace, op.route, op.query)
+            table = yield from read_passages(namespace, rows.tolist())
+            if not len(table):
+                continue
+            ids = self._row_ids.encode(namespace, rows)
+            yield from self._reader.load_passage_vectors(ids)
+            table.extend_vectors(
+                [
+                    (row - 1, place, codec.encode_vector(vector))
+                    for row, id in zip(rows.tolist(), ids.tolist(), strict=True)
+                    for place, vector in self._cache.passage_vectors[id]
+                ]
+            )
+            words = passage_scores(scored.idf, op.route, scored.terms, table)
+            cosines = table.cosines(op.query.vector)
+            for row, place in zip(rows.tolist(), at.tolist(), strict=True):
+                found[place] = table.found(row - 1, words, cosines)
+        return found
 
     def mentions(self, op: operations.Mentions) -> Steps[Floats]:
         """1 for each row whose content holds all words of a wording, else 0."""

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from salience.language.analysis_types import Speakers
+from salience.language.passages import LONG_WORDS, is_vector_name
 from salience.language.speakers import nicknames, speakers_of
 from salience.records.fields import LEXICAL
 from salience.records.link_graph import LinkGraph
@@ -27,6 +28,7 @@ from salience.stores.index.words.postings import Postings, Segment
 from salience.stores.postgres.sql.postings import StoredPostings, build_segments
 from salience.stores.postgres.wire.commands import Statement
 
+_LEAST_SPLIT_TERMS = LONG_WORDS // 2  # that a split text has; terms are not quite its words
 _NO_INTEGERS: NDArray[np.int32] = np.empty(0, dtype=np.int32)
 _PLACE_COLUMNS = ("previous", "following", "position", *LEXICAL)
 _PLACES_WIDTH = 2 + len(_PLACE_COLUMNS)  # columns of `places` in a delta
@@ -232,6 +234,16 @@ class NamespaceSnapshot:
     def vector_count(self, name: str) -> int:
         """The number of vectors of a name."""
         return self.tallies.get(("vector", name), (0, 0))[0]
+
+    @cached_property
+    def passage_vectors(self) -> tuple[str, ...]:
+        """The names of the vectors of passages that there are."""
+        return tuple(filter(is_vector_name, self.dimensions))
+
+    def long_rows(self, rows: Rows) -> Rows:
+        """Those of some rows of the namespace, ascending, whose texts may be split."""
+        distinct = np.unique(rows[(rows > 0) & (rows <= self.counter)])
+        return distinct[self.columns["content"][distinct - 1] >= _LEAST_SPLIT_TERMS]
 
     def has_vector_index(self, name: str) -> bool:
         """True if there is an HNSW index over the vectors of a name."""

@@ -15,6 +15,7 @@ from salience.retrieval.routes import Vector
 from salience.stores.index.vector_index import EXACT_BELOW
 from salience.stores.postgres.search.route_search import RouteSearch, SearchContext
 from salience.stores.postgres.search.snapshot import NamespaceSnapshot
+from salience.stores.postgres.sql.passages import select_nearest_by_passage
 from salience.stores.postgres.sql.vectors import (
     embedder_fingerprint,
     exact_cosines,
@@ -26,7 +27,7 @@ from salience.stores.postgres.sql.vectors import (
     select_with_vector,
     select_within,
 )
-from salience.stores.postgres.wire.commands import Steps
+from salience.stores.postgres.wire.commands import Steps, concurrently
 from salience.stores.postgres.wire.types import float_array
 
 _log = logging.getLogger(__name__)
@@ -66,10 +67,33 @@ class VectorSearch(RouteSearch[Vector]):
             return (yield from self._with_vector(context, latest, route, query))
         self.check(latest, route, query)
         if depth is not None:
-            return (yield from self._nearest(context, latest, route, query, depth))
-        if latest.vector_count(route.vector) > EXACT_BELOW:
-            return (yield from self._all_cosines(context, latest, route, query))
-        return (yield from self._all(context, latest, route, query))
+            nearest = yield from self._nearest(context, latest, route, query, depth)
+        elif latest.vector_count(route.vector) > EXACT_BELOW:
+            nearest = yield from self._all_cosines(context, latest, route, query)
+        else:
+            nearest = yield from self._all(context, latest, route, query)
+        if route.passages and context.snapshot(namespace).passage_vectors:
+            return (yield from self._by_passages(context, namespace, route, query, depth, nearest))
+        return nearest
+
+    def _by_passages(
+        self,
+        context: SearchContext,
+        namespace: str,
+        route: Vector,
+        query: Query,
+        depth: int | None,
+        nearest: tuple[Rows, Floats],
+    ) -> Steps[tuple[Rows, Floats]]:
+        """The nearest rows, of which a long one is as near as the nearest of its passages."""
+        names = context.snapshot(namespace).passage_vectors
+        [answer] = yield [select_nearest_by_passage(namespace, names, query, depth)]
+        rows = context.row_ids.encode(namespace, [row for (row,) in answer])
+        rows = np.union1d(nearest[0], rows)
+        numbers = next(iter(context.row_ids.by_namespace(rows)))[1] if len(rows) else rows
+        scores = yield from self.score(context, namespace, route, query, numbers)
+        similar = scores >= route.min_similarity
+        return rows[similar], scores[similar]
 
     def _nearest(
         self,
@@ -165,11 +189,17 @@ class VectorSearch(RouteSearch[Vector]):
             return np.full(len(rows), np.nan)
         self.check(snapshot, route, query)
         ids = context.row_ids.encode(namespace, rows)
+        if route.passages:
+            yield from context.reader.load_passage_vectors(ids)
         compared = context.cache.cosines.get((namespace, route.vector))
         if compared is not None and np.isin(ids, compared[0]).all():
-            return compared[1][np.searchsorted(compared[0], ids)]
-        yield from context.reader.load_vectors(ids, route.vector)
-        return exact_cosines(context.cache.rows.vectors(route.vector, ids), query.vector)
+            cosines = compared[1][np.searchsorted(compared[0], ids)]
+        else:
+            yield from context.reader.load_vectors(ids, route.vector)
+            cosines = exact_cosines(context.cache.rows.vectors(route.vector, ids), query.vector)
+        if route.passages:
+            cosines = np.fmax(cosines, context.reader.passage_cosines(ids, query.vector))
+        return cosines
 
     def check(self, snapshot: NamespaceSnapshot, route: Vector, query: Query) -> None:
         """Refuse a query whose vector cannot be compared with those stored.
@@ -208,4 +238,11 @@ class VectorSearch(RouteSearch[Vector]):
         """See `RouteSearch.read_ahead`."""
         if query.vector is None:
             return None
-        return context.reader.load_vectors(rows, route.vector)
+        vectors = context.reader.load_vectors(rows, route.vector)
+        if not route.passages:
+            return vectors
+        return _both(vectors, context.reader.load_passage_vectors(rows))
+
+
+def _both(first: Steps[None], second: Steps[None]) -> Steps[None]:
+    yield from concurrently([first, second])

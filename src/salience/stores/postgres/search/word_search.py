@@ -22,11 +22,14 @@ from salience.retrieval.routes import Lexical
 from salience.stores.index.words import vocabulary
 from salience.stores.index.words.bm25 import WordScores
 from salience.stores.index.words.inverted_index import MEASURES
+from salience.stores.index.words.passage_table import PassageTable
+from salience.stores.index.words.passages import with_passages
 from salience.stores.index.words.phrases import holds_all_terms, holds_phrase, phrase_terms
 from salience.stores.index.words.postings import Segment
 from salience.stores.postgres.search.route_search import RouteSearch, SearchContext
 from salience.stores.postgres.search.snapshot import NamespaceSnapshot
 from salience.stores.postgres.sql.filters import parse_mask, select_mask
+from salience.stores.postgres.sql.passages import select_passages
 from salience.stores.postgres.sql.postings import StoredPostings, parse_chunks, select_chunks
 from salience.stores.postgres.wire.commands import Statement, Steps
 
@@ -114,6 +117,8 @@ def word_scores(
         cache.segment_terms[namespace] = (*ids,)
     if key not in cache.word_scores:
         scored = _score(snapshot, segments, route, terms, reading.weights)
+        if route.passages:
+            scored = yield from _with_passages(snapshot, scored, route, terms)
         if route.operators and reading.phrases:
             scored = yield from _require_phrases(snapshot, segments, scored, route, reading.phrases)
         cache.word_scores[key] = scored
@@ -134,6 +139,25 @@ def _score(
     measure = MEASURES[route.measure]
     living, neighbors = snapshot.living, snapshot.neighbors
     return measure(postings, route, terms, lengths, living, neighbors, weights)
+
+
+def _with_passages(
+    snapshot: NamespaceSnapshot, scored: WordScores, route: Lexical, terms: Sequence[Term]
+) -> Steps[WordScores]:
+    """The scores by the best passages of the long memories that hold a term, which are read."""
+    long = snapshot.long_rows(scored.occurrences.ordinal + 1)
+    passages = yield from read_passages(snapshot.namespace, long.tolist())
+    fields = tuple(name for name, _ in route.fields if name in LEXICAL)
+    return with_passages(scored, route, terms, snapshot.lengths(fields), passages)
+
+
+def read_passages(namespace: str, rows: Sequence[int]) -> Steps[PassageTable]:
+    """The passages of rows, whose ordinals are the rows less one."""
+    passages = PassageTable()
+    if rows:
+        [read] = yield [select_passages(namespace, rows)]
+        passages.extend([(row - 1, borders, terms) for row, borders, terms in read])
+    return passages
 
 
 def _term_ids(terms: Iterable[Term]) -> list[int]:

@@ -38,13 +38,14 @@ _MEMORY_COLUMNS: dict[str, str] = {
     "greets": "text",
     "text_key": "int8",
     "attribute_key": "int8",
+    "passages": "text",
     "spellings": "text[]",
     **{folded_column(name): "text[]" for name in sorted(FOLDED_FIELDS)},
 }
 _WORDS_COLUMNS: dict[str, str] = {
     "namespace": "text",
     "row": "int4",
-    **dict.fromkeys(LEXICAL, "bytea"),
+    **dict.fromkeys((*LEXICAL, "passages"), "bytea"),
 }
 _PLACES_COLUMNS: dict[str, str] = {
     "namespace": "text",
@@ -256,7 +257,7 @@ def _add_memory(
     values.update((name, float(values[name])) for name in WHOLE_NUMBERS)
     blobs = [values[f"terms.{name}"] for name in LEXICAL]
     batch.memories.append([values[name] for name in _MEMORY_COLUMNS])
-    batch.words.append([batch.namespace, row, *blobs])
+    batch.words.append([batch.namespace, row, *blobs, values["terms.passages"]])
     lengths = [len(blob) // 8 if blob else 0 for blob in blobs]
     batch.lengths.append((row, lengths))
     if record.speaker:

@@ -1,0 +1,100 @@
+"""The passages of a long memory that match a query."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from salience.display.result import Result
+from salience.language.passages import may_be_long
+from salience.ranking.profile import Profile
+from salience.records.record import MemoryRecord
+from salience.retrieval.candidates import Rows
+from salience.retrieval.operations import FindPassages, FoundPassage
+from salience.retrieval.plan import Plan, ask
+from salience.retrieval.query import Query
+from salience.retrieval.routes import Lexical
+
+MAX_PASSAGES = 3
+"""The most passages of a hit."""
+_LEAST_SHARE = 0.5  # of the score of the best passage, which another one that matches has
+_EVERY_PROFILE = Lexical(passages=True)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Passage(Result):
+    """A part of a memory that matches: its characters from `start` up to `end`, and its headings.
+
+    score = (BM25 / the largest BM25 of a passage of the memory + max(0, cosine)) / 2, in [0, 1].
+    `number` is its place among the passages of the text, from 1, and `of` how many these are.
+    """
+
+    _shown = ("number", "of", "heading", "text", "score")
+
+    start: int
+    end: int
+    text: str
+    heading: str
+    score: float
+    number: int
+    of: int
+
+
+def excerpt(passages: Sequence[Passage]) -> str:
+    """Passages of one text, each under its headings, in the order of the text."""
+    parts, heading = [], ""
+    for passage in sorted(passages, key=lambda passage: passage.start):
+        headings = [passage.heading] if passage.heading not in ("", heading) else []
+        parts.append("\n".join((*headings, passage.text)))
+        heading = passage.heading
+    return "\n[...]\n".join(parts)
+
+
+def matching_passages(
+    profile: Profile, query: Query, rows: Rows, records: Sequence[MemoryRecord | None]
+) -> Plan[list[tuple[Passage, ...]]]:
+    """The plan of finding the passages of hits that match, the best first; () for short texts."""
+    matching: list[tuple[Passage, ...]] = [()] * len(records)
+    long = [
+        place
+        for place, record in enumerate(records)
+        if record is not None and may_be_long(record.content)
+    ]
+    if not long:
+        return matching
+    routes = (each for each in profile.routes if isinstance(each, Lexical) and each.passages)
+    route = next(routes, _EVERY_PROFILE)
+    found = yield from ask(FindPassages(route, query, rows[np.array(long)]))
+    for place, passages in zip(long, found, strict=True):
+        record = records[place]
+        assert record is not None
+        matching[place] = _best(record.content, passages)
+    return matching
+
+
+def _best(content: str, found: Sequence[FoundPassage]) -> tuple[Passage, ...]:
+    """The passages of a text with at least half the score of the best one, the best first."""
+    if not found or found[-1].end > len(content):
+        return ()
+    most = max(passage.words for passage in found)
+    scores = [
+        0.5 * (passage.words / most if most else 0.0) + 0.5 * max(0.0, passage.cosine or 0.0)
+        for passage in found
+    ]
+    least = max(scores) * _LEAST_SHARE
+    places = sorted(range(len(found)), key=lambda place: (-scores[place], place))
+    return tuple(
+        Passage(
+            found[place].start,
+            found[place].end,
+            content[found[place].start : found[place].end],
+            found[place].heading,
+            scores[place],
+            place + 1,
+            len(found),
+        )
+        for place in places[:MAX_PASSAGES]
+        if scores[place] >= least and scores[place] > 0.0
+    )
