@@ -71,7 +71,9 @@ def results(folder: Path) -> list[Any]:
     memory.add("to be done", kind="task", created_at=old)
     memory.add("gone", expires_at=NOW - timedelta(days=1), created_at=old)
     memory.link("soup", "tea", "contradicts")
+    memory.add(f"# Ferries\n\n{'The ferry leaves at nine. ' * 60}", id="note")
     every = [
+        memory.search("the ferry at nine", limit=1),
         memory.add(LONG),
         memory.add_many(["one", {"content": 5}, {"content": "two", "links": [{"target": "no"}]}]),
         memory.add_chat([{"role": "user", "content": "hello"}], session_id="s"),
