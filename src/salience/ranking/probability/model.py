@@ -94,7 +94,7 @@ class Model:
 def result_evidence(meaning: Meaning) -> dict[str, Signal]:
     """The `RESULT_PARTS` by name."""
     asked, counts, match = Asked(), _counts(), _match(meaning)
-    held, session = Coverage(_on_date()), Coverage(_on_date(), over="session")
+    held, session = _coverage(), Coverage(_on_date(), over="session")
     told_by_others = minimum(0.0, Best(held, counts) - Best(held, _told_by_others()))
     return {
         "asked": asked.named("asked", "the square root of the number of things asked for"),
@@ -123,12 +123,22 @@ def _part(name: str, of: Signal, doc: str) -> NamedExpression:
     return of.named(name, doc)
 
 
+# Each part is one object wherever it occurs, so that it is computed once.
+
+
+@cache
+def _coverage() -> Coverage:
+    """The share of what is asked that a memory holds."""
+    return Coverage(_on_date())
+
+
+@cache
 def _match(meaning: Meaning) -> Signal:
     """cosine + coverage / 2: the evidence of one memory.
 
     What the embedder cannot read, words alone decide.
     """
-    coverage = Coverage(_on_date())
+    coverage = _coverage()
     held = _COVERAGE_SHARE * coverage
     cosine = maximum(0.0, Col("vector.score").default(0.0))
     if meaning == "none":
@@ -137,6 +147,7 @@ def _match(meaning: Meaning) -> Signal:
     return Trusted(scaled, coverage) + held
 
 
+@cache
 def _on_date() -> Signal:
     """1 where the memory is of the date that the query names or mentions it, by its finest part."""
     return WhenQuery(
@@ -149,6 +160,7 @@ def _on_date() -> Signal:
     )
 
 
+@cache
 def _counts() -> Signal:
     """1 for a memory that can answer: all of them, unless the query names one speaker.
 
@@ -159,6 +171,7 @@ def _counts() -> Signal:
     return maximum(anyone, maximum(SaidBy("named"), about))
 
 
+@cache
 def _told_by_others() -> Signal:
     """1 for a memory that another speaker told than the one that the query names."""
     return 1.0 + -1.0 * maximum(_counts(), SaidBy("nobody"))
