@@ -181,6 +181,7 @@ def _sigmoid(of: Signal) -> Signal:
     return Apply("sigmoid", (of,))
 
 
+@cache
 def evidence_columns() -> frozenset[str]:
     """The columns that the formulas read, but the score."""
     inputs = (part.inputs() for part in result_evidence("cosine").values())
