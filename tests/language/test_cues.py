@@ -8,7 +8,7 @@ from salience.language.cues import CUES, Cue
 from salience.language.tokens import fold
 
 for module in (
-    "date_cues",
+    "dates.cues",
     "english",
     "entities",
     "memory_cues",

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from salience.language.analysis_types import NamedDates
-from salience.language.date_grammar import range_end, time_phrases
 from salience.language.dates import named_dates
+from salience.language.dates.grammar import range_end, time_phrases
 
 
 def test_the_years_months_and_days_of_a_text() -> None:

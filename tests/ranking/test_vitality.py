@@ -428,7 +428,7 @@ def test_without_dateparser_the_search_says_what_it_lacked(
     def missing() -> None:
         raise DatesMissing("dateparser is not installed")
 
-    monkeypatch.setattr("salience.language.dates._date_parser", missing)
+    monkeypatch.setattr("salience.language.dates.readings._date_parser", missing)
     memory.add("the release is late")
     result = memory.search("the release yesterday", context="activity")
     assert len(result) == 1

@@ -1,4 +1,4 @@
-"""What somebody says of themselves at different times, and asks, in ten languages.
+"""Sentences that somebody says of themselves at different times, and asks, in ten languages.
 
 Of each topic: how a state is told, the last of them with "now"; a question about the present,
 without and with "now"; one about the past; and the values.
@@ -513,4 +513,4 @@ SENTENCES: dict[str, Told] = {
         ),
     ),
 }
-"""What is told and asked, by the codes of the languages (ISO 639-1)."""
+"""The sentences that are told and asked, by the codes of the languages (ISO 639-1)."""

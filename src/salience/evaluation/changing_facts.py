@@ -262,7 +262,7 @@ def _outcomes(
 
 Asked = Literal["present", "now", "former"]
 ASKED: tuple[Asked, ...] = ("present", "now", "former")
-"""How a state is asked for: in the present, with a word for now, or as it was before."""
+"""The ways of asking for a state: in the present, with a word for now, or as it was before."""
 LANGUAGES = tuple(SENTENCES)
 _STATES = 3  # of each topic
 

@@ -138,7 +138,7 @@ def _context() -> tuple[Signal, ...]:
     after_question = Col("previous.is_question").default(0.0)
     answers = 0.5 * previous_match * after_question * at_most(_CONTENT_WORDS, 60)
     # Between people any turn may open a topic; with an assistant only the user's do.
-    opens_topic = minimum(1.0, 1.0 + -1.0 * QueryFlag("namespace_has_user") + _USER)
+    opens_topic = minimum(1.0, 1.0 + -1.0 * QueryFlag("namespace_has_user") + _USER + _NOBODY)
     early = exp(-0.5 * Col("position").default(0.0))
     return (
         0.25 * _part("session_match", GroupMax(_COMBINED_MATCH).default(0.0)),

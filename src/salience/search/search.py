@@ -263,7 +263,7 @@ def _blend(vectors: NDArray[np.float32]) -> Embedding:
 
 
 def _known(knows: Callable[[str], float] | None, analysis: QueryAnalysis) -> float:
-    """How far the embedder knows the words of a query: those in Latin script, and the others."""
+    """The share that the embedder knows of the words of a query: in Latin script, and in others."""
     if knows is None:
         return 1.0
     place, share = analysis.writing

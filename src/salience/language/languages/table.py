@@ -32,7 +32,7 @@ CueName = Literal[
     "preference",
 ]
 CUE_NAMES: tuple[CueName, ...] = get_args(CueName)
-"""What tables have cues for: nine that questions are read by, and five for any text."""
+"""The cues of tables: nine that questions are read by, and five for any text."""
 Attribute = Literal[
     "residence",
     "employer",
@@ -47,7 +47,7 @@ Attribute = Literal[
     "favourite",
 ]
 ATTRIBUTES: tuple[Attribute, ...] = get_args(Attribute)
-"""What somebody has one of at a time, or mostly one. A favourite is one of its kind of thing."""
+"""The attributes that somebody has one of at a time, or mostly one; a favourite of each kind."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ class Language:
         return known is not None and self._search("cue", cue, known.pattern, text) is not None
 
     def count(self, cue: CueName, text: str) -> int:
-        """How often a cue is in a folded text."""
+        """The number of times that a cue is in a folded text."""
         known = self.cues.get(cue)
         if known is None:
             return 0

@@ -176,7 +176,7 @@ def _compute_words(connection: psycopg.Connection[Any]) -> None:
 
 
 class _Kept(NamedTuple):
-    """What is read of a memory to compute what it is found by."""
+    """The columns of a memory that are read to compute what it is found by."""
 
     namespace: str
     row: int

@@ -3,7 +3,7 @@
 As wording: `named_dates`, `date_wordings`. As time: `past_interval`, the past time that a question
 is about by its calendar dates, and `search_interval`, the time that it restricts the search to,
 also by relative words such as "last Tuesday". All is in UTC; what has no year or day of its own
-lies in the past. `date_grammar` says how a date is recognised.
+lies in the past. `grammar` says how a date is recognised.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any
 
 from salience.errors import SalienceError
 from salience.language.analysis_types import NamedDates, QueryAnalysis, TimeRange, Wording
-from salience.language.date_grammar import (
+from salience.language.dates.grammar import (
     DateMention,
     DateMentions,
     TimePhrase,

@@ -2,7 +2,7 @@
 
 `mentioned_dates` finds calendar dates, in words ("5 May 2024", "from March to June") and in figures
 ("2024-05-31"), with their year, month and day. `time_phrases` finds whole phrases, also relative
-ones ("last Tuesday", "two weeks ago"). Both use the patterns of `date_cues`; `dates` turns dates
+ones ("last Tuesday", "two weeks ago"). Both use the patterns of `cues`; `readings` turns dates
 and phrases into wordings and intervals.
 """
 
@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
-from salience.language.date_cues import (
+from salience.language.dates.cues import (
     AFTER_DETERMINER,
     AFTER_NUMBERED,
     AFTER_PREPOSITION,

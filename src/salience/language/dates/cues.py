@@ -1,4 +1,4 @@
-"""Cues of dates and times in a question: the patterns of `date_grammar`.
+"""Cues of dates and times in a question: the patterns of `grammar`.
 
 Calendar dates are matched against the folded question, phrases against its own text.
 """
