@@ -55,7 +55,7 @@ class CachedEmbedder:
 
     @property
     def knows(self) -> Callable[[str], float] | None:
-        """The share of a script or language that the inner embedder knows; None if it does not say."""
+        """The share of a language that the inner embedder knows; None if it does not say."""
         knows: Callable[[str], float] | None = getattr(self._inner, "knows", None)
         return knows
 

@@ -179,14 +179,14 @@ def _blocks(text: str) -> Iterator[_Block]:
             continue
         heading = _HEADING.match(line)
         underline = _UNDERLINE.match(line) if end > start else None
-        if heading is not None:
+        title = text[start:end].strip() if underline is not None else ""
+        if heading is not None and len(heading[2]) <= _MAX_HEADING_CHARACTERS:
             if end > start:
                 yield _Block(start, end)
             yield _Block(first, last, len(heading[1]), heading[2])
             start = end = last
-        elif underline is not None and "\n" not in text[start:end].strip():
-            title = text[start:end].strip()
-            yield _Block(start, last, 1 if "=" in underline[1] else 2, title)
+        elif title and "\n" not in title and len(title) <= _MAX_HEADING_CHARACTERS:
+            yield _Block(start, last, 1 if "=" in line else 2, title)
             start = end = last
         elif not line.strip():
             if end > start:
