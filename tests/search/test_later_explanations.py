@@ -51,9 +51,9 @@ def test_an_explanation_read_after_later_writes_is_that_of_the_search(
     with Memory.open("ram://", embedder=WordHashEmbedder()) as memory:
         memory.add_many(ITEMS)
         memory.link("m1", "m2", "supports")
-        monkeypatch.setattr(run, "_MAX_HELD_CANDIDATES", 1_000_000)
+        monkeypatch.setattr(run, "MAX_HELD_CANDIDATES", 1_000_000)
         later = searched(memory, profile)
-        monkeypatch.setattr(run, "_MAX_HELD_CANDIDATES", held)
+        monkeypatch.setattr(run, "MAX_HELD_CANDIDATES", held)
         at_once = trees(searched(memory, profile))
         assert all(tree["value"] is not None for tree, _ in at_once)
         memory.update(later[0].id, content="Ana sold everything")

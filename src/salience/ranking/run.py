@@ -19,7 +19,7 @@ from salience.retrieval.candidates import Candidates
 from salience.retrieval.plan import Plan
 from salience.retrieval.query import Query
 
-_MAX_HELD_CANDIDATES = 2_048  # of a search that is explained later
+MAX_HELD_CANDIDATES = 2_048  # of a search that is explained later
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +55,7 @@ class RankedRun:
         """
         stages = self.profile.pipeline.stages
         scored = {at - 1 for at, stage in enumerate(stages) if stage.formulas()}
-        if sum(len(self.tables[at]) for at in scored) > _MAX_HELD_CANDIDATES:
+        if sum(len(self.tables[at]) for at in scored) > MAX_HELD_CANDIDATES:
             return [partial(_same, tree) for tree in self.explain(rows)]
         tables = [
             table.detached() if at in scored else Candidates.empty()

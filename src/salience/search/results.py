@@ -20,6 +20,8 @@ from salience.search.passages import Passage
 
 BuildExplanation = Callable[[], Explanation | None]
 """Builds the explanation of a hit."""
+LaterNumber = Callable[[], float]
+"""Gives a number when it is first read."""
 
 
 @dataclass(frozen=True, repr=False, init=False)  # made by `of`
@@ -73,7 +75,7 @@ class Hit(MemoryRecord):
         neighbors: tuple[MemoryRecord, ...] = (),
         similarity: float | None = None,
         zone: Zone | None = None,
-        probability: float | None = None,
+        probability: float | LaterNumber | None = None,
         passages: tuple[Passage, ...] = (),
     ) -> Self:
         """The hit of a record."""
@@ -153,6 +155,23 @@ def _set_explanation(hit: Hit, tree: Explanation | None) -> None:
 
 
 Hit.explanation = property(_explanation, _set_explanation)  # type: ignore[assignment]
+
+
+def _read_later(kind: type, name: str) -> None:
+    """Let a slot hold a function, which gives its value when it is first read."""
+    slot = kind.__dict__[name]
+
+    def read(owner: Any) -> Any:
+        value = slot.__get__(owner)
+        if callable(value):
+            value = value()
+            slot.__set__(owner, value)
+        return value
+
+    setattr(kind, name, property(read, slot.__set__))
+
+
+_read_later(Hit, "probability")
 
 
 def _hit_cell(hit: Hit) -> str:
@@ -260,3 +279,6 @@ class SearchResult(HtmlResult):
             "timings_ms": dict(self.timings_ms),
             "hits": hits,
         }
+
+
+_read_later(SearchResult, "probability")

@@ -11,6 +11,7 @@ import uuid
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,7 +51,7 @@ from salience.retrieval.routes import TimeWindow
 from salience.retrieval.routes import Vector as VectorRoute
 from salience.search.passages import Passage, matching_passages
 from salience.search.request import SearchRequest
-from salience.search.results import BuildExplanation, Hit, SearchResult
+from salience.search.results import BuildExplanation, Hit, LaterNumber, SearchResult
 from salience.search.spelling import find_words, spells, taken_words
 
 _ACTIVE = ZONES[0][0]  # the vitality of the liveliest zone; to be younger changes it no more
@@ -77,6 +78,7 @@ def search(request: SearchRequest) -> Plan[SearchResult]:
     trees: Sequence[BuildExplanation | None] = (
         run.explain_later(final.rows) if request.explain else [None] * len(final)
     )
+    probability, probabilities = (None, None) if likely is None else likely.later(final.rows)
     finished = clock()
     timings_ms = {
         "embed": embed_ms,
@@ -91,7 +93,7 @@ def search(request: SearchRequest) -> Plan[SearchResult]:
             records,
             trees,
             _records_beside(neighbors, neighbor_rows, neighbor_records),
-            None if likely is None else likely.of_rows(final.rows).tolist(),
+            probabilities,
             passages,
         ),
         request.profile.name,
@@ -103,7 +105,7 @@ def search(request: SearchRequest) -> Plan[SearchResult]:
         run.query.reading.during,
         run.tables[0].read,
         run.query.reading.taken,
-        None if likely is None else likely.result,
+        cast("float | None", probability),  # which is read later
         None if likely is None else likely.model.name,
     )
 
@@ -322,7 +324,7 @@ def _hits(
     records: Sequence[MemoryRecord | None],
     trees: Sequence[BuildExplanation | None],
     neighbors: Sequence[tuple[MemoryRecord, ...]],
-    probabilities: Sequence[float] | None,
+    probabilities: Sequence[LaterNumber] | None,
     passages: Sequence[tuple[Passage, ...]],
 ) -> tuple[Hit, ...]:
     final = run.final

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
+from threading import Lock
 
 from salience.ranking.evaluation import Evaluation, Program
 from salience.ranking.explanation import Explanation
 from salience.ranking.expressions import Signal
 from salience.ranking.probability.model import Model, model_for
 from salience.ranking.profile import Profile
-from salience.ranking.run import RankedRun
+from salience.ranking.run import MAX_HELD_CANDIDATES, RankedRun
 from salience.ranking.stages.retrieve import Retrieve
-from salience.retrieval.candidates import Floats, Rows
+from salience.retrieval.candidates import Candidates, Floats, Rows
 from salience.retrieval.query import Query
 from salience.retrieval.routes import Lexical, Vector
 
@@ -58,6 +59,36 @@ class Estimate:
         places = {row: place for place, row in enumerate(self.run.scored.rows.tolist())}
         return self._evaluation.column(self.model.of_hit)[[places[row] for row in rows.tolist()]]
 
+    def later(self, rows: Rows) -> tuple[Callable[[], float], list[Callable[[], float]]]:
+        """Functions that give `result`, and `of_rows` one by one, when they are first called.
+
+        They hold the evidence and nothing of the store; of many candidates they hold the numbers.
+        """
+        if "_evaluation" in self.__dict__ or len(self.run.scored) > MAX_HELD_CANDIDATES:
+            values = self.of_rows(rows).tolist()
+            return partial(_same, self.result), [partial(_same, value) for value in values]
+        scored, names = self.run.scored, self.model.inputs
+        columns = {name: column for name, column in scored.columns.items() if name in names}
+        evidence = Candidates(scored.rows, columns).detached()
+        run = replace(self.run, tables=[evidence], _evaluations={})
+        held, lock = replace(self, run=run), Lock()
+
+        def result() -> float:
+            with lock:  # they share the values of the formulas
+                return held.result
+
+        def of_row(row: int) -> float:
+            with lock:
+                return held.of_row(row)
+
+        return result, [partial(of_row, row) for row in rows.tolist()]
+
+    def of_row(self, row: int) -> float:
+        """The probability of a row, in [0, 1]; it is a candidate."""
+        place = self.run.scored.position(row)
+        assert place is not None
+        return self._evaluation.at(self.model.of_hit, place)
+
     def explain(self, row: int) -> Explanation | None:
         """The tree of a row's probability; None for one that was no candidate."""
         place = self.run.scored.position(row)
@@ -73,6 +104,10 @@ def estimate(run: RankedRun) -> Estimate | None:
         return None
     embedder = None if run.query.vector is None else run.query.embedder or ""
     return Estimate(model_for(embedder), run)
+
+
+def _same(value: float) -> float:
+    return value
 
 
 def _program(model: Model, query: Query) -> Program:

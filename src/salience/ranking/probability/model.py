@@ -91,6 +91,12 @@ class Model:
         return self.of_result * own.named("this_one", "if any does, this one")
 
 
+    @cached_property
+    def inputs(self) -> frozenset[str]:
+        """The columns that the formulas read, and those by which a table knows its rows."""
+        return self.of_result.inputs() | self.of_hit.inputs() | {"id", "namespace"}
+
+
 def result_evidence(meaning: Meaning) -> dict[str, Signal]:
     """The `RESULT_PARTS` by name."""
     asked, counts, match = Asked(), _counts(), _match(meaning)
