@@ -30,7 +30,8 @@ class McpTools:
 
     async def recalled(self, said: str) -> str:
         """What may matter for the words of the user; "" for nothing."""
-        found = await self._client.call_tool("search_memories", {"query": said, "limit": 6})
+        query = {"query": said, "limit": 6, "cut": "none"}  # also what is only near may matter
+        found = await self._client.call_tool("search_memories", query)
         return _text(found) if (found.structured_content or {}).get("memories") else ""
 
     async def keep(self, said: str, answered: str) -> None:

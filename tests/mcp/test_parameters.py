@@ -93,7 +93,17 @@ def a_search_finds_the_best_first(c: Connection) -> None:
     cello = add(c, "Ben has a cello.")
     add(c, "The disk ran full.")
     assert found(c, "cello", limit=1) == [cello]
-    assert len(found(c, "cello", limit=2)) == 2
+    assert len(found(c, "cello", limit=2, cut="none")) == 2
+
+
+@case("search_memories", "cut")
+def what_does_not_answer_is_left_out(c: Connection) -> None:
+    cello = add(c, "Ben has a cello.")
+    disk = add(c, "The disk ran full.")
+    question = "What instrument does Ben have, a cello?"
+    assert found(c, question) == found(c, question, cut="auto") == [cello]
+    assert found(c, question, cut="none") == [cello, disk]
+    assert found(c, "Who won the chess tournament in Oslo?") == []
 
 
 def filtered(c: Connection, ask: Callable[..., list[str]]) -> None:
@@ -113,7 +123,7 @@ def filtered(c: Connection, ask: Callable[..., list[str]]) -> None:
 
 @case("search_memories", "tags", "kind", "speaker", "since", "until")
 def a_search_is_filtered(c: Connection) -> None:
-    filtered(c, lambda **options: found(c, "a note or a fact", **options))
+    filtered(c, lambda **options: found(c, "a note or a fact", cut="none", **options))
 
 
 @case("search_memories", "as_of")

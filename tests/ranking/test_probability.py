@@ -94,8 +94,18 @@ def test_a_cut_leaves_what_answers() -> None:
         assert unknown.probability < CUTOFFS["auto"].floor
         context = memory.get_context("Who won the chess tournament in Oslo?")
         assert context.ids == ()
-        assert "nothing here answers this" in context.degraded[0]
+        assert "nothing here answers the question" in context.degraded[0]
         assert memory.get_context("Who won the chess tournament in Oslo?", cut="none").ids
+
+
+def test_by_default_a_task_has_no_floor() -> None:
+    with Memory.open("ram://") as memory:
+        memory.add_many(FACTS)
+        task = "Greet the guests of the tournament in Oslo."
+        assert (memory.search(task).probability or 0.0) < CUTOFFS["auto"].floor
+        assert memory.search(task, cut="auto").ids == ()
+        assert memory.search(task, cut="default").ids
+        assert memory.get_context(task).ids
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from salience.language.languages.scripts import LATIN, writing
 from salience.language.languages.states import state_said
 from salience.language.languages.table import CueName, Language
 from salience.language.query_cues import (
+    ASKS,
     ASKS_ADVICE,
     ASKS_NAME,
     ASKS_NUMBER,
@@ -29,8 +30,12 @@ from salience.language.query_cues import (
     ASKS_SUMMARY,
     ASKS_WHAT_YOU_SAID,
     ASKS_WHEN,
+    DETERMINERS,
+    LINKING_WORDS,
     LOOKS_BACK,
+    QUESTION_MARK,
     QUOTED_PHRASE,
+    TASK_WORDS,
     WORD_PREFIX,
 )
 from salience.language.speakers import resolve_speakers
@@ -46,6 +51,7 @@ _SENTENCE_END = re.compile(r"(?<=[.!?:])\s+|(?<=[。！？؟])\s*|\n+")
 _QUESTION_MARKS = ("?", "\uff1f", "\u061f")
 _MIN_CHUNKS = 4  # of a question whose language is told by its accents
 _MAX_ACCENTED = 0.3  # of the words of a question in English, at most
+_MAX_KEYWORDS = 4  # of a query that asks in keywords
 _MIN_SURROUNDING_WORDS = 30  # words around a question from which on it is embedded by itself, too
 
 NOTHING_TAKEN: Mapping[str, Taken] = MappingProxyType({})
@@ -129,6 +135,37 @@ def analyze_query(
         weights=weights,
         taken={word: meant.words for word, meant in taken.items()},
     )
+
+
+def asks_something(text: str) -> bool:
+    """Test whether a text is a question: by its mark, its beginning, or as a few keywords.
+
+    Its first and its last sentence count. A task, a situation or a statement asks nothing; neither
+    do keywords of a script without blanks, which cannot be told from a statement.
+    """
+    sentences = [part for part in _SENTENCE_END.split(text.replace("\u2019", "'")) if part.strip()]
+    for sentence in dict.fromkeys((*sentences[:1], *sentences[-1:])):
+        if QUESTION_MARK.search(sentence):
+            return True
+        low = fold(sentence)
+        language = language_of(without_bigrams(question_words(sentence)))
+        if ASKS.search(low) if language is None else language.matches("asks", low):
+            return True
+    return len(sentences) == 1 and _is_keywords(sentences[0].strip())
+
+
+def _is_keywords(text: str) -> bool:
+    """Test whether a text is a few words without a verb, as far as its words tell."""
+    query_words = words(text)
+    content = [word for word in query_words if word not in STOP_WORDS]
+    if not 0 < len(content) <= _MAX_KEYWORDS or text.endswith((".", "!", ":")):
+        return False
+    if language_of(query_words) is not None:  # with stop words of it, or without blanks
+        return False
+    has_verb = query_words[0] in TASK_WORDS or (
+        query_words[0] not in STOP_WORDS and not DETERMINERS.isdisjoint(query_words[1:2])
+    )
+    return not has_verb and LINKING_WORDS.issuperset(STOP_WORDS.intersection(query_words))
 
 
 def with_other_names(terms: Sequence[Term], others: Mapping[str, Set[str]]) -> tuple[Term, ...]:

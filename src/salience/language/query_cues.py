@@ -2,8 +2,57 @@
 
 from __future__ import annotations
 
-from salience.language.cues import pattern_cue
+from salience.language.cues import pattern_cue, word_cue
 
+QUESTION_MARK = pattern_cue(
+    "question_mark",
+    "query: a question mark of any script, at the end of a sentence or inside as in Armenian",
+    r"[\uff1f\u061f\u055e?\u037e\u00bf\u1367\u2047-\u2049\u2e2e\ua60f\ua6f7](?![^\W_])"
+    r"|[\u00bf\u055e]",
+    catches="ana lives where?",
+    must_not_catch="see example.org/a?b=c",
+)
+ASKS = pattern_cue(
+    "asks",
+    "query: a sentence that begins as a question does",
+    r"^\W*(?:(?:and|but|so|ok|okay|hey|hi|hello|please|also|then) )?\W*(?:"
+    r"(?:(?:at|by|for|from|in|of|on|since|to|until|with|about) )?(?:who(?:m|se)?|which)"
+    r"|(?:who|what|when|where|why|how)'s|why|what(?! an?\b)|where(?!ver)|how"
+    r"|(?:since |until )?when (?:is|are|was|were|do|does|did|has|have|had|can|could|will|would"
+    r"|should)|(?:is|are|was|were|has)(?:n't)? (?!in\b|at\b|on\b|to\b|an?\b|been\b|not\b)\w+"
+    r"|(?:am|do|did|does|had|have(?! the\b| an?\b)|shall|should|may|might|must|can|could"
+    r"|will|would)(?:n't)?"
+    r" (?:i|he|she|it|we|they|there|this|that|the|an?|my|our|your|his|her|their|any\w*)"
+    r"|(?:do|did|have|had)(?:n't)? you|(?:did|does) \w+"
+    r"|(?:(?:can|could|will|would) you )?(?:please )?"
+    r"(?:tell|remind) (?:me|us) (?:about|who\w*|what|when|where|which|why|how|if|whether))\b",
+    catches="where does ana live",
+    must_not_catch="when ana asks, do not mention where she lives",
+)
+TASK_WORDS = word_cue(
+    "task_words",
+    "query: verbs by which a task begins",
+    """add answer avoid build compare continue create delete deploy describe draft explain fix
+    generate greet help implement improve install let make notify prepare proofread recommend
+    refactor remember remove reply respond rewrite send summarise summarize suggest translate use
+    welcome write""",
+    catches="greet ana",
+    must_not_catch="gate code",
+)
+LINKING_WORDS = word_cue(
+    "linking_words",
+    "query: the stop words that stand between the words of a short query",
+    "a an and at by for from her his in my of on or our s the their to with your",
+    catches="password of the cabin",
+    must_not_catch="password that he forgot",
+)
+DETERMINERS = word_cue(
+    "determiners",
+    "query: words before a noun or a name; a word before them is no noun",
+    "a an her his my our the their your",
+    catches="book a table",
+    must_not_catch="book of tables",
+)
 ASKS_WHEN = pattern_cue(
     "asks_when",
     "query: asks for a time",

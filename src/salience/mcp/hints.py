@@ -13,6 +13,7 @@ from typing import Any
 from salience.display.for_models import one_line
 from salience.engine.async_memory import AsyncMemory
 from salience.language.english import STOP_WORDS
+from salience.language.query_analysis import asks_something
 from salience.language.tokens import stem, terms, words
 from salience.search.cutoff import doubt
 from salience.search.results import Hit, SearchResult
@@ -50,7 +51,8 @@ async def hint(
         for word, others in result.taken.items()
     ]
     doubtful = doubt(result.probability)
-    if doubtful is not None and (result.hits or not (where or bounds)):
+    may_doubt = asks_something(result.query) if result.hits else not (where or bounds)
+    if doubtful is not None and may_doubt:
         notes.append(await _doubtful(memory, result, doubtful))
     elif found_little(result):
         notes.append(await _little(memory, result, where, bounds))

@@ -12,6 +12,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from salience.errors import InvalidInput, shown
+from salience.language.query_analysis import asks_something
 from salience.ranking.probability import Estimate, has_probability
 from salience.ranking.profile import Profile
 from salience.ranking.rejection import WhyNot
@@ -80,18 +81,23 @@ def doubt(probability: float | None) -> str | None:
     return f"{some} here answers this (probability {probability:.2f})."
 
 
-def cutoff(profile: Profile, min_probability: Any, cut: Any) -> Cutoff:
-    """The cutoff of a search with these options.
+def cutoff(query: str, profile: Profile, min_probability: Any, cut: Any) -> Cutoff:
+    """The cutoff of a search for a query with these options.
+
+    By default a query that asks nothing has no floor: the probability is one of questions.
 
     Raises:
         InvalidInput: one is wrong, or asks for a probability where the profile gives none.
     """
     least = _probability(min_probability)
-    if cut == "default":
+    by_default = cut == "default"
+    if by_default:
         cut = "auto" if has_probability(profile) else "none"
     if cut is not None and cut not in get_args(Cut):
         raise InvalidInput("cut", f"is {shown(cut)}", f"use one of {', '.join(get_args(Cut))}")
     chosen = replace(CUTOFFS[cut or "none"], least=least)
+    if by_default and not asks_something(query):
+        chosen = replace(chosen, floor=0.0)
     if chosen != NO_CUTOFF and not has_probability(profile):
         raise InvalidInput(
             "min_probability" if cut in (None, "none") else "cut",

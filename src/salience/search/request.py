@@ -71,7 +71,8 @@ class ExplainOptions(CompareOptions, total=False):
     cut: "auto" leaves out what does not answer the query: all hits if the chance that any memory
         answers is below 0.15, else those with less than a fifth of the best hit's. "careful" leaves
         out more, "greedy" less, "none" nothing (as by default). "default" is "auto" where the
-        profile gives a probability, else "none".
+        profile gives a probability, else "none"; hits of a query that asks nothing are then
+        compared with the best alone.
     """
 
     profile: ProfileLike | None
@@ -190,7 +191,7 @@ def search_request(
         token_budget,
         about,
         settings,
-        cutoff(profile, options["min_probability"], options["cut"]),
+        cutoff(query, profile, options["min_probability"], options["cut"]),
     )
 
 

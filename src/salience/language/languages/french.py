@@ -24,6 +24,14 @@ FRENCH = Language(
     ),
     framing=words("dis dit raconte mentionne rappelle souviens resume conversation question"),
     cues={
+        "asks": Cue(
+            r"^\W*(?:(?:et|a|de|depuis|avec|chez|dans|en|pour|par) )?"
+            r"(?:qui|que|quoi|qu'\w+|quand(?![^,]*,)|d?'?ou|comment|pourquoi|combien"
+            r"|(?:le|la|les)?quel(?:le)?s?|est[- ]ce"
+            r"|\w+-(?:t-)?(?:je|tu|il|elle|on|nous|vous|ils|elles))",
+            "ou habite ana maintenant",
+            "je ne sais pas qui habite ici",
+        ),
         "asks_when": Cue(
             r"quand|(?:depuis )?combien de temps|quel(?:le)? (?:date|jour|mois|annee|heure)"
             r"|combien de (?:jours|semaines|mois|ans|annees)",

@@ -28,6 +28,16 @@ GERMAN = Language(
         gesprach unterhaltung frage fragen gefragt"""
     ),
     cues={
+        "asks": Cue(
+            r"^\W*(?:(?:und|seit|bis|von|ab|mit|fur|zu|bei|in|um|an|auf|aus|nach|uber) )?"
+            r"(?:wer|wen|wem|wessen|was|wann|warum|wieso|weshalb|wo\w{0,5}|wieviele?|welche[nmrs]?"
+            r"|wie(?! (?:immer|besprochen|gesagt|gewohnt))"
+            r"|(?:ist|sind|war|waren|hat|hatte|hast|bin|bist|gibt|gab|kann|darf|soll|muss|habe|haben)"
+            r" (?:ich|du|er|sie|es|wir|ihr|man|das|der|die|mein\w*|unser\w*)"
+            r"|(?:ist|hat|war) \w+ (?!in|im|am|mit)\w+)",
+            "wo wohnt ana eigentlich",
+            "ich wohne da, wo ana wohnt",
+        ),
         "asks_when": Cue(
             r"wann|wie lange|welche[nrms]? (?:tag|monat|jahr|datum|uhrzeit)"
             r"|wie viele (?:tage|wochen|monate|jahre)|um wie ?viel uhr",

@@ -22,6 +22,13 @@ ITALIAN = Language(
     ),
     framing=words("dimmi detto racconta raccontami menzionato ricordi ricorda ricordami riassumi"),
     cues={
+        "asks": Cue(
+            r"^\W*(?:(?:e|a|di|da|con|in|per|su) )?"
+            r"(?:chi|che|cosa|quando(?![^,]*,)|dov'?e?(?:'?\w+)?|come(?![^,]*,)|perche|quant[oaie]"
+            r"|qual[ei]?)",
+            "dove abita ana adesso",
+            "non so chi abita qui",
+        ),
         "asks_when": Cue(
             r"quando|(?:da )?quanto tempo|(?:in )?che (?:data|giorno|mese|anno|ora)|da quando"
             r"|quant[ie] (?:giorni|settimane|mesi|anni)",

@@ -26,6 +26,12 @@ PORTUGUESE = Language(
     ),
     framing=words("diga disse contou conte mencionei mencionou lembra lembras lembre resuma"),
     cues={
+        "asks": Cue(
+            r"^\W*(?:(?:e|a|de|desde|com|em|para|por|ate|ha) )?"
+            r"(?:o que|que|quem|qua(?:l|is)|quando(?![^,]*,)|quant[oa]s?|a?onde|como(?![^,]*,))",
+            "onde mora ana agora",
+            "nao sei quem mora aqui",
+        ),
         "asks_when": Cue(
             r"quando|(?:ha )?quanto tempo|que (?:data|dia|mes|ano|horas)|desde quando"
             r"|quant[oa]s (?:dias|semanas|meses|anos)",

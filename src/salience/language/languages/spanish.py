@@ -27,6 +27,12 @@ SPANISH = Language(
         "dime dijiste dije cuentame mencione menciono recuerda recuerdas recuerdame resume"
     ),
     cues={
+        "asks": Cue(
+            r"^\W*(?:(?:y|a|de|desde|con|en|para|por|hasta) )?"
+            r"(?:que|quien(?:es)?|cual(?:es)?|cuando(?![^,]*,)|cuant[oa]s?|a?donde|como(?![^,]*,))",
+            "donde vive ana ahora",
+            "no se quien vive aqui",
+        ),
         "asks_when": Cue(
             r"cuando|(?:desde hace )?cuanto tiempo|que (?:fecha|dia|mes|ano|hora)|desde cuando"
             r"|cuant[oa]s (?:dias|semanas|meses|anos)",

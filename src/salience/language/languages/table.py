@@ -16,6 +16,7 @@ from typing import Literal, get_args
 from salience.language.tokens import unified
 
 CueName = Literal[
+    "asks",
     "asks_when",
     "asks_number",
     "asks_name",
@@ -32,7 +33,7 @@ CueName = Literal[
     "preference",
 ]
 CUE_NAMES: tuple[CueName, ...] = get_args(CueName)
-"""The cues of tables: nine that questions are read by, and five for any text."""
+"""The cues of tables: ten that questions are read by, and five for any text."""
 Attribute = Literal[
     "residence",
     "employer",

@@ -112,8 +112,8 @@ class ContextOptions(TypedDict, total=False):
     filters: a condition that each memory must meet, in every section.
     references: mark each memory with a short reference, [m:...]; see `Context.provenance`.
     touch: count an access of each memory that the context holds.
-    cut: leave out what does not answer the query, as `search` does; "auto" by default where the
-        profile gives a probability, "none" takes all that fits.
+    cut: leave out what does not answer the query, as `search` does; "default" by default,
+        "none" takes all that fits.
     min_probability: leave out memories whose probability of answering the query is below it.
     """
 

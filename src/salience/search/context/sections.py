@@ -198,8 +198,8 @@ def gather(section: Section, request: SearchRequest) -> Plan[Gathered]:
         )
         taken = run.query.reading.taken
         if found and likely is not None and not items:
-            note = f"{section.name}: nothing here answers this, probability {likely.result:.2f}"
-            return Gathered(section, (), (*degraded, note), taken)
+            lack = f"nothing here answers the question, probability {likely.result:.2f}"
+            return Gathered(section, (), (*degraded, f"{section.name}: {lack}"), taken)
         if items:
             return Gathered(section, items, degraded, taken)
         note = f"{section.name}: nothing matches the query; the most recent instead"
