@@ -167,8 +167,10 @@ def folder(tmp_path: Path) -> Path:
     ]
     queries = [{"text": "When does the ferry leave?", "relevant": ["m0"]}]
     document = {"memories": memories, "queries": queries}
-    (tmp_path / "talk.json").write_text(json.dumps(document), encoding="utf-8")
-    return tmp_path
+    folder = tmp_path / "talks"  # a short name, as a table of 80 columns has it on one line
+    folder.mkdir()
+    (folder / "talk.json").write_text(json.dumps(document), encoding="utf-8")
+    return folder
 
 
 def test_the_command_shows_both_and_the_difference(

@@ -101,6 +101,7 @@ def test_markdown_comes_back_as_it_was(entries: list[dict[str, Any]]) -> None:
 
 @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=30)
 @given(st.lists(memories, min_size=1, max_size=4))
+@example([{"id": '{"}', "content": '\\"memory": {', "created_at": 0}])
 def test_json_of_mem0_comes_back_with_what_mem0_knows(entries: list[dict[str, Any]]) -> None:
     kept = ("id", "content", "user_id", "agent_id", "session_id", "speaker", "created_at")
     with Memory.open("ram://", embedder=None) as memory, tempfile.TemporaryDirectory() as folder:

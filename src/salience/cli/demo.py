@@ -15,12 +15,14 @@ from salience.cli import output
 from salience.cli.settings import Settings
 from salience.engine.memory import Memory
 from salience.evaluation import sample
+from salience.search.cutoff import doubt
 
 if TYPE_CHECKING:
     from salience.search.results import SearchResult
 
 _QUESTION_ID = "q01"
 _HITS = 3
+_PARTS = 2  # of a group; all fits on a screen of 24 lines
 
 
 def demo(settings: Settings) -> None:
@@ -82,12 +84,12 @@ def _show(
         f"It is asked on {now[:10]}; ✓ marks what answers the question:\n",
         markup=False,
     )
-    console.print(Text(result.query, style="bold yellow"))
+    console.print(Text.assemble((result.query, "bold yellow"), (f"  {_likely(result)}", "dim")))
     console.print(render.hits(result.hits, console.width, ticked=relevant, lines=1, why=False))
     first = result[0]
     assert first.explanation is not None
     console.print(Text(f"\nWhy {first.id} is the first:", style="bold"))
-    console.print(render.score_parts(first.explanation))
+    console.print(render.score_parts(first.explanation, most=_PARTS))
     console.print(Text("\nTry next:", style="bold"))
     where = f"--db {quote(settings.db or '')}"
     if settings.namespace:
@@ -98,6 +100,13 @@ def _show(
         f"add {where} {quote('The stand-up moved to 9:30.')}",
     ):
         console.print(f"  {program()} {command}", soft_wrap=True, markup=False)
+
+
+def _likely(result: SearchResult) -> str:
+    """The probability that any hit answers, with a word for it."""
+    assert result.probability is not None
+    word = "perhaps" if doubt(result.probability) else "probably"
+    return f"{word} answered, probability {result.probability:.2f}"
 
 
 def program() -> str:

@@ -16,6 +16,7 @@ from types import MappingProxyType
 
 from salience.importers import _sqlite, chatgpt, claude_code, conversation, jsonl, markdown
 from salience.importers._source import (
+    FLAT,
     Address,
     ImportProblem,
     Item,
@@ -83,14 +84,14 @@ _SUFFIXES = {
     ".af": "letta",
 }
 _EXPORT = re.compile(rb'\{"salience": *"export"')
-_FIRST = r"\A\s*(?:\[\s*)?\{[^{}]*"  # within the first object of a file
+_FIRST = rf"\A\s*(?:\[\s*)?\{{{FLAT}"  # within the first object of a file
 _SIGNS = {  # in the first characters of JSON; the first that fits counts
     "chatgpt": r'"mapping"\s*:\s*\{',
     "letta": r'\A\s*\{\s*"(?:agents|agent_type)"\s*:',
-    "zep": r'"(?:fact|source_description)"\s*:[^{}]*"(?:valid_at|invalid_at|reference_time)"\s*:',
-    "hindsight": r'"items"\s*:\s*\[\s*\{[^{}]*"fact_type"\s*:',
+    "zep": rf'"(?:fact|source_description)"\s*:{FLAT}"(?:valid_at|invalid_at|reference_time)"\s*:',
+    "hindsight": rf'"items"\s*:\s*\[\s*\{{{FLAT}"fact_type"\s*:',
     "mcp-memory": rf'{_FIRST}"(?:entityType|relationType)"\s*:|\A\s*\{{\s*"entities"\s*:\s*\[',
-    "mem0": rf'"results"\s*:\s*\[\s*\{{[^{{}}]*"memory"\s*:|{_FIRST}"memory"\s*:[^{{}}]*"hash"\s*:',
+    "mem0": rf'"results"\s*:\s*\[\s*\{{{FLAT}"memory"\s*:|{_FIRST}"memory"\s*:{FLAT}"hash"\s*:',
     "conversation": r'\A\s*\{.*"memories"\s*:\s*\[',
 }
 

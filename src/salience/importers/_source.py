@@ -87,6 +87,9 @@ MAX_DOCUMENT_BYTES = 1 << 30
 MAX_LINE_CHARACTERS = 1 << 26
 """The longest line of a file that is read line by line."""
 
+FLAT = r'(?:[^{}"]|"(?:[^"\\]|\\.)*")*?'
+"""A regular expression: what stands between two keys of an object of JSON, with no object in it."""
+
 _MAX_PACKED = 200  # times that a part of a zip may grow; text grows by some ten times
 _SMALL_BYTES = 1 << 26  # of a part of a zip, however much it grows
 _HEAD_BYTES = 65_536

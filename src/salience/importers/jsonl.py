@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from salience.importers._source import (
+    FLAT,
     ImportProblem,
     Item,
     LeftOut,
@@ -38,7 +39,9 @@ _FIELDS = (*(name for name in FIELDS if name not in {*_BOOKKEEPING, "status"}), 
 _TIMES = {name for name, field in FIELDS.items() if field.type == "time"}
 _RANKS = {name: rank for rank, name in enumerate((*_FIELDS, *_ALIASES))}
 LISTING = re.compile(
-    rb'\s*\{\s*("(total|cursor)"\s*:[^,]*,\s*)*"memories"\s*:\s*\[\s*(\]|\{[^{}]*?"content"\s*:)'
+    rb'\s*\{\s*("(total|cursor)"\s*:[^,]*,\s*)*"memories"\s*:\s*\[\s*(\]|\{'
+    + FLAT.encode()
+    + rb'"content"\s*:)'
 )
 """The start of what `salience list --json` prints."""
 _BEFORE_JSON = b"\xef\xbb\xbf\xff\xfe\0 \t\r\n"

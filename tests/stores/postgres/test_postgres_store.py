@@ -157,6 +157,16 @@ def test_an_older_schema_names_the_command(empty: str, monkeypatch: pytest.Monke
     assert migrate(empty) == (kept, kept + 1)
 
 
+def without_last_steps(connection: psycopg.Connection[Any]) -> None:
+    """Make a schema what it was after its fourth step."""
+    added = ("outdated", "added_at", "version", "folded_tags", "folded_entities", "attribute_key")
+    for column in (*added, "passages"):
+        connection.execute(f"ALTER TABLE salience.memories DROP COLUMN {column}".encode())
+    connection.execute("ALTER TABLE salience.words DROP COLUMN passages")
+    connection.execute("DROP TABLE salience.access_keys")
+    connection.execute("UPDATE salience.meta SET value = '4' WHERE key = 'schema'")
+
+
 def test_an_older_schema_learns_from_its_log_what_is_outdated_and_when_all_came(
     empty: str,
 ) -> None:
@@ -168,13 +178,7 @@ def test_an_older_schema_learns_from_its_log_what_is_outdated_and_when_all_came(
         memory.update("a", content="A plum.")
         before = list(memory.get_all())
     with psycopg.connect(empty, autocommit=True) as connection:
-        for column in (
-            *("outdated", "added_at", "version", "folded_tags", "folded_entities"),
-            "attribute_key",
-        ):
-            connection.execute(f"ALTER TABLE salience.memories DROP COLUMN {column}".encode())
-        connection.execute("DROP TABLE salience.access_keys")
-        connection.execute("UPDATE salience.meta SET value = '4' WHERE key = 'schema'")
+        without_last_steps(connection)
     migrate(empty)
     with opened(empty) as memory:
         assert list(memory.get_all()) == before
@@ -190,11 +194,7 @@ def test_an_older_schema_learns_which_attributes_facts_state(empty: str) -> None
     keys = "SELECT namespace, sequence, attribute_key FROM salience.memories ORDER BY 1, 2"
     with psycopg.connect(empty, autocommit=True) as connection:
         before = connection.execute(keys).fetchall()
-        for column in ("outdated", "added_at", "version", "folded_tags", "folded_entities"):
-            connection.execute(f"ALTER TABLE salience.memories DROP COLUMN {column}".encode())
-        connection.execute("ALTER TABLE salience.memories DROP COLUMN attribute_key")
-        connection.execute("DROP TABLE salience.access_keys")
-        connection.execute("UPDATE salience.meta SET value = '4' WHERE key = 'schema'")
+        without_last_steps(connection)
     migrate(empty)
     with psycopg.connect(empty) as connection:
         assert connection.execute(keys).fetchall() == before

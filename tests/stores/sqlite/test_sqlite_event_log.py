@@ -21,14 +21,17 @@ def opened(path: Path) -> Memory:
     return Memory.open(f"sqlite:///{path}", embedder=WordHashEmbedder())
 
 
-SINCE_VERSION_7 = ("outdated", "added_at", "version", "attribute_key")
+SINCE_VERSION_7 = (
+    *("outdated", "added_at", "version", "attribute_key"),
+    *("passages", "terms_passages"),
+)
 """The columns of memories that the steps of the schema from the seventh on add."""
 
 
 def without_last_steps(db: sqlite3.Connection) -> None:
     """Make a file what it was after the sixth step of the schema."""
     db.execute("DROP TABLE access_keys")
-    for index in ("memories_by_time", "memories_by_attribute"):
+    for index in ("memories_by_time", "memories_by_attribute", "memories_with_passages"):
         db.execute(f"DROP INDEX {index}")
     for column in SINCE_VERSION_7:
         db.execute(f"ALTER TABLE memories DROP COLUMN {column}")

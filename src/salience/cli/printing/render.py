@@ -124,8 +124,11 @@ def _by_size(parts: Mapping[str, float]) -> list[tuple[str, float]]:
     return sorted(sized, key=lambda part: -abs(part[1]))
 
 
-def score_parts(tree: Explanation) -> Table:
-    """A score folded to the parts that are not 0: a line a group, or else a line a part."""
+def score_parts(tree: Explanation, most: int | None = None) -> Table:
+    """A score folded to the parts that are not 0: a line a group, or else a line a part.
+
+    Of a group at most the `most` largest parts are shown.
+    """
     lines = entries(value=7)
     lines.add_row(Text(f"{tree.value:.4f}", style="bold cyan"), Text(tree.label, style="bold"))
     subtotals = tree.groups()
@@ -134,10 +137,13 @@ def score_parts(tree: Explanation) -> Table:
         parts = {
             child.part: child.value for child in tree.children if child.part_node.group == group
         }
-        if named := ", ".join(f"{name} {value:.2f}" for name, value in _by_size(parts)):
+        named = [f"{name} {value:.2f}" for name, value in _by_size(parts)]
+        if named:
+            if most is not None and len(named) > most:
+                named[most:] = ["…"]
             heading = Table.grid(padding=(0, 2, 0, 0))
             heading.add_column(min_width=columns, no_wrap=True)
-            heading.add_row(Text(group), Text(named, style="dim"))
+            heading.add_row(Text(group), Text(", ".join(named), style="dim"))
             lines.add_row(Text(f"{subtotal:.4f}", style="cyan"), heading)
     if not subtotals:
         summands, factors = tree.factored()
