@@ -203,6 +203,23 @@ def test_an_older_schema_learns_which_attributes_facts_state(empty: str) -> None
         assert (added.outcome, added.match) == ("CONFLICTS", "ana")
 
 
+def test_the_long_texts_of_an_older_schema_are_split(empty: str) -> None:
+    with opened(empty) as memory:
+        memory.add("We swept the floor of the barn. " * 60, id="long", title="Barn")
+        memory.add("A pear.", id="short")
+    told = (
+        "SELECT m.passages, w.passages FROM salience.memories m "
+        'JOIN salience.words w USING (namespace, "row") ORDER BY m."row"'
+    )
+    with psycopg.connect(empty, autocommit=True) as connection:
+        before = connection.execute(told).fetchall()
+        assert [row[0] is not None for row in before] == [True, False]
+        without_last_steps(connection)
+    migrate(empty)
+    with psycopg.connect(empty) as connection:
+        assert connection.execute(told).fetchall() == before
+
+
 def test_only_a_cluster_distributes(empty: str, tmp_path: Path) -> None:
     with pytest.raises(StoreError, match=r"has no Citus.*shared_preload_libraries"):
         migrate(empty, citus=True)
