@@ -19,6 +19,14 @@ ValueLookup = Callable[[Iterable[str]], Sequence[int]]
 """From folded names to the places of the values that are, or hold, one of them."""
 
 
+_NAN = np.array(np.nan)
+
+
+def unset_column(rows: int) -> Floats:
+    """A column of numbers that no row has: one NaN, shown `rows` times; it cannot be written."""
+    return np.broadcast_to(_NAN, (rows,))
+
+
 @dataclass(frozen=True, eq=False)
 class CategoricalColumn:
     """A column of objects as places in a list of distinct values; -1 or `none` for None.
@@ -158,6 +166,11 @@ class Candidates:
         """A column as float64; None becomes NaN."""
         return np.asarray(self.columns[name], dtype=np.float64)
 
+    def is_unset(self, name: str) -> bool:
+        """Test whether a column is known to have no value in any row (see `unset_column`)."""
+        column = self.columns[name]
+        return isinstance(column, np.ndarray) and column.strides == (0,) and bool(column.size)
+
     def tie_keys(self, places: NDArray[Any]) -> list[Any]:
         """The keys that order equally good rows at some places: id, then namespace if present."""
         ids: list[Any] = self.columns["id"][places].tolist()
@@ -186,6 +199,19 @@ class Candidates:
         """The same table, without anything of the store that its columns came from."""
         columns = {
             name: column.detached() if isinstance(column, CategoricalColumn) else np.asarray(column)
+            for name, column in self.columns.items()
+        }
+        return Candidates(self.rows, columns)
+
+    def unlinked(self) -> Candidates:
+        """The same table without the index that its columns look names up in, which takes no time.
+
+        Unlike `detached`, it still shares the lists of distinct values.
+        """
+        columns = {
+            name: CategoricalColumn(column.codes, column.distinct, none=column.none)
+            if isinstance(column, CategoricalColumn)
+            else column
             for name, column in self.columns.items()
         }
         return Candidates(self.rows, columns)

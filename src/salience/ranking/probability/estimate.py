@@ -62,15 +62,16 @@ class Estimate:
     def later(self, rows: Rows) -> tuple[Callable[[], float], list[Callable[[], float]]]:
         """Functions that give `result`, and `of_rows` one by one, when they are first called.
 
-        They hold the evidence and nothing of the store; of many candidates they hold the numbers.
+        They hold the evidence and no index; of many candidates they hold the numbers.
         """
         if "_evaluation" in self.__dict__ or len(self.run.scored) > MAX_HELD_CANDIDATES:
             values = self.of_rows(rows).tolist()
             return partial(_same, self.result), [partial(_same, value) for value in values]
         scored, names = self.run.scored, self.model.inputs
-        columns = {name: column for name, column in scored.columns.items() if name in names}
-        evidence = Candidates(scored.rows, columns).detached()
-        run = replace(self.run, tables=[evidence], _evaluations={})
+        columns = {name: scored.columns[name] for name in names if name in scored.columns}
+        run = replace(
+            self.run, tables=[Candidates(scored.rows, columns).unlinked()], _evaluations={}
+        )
         held, lock = replace(self, run=run), Lock()
 
         def result() -> float:

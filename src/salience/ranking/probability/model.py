@@ -90,11 +90,10 @@ class Model:
         own = _sigmoid(Sum((signal(self.hit["bias"]), *parts)))
         return self.of_result * own.named("this_one", "if any does, this one")
 
-
     @cached_property
     def inputs(self) -> frozenset[str]:
-        """The columns that the formulas read, and those by which a table knows its rows."""
-        return self.of_result.inputs() | self.of_hit.inputs() | {"id", "namespace"}
+        """The columns that the formulas read, and those that tell sessions of one name apart."""
+        return self.of_result.inputs() | self.of_hit.inputs() | {"namespace"}
 
 
 def result_evidence(meaning: Meaning) -> dict[str, Signal]:

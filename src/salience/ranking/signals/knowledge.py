@@ -24,6 +24,8 @@ def _trust(ev: Evaluation) -> Floats | None:
         return None
     known = np.array([query.knows(script) for script in SCRIPTS])
     share = np.nan_to_num(ev.candidates.floats("script_share"))
+    if query.known == known[0] == 1.0 and not share.any():
+        return None
     scripts = np.nan_to_num(ev.candidates.floats("script")).astype(np.intp)
     of_memory = (1.0 - share) * known[0] + share * known[scripts]
     trust = np.minimum(query.known, of_memory)

@@ -12,6 +12,7 @@ from salience.ranking.explanation import Explanation
 from salience.ranking.expressions import Signal
 from salience.ranking.signals.priors import feedback
 from salience.records.events import FEEDBACK_WEIGHTS
+from salience.retrieval.candidates import CategoricalColumn
 
 INCORRECT = "incorrect"
 _TWO_JUDGEMENTS = -2.0 * FEEDBACK_WEIGHTS[INCORRECT]
@@ -30,6 +31,8 @@ class WhereSet(Signal):
         return frozenset({self.column})
 
     def compute(self, ev: Evaluation, by: Values) -> Values:
+        if ev.candidates.is_unset(self.column):
+            return 0.0
         values = ev.candidates.floats(self.column)
         unset = np.isnan(values)
         return 0.0 if unset.all() else np.where(unset, 0.0, (values - self.usual) * by)
@@ -54,6 +57,9 @@ class WhereIs(Signal):
         return frozenset({self.column})
 
     def compute(self, ev: Evaluation, by: Values) -> Values:
+        column = ev.candidates.columns[self.column]
+        if isinstance(column, CategoricalColumn) and self.value not in column.distinct:
+            return 0.0
         places, values = ev.distinct(self.column)
         if self.value not in values:
             return 0.0
@@ -76,6 +82,8 @@ class WhereJudged(Signal):
         return frozenset({"feedback_for", "feedback_against"})
 
     def compute(self, ev: Evaluation, by: Values) -> Values:
+        if all(map(ev.candidates.is_unset, self.columns())):
+            return 0.0
         if all(np.isnan(ev.candidates.floats(name)).all() for name in self.columns()):
             return 0.0
         return (feedback().evaluate(ev.query, ev.candidates) - 0.5) * by
@@ -106,6 +114,8 @@ class Sunk(Signal):
         return frozenset({"review", "feedback_against"})
 
     def compute(self, ev: Evaluation, values: Values) -> Values:
+        if ev.candidates.is_unset("feedback_against"):
+            return 0.0
         sunk = _is_sunk(ev)
         if not sunk.any() or sunk.all():
             return 0.0

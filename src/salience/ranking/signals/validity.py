@@ -12,7 +12,7 @@ from salience.ranking.evaluation import Evaluation, Values
 from salience.ranking.explanation import Explanation
 from salience.ranking.expressions import Signal
 from salience.ranking.signals.recency import DAY
-from salience.retrieval.candidates import Floats
+from salience.retrieval.candidates import CategoricalColumn, Floats
 
 COLUMNS = frozenset({"kind", "session_id", "created_at", "valid_from", "valid_to"})
 FADING_DAYS = 730.0
@@ -28,6 +28,10 @@ def _facts(ev: Evaluation) -> NDArray[np.bool_] | None:
     holds. A turn of a conversation is no fact by its kind: it was said when it was said.
     """
     table = ev.candidates
+    kind = table.columns["kind"]
+    no_kind = isinstance(kind, CategoricalColumn) and "fact" not in kind.distinct
+    if no_kind and table.is_unset("valid_from") and table.is_unset("valid_to"):
+        return None
     facts = ~(np.isnan(table.floats("valid_from")) & np.isnan(table.floats("valid_to")))
     places, kinds = ev.distinct("kind")
     if "fact" in kinds:
@@ -70,6 +74,8 @@ class Expired(Signal):
         return frozenset({"valid_from", "valid_to"})
 
     def compute(self, ev: Evaluation) -> Values:
+        if ev.candidates.is_unset("valid_from") and ev.candidates.is_unset("valid_to"):
+            return 0.0
         expired = _expired(ev)
         return expired.astype(np.float64) if expired.any() else 0.0
 
@@ -150,6 +156,8 @@ class CurrentVersion(Signal):
 
 def _versions(ev: Evaluation) -> list[tuple[int, NDArray[np.intp]]]:
     """Of each attribute with several versions, the place of the one that holds, and the others."""
+    if ev.candidates.is_unset("attribute_key"):
+        return []
     first, last = _time(ev)
     keys = ev.candidates.floats("attribute_key")
     stated = np.flatnonzero(~np.isnan(keys))

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from salience.records.fields import FIELDS
 from salience.records.filters import And, Compare, Filter, Not, Operator, Or, folded, satisfies
 from salience.records.record import ACCESSES_KEPT
-from salience.retrieval.candidates import CategoricalColumn, ValueLookup, equality_key
+from salience.retrieval.candidates import CategoricalColumn, ValueLookup, equality_key, unset_column
 from salience.retrieval.operations import NameTally
 from salience.stores.index.growable_array import GrowableArray
 
@@ -47,7 +47,7 @@ class NumberColumn:
         return self._values.view
 
     def take(self, ordinals: NDArray[Any]) -> NDArray[np.float64]:
-        return self._values.view[ordinals]
+        return self._values.view[ordinals] if self._has_numbers else unset_column(len(ordinals))
 
     def mask(self, operator: Operator, operand: Any) -> Mask:
         values = self._values.view

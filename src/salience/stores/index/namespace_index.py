@@ -260,7 +260,7 @@ class NamespaceIndex:
             if some_gone:
                 if isinstance(values, CategoricalColumn):
                     values = values.without(gone)
-                else:
+                elif values.strides != (0,):  # else no memory has a value
                     values[gone] = np.nan
             columns[name] = values
         return columns
