@@ -318,7 +318,7 @@ def _numbers(data: Any) -> list[tuple[Any, Any]]:
     return found
 
 
-@pytest.mark.parametrize("digits", [400, 5_000, 9, 100])
+@pytest.mark.parametrize("digits", [400, 9])
 def test_any_number_anywhere_is_taken_or_refused(digits: int) -> None:
     memory = kitchen()
     data = profiles.balanced.to_dict()
