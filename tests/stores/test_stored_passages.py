@@ -12,6 +12,7 @@ from salience import Memory
 from salience.language.passages import SPLITTER
 from salience.stores.postgres import PostgresStore
 from salience.testing import WordHashEmbedder
+from support.older_files import without_places
 
 EMBEDDER = WordHashEmbedder()
 CHORES = (
@@ -137,6 +138,7 @@ def test_an_older_file_gets_its_passages(tmp_path: Path, expected: list[Any]) ->
     path = tmp_path / "memory.db"
     filled(f"sqlite:///{path}").close()
     db = sqlite3.connect(path)
+    without_places(db)
     db.executescript(
         "DROP INDEX memories_with_passages; ALTER TABLE memories DROP COLUMN passages;"
         "ALTER TABLE memories DROP COLUMN terms_passages;"

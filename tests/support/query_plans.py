@@ -16,7 +16,7 @@ LINEAR = {
     "SELECT count(*) FROM links": "figures",
     "SELECT count(*) FROM memories WHERE space = ?": "figures, in an index",
     "SELECT row FROM memories WHERE space = ? ORDER BY sequence": "a copy reads everything",
-    "SELECT event, name, vector FROM events JOIN former_vectors": "a copy reads everything",
+    "SELECT event, name, change, vector FROM former_vectors": "a copy reads everything",
     "SELECT source, target, type, created_at FROM links WHERE space = ? ORDER": "loads an index",
     "SELECT source, target, type, weight, created_at FROM links WHERE space = ? ORDER": "all links",
     "SELECT id FROM memories WHERE space = ? ORDER BY row": "a whole namespace is erased",

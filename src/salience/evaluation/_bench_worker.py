@@ -126,7 +126,7 @@ def _settle(memory: Memory, names: Sequence[str], text: str, limit: int) -> None
     """Search each namespace once, and wait until the store has built its replicas."""
     for name in sorted(set(names)):
         memory.within(name).search(text, limit=limit, touch=False)
-    while memory.stats().get("being_read"):
+    while memory.stats(everywhere=True).get("being_read"):
         time.sleep(0.05)
 
 

@@ -778,7 +778,7 @@ class AsOf:
 
 @dataclass(frozen=True, eq=False)
 class ReadStats:
-    """Figures about the namespaces (all for ()) -> mapping."""
+    """Figures about the namespaces -> mapping; for (), of all of them, and sizes of the store."""
 
     namespaces: tuple[str, ...] = ()
 

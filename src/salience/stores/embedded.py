@@ -299,15 +299,17 @@ class EmbeddedStore(IndexReader):
         counts = self._records.namespaces()
         if op.namespaces:
             counts = {name: counts.get(name, 0) for name in op.namespaces}
-        with self._lock:
-            loaded = {name: index.table.nbytes for name, index in self._indexes.items()}
-        return {
+        figures = {
             "memories": sum(counts.values()),
             "namespaces": counts,
             "embedder": self._records.embedder(),
-            "index_mb": round(sum(loaded.values()) / 1e6, 3),
             **self._records.stats(op.namespaces),
         }
+        if not op.namespaces:  # what all take together would tell one of the others
+            with self._lock:
+                size = sum(index.table.nbytes for index in self._indexes.values())
+            figures["index_mb"] = round(size / 1e6, 3)
+        return figures
 
     ANSWERS: ClassVar[dict[type, Any]] = {
         **IndexReader.ANSWERS,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import threading
 from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -97,6 +98,7 @@ class RamRecords:
         self._vector_counts: dict[str, dict[str, tuple[int, int]]] = {}  # (length, number) by name
         self._links = _Links()
         self._changes: dict[str, list[tuple[int, str, int]]] = {}
+        self._last: Counter[str] = Counter()  # numbers the memories and events of a namespace
         self._events: dict[str, dict[int, list[Event]]] = {}  # by sequence number, 0 for all
         self._linking: dict[tuple[str, str], set[int]] = {}  # sequences, by the target they name
         # Vectors by namespace and place of the edit that replaced them; imports may share a place.
@@ -187,7 +189,7 @@ class RamRecords:
         memories = self._memories.setdefault(namespace, {})
         old = rows.get(id)
         self._seq += 1
-        row = values["row"] = values["sequence"] = self._seq
+        row = values["row"] = self._seq
         vectors: dict[str, bytes] = {}
         if old is not None:
             before = memories[old]
@@ -205,8 +207,10 @@ class RamRecords:
             place = self._append(namespace, values["sequence"], event)
             self._former[namespace, place] = {name: old_vectors[name] for name in replaced}
             self._drop(namespace, old)
-        elif op.past is None:
-            self._append(namespace, row, write_event(draft, op.actor))
+        else:
+            values["sequence"] = self._place(namespace)
+            if op.past is None:
+                self._append(namespace, values["sequence"], write_event(draft, op.actor))
         rows[id] = row
         memories[row] = values
         self._places.pop(namespace, None)
@@ -235,9 +239,14 @@ class RamRecords:
 
     def _append(self, namespace: str, sequence: int, event: Event) -> int:
         """Log an event of the memory of a sequence number; return its place in the log."""
-        self._seq += 1
-        self._enter(namespace, sequence, replace(event, seq=self._seq))
-        return self._seq
+        place = self._place(namespace)
+        self._enter(namespace, sequence, replace(event, seq=place))
+        return place
+
+    def _place(self, namespace: str) -> int:
+        """The next number of a namespace."""
+        self._last[namespace] += 1
+        return self._last[namespace]
 
     def _enter(self, namespace: str, sequence: int, event: Event) -> None:
         """Enter an event in the log, and in the index of events that name another memory."""
@@ -253,7 +262,7 @@ class RamRecords:
         for event in past.events:
             sequence = 0 if event.id is None else memories[rows[event.id]]["sequence"]
             self._enter(past.namespace, sequence, event)
-            self._seq = max(self._seq, event.seq)
+            self._last[past.namespace] = max(self._last[past.namespace], event.seq)
         for seq, name, vector in past.vectors:
             self._former.setdefault((past.namespace, seq), {})[name] = codec.encode_vector(vector)
 

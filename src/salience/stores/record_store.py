@@ -150,7 +150,7 @@ class RecordStore(ChangeFeed, Protocol):
         ...
 
     def stats(self, namespaces: Sequence[str]) -> dict[str, Any]:
-        """The number of links in namespaces (all for ()), and figures about the whole store."""
+        """The number of links in namespaces; for (), of all, and figures about the whole store."""
         ...
 
     def embedder(self) -> str | None:

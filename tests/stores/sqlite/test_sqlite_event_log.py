@@ -13,6 +13,7 @@ from salience.stores import access_queue
 from salience.testing import WordHashEmbedder
 from salience.testing.conformance._case import WORDS, get_record
 from salience.testing.conformance._events import events, types_and_ids
+from support.older_files import without_places
 
 ODD = datetime(2026, 3, 1, 12, 0, 0, 123457, tzinfo=timezone.utc)
 
@@ -30,6 +31,7 @@ SINCE_VERSION_7 = (
 
 def without_last_steps(db: sqlite3.Connection) -> None:
     """Make a file what it was after the sixth step of the schema."""
+    without_places(db)
     db.execute("DROP TABLE access_keys")
     for index in ("memories_by_time", "memories_by_attribute", "memories_with_passages"):
         db.execute(f"DROP INDEX {index}")

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from salience.stores import codec
 from salience.stores.access_queue import AccessTimes, Use
+from salience.stores.sqlite.places import take_places
 from salience.stores.sqlite.statements import chunks, execute_rows, placeholders
 
 
@@ -44,24 +45,22 @@ def update_accesses(
     return {row: AccessedMemory(space, sequence) for row, space, sequence, _ in stored}
 
 
-def insert_uses(
-    db: sqlite3.Connection,
-    first: int,
-    uses: Sequence[Use],
-    memories: Mapping[int, AccessedMemory],
+def log_uses(
+    db: sqlite3.Connection, uses: Sequence[Use], memories: Mapping[int, AccessedMemory]
 ) -> None:
-    """Log uses of memories that are there, as events from the number `first` on."""
+    """Log uses of memories that are there."""
     events = [
         (memories[row], type_, at, actor, session)
         for rows, at, type_, actor, session in uses
         for row in rows
         if row in memories
     ]
+    places = take_places(db, [memory.space for memory, *_ in events])
     execute_rows(
         db,
         "INSERT INTO events (space, seq, memory, type, at, actor, session) VALUES {rows}",
         [
             (memory.space, seq, memory.sequence, *event)
-            for seq, (memory, *event) in enumerate(events, first)
+            for seq, (memory, *event) in zip(places, events, strict=True)
         ],
     )

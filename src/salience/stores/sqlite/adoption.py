@@ -137,8 +137,8 @@ def settle_rows(db: sqlite3.Connection, adoption: Adoption) -> None:
     adoption._replace(settled=upto).write(db)
 
 
-FormerVector = tuple[int, int, str]
-"""The memory, the event and the name of a vector that an edit replaced."""
+FormerVector = tuple[int, int, int, str]
+"""The namespace, memory, event and name of a vector that an edit replaced."""
 
 
 def drop_former_vectors(
@@ -149,20 +149,21 @@ def drop_former_vectors(
     Returns the last that was looked at; None after the last of all, when the adoption is done.
     """
     former = db.execute(
-        "SELECT memory, event, name FROM former_vectors WHERE (memory, event, name) > (?, ?, ?) "
-        "ORDER BY memory, event, name LIMIT ?",
+        "SELECT space, memory, event, name, change FROM former_vectors "
+        "WHERE (space, memory, event, name) > (?, ?, ?, ?) "
+        "ORDER BY space, memory, event, name LIMIT ?",
         (*after, ADOPTED_AT_ONCE),
     ).fetchall()
     db.executemany(
-        "DELETE FROM former_vectors WHERE memory = ? AND event = ? AND name = ?",
-        [each for each in former if is_outdated(adoption, *each[1:])],
+        "DELETE FROM former_vectors WHERE space = ? AND memory = ? AND event = ? AND name = ?",
+        [each for *each, change in former if is_outdated(adoption, change, each[-1])],
     )
     if former:
-        return former[-1]
+        return former[-1][:-1]
     db.execute("DELETE FROM meta WHERE key = 'adoption'")
     return None
 
 
-def is_outdated(adoption: Adoption, event: int, name: str) -> bool:
+def is_outdated(adoption: Adoption, change: int, name: str) -> bool:
     """True if a former vector is older than the adoption that replaced those of its name."""
-    return event <= adoption.last and name in adoption.names.values()
+    return change <= adoption.last and name in adoption.names.values()

@@ -58,7 +58,9 @@ def erase_traces(db: sqlite3.Connection, space: int, erased: Sequence[ErasedMemo
     for end in ("source", "target"):
         db.execute(f"DELETE FROM links WHERE space = ? AND {end} IN ({marks})", (space, *ids))
     for table in ("events", "former_vectors"):
-        db.execute(f"DELETE FROM {table} WHERE memory IN ({marks})", sequences)
+        db.execute(
+            f"DELETE FROM {table} WHERE space = ? AND memory IN ({marks})", (space, *sequences)
+        )
     # Without statistics SQLite would read all events of the namespace.
     db.execute(
         "DELETE FROM events INDEXED BY events_by_target WHERE space = ? AND type = 'link' "

@@ -15,6 +15,7 @@ from salience.stores import codec
 from salience.stores.access_queue import Batch
 from salience.stores.sqlite.adoption import adoption_of, is_outdated
 from salience.stores.sqlite.connection import translate_damage
+from salience.stores.sqlite.places import take_places
 from salience.stores.sqlite.reader import ALL_NAMESPACES, SqliteReader
 from salience.stores.sqlite.statements import chunks, placeholders
 
@@ -53,22 +54,20 @@ class SqliteLog(SqliteReader, ABC):
         if space:
             return space
         space = self._numbers(db, 1)
-        db.execute("INSERT INTO spaces VALUES (?, ?)", (space, name))
+        db.execute("INSERT INTO spaces (space, name) VALUES (?, ?)", (space, name))
         return space
 
-    def _append(self, db: sqlite3.Connection, entries: Sequence[Entry]) -> int:
-        """Log events; return the place of the first."""
-        if not entries:
-            return 0
-        first = self._numbers(db, len(entries))
+    def _append(self, db: sqlite3.Connection, entries: Sequence[Entry]) -> list[int]:
+        """Log events; return their places."""
+        places = take_places(db, [space for space, *_ in entries])
         db.executemany(
             "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
             [
                 _event_row(space, seq, sequence, event)
-                for seq, (space, sequence, event) in enumerate(entries, first)
+                for seq, (space, sequence, event) in zip(places, entries, strict=True)
             ],
         )
-        return first
+        return places
 
     def _log_history(self, db: sqlite3.Connection, past: ImportedHistory) -> None:
         """Log the events of another store, each at its place."""
@@ -89,14 +88,14 @@ class SqliteLog(SqliteReader, ABC):
         )
         by_place = {event.seq: sequences[event.id] for event in past.events}
         db.executemany(
-            "INSERT INTO former_vectors VALUES (?, ?, ?, ?)",
+            "INSERT INTO former_vectors VALUES (?, ?, ?, ?, (SELECT value FROM counter), ?)",
             [
-                (by_place[seq], seq, name, codec.encode_vector(vector))
+                (space, by_place[seq], seq, name, codec.encode_vector(vector))
                 for seq, name, vector in past.vectors
             ],
         )
         last = max(by_place, default=0)
-        db.execute("UPDATE counter SET value = max(value, ?)", (last,))
+        db.execute("UPDATE spaces SET last = max(last, ?) WHERE space = ?", (last, space))
 
     def rows_in_write_order(self, namespace: str) -> list[int]:
         """Rows in the order in which their memories were first written."""
@@ -246,6 +245,9 @@ class SqliteLog(SqliteReader, ABC):
         """
         [seq] = db.execute("SELECT value FROM counter").fetchone()
         uses = [use for batch in waiting if batch.waits(seq) for use in tuple(batch.uses)]
+        if not uses:
+            return []
+        first = db.execute("SELECT last + 1 FROM spaces WHERE space = ?", (space,)).fetchone()
         ids: dict[int, str] = {}
         for part in chunks(sorted({row for rows, *_ in uses for row in rows})):
             ids.update(
@@ -258,7 +260,7 @@ class SqliteLog(SqliteReader, ABC):
         used = [(ids[row], use) for use in uses for row in use[0] if row in ids]
         return [
             _event_of(place, type_, id, at, actor, session, None)
-            for place, (id, (_, at, type_, actor, session)) in enumerate(used, seq + 1)
+            for place, (id, (_, at, type_, actor, session)) in enumerate(used, *(first or ()))
             if place > op.after
             and (op.ids is None or id in op.ids)
             and (op.types is None or type_ in op.types)
@@ -283,20 +285,22 @@ class SqliteLog(SqliteReader, ABC):
         with self._snapshot() as db:
             adoption = adoption_of(db)
             former = db.execute(
-                "SELECT event, name, vector FROM events JOIN former_vectors USING (memory) "
-                "WHERE space = ? AND seq = event ORDER BY event, name",
+                "SELECT event, name, change, vector FROM former_vectors WHERE space = ? "
+                "ORDER BY event, name",
                 (self._space(db, namespace),),
             ).fetchall()
-        return [each for each in former if not is_outdated(adoption, *each[:2])]
+        return [
+            (event, name, vector)
+            for event, name, change, vector in former
+            if not is_outdated(adoption, change, name)
+        ]
 
 
 def _event_conditions(op: Events) -> tuple[str, list[Any]]:
     """The statement that selects events of a namespace after a place, and its other values."""
     select = (
-        "SELECT seq, type, memory, coalesce(first.id, later.id), at, actor, session, payload "
-        "FROM events LEFT JOIN memories AS first ON first.row = memory "
-        "LEFT JOIN memories AS later "
-        "ON later.sequence = memory AND later.row <> later.sequence "
+        "SELECT seq, type, memory, memories.id, at, actor, session, payload FROM events "
+        "LEFT JOIN memories ON memories.space = events.space AND sequence = memory "
         "WHERE events.space = ? AND seq > ?"
     )
     values: list[Any] = []

@@ -269,7 +269,7 @@ class SqliteReader:
             )
 
     def stats(self, namespaces: Sequence[str]) -> dict[str, Any]:
-        """The number of links in namespaces (all for ()), and figures about the whole store."""
+        """The number of links in namespaces; for (), of all, and the size of the file."""
         select = "SELECT count(*) FROM links"
         if namespaces:
             select += f" JOIN spaces USING (space) WHERE name IN ({placeholders(namespaces)})"
@@ -277,7 +277,8 @@ class SqliteReader:
             [links] = db.execute(select, tuple(namespaces)).fetchone()
             [pages] = db.execute("PRAGMA page_count").fetchone()
             [size] = db.execute("PRAGMA page_size").fetchone()
-        return {"store": "sqlite", "links": links, "file_mb": round(pages * size / 1e6, 3)}
+        figures = {"store": "sqlite", "links": links}
+        return figures if namespaces else {**figures, "file_mb": round(pages * size / 1e6, 3)}
 
     # The feed of indexes
 

@@ -22,7 +22,7 @@ from salience.retrieval.operations import STAGED, Put, Touch, UseKey
 from salience.stores import codec
 from salience.stores.access_keys import PUT_KEY, USE_KEY, row_of, use_of
 from salience.stores.access_queue import AccessQueue, Batch
-from salience.stores.sqlite.accesses import insert_uses, update_accesses
+from salience.stores.sqlite.accesses import log_uses, update_accesses
 from salience.stores.sqlite.adoption import (
     FormerVector,
     adoption_of,
@@ -48,6 +48,7 @@ from salience.stores.sqlite.erase import (
 )
 from salience.stores.sqlite.event_log import Entry, SqliteLog
 from salience.stores.sqlite.links import delete_links, insert_links, linking_memories
+from salience.stores.sqlite.places import take_places
 from salience.stores.sqlite.reader import ALL_NAMESPACES
 from salience.stores.sqlite.statements import chunks, execute_rows, placeholders
 from salience.stores.sqlite.turns import Turns
@@ -220,13 +221,23 @@ class SqliteRecords(SqliteLog):
         old_vectors = vectors_by_row(db, rows)
         self._erase_rows(db, rows)
         first = self._numbers(db, len(prepared))
+        places = iter(
+            take_places(
+                db,
+                [
+                    spaces[draft.record.namespace]
+                    for draft, _ in prepared
+                    if (draft.record.namespace, draft.record.id) not in old
+                ],
+            )
+        )
         memories, vectors = [], []
         entries: list[Entry] = []
-        former: list[tuple[int, int, str, bytes]] = []  # by memory and edit
+        former: list[tuple[int, int, int, str, int, bytes]] = []  # by place of the edit in entries
         for row, (draft, values) in enumerate(prepared, first):
             key = (draft.record.namespace, draft.record.id)
             space = spaces[key[0]]
-            values.update(row=row, space=space, sequence=row)
+            values.update(row=row, space=space)
             blobs: dict[str, bytes] = {}
             if key in old:
                 before = old[key]
@@ -238,9 +249,10 @@ class SqliteRecords(SqliteLog):
                 event = edit_event(old_record, draft, op.actor, new_names)
                 staying, replaced = codec.split_vectors(op, draft, own)
                 blobs.update((name, own[name]) for name in staying)
-                edit = len(entries)
-                former += [(before["sequence"], edit, name, own[name]) for name in replaced]
+                memory = before["sequence"], len(entries)
+                former += [(space, *memory, name, row, own[name]) for name in replaced]
             else:
+                values["sequence"] = next(places)
                 event = write_event(draft, op.actor)
             if op.past is None:
                 entries.append((space, values["sequence"], event))
@@ -251,8 +263,8 @@ class SqliteRecords(SqliteLog):
         db.executemany("INSERT INTO vectors VALUES (?, ?, ?, ?)", vectors)
         logged = self._append(db, entries)
         db.executemany(
-            "INSERT INTO former_vectors VALUES (?, ?, ?, ?)",
-            [(sequence, logged + edit, name, blob) for sequence, edit, name, blob in former],
+            "INSERT INTO former_vectors VALUES (?, ?, ?, ?, ?, ?)",
+            [(space, memory, logged[edit], *rest) for space, memory, edit, *rest in former],
         )
 
     def _ids_with_known_keys(
@@ -364,7 +376,7 @@ class SqliteRecords(SqliteLog):
         """Finish an adoption of vectors; return the names it replaces by their staged ones."""
         with self._reading() as db:
             begun = adoption_of(db)
-        after: FormerVector | None = (0, 0, "") if begun.names else None
+        after: FormerVector | None = (0, 0, 0, "") if begun.names else None
         while after is not None:
             with self._writing() as db:
                 adoption = adoption_of(db)
@@ -423,8 +435,7 @@ class SqliteRecords(SqliteLog):
             with translate_damage(self.path):
                 memories = update_accesses(db, batch.rows)
             self._note(db, "patched", [(memory.space, row) for row, memory in memories.items()])
-            first = self._numbers(db, sum(len(rows) for rows, *_ in batch.uses))
-            insert_uses(db, first, batch.uses, memories)
+            log_uses(db, batch.uses, memories)
             [batch.seq] = db.execute("SELECT value FROM counter").fetchone()
             # Set before the commit: a search may ask for the version right after it.
             first, last = self._counted

@@ -24,6 +24,7 @@ from salience.testing.conformance._changes import DeletingMany, Exports, Metadat
 from salience.testing.conformance._durability import Concurrency, Durability, ErasureDuringSearch
 from salience.testing.conformance._events import EventLog, Judgments, TimeTravel
 from salience.testing.conformance._filters import Filters
+from salience.testing.conformance._isolation import Isolation
 from salience.testing.conformance._keys import AccessKeys
 from salience.testing.conformance._lifecycle import Lifecycle
 from salience.testing.conformance._links import Notes, PendingLinks, UtilitySpreading
@@ -49,6 +50,6 @@ class StoreConformance(
     TimeTravel, PendingLinks, Notes, Lifecycle, UtilitySpreading, Rankings, WriteOutcomes,
     IdempotencyKeys, MetadataMerging, DeletingMany, Upserts, Exports,
     Versions, Contradictions, Hits, AccessKeys,
-    Names, EventPages,
+    Names, EventPages, Isolation,
 ):  # fmt: skip
     """All tests; a subclass defines `open_memory`."""

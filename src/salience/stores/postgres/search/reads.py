@@ -344,35 +344,43 @@ class StoreReader:
     def stats(
         self, op: operations.ReadStats, replica_bytes: int, loading: int
     ) -> Steps[dict[str, Any]]:
-        """Counts and sizes; `replica_bytes` and `loading` tell of the replicas of this process."""
+        """Counts, and for the whole store sizes.
+
+        `replica_bytes` and `loading` tell of the replicas of this process.
+        """
         clause, parameters = "true", tuple[Any, ...]()
         if op.namespaces:
             clause, parameters = "namespace = ANY(%s::text[])", (list(op.namespaces),)
-        counts, links, size, embedder = yield [
+        size = Statement(
+            f"SELECT sum({self._size}(oid))::bigint FROM pg_class WHERE relkind = 'r' "
+            "AND relnamespace = 'salience'::regnamespace"
+        )
+        counts, links, embedder, *sizes = yield [
             Statement(
                 f"SELECT namespace, living FROM spaces WHERE living > 0 AND {clause} ORDER BY 1",
                 parameters,
             ),
             Statement(f"SELECT count(*) FROM links WHERE {clause}", parameters),
-            Statement(
-                f"SELECT sum({self._size}(oid))::bigint FROM pg_class WHERE relkind = 'r' "
-                "AND relnamespace = 'salience'::regnamespace"
-            ),
             Statement("SELECT value FROM meta WHERE key = 'embedder'"),
+            *([] if op.namespaces else [size]),
         ]
         memories = dict(counts)
         if op.namespaces:
             memories = {name: memories.get(name, 0) for name in op.namespaces}
-        return {
+        figures = {
             "memories": sum(memories.values()),
             "namespaces": memories,
             "embedder": embedder[0][0] if embedder else None,
-            "index_mb": round((self._snapshots.nbytes + replica_bytes) / 1e6, 3),
-            "being_read": loading,  # namespaces
             "store": "postgresql",
             "links": links[0][0],
-            "file_mb": round(int(size[0][0] or 0) / 1e6, 3),
         }
+        for [[stored]] in sizes:  # what all take together would tell one of the others
+            figures |= {
+                "file_mb": round(int(stored or 0) / 1e6, 3),
+                "index_mb": round((self._snapshots.nbytes + replica_bytes) / 1e6, 3),
+                "being_read": loading,  # namespaces
+            }
+        return figures
 
 
 def _answer(statement: Statement) -> Steps[list[Any]]:

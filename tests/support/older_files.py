@@ -1,0 +1,19 @@
+"""SQLite files as older versions made them."""
+
+import sqlite3
+
+
+def without_places(db: sqlite3.Connection) -> None:
+    """Let numbers be those of the file again, and not of each namespace."""
+    db.execute("ALTER TABLE spaces DROP COLUMN last")
+    db.execute("DROP INDEX memories_by_sequence")
+    db.execute("CREATE INDEX memories_by_sequence ON memories (sequence) WHERE row <> sequence")
+    db.execute("DROP INDEX events_by_memory")
+    db.execute("CREATE INDEX events_by_memory ON events (memory)")
+    db.execute(
+        "CREATE TABLE older (memory INTEGER NOT NULL, event INTEGER NOT NULL, name TEXT NOT NULL, "
+        "vector BLOB NOT NULL, PRIMARY KEY (memory, event, name)) WITHOUT ROWID"
+    )
+    db.execute("INSERT INTO older SELECT memory, event, name, vector FROM former_vectors")
+    db.execute("DROP TABLE former_vectors")
+    db.execute("ALTER TABLE older RENAME TO former_vectors")
