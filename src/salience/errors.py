@@ -126,6 +126,17 @@ class EmbedderError(SalienceError):
         self.brief = brief or "see its error"
 
 
+class RerankerError(SalienceError):
+    """The reranker could not answer: no network, no model, out of time, a wrong answer.
+
+    `brief` says so without the words of a server, which may quote a text that was sent.
+    """
+
+    def __init__(self, message: str = "", brief: str = "") -> None:
+        super().__init__(message)
+        self.brief = brief or "see its error"
+
+
 class ExtractionError(SalienceError):
     """The model that reads facts out of messages could not answer; nothing was written.
 

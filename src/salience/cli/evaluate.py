@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from salience.cli import output
+from salience.cli.search import RerankModel, profile_of
 from salience.cli.settings import Settings
 from salience.errors import InvalidInput
 from salience.ranking import profiles
@@ -36,6 +37,7 @@ def eval_(
     profile: Annotated[
         list[str] | None, typer.Option(help="A ranking profile; repeat the option for more.")
     ] = None,
+    rerank: RerankModel = None,
     embedder: Annotated[
         list[str] | None, typer.Option(help="An embedder; repeat the option for more.")
     ] = None,
@@ -89,7 +91,7 @@ def eval_(
         measure = partial(
             runner.evaluate,
             folders or [],
-            profiles=[profiles.get(name) for name in profile or ["balanced"]],
+            profiles=[profile_of(name, rerank) for name in profile or ["balanced"]],
             embedders=embedder or [settings.embedder or "default"],
             store=_server(settings) or store.value,
             progress=progress,

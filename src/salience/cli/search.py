@@ -13,6 +13,7 @@ from salience.cli.settings import Settings, parse_json
 from salience.errors import InvalidInput
 from salience.language.tokens import shorten
 from salience.ranking import profiles as built_in
+from salience.ranking.profile import Profile
 from salience.search.context.formats import FORMATS
 from salience.search.cutoff import CUTOFFS, doubt
 
@@ -30,6 +31,14 @@ ProfileName = Annotated[
         metavar="NAME",
         help="The ranking profile: a name, or a .json file.",
         autocompletion=one_of(built_in.BUILT_IN),
+    ),
+]
+RerankModel = Annotated[
+    str | None,
+    typer.Option(
+        "--rerank",
+        metavar="MODEL",
+        help="A model that reads the best again, as cross-encoder:<model>.",
     ),
 ]
 Where = Annotated[
@@ -86,11 +95,21 @@ Archived = Annotated[
 ]
 
 
+def profile_of(name: str, rerank: str | None) -> Profile:
+    """The profile of a name, perhaps with a model that reads its best again."""
+    if rerank is None:
+        return built_in.get(name)
+    from salience.rerankers import reranked
+
+    return reranked(name, rerank)
+
+
 def search(
     settings: Settings,
     query: Query,
     limit: Annotated[int, typer.Option("--limit", "-n", help="Most hits to return.")] = 10,
     profile: ProfileName = "balanced",
+    rerank: RerankModel = None,
     where: Where = None,
     now: Now = None,
     as_of: AsOf = None,
@@ -111,7 +130,7 @@ def search(
 ) -> None:
     """Find the memories that matter for a query."""
     filters, new_weights = parse_json("filter", where), parse_json("weights", weights)
-    with settings.open(profile=built_in.get(profile)) as memory:
+    with settings.open(profile=profile_of(profile, rerank)) as memory:
         result = memory.search(
             query,
             limit=limit,
@@ -169,6 +188,7 @@ def explain(
         int, typer.Option("--limit", "-n", help="Number of hits that count as found.")
     ] = 10,
     profile: ProfileName = "balanced",
+    rerank: RerankModel = None,
     where: Where = None,
     now: Now = None,
     as_of: AsOf = None,
@@ -187,7 +207,7 @@ def explain(
 ) -> None:
     """Explain why a query finds a memory or not, and what would change that."""
     filters, new_weights = parse_json("filter", where), parse_json("weights", weights)
-    with settings.open(profile=built_in.get(profile)) as memory:
+    with settings.open(profile=profile_of(profile, rerank)) as memory:
         report = memory.explain(
             query,
             id,
@@ -267,6 +287,7 @@ def context(
         ),
     ] = "text",
     profile: ProfileName = "balanced",
+    rerank: RerankModel = None,
     where: Where = None,
     now: Now = None,
     as_of: AsOf = None,
@@ -277,7 +298,7 @@ def context(
 ) -> None:
     """Write the memories that matter for a query as text for an agent, within a token budget."""
     filters = parse_json("filter", where)
-    with settings.open(profile=built_in.get(profile)) as memory:
+    with settings.open(profile=profile_of(profile, rerank)) as memory:
         context = memory.get_context(
             query,
             tokens,

@@ -162,5 +162,5 @@ def import_extra(module: str, extra: str) -> Any:
         return importlib.import_module(module)
     except ImportError as error:
         raise EmbedderError(
-            f"this embedder needs {module} ({error}); pip install 'salience[{extra}]'"
+            f"{module} is needed ({error}); pip install 'salience[{extra}]'"
         ) from error

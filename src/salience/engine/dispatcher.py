@@ -19,13 +19,14 @@ from salience.errors import EmbedderError, SalienceError
 from salience.language.entities import RULES, EntityExtractor
 from salience.records.record import Embedding
 from salience.records.validation import texts
-from salience.retrieval.operations import AsOf, Embed, Events, Extract, Op, ReadStats
+from salience.rerankers.time_limit import limited
+from salience.retrieval.operations import AsOf, Embed, Events, Extract, Op, ReadStats, Rerank
 from salience.retrieval.plan import drive, in_thread
 from salience.stores.protocol import AwaitableStore, Store
 from salience.write.items import WriteContext
 
 MAX_SNAPSHOTS = 4  # of the past, kept ready
-_OWN = (Embed, Extract, AsOf)  # operations that the dispatcher answers itself
+_OWN = (Embed, Extract, Rerank, AsOf)  # operations that the dispatcher answers itself
 
 
 class Dispatcher:
@@ -137,10 +138,12 @@ class Dispatcher:
         if self._owns_embedder and release is not None:
             release()
 
-    def _answer(self, op: Embed | Extract | AsOf) -> list[Any]:
+    def _answer(self, op: Embed | Extract | Rerank | AsOf) -> list[Any]:
         """The answer to an operation that is not the store's."""
         if isinstance(op, Embed):
             return self._embed(op)
+        if isinstance(op, Rerank):
+            return limited(op)
         return self._extract(op) if isinstance(op, Extract) else self._as_of(op)
 
     def _as_of(self, op: AsOf) -> list[Any]:

@@ -41,6 +41,16 @@ class RankedRun:
         """The table right after the score was written: every candidate that has one."""
         return self.tables[self._writer("score", len(self.tables))]
 
+    @property
+    def problems(self) -> list[str]:
+        """The lack that each stage had to cope with, after the name of the stage."""
+        stages = self.profile.pipeline.stages
+        return [
+            f"{stage.label()}: {table.problem}"
+            for stage, table in zip(stages, self.tables, strict=True)
+            if table.problem is not None
+        ]
+
     def explain(self, rows: Any) -> list[Explanation | None]:
         """The score's tree for each row; None for one that was no candidate."""
         trees = [self.tree(row) for row in np.asarray(rows).tolist()]

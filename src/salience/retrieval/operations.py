@@ -52,6 +52,19 @@ class Extract:
     texts: tuple[str, ...]
 
 
+@dataclass(frozen=True, eq=False)
+class Rerank:
+    """Texts scored by a reranker against the words of a query -> a number for each text.
+
+    `model` is the name of the reranker in this process, `timeout` the seconds to wait for it.
+    """
+
+    model: str
+    query: str
+    texts: tuple[str, ...] = field(repr=False)
+    timeout: float
+
+
 class FoundPassage(NamedTuple):
     """A passage of a memory: its borders in the content, its headings, its scores for a query.
 
@@ -786,6 +799,7 @@ class ReadStats:
 Op = (
     Embed
     | Extract
+    | Rerank
     | FindSpeakers
     | FindWords
     | FindNames

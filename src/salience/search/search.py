@@ -175,6 +175,7 @@ def rank(
     )
     with settings.turn():
         run = yield from run_profile(profile, query)
+    degraded += run.problems
     return run, tuple(degraded), embed_ms
 
 
@@ -383,4 +384,4 @@ def _is_detail(column: str) -> bool:
         return False
     if ".rank" in column or column.endswith((".matched", ".weights")):
         return False
-    return not column.endswith(".score") or column == "mmr.score"
+    return not column.endswith(".score") or column in ("mmr.score", "rerank.score")

@@ -6,6 +6,7 @@
     score                the values of a formula as a column
     keep, min_value      the best rows by a column; a lower bound on a column
     session_first        sessions before their turns
+    ModelScores          what a model gives that reads query and text together
     mmr                  relevance against redundancy
     cut, pack            the k that are returned, within the token budget
     neighbors            the turns right before and after each hit
@@ -16,6 +17,7 @@ A stage that is no formula leaves its reasons as columns, `<column>.<reason>`.
 from salience.ranking.stages.conflict import Conflict, conflict
 from salience.ranking.stages.cutoff import Cut, Keep, MinValue, Pack, cut, keep, min_value, pack
 from salience.ranking.stages.mmr import Mmr, mmr
+from salience.ranking.stages.rerank import ModelScores
 from salience.ranking.stages.retrieve import Retrieve, retrieve
 from salience.ranking.stages.score import Score, score
 from salience.ranking.stages.sessions import Neighbors, SessionFirst, neighbors, session_first
@@ -30,6 +32,7 @@ __all__ = [
     "Keep",
     "MinValue",
     "Mmr",
+    "ModelScores",
     "Neighbors",
     "Pack",
     "Pipeline",

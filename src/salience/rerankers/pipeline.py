@@ -1,0 +1,70 @@
+"""Reranking as stages: the best candidates, read again by a model, in a new order."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from salience.errors import InvalidInput, shown
+from salience.ranking.expressions import Col, first_of
+from salience.ranking.profile import Profile
+from salience.ranking.profiles import ProfileLike
+from salience.ranking.profiles import get as get_profile
+from salience.ranking.signals.normalization import MinMax
+from salience.ranking.stages import Depth, ModelScores, Pipeline, keep, score
+from salience.ranking.stages.rerank import DEFAULT_TIMEOUT_SECONDS
+from salience.rerankers.names import Reranker, resolve
+
+
+def rerank(
+    model: str | Reranker,
+    top: int = 50,
+    *,
+    share: float = 0.7,
+    timeout: float = DEFAULT_TIMEOUT_SECONDS,
+) -> Pipeline:
+    """The best `top` candidates by share * reranked + (1 - share) * ranked.
+
+    Both are min-max scaled over these candidates, so that the score is in [0, 1]: `reranked` is
+    what the model gives, `ranked` the score before. Without an answer of the model the score stays
+    as it was. Stages: keep(top) >> ModelScores(...) >> score(...).
+
+    Args:
+        model: as `salience.rerankers.resolve` says.
+        top: the candidates that the model reads, and no fewer than the hits wanted. Its cost grows
+            with it, and no other candidate can be a hit.
+        share: the weight of the model, in [0, 1].
+        timeout: seconds to wait for the model.
+
+    Raises:
+        InvalidInput: there is no such reranker, or a number is out of range.
+        RerankerError: its package or its API key is missing.
+    """
+    if isinstance(share, bool) or not isinstance(share, int | float) or not 0.0 <= share <= 1.0:
+        raise InvalidInput("share", f"is {shown(share)}", "give a number between 0 and 1")
+    if isinstance(top, bool) or not isinstance(top, int) or top < 1:
+        raise InvalidInput("top", f"is {shown(top)}", "give a whole number above 0")
+    reranked = MinMax(Col("rerank.score")).named("reranked", "what the model gives")
+    ranked = MinMax(Col("score")).named("ranked", "the score before the model")
+    blended = float(share) * reranked + (1.0 - share) * ranked
+    read = keep(Depth(per_k=1, min_rows=top))
+    return read >> ModelScores(resolve(model), timeout) >> score(first_of(blended, Col("score")))
+
+
+def reranked(
+    profile: ProfileLike,
+    model: str | Reranker,
+    top: int = 50,
+    *,
+    share: float = 0.7,
+    timeout: float = DEFAULT_TIMEOUT_SECONDS,
+) -> Profile:
+    """A profile with the stages of `rerank` before its cut, under the name "<profile>+rerank".
+
+    The other arguments, and the errors, are those of `rerank`.
+    """
+    first = get_profile(profile)
+    stages = first.pipeline.stages
+    cut = next(at for at, stage in enumerate(stages) if "pack.tokens" in stage.writes())
+    model_stages = rerank(model, top, share=share, timeout=timeout).stages
+    pipeline = Pipeline((*stages[:cut], *model_stages, *stages[cut:]))
+    return replace(first, name=f"{first.name}+rerank", pipeline=pipeline).check()
