@@ -241,7 +241,7 @@ def test_messages_that_others_add_meanwhile_are_kept(memory: Memory) -> None:
     once = iter([True])
 
     def batch(ops: Sequence[Op]) -> Sequence[Any]:
-        if any(isinstance(op, Put) and op.replace for op in ops) and next(once, False):
+        if any(isinstance(op, Put) and op.edits for op in ops) and next(once, False):
             memory.add_chat(answers[:1], session_id="s")
         return memory._core.dispatcher.batch(ops)
 

@@ -62,7 +62,6 @@ from salience.records.validation import (
     text,
     texts,
     timestamp,
-    unit,
 )
 from salience.retrieval.cursor import encode_cursor
 from salience.retrieval.operations import (
@@ -622,8 +621,8 @@ class AsyncJudgmentApi(AsyncPlanRunner):
     ) -> None:
         """Count a use of memories: "reference" (it went into an answer), "read" or "retrieval".
 
-        It is counted within a second and never waited for. `search` counts a retrieval of its hits
-        itself.
+        It is counted within a second and never waited for, unless there is a `utility`. `search`
+        counts a retrieval of its hits itself.
 
         `utility` in [0, 1] says how much they helped, for example their score. It makes the
         memories linked with them more alive: each within 2 hops gets a boost of
@@ -634,10 +633,11 @@ class AsyncJudgmentApi(AsyncPlanRunner):
         """
         at = self._core.time("now", now)
         scope = replace((await self._core.awrite_context()), now=at)
-        utility = None if utility is None else unit("utility", utility)
-        await self._run(judgments.touch(ids, use, at, session_id, scope))
-        if utility is not None:
-            await self._run(spread_boost(texts("ids", ids), utility, scope))
+        if utility is None:
+            await self._run(judgments.touch(ids, use, session_id, scope))
+        else:
+            uses = judgments.use_events(ids, use, session_id, scope)
+            await self._run(spread_boost(uses, utility, scope))
 
     async def feedback(
         self,

@@ -12,7 +12,7 @@ from salience.lifecycle.verify import Verification, verify
 from salience.lifecycle.zones import Zones, zones
 from salience.records.filters import parse_filter
 from salience.records.record import Link, MemoryRecord
-from salience.records.validation import text, texts, unit
+from salience.records.validation import text
 from salience.retrieval.operations import LinksOf
 from salience.retrieval.plan import ask
 from salience.search.request import Filters, Moment
@@ -117,8 +117,8 @@ class JudgmentApi(PlanRunner):
     ) -> None:
         """Count a use of memories: "reference" (it went into an answer), "read" or "retrieval".
 
-        It is counted within a second and never waited for. `search` counts a retrieval of its hits
-        itself.
+        It is counted within a second and never waited for, unless there is a `utility`. `search`
+        counts a retrieval of its hits itself.
 
         `utility` in [0, 1] says how much they helped, for example their score. It makes the
         memories linked with them more alive: each within 2 hops gets a boost of
@@ -129,10 +129,11 @@ class JudgmentApi(PlanRunner):
         """
         at = self._core.time("now", now)
         scope = replace(self._core.write_context(), now=at)
-        utility = None if utility is None else unit("utility", utility)
-        self._run(judgments.touch(ids, use, at, session_id, scope))
-        if utility is not None:
-            self._run(spread_boost(texts("ids", ids), utility, scope))
+        if utility is None:
+            self._run(judgments.touch(ids, use, session_id, scope))
+        else:
+            uses = judgments.use_events(ids, use, session_id, scope)
+            self._run(spread_boost(uses, utility, scope))
 
     def feedback(
         self,

@@ -18,7 +18,7 @@ from salience.records.events import (
     record_at,
     visible_at,
 )
-from salience.records.record import Draft, Embedding, Link, MemoryRecord
+from salience.records.record import Draft, Edit, Embedding, Link, MemoryRecord
 from salience.retrieval.operations import (
     AsOf,
     Events,
@@ -88,19 +88,19 @@ def _write_in_row_order(
 
     A memory that was edited is written in its place and again where the edit gave it a new row.
     """
-    steps: list[tuple[int, bool, Draft]] = []
+    steps: list[tuple[int, Draft]] = []
     for memory in memories:
         if memory.placed == memory.written:
-            steps.append((memory.written, False, memory.draft))
+            steps.append((memory.written, memory.draft))
             continue
-        record = memory.draft.record
+        record, vectors = memory.draft.record, memory.draft.vectors
         before = replace(record, version=record.version - 1)  # the second write adds one
-        steps.append((memory.written, False, replace(memory.draft, record=before)))
-        steps.append((memory.placed, True, memory.draft))
+        steps.append((memory.written, replace(memory.draft, record=before)))
+        steps.append((memory.placed, Edit(record, vectors)))
     steps.sort(key=itemgetter(0))
-    for is_edit, run in groupby(steps, key=itemgetter(1)):
-        while drafts := tuple(draft for _, _, draft in islice(run, _WRITTEN_AT_ONCE)):
-            store.batch([Put(drafts, replace=is_edit, embedder=embedder)])
+    for _, run in groupby((draft for _, draft in steps), key=type):
+        while drafts := tuple(islice(run, _WRITTEN_AT_ONCE)):
+            store.batch([Put(drafts, embedder=embedder)])
 
 
 def _contents_at(

@@ -12,14 +12,18 @@ from salience.records.validation import unit
 from salience.retrieval.operations import LinksOf, Log
 from salience.retrieval.plan import Plan, ask
 from salience.write.items import WriteContext
-from salience.write.reading import read_records
+from salience.write.reading import not_found, read_records
 
 SHARE_PER_HOP = 0.6  # the part of the utility that reaches the next hop
 MAX_HOPS = 2
 
 
-def spread_boost(ids: Sequence[str], utility: float, scope: WriteContext) -> Plan[dict[str, float]]:
-    """The plan of spreading a use: boost = utility * 0.6^hops within 2 hops; new boosts by id.
+def spread_boost(
+    uses: Sequence[Event], utility: float, scope: WriteContext
+) -> Plan[dict[str, float]]:
+    """The plan of spreading uses: boost = utility * 0.6^hops within 2 hops; new boosts by id.
+
+    The uses are counted in the same transaction.
 
     Breadth first over links in both directions, except contradictions, each memory by its shortest
     path; a memory that is used gets nothing from its own use. The new boost is added to what is
@@ -27,18 +31,20 @@ def spread_boost(ids: Sequence[str], utility: float, scope: WriteContext) -> Pla
 
     Raises:
         InvalidInput: the utility is not in [0, 1].
+        NotFound: one of the memories that are used does not exist; nothing was counted.
     """
+    ids = tuple(dict.fromkeys(event.id for event in uses if event.id is not None))
     worth = unit("utility", utility) or 0.0
     gains: dict[str, float] = {}
-    for id in dict.fromkeys(ids):
+    for id in ids:
         hops = yield from _within(id, scope.namespace)
         for near, hop in hops.items():
             gains[near] = noisy_or(gains.get(near, 0.0), worth * SHARE_PER_HOP**hop)
-    if not gains or not worth:
-        return {}
-    records = yield from read_records(scope.namespace, sorted(gains))
+    records: Mapping[str, MemoryRecord] = {}
+    if gains and worth:
+        records = yield from read_records(scope.namespace, sorted(gains))
     boosts = {id: noisy_or(faded_boost(records[id], scope), gains[id]) for id in sorted(records)}
-    while boosts:
+    while uses:
         events = tuple(
             Event(
                 "boost",
@@ -52,9 +58,12 @@ def spread_boost(ids: Sequence[str], utility: float, scope: WriteContext) -> Pla
             )
             for id, boost in boosts.items()
         )
-        missing = yield from ask(Log(scope.namespace, events))
+        missing = yield from ask(Log(scope.namespace, (*uses, *events)))
         if not missing:
             break
+        for id in ids:
+            if id in missing:
+                raise not_found(id, scope.namespace)
         boosts = {id: boost for id, boost in boosts.items() if id not in missing}  # erased
     return boosts
 

@@ -162,6 +162,17 @@ class Draft:
     note: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
 
 
+@dataclass(frozen=True, slots=True)
+class Edit(Draft):
+    """A draft that takes the place of the memory of its id, which `was` so when it was read.
+
+    The memory keeps each vector that the draft does not have and `stale` does not list.
+    """
+
+    was: MemoryRecord | None = None  # whatever it is
+    stale: tuple[str, ...] = ()
+
+
 def value_at(metadata: Mapping[str, Any], key: str) -> Any:
     """One value of metadata, lists as tuples; a dotted key goes into nested mappings."""
     value: Any = metadata

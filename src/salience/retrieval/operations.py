@@ -16,14 +16,14 @@ from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import chain
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 from salience.language.analysis_types import Speakers, Wording
 from salience.language.spelling import slips
 from salience.records.access_key import AccessKey
 from salience.records.events import Event, EventType
 from salience.records.filters import Filter
-from salience.records.record import EMPTY, Draft, Embedding, Link, MemoryRecord
+from salience.records.record import EMPTY, Draft, Edit, Embedding, Link, MemoryRecord
 from salience.retrieval.candidates import Floats, Rows
 from salience.retrieval.query import Formula, Query
 from salience.retrieval.routes import Lexical, Route
@@ -389,6 +389,11 @@ class SessionNeighbors:
     query: Query
 
 
+HashColumn = Literal["text_key", "attribute_key"]
+HASH_COLUMNS: tuple[HashColumn, ...] = get_args(HashColumn)
+"""Hashes of a text and of the attribute that it states, by which memories are found."""
+
+
 @dataclass(frozen=True, eq=False)
 class FindByTextHash:
     """Memories outside of any session with one of some texts -> mapping of key to rows, ascending.
@@ -577,35 +582,96 @@ class ListNames:
     limit: int = 100
 
 
+KeyOfOwner = tuple[int, str | None, str | None, str | None]
+"""The key of a text or an attribute, and the `OWNER_FIELDS` of a memory."""
+OWNER_FIELDS = ("agent_id", "user_id", "speaker")
+
+
 @dataclass(frozen=True, eq=False)
-class Put:
-    """Write new memories and links in one transaction -> the ids that are taken.
+class Seen:
+    """What a plan has read of the memories that say the same as those that it is about to write.
 
-    `unlinks` are links to remove before, by their ends and type. Links that do not exist are
-    ignored. `at` is the time at which links are made and removed, that of each link by default.
-
-    With `replace=True` each draft replaces the memory of the same id. Its accesses count on, and it
-    keeps a vector whose name the draft does not have and `stale` does not list (if nothing is
-    stale, also those that are staged). The answer is then the ids that do not exist, and those of
-    the memories in `was` that are not, accesses apart, as they were when they were read, so that no
-    change of others is undone. Its version becomes the next one, whatever the draft says.
-
-    `also` are events of other memories, in the same transaction; the ids that stand in the way of
-    those are in the answer, too. Nothing is written unless the answer is empty. With a `past`, the
-    log is the events of that, without an event of this write.
+    By each key and owner, the last row that `FindByTextHash` or `FindByAttribute` found for the
+    key, 0 for none.
     """
 
-    drafts: tuple[Draft, ...]
+    namespace: str
+    texts: Mapping[KeyOfOwner, int]
+    attributes: Mapping[KeyOfOwner, int]
+
+    def unseen_ids(self, found: Iterable[Sequence[tuple[str, int, KeyOfOwner]]]) -> tuple[str, ...]:
+        """The ids of memories in later rows, of those found as (id, row, key) by text, attribute.
+
+        Memories of other owners make no difference.
+        """
+        return tuple(
+            id
+            for last, memories in zip((self.texts, self.attributes), found, strict=True)
+            for id, row, key in memories
+            if row > last.get(key, row)
+        )
+
+    def lookups(self) -> list[tuple[HashColumn, list[int], int]]:
+        """The columns to look at, the keys to look for in each, and the row after which."""
+        return [
+            (column, list({key[0] for key in last}), min(last.values(), default=0))
+            for column, last in zip(HASH_COLUMNS, (self.texts, self.attributes), strict=True)
+        ]
+
+
+@dataclass(frozen=True, eq=False)
+class Put:
+    """Write memories, links and events in one transaction -> the ids in the way.
+
+    Nothing is written unless the answer is empty. In the way are
+
+    - of a new memory: its id, if a memory has that, or an event has its idempotency key;
+    - of an `Edit`: its id, unless the memory is there and, accesses apart, is as it was when it was
+      read, so that no change of others is undone;
+    - of the events `also`: see `Log`, and the ids of those whose idempotency key is used;
+    - of what was `seen`: the ids of memories with one of these keys that were written since.
+
+    An edited memory gets a new row, and the next version, whatever the draft says. Its accesses
+    count on, and if nothing is stale it also keeps the vectors that are staged.
+
+    The events `also` happen after the drafts are written, so they may be about these; `versions`
+    are those from before. `unlinks` are links to remove before others are made, by their ends and
+    type; links that do not exist are ignored. `at` is the time at which links are made and removed,
+    that of each link by default. With a `past`, the log is the events of that, without an event of
+    this write.
+    """
+
+    drafts: tuple[Draft, ...] = ()
     links: tuple[Link, ...] = ()
     unlinks: tuple[Link, ...] = ()
-    replace: bool = False
-    was: tuple[MemoryRecord, ...] = ()
-    stale: tuple[str, ...] = ()
     embedder: str | None = None  # identity of the vectors' embedder, compared with the store's
     actor: str | None = None  # the author of the write
     also: Log | None = None
+    seen: Seen | None = None
     past: ImportedHistory | None = None
     at: datetime | None = field(default=None, repr=False)
+
+    @property
+    def keys(self) -> list[tuple[str, str, str]]:
+        """The namespace, the idempotency key and the id of each draft and event that has a key."""
+        notes = [(draft.record.namespace, draft.note, draft.record.id) for draft in self.drafts]
+        if self.also is not None:
+            events = self.also.events
+            notes += [(self.also.namespace, e.payload, e.id) for e in events if e.id is not None]
+        return [(name, note["key"], id) for name, note, id in notes if "key" in note]
+
+    @property
+    def edits(self) -> list[Edit]:
+        """The drafts that take the place of a memory."""
+        return [draft for draft in self.drafts if isinstance(draft, Edit)]
+
+    def refused_events(self, version_of: Mapping[str, int]) -> tuple[str, ...]:
+        """The ids in the way of the events `also`, from the versions of stored memories by id."""
+        if self.also is None:
+            return ()
+        own = [d.record for d in self.drafts if d.record.namespace == self.also.namespace]
+        written = {record.id: record.version for record in own}
+        return self.also.refused_ids({**written, **version_of})
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from datetime import datetime, timezone
 from functools import lru_cache
 from operator import itemgetter
-from typing import Any, Literal, get_args
+from typing import Any
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from salience.language.features import FEATURES, features, greeted
 from salience.language.tokens import indexed_words, term_ids, text_key, words
 from salience.records.events import ACCESSES, STATE
 from salience.records.fields import FIELDS, LEXICAL
-from salience.records.record import Draft, Embedding, MemoryRecord, recent, value_at
+from salience.records.record import Draft, Edit, Embedding, MemoryRecord, recent, value_at
 from salience.retrieval.operations import STAGED, Put
 
 EVENT_FIELDS = (*STATE, "metadata")
@@ -137,9 +137,6 @@ _COLUMN_TYPES: dict[str, set[type]] = {
     "features": {bytes},
     "text": {str, type(None)},
 }
-HashColumn = Literal["text_key", "attribute_key"]
-HASH_COLUMNS: tuple[HashColumn, ...] = get_args(HashColumn)
-"""Hashes of a text and of the attribute that it states, by which memories are found."""
 _FEATURES_BYTES = 4 * len(FEATURES)
 _ENCODED_FIELDS = [
     (n, _ENCODER_BY_TYPE[f.type]) for n, f in FIELDS.items() if f.type in _ENCODER_BY_TYPE
@@ -226,18 +223,32 @@ def decode_record(namespace: str, values: dict[str, Any]) -> MemoryRecord:
     return MemoryRecord.from_values(values)
 
 
-def conflicting_ids(op: Put, old: Mapping[tuple[str, str], Mapping[str, Any]]) -> list[str]:
-    """The ids of memories to be replaced that are not there, or not as `op.was` any more.
+def conflicting_ids(
+    op: Put, old: Mapping[tuple[str, str], Mapping[str, Any]], keys: Set[tuple[str, str]]
+) -> tuple[str, ...]:
+    """The ids in the way of drafts, and of idempotency keys.
 
-    `old` are the stored values by namespace and id.
+    New ones that are taken or occur twice, edited ones that are gone or not as they were, and those
+    whose key is used. `old` are the stored values by namespace and id, `keys` are the used keys
+    with their namespaces.
     """
-    keys = [(draft.record.namespace, draft.record.id) for draft in op.drafts]
-    conflicts = [id for namespace, id in keys if (namespace, id) not in old]
-    for was in op.was:
-        values = old.get((was.namespace, was.id))
-        if values and not record_of(was.namespace, values).equals_except(ACCESSES, was):
-            conflicts.append(was.id)
-    return conflicts
+    conflicts = [id for namespace, key, id in op.keys if (namespace, key) in keys]
+    written: set[tuple[str, str]] = set()
+    for draft in op.drafts:
+        namespace, id = draft.record.namespace, draft.record.id
+        values = old.get((namespace, id))
+        if isinstance(draft, Edit):
+            if values is None or not _is_unchanged(record_of(namespace, values), draft.was):
+                conflicts.append(id)
+        elif values is not None or (namespace, id) in written:
+            conflicts.append(id)
+        written.add((namespace, id))
+    return tuple(dict.fromkeys(conflicts))
+
+
+def _is_unchanged(record: MemoryRecord, was: MemoryRecord | None) -> bool:
+    """Test whether a memory is as it was when it was read, accesses apart."""
+    return was is None or record.equals_except(ACCESSES, was)
 
 
 def decode_state(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -257,8 +268,8 @@ def succession(new: Mapping[str, Any], old: Mapping[str, Any]) -> dict[str, Any]
     }
 
 
-def split_vectors(op: Put, draft: Draft, had: Iterable[str]) -> tuple[list[str], list[str]]:
-    """The names of the vectors that a replaced memory keeps, and of those that its history keeps.
+def split_vectors(edit: Edit, had: Iterable[str]) -> tuple[list[str], list[str]]:
+    """The names of the vectors that an edited memory keeps, and of those that its history keeps.
 
     Staged vectors come from the same words as stale ones, and are dropped with them. Those of the
     passages of a text are as stale as that of the whole.
@@ -266,8 +277,8 @@ def split_vectors(op: Put, draft: Draft, had: Iterable[str]) -> tuple[list[str],
     stay, gone = [], []
     for name in had:
         staged = name.startswith(STAGED)
-        is_stale = name in op.stale or ("content" in op.stale and passages.is_vector_name(name))
-        if not is_stale and name not in draft.vectors and not (staged and op.stale):
+        is_stale = name in edit.stale or ("content" in edit.stale and passages.is_vector_name(name))
+        if not is_stale and name not in edit.vectors and not (staged and edit.stale):
             stay.append(name)
         elif not staged:
             gone.append(name)

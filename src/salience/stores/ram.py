@@ -23,21 +23,24 @@ from salience.records.events import (
     write_event,
 )
 from salience.records.filters import Filter, passes
-from salience.records.record import Draft, Link, MemoryRecord
+from salience.records.record import Draft, Edit, Link, MemoryRecord
 from salience.retrieval.operations import (
+    HASH_COLUMNS,
+    OWNER_FIELDS,
     STAGED,
     Events,
+    HashColumn,
     ImportedHistory,
     Log,
     Note,
     Order,
     Place,
     Put,
+    Seen,
     Touch,
     UseKey,
 )
 from salience.stores import codec
-from salience.stores.codec import HASH_COLUMNS, HashColumn
 from salience.stores.index.change_feed import Changes, IndexVersion
 
 _LinkKey = tuple[str, str, str, str]  # namespace, source, target, type
@@ -128,15 +131,17 @@ class RamRecords:
     def put(self, op: Put) -> tuple[str, ...]:
         """Write everything; or nothing, and return the conflicting ids."""
         with self._lock:
-            conflicts = self._changed_ids(op) if op.replace else self._taken_ids(op.drafts)
-            if conflicts:
-                return conflicts
-            codec.check_vectors(op, self._embedder, self.dimensions)
-            refused = self.log(op.also) if op.also else ()
+            conflicts = codec.conflicting_ids(op, self._stored(op.drafts), self._used_keys(op))
+            refused = conflicts or self._unseen_ids(op.seen)
+            if op.also is not None and not refused:
+                refused = op.refused_events(self._versions(op.also))
             if refused:
                 return refused
+            codec.check_vectors(op, self._embedder, self.dimensions)
             for draft in op.drafts:
                 self._put(draft, op)
+            if op.also is not None:
+                self._log_events(op.also)
             self._unlink(op)
             self._link(op)
             if op.past is not None:
@@ -156,31 +161,34 @@ class RamRecords:
             _, count = counts.get(name, (0, 0))
             counts[name] = (len(blob) // 2, count + change)
 
-    def _changed_ids(self, op: Put) -> tuple[str, ...]:
-        """The ids of memories to be replaced that are not there, or not as they were."""
-        keys = [(draft.record.namespace, draft.record.id) for draft in op.drafts]
-        stored = {
+    def _stored(self, drafts: Sequence[Draft]) -> dict[tuple[str, str], dict[str, Any]]:
+        """The stored values of memories that have the drafts' ids, by namespace and id."""
+        keys = [(draft.record.namespace, draft.record.id) for draft in drafts]
+        return {
             (namespace, id): self._memories[namespace][self._rows[namespace][id]]
             for namespace, id in keys
             if id in self._rows.get(namespace, {})
         }
-        return tuple(codec.conflicting_ids(op, stored))
 
-    def _taken_ids(self, drafts: Sequence[Draft]) -> tuple[str, ...]:
-        """The ids of new memories that others have, or whose key an event has."""
-        seen: set[tuple[str, str]] = set()
-        taken = []
-        for draft in drafts:
-            key = (draft.record.namespace, draft.record.id)
-            if key in seen or key[1] in self._rows.get(key[0], {}) or self._has_known_key(draft):
-                taken.append(key[1])
-            seen.add(key)
-        return tuple(taken)
+    def _used_keys(self, op: Put) -> set[tuple[str, str]]:
+        """The idempotency keys of a write that events have already, with their namespaces."""
+        keys = {(namespace, key) for namespace, key, _ in op.keys}
+        return {(name, key) for name, key in keys if self.events(Events(name, keys=(key,)))}
 
-    def _has_known_key(self, draft: Draft) -> bool:
-        """Test whether an event has the key of a draft already."""
-        key = draft.note.get("key")
-        return key is not None and bool(self.events(Events(draft.record.namespace, keys=(key,))))
+    def _unseen_ids(self, seen: Seen | None) -> tuple[str, ...]:
+        """The ids of memories that say the same, and were written since that was looked at."""
+        if seen is None:
+            return ()
+        memories = self._memories.get(seen.namespace, {})
+        return seen.unseen_ids(
+            [
+                (memories[row]["id"], row, (key, *(memories[row][name] for name in OWNER_FIELDS)))
+                for key, rows in self.rows_by_key(seen.namespace, column, keys).items()
+                for row in rows
+                if row > after
+            ]
+            for column, keys, after in seen.lookups()
+        )
 
     def _put(self, draft: Draft, op: Put) -> None:
         namespace, id = draft.record.namespace, draft.record.id
@@ -196,7 +204,8 @@ class RamRecords:
             values["sequence"] = before["sequence"]
             values.update(codec.succession(values, before))
             old_vectors = self._vectors[old]
-            staying, replaced = codec.split_vectors(op, draft, old_vectors)
+            assert isinstance(draft, Edit)
+            staying, replaced = codec.split_vectors(draft, old_vectors)
             vectors = {name: old_vectors[name] for name in staying}
             event = edit_event(
                 codec.record_of(namespace, before),
@@ -289,21 +298,29 @@ class RamRecords:
 
     def log(self, op: Log) -> tuple[str, ...]:
         """Append events and apply them; or do nothing, and return the ids in the way."""
-        namespace = op.namespace
         with self._lock:
-            rows, memories = self._rows.get(namespace, {}), self._memories.get(namespace, {})
-            ids = rows if op.ids is None else [id for id in op.ids if id in rows]
-            refused = op.refused_ids({id: memories[rows[id]]["version"] for id in ids})
-            if refused:
-                return refused
-            for event in op.events:
-                entry = event
-                for row in list(memories) if event.id is None else [rows[event.id]]:
-                    changes, entry = apply_with_previous(codec.decode_state(memories[row]), event)
-                    self._set(namespace, row, changes)
-                sequence = 0 if event.id is None else memories[rows[event.id]]["sequence"]
-                self._append(namespace, sequence, entry)
-            return ()
+            refused = op.refused_ids(self._versions(op))
+            if not refused:
+                self._log_events(op)
+            return refused
+
+    def _versions(self, op: Log) -> dict[str, int]:
+        """The versions of the memories that events change, by id."""
+        rows, memories = self._rows.get(op.namespace, {}), self._memories.get(op.namespace, {})
+        ids = rows if op.ids is None else [id for id in op.ids if id in rows]
+        return {id: memories[rows[id]]["version"] for id in ids}
+
+    def _log_events(self, op: Log) -> None:
+        """Append events and apply them."""
+        namespace = op.namespace
+        rows, memories = self._rows.get(namespace, {}), self._memories.get(namespace, {})
+        for event in op.events:
+            entry = event
+            for row in list(memories) if event.id is None else [rows[event.id]]:
+                changes, entry = apply_with_previous(codec.decode_state(memories[row]), event)
+                self._set(namespace, row, changes)
+            sequence = 0 if event.id is None else memories[rows[event.id]]["sequence"]
+            self._append(namespace, sequence, entry)
 
     def _set(self, namespace: str, row: int, values: Mapping[str, Any]) -> None:
         if values:

@@ -10,7 +10,7 @@ from salience.records.events import Event
 from salience.records.filters import Filter
 from salience.records.record import Link, MemoryRecord
 from salience.retrieval import operations
-from salience.stores.codec import HashColumn
+from salience.retrieval.operations import HashColumn
 from salience.stores.index.change_feed import ChangeFeed, IndexVersion
 from salience.stores.index.edge_table import StoredEdge
 

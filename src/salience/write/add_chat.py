@@ -10,14 +10,14 @@ from typing import Any
 from salience.errors import InvalidInput, shown
 from salience.records.fields import SESSION_CHUNK, TURN_CHUNK
 from salience.records.filters import And, Compare
-from salience.records.record import Draft, MemoryRecord, new_id
+from salience.records.record import Edit, MemoryRecord, new_id
 from salience.records.validation import text
-from salience.retrieval.operations import Extract, FetchColumns, Put, ReadRecords, SearchRoute
+from salience.retrieval.operations import Extract, FetchColumns, ReadRecords, SearchRoute
 from salience.retrieval.plan import Plan, ask
 from salience.retrieval.query import Query
 from salience.retrieval.routes import MatchAll
 from salience.write import embedding, items, reading
-from salience.write.add import add
+from salience.write.add import CHUNK_ITEMS, add, checked_items
 from salience.write.chat import (
     CHUNK,
     LABELS,
@@ -30,6 +30,7 @@ from salience.write.chat import (
     parse_messages,
     session_item,
 )
+from salience.write.chunk import WriteRules, write_with_edits
 from salience.write.dedup import NO_DEDUP
 from salience.write.facets import FACETS, Facets, by_rules, parse_facets
 from salience.write.items import BORDERS_KEY
@@ -56,8 +57,42 @@ def add_chat(
         raise InvalidInput("messages", "have no text of a user or an assistant")
     common = {"session_id": new_id(), **common}
     text("session_id", common["session_id"])
-    last, whole = yield from _open_chunks(common["session_id"], mode, scope)
-    further: list[ChatMessage] = []  # of the assistant, which belong to the last chunk
+    for _ in range(reading.MAX_ATTEMPTS):
+        continuations, fresh = yield from _continuations(
+            parsed, common["session_id"], scope, mode, facets
+        )
+        edits: list[Edit] = []
+        problems: dict[str, None] = {}
+        for continuation in continuations:
+            edit, problem = yield from _continued(continuation, scope)
+            edits.append(edit)
+            problems |= {problem: None} if problem else {}
+        chunks = chunk_items(fresh, common, mode, facets)
+        goes_on = any(each.record.kind == SESSION_CHUNK for each in continuations)
+        if mode == "hybrid" and not goes_on:
+            chunks.insert(0, session_item(parsed, common, facets))
+        checked = yield from checked_items(chunks[:CHUNK_ITEMS], scope, strict=True)
+        written = yield from write_with_edits(checked, scope, WriteRules(NO_DEDUP, True), edits)
+        if written is None:  # others have added to the session meanwhile
+            continue
+        problems |= {written.problem: None} if written.problem else {}
+        rest = yield from add(chunks[CHUNK_ITEMS:], scope, NO_DEDUP, strict=True)
+        updated = (Added(edit.record.id, "UPDATED") for edit in edits)
+        degraded = dict.fromkeys([*problems, *rest.degraded])
+        return AddResult((*written.outcomes, *rest.items, *updated), tuple(degraded))
+    raise reading.contention_error(continuations[0].record.id)
+
+
+def _continuations(
+    parsed: Sequence[ChatMessage],
+    session_id: str,
+    scope: items.WriteContext,
+    mode: Mode,
+    facets: Facets,
+) -> Plan[tuple[list[_Continuation], Sequence[ChatMessage]]]:
+    """The chunks of a session that messages continue, and the messages that begin new ones."""
+    last, whole = yield from _open_chunks(session_id, mode, scope)
+    further: Sequence[ChatMessage] = []  # of the assistant, which belong to the last chunk
     if last is not None:
         first_user = (at for at, message in enumerate(parsed) if message.side == "user")
         further = parsed[: next(first_user, len(parsed))]
@@ -70,21 +105,7 @@ def add_chat(
         continuations.append(_Continuation(last, further, following, chunk_facets))
     if whole is not None:
         continuations.append(_Continuation(whole, parsed, "", facets))
-    problems: dict[str, None] = {}
-    puts = []
-    for continuation in continuations:  # all of them before anything is written
-        put, problem = yield from _continued(continuation, scope)
-        puts.append(put)
-        problems |= {problem: None} if problem else {}
-    chunks = chunk_items(fresh, common, mode, facets)
-    if mode == "hybrid" and whole is None:
-        chunks.insert(0, session_item(parsed, common, facets))
-    added = yield from add(chunks, scope, NO_DEDUP, strict=True)
-    for continuation, put in zip(continuations, puts, strict=True):
-        yield from _put_continued(continuation, put, scope)
-    updated = (Added(continuation.record.id, "UPDATED") for continuation in continuations)
-    degraded = dict.fromkeys([*added.degraded, *problems])
-    return AddResult((*added.items, *updated), tuple(degraded))
+    return continuations, fresh
 
 
 def _open_chunks(
@@ -113,22 +134,8 @@ class _Continuation:
     facets: Facets
 
 
-def _put_continued(continuation: _Continuation, put: Put, scope: items.WriteContext) -> Plan[None]:
-    """Write a continued chunk; continue its present state if others have changed it meanwhile."""
-    id = continuation.record.id
-    for _ in range(reading.MAX_ATTEMPTS):
-        if not (yield from ask(put)):
-            return
-        record = yield from reading.read_record(id, scope.namespace)
-        if record is None:
-            raise reading.not_found(id, scope.namespace)
-        continuation = replace(continuation, record=record)
-        put, _ = yield from _continued(continuation, scope)
-    raise reading.contention_error(id)
-
-
-def _continued(continuation: _Continuation, scope: items.WriteContext) -> Plan[tuple[Put, str]]:
-    """The write of a chunk with its further messages, and why vectors are missing, if so."""
+def _continued(continuation: _Continuation, scope: items.WriteContext) -> Plan[tuple[Edit, str]]:
+    """The edit of a chunk with its further messages, and why vectors are missing, if so."""
     record, further = continuation.record, continuation.further
     following = continuation.following
     texts: dict[str, str | None] = {"next_user": following} if following else {}
@@ -150,15 +157,8 @@ def _continued(continuation: _Continuation, scope: items.WriteContext) -> Plan[t
         texts |= items.content_texts(record)
     vector_of, problem = yield from embedding.embed_to_keep(filter(None, texts.values()), scope)
     vectors = {name: vector_of[words] for name, words in texts.items() if words in vector_of}
-    put = Put(
-        (Draft(record, vectors),),
-        replace=True,
-        was=(continuation.record,),
-        stale=tuple(sorted(texts)),
-        embedder=scope.embedder,
-        actor=scope.actor,
-    )
-    return put, problem
+    stale = tuple(sorted(texts))
+    return Edit(record, vectors, was=continuation.record, stale=stale), problem
 
 
 def _continued_metadata(

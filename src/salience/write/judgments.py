@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -32,22 +32,33 @@ _DECAYED_AT_ONCE = 1_000  # memories that decay in one transaction, if there are
 MAX_REASON_CHARACTERS = 10_000  # of a judgement
 
 
-def touch(ids: Any, use: str, at: datetime, session: Any, scope: WriteContext) -> Plan[None]:
-    """The plan of counting a use of memories."""
-    use = native(use)
+def use_events(ids: Any, use: Any, session: Any, scope: WriteContext) -> tuple[Event, ...]:
+    """The events of a use of memories.
+
+    Raises:
+        InvalidInput: there is no such use, or an id or the session is no text.
+    """
+    use, session_id = native(use), optional_text("session_id", session)
     if not isinstance(use, str) or use not in USE_EVENTS:
         raise InvalidInput(
             "use", f"there is no {shown(use)}", f"use one of {', '.join(USE_EVENTS)}"
         )
     names = texts("ids", ids)
+    return tuple(Event(use, id, scope.now, scope.actor, session_id) for id in names)  # type: ignore[arg-type]
+
+
+def touch(ids: Any, use: Any, session: Any, scope: WriteContext) -> Plan[None]:
+    """The plan of counting a use of memories."""
+    uses = use_events(ids, use, session, scope)
+    names = tuple(event.id for event in uses if event.id is not None)
     row_of: Mapping[str, int] = yield from ask(RowsById(scope.namespace, names))
     for id in names:
         if id not in row_of:
             raise not_found(id, scope.namespace)
     rows = np.array([row_of[id] for id in names], dtype=np.int64)
-    if len(rows):
-        session_id = optional_text("session_id", session)
-        yield from ask(Touch(rows, at, use, scope.actor, session_id, True))  # type: ignore[arg-type]
+    if uses:
+        first = uses[0]
+        yield from ask(Touch(rows, first.at, first.type, first.actor, first.session, True))
 
 
 def log_event(
@@ -146,11 +157,8 @@ def supersede(
     new: str,
     scope: WriteContext,
     if_version: Any = None,
-    linked_at: datetime | None = None,
 ) -> Plan[None]:
     """The plan of superseding an old memory by a new one, if the old one has a version.
-
-    Their link is from `linked_at`, now by default.
 
     The old one is valid until the new one begins to be: its `valid_from`, else its creation; but it
     never ends before its own beginning.
@@ -165,15 +173,23 @@ def supersede(
         before = yield from read_existing(text("old", old), scope.namespace)
         after = yield from read_existing(text("new", new), scope.namespace)
         check_version(before, version)
-        if (yield from _take_place(before, after, scope, linked_at)):
+        yield from check_supersession(before, after, scope)
+        links = (parse_link(scope, new, old, "supersedes"),)
+        versions = {old: before.version, new: after.version}
+        events = Log(scope.namespace, supersession_events(before, after, scope), versions)
+        if not (yield from ask(Put((), links, actor=scope.actor, also=events, at=scope.now))):
             return
     raise contention_error(old)
 
 
-def _take_place(
-    before: MemoryRecord, after: MemoryRecord, scope: WriteContext, linked_at: datetime | None
-) -> Plan[bool]:
-    """Supersede one memory by another, if both are as they were read; True if they were."""
+def check_supersession(
+    before: MemoryRecord, after: MemoryRecord, scope: WriteContext
+) -> Plan[None]:
+    """The plan of checking that the memory `after` can supersede the memory `before`.
+
+    Raises:
+        InvalidInput: they are the same, or it has been superseded by the other.
+    """
     old, new = before.id, after.id
     if old == new:
         raise InvalidInput("new", f"{shown(new)} cannot supersede itself", "name another memory")
@@ -183,10 +199,6 @@ def _take_place(
             f"{shown(new)} has been superseded by {shown(old)}, directly or through others",
             f'take that back first: update({shown(new)}, status="active", valid_to=None)',
         )
-    links = (parse_link(scope, new, old, "supersedes", created_at=linked_at),)
-    versions = {old: before.version, new: after.version}
-    events = Log(scope.namespace, supersession_events(before, after, scope), versions)
-    return not (yield from ask(Put((), links, actor=scope.actor, also=events, at=scope.now)))
 
 
 def _superseded_by(newest: str, id: str, scope: WriteContext) -> Plan[bool]:
@@ -200,17 +212,26 @@ def _superseded_by(newest: str, id: str, scope: WriteContext) -> Plan[bool]:
     return id in seen
 
 
-def supersession_events(
-    before: MemoryRecord, after: MemoryRecord, scope: WriteContext
-) -> tuple[Event, ...]:
-    """The events of superseding the memory `before` by the memory `after`."""
+def supersession(before: MemoryRecord, after: MemoryRecord) -> tuple[MemoryRecord, MemoryRecord]:
+    """Both memories when the memory `before` is superseded by the memory `after`."""
     begins = after.valid_from or after.created_at
     ends = begins if before.valid_to is None else min(begins, before.valid_to)
     if before.valid_from is not None:  # the newer one may be the older, as after moving back
         ends = max(ends, before.valid_from)
+    return (
+        replace(before, status="superseded", valid_to=ends),
+        replace(after, valid_from=begins),
+    )
+
+
+def supersession_events(
+    before: MemoryRecord, after: MemoryRecord, scope: WriteContext
+) -> tuple[Event, ...]:
+    """The events of superseding the memory `before` by the memory `after`."""
+    old, new = supersession(before, after)
     changes = {
-        before.id: {"status": "superseded", "valid_to": to_json(ends)},
-        after.id: {"valid_from": to_json(begins)},
+        old.id: {"status": old.status, "valid_to": to_json(old.valid_to)},
+        new.id: {"valid_from": to_json(new.valid_from)},
     }
     return tuple(
         Event("status", id, scope.now, scope.actor, payload={"set": values})

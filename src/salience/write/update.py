@@ -1,22 +1,21 @@
-"""Changing memories: writing new ones, updating, linking, deleting."""
+"""Changing memories: updating, linking, deleting."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from salience.display.result import to_json
-from salience.errors import IdTaken, InvalidInput
+from salience.errors import InvalidInput
 from salience.records.events import Event
 from salience.records.fields import FIELDS
 from salience.records.filters import Compare
 from salience.records.limits import Limits
-from salience.records.record import EMPTY, Draft, Embedding, Link, MemoryRecord
+from salience.records.record import EMPTY, Edit, Embedding, Link, MemoryRecord
 from salience.records.validation import text
 from salience.retrieval.operations import (
     Delete,
-    Events,
     Extract,
     Log,
     Put,
@@ -28,7 +27,6 @@ from salience.write.embedding import embed_to_keep, entity_text
 from salience.write.items import (
     CHECKS,
     CONTENT_VECTORS,
-    Item,
     WriteContext,
     check_field,
     check_validity_period,
@@ -43,81 +41,11 @@ from salience.write.reading import (
     checked_version,
     contention_error,
     not_found,
+    read_existing,
     read_record,
 )
 
 _REPLACE_METADATA = "replace_metadata"
-
-
-def put_new(
-    drafts: Sequence[tuple[Draft, Item]], scope: WriteContext, strict: bool
-) -> Plan[tuple[set[str], list[Link]]]:
-    """The plan of writing new memories: the ids that are taken, and the links made.
-
-    Drafts with a taken id are left out, or refused if `strict`; those with an idempotency key that
-    somebody else has used meanwhile are left out in either case. Links to a name lead to the memory
-    that has it, and pending links to the memory that comes to have their name.
-    """
-    fresh = _distinct(drafts, strict)
-    taken: set[str] = set()
-    links: list[Link] = []
-    while fresh:
-        requested = [link for _, item in fresh for link in item.links]
-        names_of = {d.record.id: link_targets.target_names(d.record) for d, _ in fresh}
-        links = yield from link_targets.resolve_names(scope.namespace, requested, names_of)
-        old, new = yield from link_targets.pending_links_to(
-            scope.namespace,
-            names_of,
-            scope.now,
-            {d.record.id: d.record.created_at for d, _ in fresh},
-        )
-        refused = yield from ask(
-            Put(
-                tuple(draft for draft, _ in fresh),
-                (*links, *new),
-                old,
-                embedder=scope.embedder,
-                actor=scope.actor,
-                at=scope.now,
-            )
-        )
-        if not refused:
-            break
-        if strict:
-            yield from _check_only_raced(refused, [draft for draft, _ in fresh], scope)
-        links = []
-        taken.update(refused)
-        fresh = [(draft, item) for draft, item in fresh if draft.record.id not in taken]
-    return taken, links
-
-
-def _distinct(drafts: Sequence[tuple[Draft, Item]], strict: bool) -> list[tuple[Draft, Item]]:
-    """The first draft of each id; InvalidInput if one occurs twice and `strict`."""
-    by_id: dict[str, tuple[Draft, Item]] = {}
-    for draft, item in drafts:
-        id = draft.record.id
-        if id in by_id and strict:
-            raise InvalidInput("id", f"{id!r} occurs twice", "give each its own")
-        by_id.setdefault(id, (draft, item))
-    return list(by_id.values())
-
-
-def _check_only_raced(
-    refused: Iterable[str], drafts: Sequence[Draft], scope: WriteContext
-) -> Plan[None]:
-    """Raise IdTaken if an id was refused for another reason than a used idempotency key."""
-    keyed = {draft.note["key"]: draft.record.id for draft in drafts if "key" in draft.note}
-    raced: set[str] = set()
-    if keyed:
-        events: Sequence[Event] = yield from ask(Events(scope.namespace, keys=tuple(keyed)))
-        raced = {keyed[event.payload["key"]] for event in events}
-    for id in refused:
-        if id not in raced:
-            raise IdTaken(
-                "id",
-                f"{id!r} is taken",
-                'give on_conflict="replace" or "skip", update that memory, or leave the id out',
-            )
 
 
 def update(
@@ -135,20 +63,22 @@ def update(
     id, version = text("id", id), checked_version(if_version)
     fields, merge = _checked_changes(changes, scope.limits)
     in_place = all(FIELDS[name].patchable for name in fields)
-
-    def changes_of(record: MemoryRecord) -> Mapping[str, Any]:
+    vector_of: dict[str, Embedding] = {}
+    for _ in range(MAX_ATTEMPTS):
+        record = yield from read_existing(id, scope.namespace)
         check_version(record, version)
+        present = fields
         if merge:
             merged = _merged_metadata(record.metadata, merge)
-            return {**fields, "metadata": check_field("metadata", merged, scope.limits)}
-        if "metadata" in fields:
-            return {**fields, "metadata": metadata_for(record, fields["metadata"])}
-        return fields
-
-    changed = yield from revise(id, changes_of, scope, in_place=in_place)
-    if changed is None:
-        raise not_found(id, scope.namespace)
-    return changed
+            present = {**fields, "metadata": check_field("metadata", merged, scope.limits)}
+        elif "metadata" in fields:
+            present = {**fields, "metadata": metadata_for(record, fields["metadata"])}
+        if not present:
+            return record
+        changed = yield from _changed(record, present, vector_of, scope, in_place)
+        if changed is not None:
+            return changed
+    raise contention_error(id)
 
 
 def _merged_metadata(old: Mapping[str, Any], keys: Mapping[str, Any]) -> dict[str, Any]:
@@ -180,59 +110,60 @@ def _checked_changes(
     return checked, checked.pop("metadata")
 
 
-def revise(
-    id: str,
-    changes_of: Callable[[MemoryRecord], Mapping[str, Any] | None],
-    scope: WriteContext,
-    *,
-    in_place: bool = False,
-) -> Plan[MemoryRecord | None]:
-    """The plan of changing a memory depending on its present state, again if others change it.
-
-    Changes of patchable fields can be made `in_place`. None if there is no such memory, or if
-    `changes_of` it is None.
-    """
-    vectors: dict[str, Embedding] = {}
-    for _ in range(MAX_ATTEMPTS):
-        record = yield from read_record(id, scope.namespace)
-        changes = None if record is None else changes_of(record)
-        if record is None or changes is None:
-            return None
-        if not changes:
-            return record
-        changed = yield from _updated(record, changes, vectors, scope, in_place)
-        if changed is not None:
-            return changed
-    raise contention_error(id)
-
-
-def _updated(
+def _changed(
     record: MemoryRecord,
     changes: Mapping[str, Any],
     vector_of: dict[str, Embedding],
     scope: WriteContext,
     in_place: bool,
 ) -> Plan[MemoryRecord | None]:
-    """Change a memory that was just read; None if somebody else has changed it meanwhile.
-
-    `vector_of` keeps the vectors of texts for the next attempt.
-    """
+    """Change a memory that was just read; None if somebody else has changed it meanwhile."""
     id = record.id
+    if in_place:
+        changed = changed_record(record, changes, scope)
+        values = {name: to_json(value) for name, value in changes.items()}
+        event = Event("edit", id, scope.now, scope.actor, payload={"set": values})
+        log = Log(scope.namespace, (event,), {id: record.version})
+    else:
+        edit = yield from edit_of(record, changes, scope, vector_of)
+        changed = edit.record
+    names = link_targets.target_names(changed) - link_targets.target_names(record)
+    old, new = yield from link_targets.pending_links_to(scope.namespace, {id: names}, scope.now)
+    put = Put((), new, old, actor=scope.actor, at=scope.now)
+    if not in_place:
+        put = replace(put, drafts=(edit,), embedder=scope.embedder)
+    elif new:
+        put = replace(put, also=log)
+    return None if (yield from ask(log if in_place and not new else put)) else changed
+
+
+def changed_record(
+    record: MemoryRecord, changes: Mapping[str, Any], scope: WriteContext
+) -> MemoryRecord:
+    """The next version of a memory, with some fields changed.
+
+    Raises:
+        InvalidInput: its validity would end before it begins.
+    """
     changed = replace(record, **changes, updated_at=scope.now, version=record.version + 1)
     if not changes.keys().isdisjoint(("valid_from", "valid_to")):
         check_validity_period(changed)
+    return changed
+
+
+def edit_of(
+    record: MemoryRecord,
+    changes: Mapping[str, Any],
+    scope: WriteContext,
+    vector_of: dict[str, Embedding],
+) -> Plan[Edit]:
+    """The plan of making the edit that changes fields of a memory, with the vectors of its text.
+
+    `vector_of` keeps the vectors of texts, for another attempt.
+    """
+    changed = changed_record(record, changes, scope)
     if "entities" not in changes:
         changed = yield from _with_new_entities(record, changed)
-    names = link_targets.target_names(changed) - link_targets.target_names(record)
-    old, new = yield from link_targets.pending_links_to(scope.namespace, {id: names}, scope.now)
-    if in_place:
-        values = {name: to_json(value) for name, value in changes.items()}
-        event = Event("edit", id, scope.now, scope.actor, payload={"set": values})
-        if (yield from ask(Log(scope.namespace, (event,), {id: record.version}))):
-            return None
-        if new:
-            yield from ask(Put((), new, old, actor=scope.actor, at=scope.now))
-        return changed
     vectors: dict[str, Embedding] = {}
     stale = () if embedded_text(changed) == embedded_text(record) else CONTENT_VECTORS
     if stale:
@@ -242,18 +173,7 @@ def _updated(
         if not vector_of.keys() >= set(texts.values()):
             vector_of |= (yield from embed_to_keep(texts.values(), scope))[0]
         vectors = {name: vector_of[text] for name, text in texts.items() if text in vector_of}
-    put = Put(
-        (Draft(changed, vectors),),
-        new,
-        old,
-        replace=True,
-        was=(record,),
-        stale=stale,
-        embedder=scope.embedder,
-        actor=scope.actor,
-        at=scope.now,
-    )
-    return None if (yield from ask(put)) else changed
+    return Edit(changed, vectors, was=record, stale=stale)
 
 
 def _with_new_entities(record: MemoryRecord, changed: MemoryRecord) -> Plan[MemoryRecord]:

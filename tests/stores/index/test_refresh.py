@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from salience.language import speakers
 from salience.language.analysis_types import QueryAnalysis
 from salience.language.features import FEATURES
-from salience.records.record import Draft, Link, MemoryRecord
+from salience.records.record import Draft, Edit, Link, MemoryRecord
 from salience.retrieval.operations import Edge, Put, Touch
 from salience.retrieval.query import Query
 from salience.retrieval.routes import ExactMatch, Lexical, Trigram, Vector
@@ -86,11 +86,9 @@ def take(records: RamRecords, step: tuple[Any, ...]) -> None:
         for number, fields in arguments[0]:
             record = MemoryRecord(id=f"m{number}", namespace="n", updated_at=START, **fields)
             vector = np.array([np.cos(number), np.sin(number)], dtype=np.float32)
-            drafts[record.id] = Draft(record, {"content": vector} if number % 3 else {})
-        there = records.rows_by_id("n", list(drafts))
-        for replace in (True, False):
-            part = tuple(draft for id, draft in drafts.items() if (id in there) is replace)
-            assert records.put(Put(part, replace=replace, at=START)) == ()
+            kind_of_draft = Edit if records.rows_by_id("n", [record.id]) else Draft
+            drafts[record.id] = kind_of_draft(record, {"content": vector} if number % 3 else {})
+        assert records.put(Put(tuple(drafts.values()), at=START)) == ()
     elif kind == "erase":
         records.delete("n", ids=[f"m{number}" for number in arguments[0]])
     elif kind in ("link", "unlink"):

@@ -15,8 +15,10 @@ from numpy.typing import NDArray
 
 from salience.errors import StoreError
 from salience.retrieval.candidates import Rows
+from salience.retrieval.operations import Seen
 
 _ROW_BITS = 28
+_ROW_MASK = (1 << _ROW_BITS) - 1
 _MAX_NAMESPACES = 1 << 25
 
 
@@ -47,6 +49,14 @@ class RowIds:
         """The number to add to a row of a namespace to get its id."""
         return int(self.encode(namespace, 0))
 
+    def decoded(self, seen: Seen) -> Seen:
+        """What was seen, with the numbers of rows in place of their ids."""
+        texts, attributes = (
+            {key: row & _ROW_MASK for key, row in last.items()}
+            for last in (seen.texts, seen.attributes)
+        )
+        return Seen(seen.namespace, texts, attributes)
+
     def namespaces(self, ids: Rows) -> set[str]:
         """The namespaces of some rows."""
         numbers = ids >> _ROW_BITS
@@ -62,7 +72,7 @@ class RowIds:
         """Each namespace with the numbers of its rows and their positions among the ids."""
         if not len(ids):
             return
-        numbers, rows = ids >> _ROW_BITS, ids & ((1 << _ROW_BITS) - 1)
+        numbers, rows = ids >> _ROW_BITS, ids & _ROW_MASK
         if (numbers == numbers[0]).all():
             yield self._namespaces[numbers[0]], rows, np.arange(len(ids))
             return

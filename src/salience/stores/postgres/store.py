@@ -6,6 +6,7 @@ import asyncio
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
+from dataclasses import replace
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -292,6 +293,8 @@ class PostgresStore:
     def _put(self, op: operations.Put) -> Work[tuple[str, ...]]:
         prepared = put.prepare(op.drafts)
         namespaces = put.written_namespaces(op)
+        if op.seen is not None:
+            op = replace(op, seen=self._row_ids.decoded(op.seen))
         yield Flush(namespaces)
         refused: tuple[str, ...] = yield ReadWrite(lambda: put.put(op, prepared), namespaces)
         self._snapshots.mark_written(namespaces)

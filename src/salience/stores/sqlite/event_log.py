@@ -110,15 +110,19 @@ class SqliteLog(SqliteReader, ABC):
         """Append events and apply them in one transaction; or return the ids in the way."""
         self._accesses.flush()
         with self._writing() as db:
-            return self._log_events(db, op)
+            states = self._states(db, self._space(db, op.namespace), op.ids)
+            refused = op.refused_ids({id: state["version"] for id, state in states.items()})
+            if not refused:
+                self._log_events(db, op, states)
+        return refused
 
-    def _log_events(self, db: sqlite3.Connection, op: Log) -> tuple[str, ...]:
-        """Append events and apply them; or do nothing, and return the ids in the way."""
+    def _log_events(
+        self, db: sqlite3.Connection, op: Log, states: dict[str, dict[str, Any]]
+    ) -> None:
+        """Append events and apply them to the states of memories by id."""
         space = self._space(db, op.namespace)
-        states = self._states(db, space, op.ids)
-        refused = op.refused_ids({id: state["version"] for id, state in states.items()})
-        if refused or not space:
-            return refused
+        if not space:
+            return
         changed: dict[str, dict[str, Any]] = {}
         entries: list[Entry] = []
         for event in op.events:
@@ -131,7 +135,17 @@ class SqliteLog(SqliteReader, ABC):
             entries.append((space, sequence, entry))
         self._set(db, space, {states[id]["row"]: values for id, values in changed.items()})
         self._append(db, entries)
-        return ()
+
+    def _versions(
+        self, db: sqlite3.Connection, space: int, ids: Sequence[str] | None
+    ) -> dict[str, int]:
+        """The versions of memories by id (all for None)."""
+        select = "SELECT id, version FROM memories WHERE space = ?"
+        versions: dict[str, int] = {}
+        for part in chunks(ids) if ids is not None else [()]:
+            where = "" if ids is None else f" AND id IN ({placeholders(part)})"
+            versions.update(db.execute(select + where, (space, *part)).fetchall())
+        return versions
 
     def notes(self, namespace: str) -> dict[str, str]:
         """The notes of a namespace, by key."""

@@ -12,12 +12,12 @@ from salience.records.access_key import AccessKey
 from salience.records.events import ACCESSES
 from salience.records.fields import FIELDS
 from salience.records.record import Link, MemoryRecord
-from salience.retrieval.operations import STAGED, Order, Place
+from salience.retrieval.operations import STAGED, HashColumn, Order, Place
 from salience.stores import codec
 from salience.stores.access_keys import SELECT_KEYS, keys_of
 from salience.stores.access_queue import AccessQueue, Batch, overlay
-from salience.stores.codec import HashColumn
 from salience.stores.index.change_feed import Changes, IndexVersion
+from salience.stores.sqlite.checks import select_by_key
 from salience.stores.sqlite.connection import (
     transaction,
     translate_damage,
@@ -51,10 +51,6 @@ _FEED_STATE = (
     "SELECT value, coalesce((SELECT CAST(value AS INTEGER) FROM meta WHERE key = 'changes_from'), "
     f"0), EXISTS (SELECT 1 {_NEW_ROWS}), EXISTS (SELECT 1 {_NEW_CHANGES}) FROM counter"
 )
-_HASH_INDEXES: dict[HashColumn, str] = {
-    "text_key": "memories_by_text",
-    "attribute_key": "memories_by_attribute",
-}
 _SELECT_RECORDS = f"SELECT {', '.join(FIELDS)}, sequence, row, space, {_CURRENT_SEQ} FROM memories"
 _CREATED_AT, _SEQUENCE = list(FIELDS).index("created_at"), len(FIELDS)  # places of its columns
 
@@ -151,13 +147,9 @@ class SqliteReader:
         """Rows outside of any session by a hash of their text or of the attribute they state."""
         rows: dict[int, tuple[int, ...]] = {}
         with self._reading() as db:
-            for part in chunks(keys):
-                for key, row in db.execute(
-                    f"SELECT {column}, row FROM memories INDEXED BY {_HASH_INDEXES[column]} "
-                    f"WHERE space = ? AND {column} IN ({placeholders(part)}) ORDER BY row",
-                    (self._space(db, namespace), *part),
-                ):
-                    rows[key] = (*rows.get(key, ()), row)
+            space = self._space(db, namespace)
+            for key, row in sorted(select_by_key(db, (column, "row"), space, column, keys)):
+                rows[key] = (*rows.get(key, ()), row)
         return rows
 
     def read(self, rows: Sequence[int]) -> dict[int, MemoryRecord]:

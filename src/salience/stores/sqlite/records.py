@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -17,7 +16,7 @@ from salience.records.access_key import AccessKey
 from salience.records.events import Event, edit_event, link_event, unlink_event, write_event
 from salience.records.fields import FIELDS, LEXICAL
 from salience.records.filters import Filter
-from salience.records.record import Draft
+from salience.records.record import Draft, Edit
 from salience.retrieval.operations import STAGED, Put, Touch, UseKey
 from salience.stores import codec
 from salience.stores.access_keys import PUT_KEY, USE_KEY, row_of, use_of
@@ -31,6 +30,7 @@ from salience.stores.sqlite.adoption import (
     drop_former_vectors,
     settle_rows,
 )
+from salience.stores.sqlite.checks import unseen_ids, used_keys
 from salience.stores.sqlite.connection import (
     WRITER_POLL_MS,
     connect,
@@ -147,18 +147,14 @@ class SqliteRecords(SqliteLog):
         self._accesses.flush()
         with self._writing() as db:
             old = self._stored_values(db, op.drafts)
-            conflicts = self._conflicting_ids(op, old)
-            if conflicts:
-                return conflicts
-            codec.check_vectors(op, embedder_of(db), partial(vector_dimensions, db))
-            if not op.replace:
-                repeated_ids = self._ids_with_known_keys(db, op.drafts)
-                if repeated_ids:
-                    return repeated_ids
-            refused = self._log_events(db, op.also) if op.also else ()
+            refused = self._ids_in_the_way(db, op, old)
             if refused:
                 return refused
+            codec.check_vectors(op, embedder_of(db), partial(vector_dimensions, db))
             self._insert(db, prepared, old, op)
+            if op.also is not None:
+                states = self._states(db, self._space(db, op.also.namespace), op.also.ids)
+                self._log_events(db, op.also, states)
             self._unlink(db, op)
             self._link(db, op)
             if op.past is not None:
@@ -178,15 +174,18 @@ class SqliteRecords(SqliteLog):
             with self._writing() as db:
                 db.execute(USE_KEY, use_of(op.id, op.at))
 
-    def _conflicting_ids(
-        self, op: Put, old: Mapping[tuple[str, str], dict[str, Any]]
+    def _ids_in_the_way(
+        self, db: sqlite3.Connection, op: Put, old: Mapping[tuple[str, str], dict[str, Any]]
     ) -> tuple[str, ...]:
-        if op.replace:
-            with translate_damage(self.path):
-                return tuple(codec.conflicting_ids(op, old))
-        keys = [(draft.record.namespace, draft.record.id) for draft in op.drafts]
-        repeated = [key for key, count in Counter(keys).items() if count > 1]
-        return tuple(id for _, id in (*(key for key in keys if key in old), *repeated))
+        """The ids of memories that stand in the way of a write, whose drafts' ids `old` have."""
+        with translate_damage(self.path):
+            refused = codec.conflicting_ids(op, old, used_keys(db, op))
+        if op.seen is not None and not refused:
+            refused = unseen_ids(db, self._space(db, op.seen.namespace), op.seen)
+        if op.also is not None and not refused:
+            space = self._space(db, op.also.namespace)
+            refused = op.refused_events(self._versions(db, space, op.also.ids))
+        return refused
 
     def _stored_values(
         self, db: sqlite3.Connection, drafts: Sequence[Draft]
@@ -244,10 +243,11 @@ class SqliteRecords(SqliteLog):
                 values.update(codec.succession(values, before), sequence=before["sequence"])
                 own = old_vectors.get(before["row"], {})
                 new_names = draft.vectors.keys() - own.keys()
+                assert isinstance(draft, Edit)
                 with translate_damage(self.path):
                     old_record = codec.record_of(key[0], before)
                 event = edit_event(old_record, draft, op.actor, new_names)
-                staying, replaced = codec.split_vectors(op, draft, own)
+                staying, replaced = codec.split_vectors(draft, own)
                 blobs.update((name, own[name]) for name in staying)
                 memory = before["sequence"], len(entries)
                 former += [(space, *memory, name, row, own[name]) for name in replaced]
@@ -265,22 +265,6 @@ class SqliteRecords(SqliteLog):
         db.executemany(
             "INSERT INTO former_vectors VALUES (?, ?, ?, ?, ?, ?)",
             [(space, memory, logged[edit], *rest) for space, memory, edit, *rest in former],
-        )
-
-    def _ids_with_known_keys(
-        self, db: sqlite3.Connection, drafts: Sequence[Draft]
-    ) -> tuple[str, ...]:
-        """The ids of drafts whose key an event has already."""
-        return tuple(
-            draft.record.id
-            for draft in drafts
-            if "key" in draft.note
-            and db.execute(
-                "SELECT 1 FROM events JOIN spaces USING (space) WHERE name = ? "
-                "AND payload IS NOT NULL AND json_extract(payload, '$.key') IS NOT NULL "
-                "AND json_extract(payload, '$.key') = ?",
-                (draft.record.namespace, draft.note["key"]),
-            ).fetchone()
         )
 
     def _write_spaces(self, db: sqlite3.Connection, names: set[str]) -> dict[str, int]:

@@ -21,6 +21,7 @@ from salience.retrieval import operations
 from salience.retrieval.plan import drive
 from salience.testing.conformance._case import Clock, StoreCase, get_record, perform
 from salience.testing.conformance._events import events, types_and_ids
+from salience.write.judgments import use_events
 
 
 def ends(memory: Memory) -> list[tuple[str, str]]:
@@ -296,6 +297,8 @@ class UtilitySpreading(StoreCase):
         memory.add_many({"id": id, "content": id} for id in "abcd")
         for target in "bcd":
             memory.link("a", target)
+        scope = memory._core.write_context()
+        uses = use_events("a", "read", None, scope)
         batch, doomed = memory._core.dispatcher.batch, ["b", "c"]
 
         def erasing(ops: Sequence[operations.Op]) -> Sequence[Any]:
@@ -303,7 +306,7 @@ class UtilitySpreading(StoreCase):
                 memory.delete(doomed.pop(0))  # another one each time
             return batch(ops)
 
-        lent = drive(spread_boost(["a"], 0.5, memory._core.write_context()), erasing)
+        lent = drive(spread_boost(uses, 0.5, scope), erasing)
         assert lent == pytest.approx({"d": 0.3})
         assert self.boosts(memory) == pytest.approx({"a": None, "d": 0.3})
 

@@ -10,7 +10,7 @@ import pytest
 
 from salience import Memory
 from salience.errors import InvalidInput
-from salience.retrieval.operations import FindByAttribute, FindByTextHash, Log, Op, Put, RowsById
+from salience.retrieval.operations import FindByAttribute, FindByTextHash, NearestVectors, Op, Put
 from salience.retrieval.plan import drive
 from salience.testing.conformance._case import WORDS, Clock, StoreCase, get_record, list_ids
 from salience.write.add import add
@@ -34,7 +34,7 @@ def told(memory: Memory, content: str, **fields: Any) -> Added:
 def meanwhile(
     memory: Memory, item: dict[str, Any], moment: type[Op], happens: Callable[[], object]
 ) -> Added:
-    """The outcome of an item if `happens` is called right before an operation on its match."""
+    """The outcome of an item if `happens` is called right before an operation that follows."""
     batch, once = memory._core.dispatcher.batch, iter([True])
     judged = False
 
@@ -49,6 +49,7 @@ def meanwhile(
     policy = DedupPolicy.of(item.get("dedup"), memory._core.dedup)
     plan = add([fields], memory._core.write_context(), policy, strict=True)
     [added] = drive(plan, late)
+    assert not next(once, False)  # the moment came
     return added
 
 
@@ -217,7 +218,7 @@ class WriteOutcomes(StoreCase):
     def test_what_is_strengthened_keeps_what_others_changed_just_then(
         self, memory: Memory, other: dict[str, Any]
     ) -> None:
-        for moment in (RowsById, Put, Log):
+        for moment in (NearestVectors, Put):
             fact = {"content": FACT, "tags": ["a"], "metadata": {"v": 1}}
             memory.add_many([{"id": "known", **fact}])
             change = {"metadata": {"v": 2, "w": 2}, "tags": ["a", "checked"]}
@@ -246,7 +247,7 @@ class WriteOutcomes(StoreCase):
             "rewritten": lambda: memory.update("known", content="The boiler needs a repair."),
             "archived": lambda: memory.update("known", status="archived"),
         }
-        added = meanwhile(memory, {"content": FACT, **gains}, RowsById, happens[how])
+        added = meanwhile(memory, {"content": FACT, **gains}, Put, happens[how])
         assert added.outcome == "ADDED"
         assert get_record(memory, str(added.id)).content == FACT
 

@@ -48,14 +48,14 @@ def leaves_room(kinds: Collection[str], one: MemoryRecord, other: MemoryRecord) 
 
 def stated_facts(
     statements: Mapping[int, Statement], namespace: str, within: tuple[str, ...]
-) -> Plan[FactsByAttribute]:
+) -> Plan[tuple[FactsByAttribute, Mapping[int, Sequence[int]]]]:
     """The plan of reading the active facts about the attributes of some statements, by owner.
 
-    Of each attribute, those that were written last.
+    Of each attribute, those that were written last; and the rows of all by key.
     """
     keys = tuple({statement.key for statement in statements.values()})
     if not keys:
-        return {}
+        return {}, {}
     from salience.language.statements import statement_of
 
     rows_of: Mapping[int, Sequence[int]] = yield from ask(FindByAttribute(namespace, keys))
@@ -69,4 +69,4 @@ def stated_facts(
         statement = statement_of(record.content)
         if statement is not None:
             insert_fact(facts, owner_of(record, within), record, statement)
-    return facts
+    return facts, rows_of

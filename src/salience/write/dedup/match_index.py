@@ -54,6 +54,7 @@ class MatchIndex:
     statements: Mapping[int, Statement] = field(default_factory=dict)  # of the items, by place
     facts: FactsByAttribute = field(default_factory=dict)
     within: tuple[str, ...] = ()  # keys of the metadata that set owners apart
+    rows: Mapping[int, Sequence[int]] = field(default_factory=dict)  # of existing texts, by key
 
     def owner(self, record: MemoryRecord) -> Owner:
         """The owner of a memory."""

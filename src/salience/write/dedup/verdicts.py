@@ -17,14 +17,17 @@ from salience.errors import InvalidInput, shown
 from salience.language.tokens import shorten, text_key
 from salience.records.events import ACCESSES
 from salience.records.filters import And, Compare, Filter
-from salience.records.record import Draft, MemoryRecord
+from salience.records.record import Draft, Edit, MemoryRecord
 from salience.records.validation import boolean, mapping, number, texts
 from salience.retrieval.operations import (
+    OWNER_FIELDS,
     Events,
     FindByTextHash,
+    KeyOfOwner,
     NearestVectors,
     ReadRecords,
     RowsById,
+    Seen,
 )
 from salience.retrieval.plan import Plan, ask
 from salience.write.dedup.contradictions import leaves_room, stated_facts, statements_of
@@ -149,15 +152,20 @@ def is_turn(record: MemoryRecord) -> bool:
 
 
 def judge(
-    drafts: Mapping[int, tuple[Draft, Item]], scope: WriteContext, policy: DedupPolicy
-) -> Plan[dict[int, DedupVerdict]]:
+    drafts: Mapping[int, tuple[Draft, Item]],
+    edits: Mapping[int, Edit],
+    scope: WriteContext,
+    policy: DedupPolicy,
+) -> Plan[tuple[dict[int, DedupVerdict], Seen | None]]:
     """The plan of comparing drafts with existing memories and with each other: verdicts by place.
 
     Drafts that match nothing have no verdict. Each is compared with what there will be by then:
-    the drafts before it count, and the memories as these change them.
+    the drafts before it count, and the memories as these and the edits of other places change
+    them. The answer tells, too, what was seen of the memories that say the same as the drafts that
+    become memories of their own; the verdicts hold as long as that does not change.
     """
     if policy.similar is None:
-        return {}
+        return {}, None
     compared = {
         place: draft
         for place, (draft, item) in drafts.items()
@@ -167,13 +175,16 @@ def judge(
     }
     statements = {}
     if policy.contradictions:
-        statements = statements_of({place: d.record for place, (d, _) in drafts.items()})
+        records = {place: d.record for place, (d, _) in drafts.items()}
+        statements = statements_of(records | {place: e.record for place, e in edits.items()})
     if not compared and not statements:
-        return {}
-    index = yield from _match_index(compared, drafts, scope, policy.similar, policy)
+        return {}, None
+    index = yield from _match_index(compared, edits, drafts, scope, policy.similar, policy)
     index.statements, index.reads_facts = statements, policy.contradictions
     index.within = policy.within
-    index.facts = yield from stated_facts(statements, scope.namespace, policy.within)
+    index.facts, fact_rows = yield from stated_facts(statements, scope.namespace, policy.within)
+    for place, edit in edits.items():
+        _take_edit(place, edit, index)
     ids = yield from _taken_ids([drafts[place] for place in compared], scope)
     verdicts: dict[int, DedupVerdict] = {}
     for place, (draft, item) in drafts.items():
@@ -193,28 +204,67 @@ def judge(
             index.add_fact(place, draft.record)
             if item.supersedes is not None:
                 index.superseded.add(item.supersedes)
-    return verdicts
+    return verdicts, _seen(drafts, verdicts, index, fact_rows, scope)
+
+
+def _seen(
+    drafts: Mapping[int, tuple[Draft, Item]],
+    verdicts: Mapping[int, DedupVerdict],
+    index: MatchIndex,
+    fact_rows: Mapping[int, Sequence[int]],
+    scope: WriteContext,
+) -> Seen:
+    """The last rows of what says the same as the drafts that will be memories of their own."""
+    texts: dict[KeyOfOwner, int] = {}
+    attributes: dict[KeyOfOwner, int] = {}
+    for place, (draft, item) in drafts.items():
+        if item.supersedes is not None:
+            continue
+        if place in verdicts and verdicts[place].outcome.outcome != "CONFLICTS":
+            continue
+        agent, user, speaker = (getattr(draft.record, name) for name in OWNER_FIELDS)
+        if place in index.keys:
+            key = index.keys[place]
+            texts[key, agent, user, speaker] = max(index.rows.get(key, ()), default=0)
+        if place in index.statements:
+            key = index.statements[place].key
+            attributes[key, agent, user, speaker] = max(fact_rows.get(key, ()), default=0)
+    return Seen(scope.namespace, texts, attributes)
+
+
+def _take_edit(place: int, edit: Edit, index: MatchIndex) -> None:
+    """Let drafts be compared with a memory as an edit of the same write leaves it."""
+    record = edit.record
+    if is_turn(record) or record.status != "active":
+        index.superseded.add(record.id)
+    elif edit.was is not None and edit.was.content == record.content:
+        index.changed[record.id] = record
+    else:
+        index.add(place, record)
+        index.add_fact(place, record)
 
 
 def _match_index(
     compared: Mapping[int, Draft],
+    edits: Mapping[int, Edit],
     drafts: Mapping[int, tuple[Draft, Item]],
     scope: WriteContext,
     cosine: float,
     policy: DedupPolicy,
 ) -> Plan[MatchIndex]:
     """Read the memories that some drafts are compared with."""
+    looked_at = {**edits, **compared}
+    keys = {place: text_key(draft.record.content) for place, draft in looked_at.items()}
     if not compared:
-        return MatchIndex({}, {}, {}, {}, {}, {})
+        return MatchIndex(keys, {}, {}, {}, {}, {})
     recalled = yield from _recalled(scope, policy)
-    keys = {place: text_key(draft.record.content) for place, draft in compared.items()}
-    same_text = yield from _with_same_text(keys, scope)
+    same_text, rows = yield from _with_same_text({place: keys[place] for place in compared}, scope)
     nearest = yield from _nearest(compared, scope, cosine, policy.within)
     fields = {}
     if not policy.strict:
         fields = {place: _field_names(item) for place, (_, item) in drafts.items()}
-    near_items = _near_items(compared, cosine, policy.within)
-    return MatchIndex(keys, same_text, nearest, near_items, recalled, fields)
+    near_items = _near_items(looked_at, cosine, policy.within)
+    return MatchIndex(keys, same_text, nearest, near_items, recalled, fields, rows=rows)
 
 
 def _taken_ids(drafts: Iterable[tuple[Draft, Item]], scope: WriteContext) -> Plan[set[str]]:
@@ -344,12 +394,12 @@ def _near_items(
 
 def _with_same_text(
     keys: Mapping[int, int], scope: WriteContext
-) -> Plan[dict[int, list[MemoryRecord]]]:
-    """Active memories that are no turns, by the key of their text."""
+) -> Plan[tuple[dict[int, list[MemoryRecord]], Mapping[int, Sequence[int]]]]:
+    """Active memories that are no turns, by the key of their text; and the rows of all."""
     distinct = tuple(dict.fromkeys(keys.values()))
     rows_of: Mapping[int, Sequence[int]] = yield from ask(FindByTextHash(scope.namespace, distinct))
     records = yield from _read([row for rows in rows_of.values() for row in rows])
-    return {
+    active = {
         key: [
             record
             for row in rows
@@ -359,6 +409,7 @@ def _with_same_text(
         ]
         for key, rows in rows_of.items()
     }
+    return active, rows_of
 
 
 def _nearest(

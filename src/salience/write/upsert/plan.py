@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from salience.errors import InvalidInput, shown
-from salience.records.record import EMPTY, Draft, Link, MemoryRecord
+from salience.records.record import Edit, Embedding, Link, MemoryRecord
 from salience.records.validation import native
-from salience.retrieval.operations import LinksOf, Put, RowsById
+from salience.retrieval.operations import LinksOf, RowsById
 from salience.retrieval.plan import Plan, ask
 from salience.write import link_targets
 from salience.write.embedding import embed_to_keep, with_entities
 from salience.write.items import Item, WriteContext
+from salience.write.judgments import check_supersession
 from salience.write.outcomes import Added
-from salience.write.reading import MAX_ATTEMPTS, contention_error, read_records
 from salience.write.upsert.replacement import Replacement, replacement_of
 
 OnConflict = Literal["error", "replace", "skip"]
@@ -32,116 +32,64 @@ def conflict_rule(value: Any) -> OnConflict:
 
 @dataclass(slots=True)
 class Upserts:
-    """The outcomes of items by their places, links made, and why vectors are missing."""
+    """The outcomes of items by their places, and what they change.
+
+    That is edits by place and links; `problem` says why vectors are missing.
+    """
 
     outcomes: dict[int, Added] = field(default_factory=dict)
+    edits: dict[int, Edit] = field(default_factory=dict)
     links: list[Link] = field(default_factory=list)
     problem: str = ""
 
 
-def upsert(
-    items: Mapping[int, Item], rule: OnConflict, scope: WriteContext, strict: bool
-) -> Plan[Upserts]:
-    """The plan of replacing or skipping the items whose ids memories have; others are left out.
-
-    A memory gets the contents of the item (see `replacement_of`), so that its history goes on.
-    """
-    result = Upserts()
-    left = dict(items)
-    for _ in range(MAX_ATTEMPTS):
-        if not left:
-            return result
-        ids = tuple(item.record.id for item in left.values())
-        if rule == "skip":
-            rows = yield from ask(RowsById(scope.namespace, ids))
-            taken = {p: item.record.id for p, item in left.items() if item.record.id in rows}
-            result.outcomes = {
-                place: Added(id, "SKIPPED", "the id is taken", id) for place, id in taken.items()
-            }
-            return result
-        present = yield from read_records(scope.namespace, ids)
-        left = {place: item for place, item in left.items() if item.record.id in present}
-        left = yield from _replace_all(left, present, result, scope, strict)
-    raise contention_error(left[min(left)].record.id)
+def skip(items: Mapping[int, Item], scope: WriteContext) -> Plan[Upserts]:
+    """The plan of leaving out the items whose ids memories have."""
+    ids = tuple(item.record.id for item in items.values())
+    rows = yield from ask(RowsById(scope.namespace, ids))
+    taken = {p: item.record.id for p, item in items.items() if item.record.id in rows}
+    return Upserts({p: Added(id, "SKIPPED", "the id is taken", id) for p, id in taken.items()})
 
 
-def _replace_all(
+def replace(
     items: Mapping[int, Item],
-    present: Mapping[str, MemoryRecord],
-    result: Upserts,
+    stored: Mapping[str, MemoryRecord],
     scope: WriteContext,
     strict: bool,
-) -> Plan[dict[int, Item]]:
-    """Replace memories by items; return the items whose memories others have changed meanwhile."""
+    vector_of: dict[str, Embedding],
+) -> Plan[Upserts]:
+    """The plan of editing the stored memories whose ids items have; other items are left out.
+
+    A memory gets the contents of the item (see `replacement_of`), so that its history goes on.
+    `vector_of` keeps the vectors of texts, for another attempt.
+    """
+    result = Upserts()
+    items = {place: item for place, item in items.items() if item.record.id in stored}
     named = yield from with_entities([*items.values()])
     links_of = yield from _missing_links(items.values(), scope)
-    by_stale: dict[tuple[str, ...], dict[int, Replacement]] = {}
+    replacements: dict[int, Replacement] = {}
     for place, (record, item) in zip(items, named, strict=True):
         id = record.id
         try:
-            replacement = replacement_of(present[id], record, item, links_of.get(id, ()), scope)
+            replacement = replacement_of(stored[id], record, item, links_of.get(id, ()), scope)
+            if item.supersedes is not None and item.supersedes in stored:
+                yield from check_supersession(stored[item.supersedes], stored[id], scope)
         except InvalidInput as problem:
             if strict:
                 raise
             result.outcomes[place] = Added(id, "REJECTED", str(problem))
             continue
         if replacement.is_needed:
-            by_stale.setdefault(replacement.stale, {})[place] = replacement
-        else:
-            result.outcomes[place] = Added(id, "SKIPPED", "nothing differs", id)
-    left: dict[int, Item] = {}
-    for stale, replacements in by_stale.items():
-        if (yield from _put_replacements(replacements.values(), stale, result, scope)):
-            left |= {place: items[place] for place in replacements}
-            continue
-        for place, replacement in replacements.items():
-            id = replacement.new.id
+            replacements[place] = replacement
             result.outcomes[place] = Added(id, "UPDATED", "", id)
             result.links += replacement.links
-    return left
-
-
-def _put_replacements(
-    replacements: Collection[Replacement],
-    stale: tuple[str, ...],
-    result: Upserts,
-    scope: WriteContext,
-) -> Plan[tuple[str, ...]]:
-    """Write replacements with the same stale vectors; return the ids that others have changed."""
-    texts_of = [each.texts for each in replacements]
-    vector_of, problem = yield from embed_to_keep(
-        (words for texts in texts_of for words in texts.values()), scope
-    )
-    result.problem = result.problem or problem
-    drafts = []
-    for each, texts in zip(replacements, texts_of, strict=True):
-        vectors = {name: vector_of[words] for name, words in texts.items() if words in vector_of}
-        key = each.item.key
-        note = EMPTY if key is None else {"key": key, "outcome": "UPDATED"}
-        drafts.append(Draft(each.new, {**each.item.vectors, **vectors}, note))
-    old, new = yield from link_targets.pending_links_to(
-        scope.namespace,
-        {
-            each.new.id: link_targets.target_names(each.new) - link_targets.target_names(each.old)
-            for each in replacements
-        },
-        scope.now,
-    )
-    return (
-        yield from ask(
-            Put(
-                tuple(drafts),
-                (*(link for each in replacements for link in each.links), *new),
-                old,
-                replace=True,
-                was=tuple(each.old for each in replacements),
-                stale=stale,
-                embedder=scope.embedder,
-                actor=scope.actor,
-                at=scope.now,
-            )
-        )
-    )
+        else:
+            result.outcomes[place] = Added(id, "SKIPPED", "nothing differs", id)
+    texts = {words for each in replacements.values() for words in each.texts.values()}
+    made, result.problem = yield from embed_to_keep(sorted(texts - vector_of.keys()), scope)
+    vector_of |= made
+    result.edits = {place: each.edit(vector_of) for place, each in replacements.items()}
+    return result
 
 
 def _missing_links(items: Iterable[Item], scope: WriteContext) -> Plan[dict[str, list[Link]]]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from salience.records.events import ACCESSES, STATE
 from salience.records.fields import FIELDS
-from salience.records.record import Link, MemoryRecord
+from salience.records.record import EMPTY, Edit, Embedding, Link, MemoryRecord
 from salience.write.items import (
     CONTENT_VECTORS,
     Item,
@@ -49,6 +49,14 @@ class Replacement:
         if "content" in names:
             names |= {*CONTENT_VECTORS, *filter(follows_text, (*old, *new))}
         return tuple(sorted(names))
+
+    def edit(self, vector_of: Mapping[str, Embedding]) -> Edit:
+        """The edit that writes it, with the vectors of its texts as far as there are any."""
+        made = {name: vector_of[words] for name, words in self.texts.items() if words in vector_of}
+        key = self.item.key
+        note = EMPTY if key is None else {"key": key, "outcome": "UPDATED"}
+        vectors = {**self.item.vectors, **made}
+        return Edit(self.new, vectors, note, was=self.old, stale=self.stale)
 
 
 def replacement_of(

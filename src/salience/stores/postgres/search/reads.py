@@ -14,9 +14,9 @@ from salience.records.link_graph import LinkGraph
 from salience.records.record import Link, MemoryRecord
 from salience.retrieval import operations
 from salience.retrieval.candidates import Rows
+from salience.retrieval.operations import HashColumn
 from salience.retrieval.query import Query
 from salience.stores import codec
-from salience.stores.codec import HashColumn
 from salience.stores.postgres.search.read_cache import Neighborhood
 from salience.stores.postgres.search.route_search import SearchContext
 from salience.stores.postgres.search.row_reader import PREVIOUS_FEATURES, stored_names

@@ -54,7 +54,12 @@ class NamespaceBatch:
     used_keys: set[str] = field(default_factory=set)  # of drafts that an event has already
     sequences: dict[str, int] = field(default_factory=dict)  # of new memories and link sources
     existing_links: set[tuple[str, ...]] = field(default_factory=set)  # from sources of unlinks
-    event_states: Sequence[Any] = ()  # of memories that events of this write change
+    event_states: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """Stored memories that events of this write change, by id."""
+    written_states: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """Those of them that this write makes or edits, as it does."""
+    saying_the_same: Sequence[Sequence[tuple[str, int, operations.KeyOfOwner]]] = ()
+    """Memories as `operations.Seen` compares them, by text and by attribute."""
     log_entries: list[event_log.LogEntry] = field(default_factory=list)
     former_vectors: list[tuple[int, int, int, list[str]]] = field(default_factory=list)
     """Sequence of the memory, index of the event, old row, names of the vectors."""

@@ -115,17 +115,9 @@ def lock_state(namespace: str, ids: Sequence[str] | None) -> Statement:
 
 
 def apply_events(
-    op: operations.Log, rows: Iterable[Sequence[Any]]
+    op: operations.Log, states: dict[str, dict[str, Any]]
 ) -> tuple[list[Command], list[LogEntry]]:
-    """Apply events to the memories that `lock_state` has read; the entries to log.
-
-    Raises:
-        Abandon: some memories are not there, or have another version; with their ids.
-    """
-    states = _states_by_id(rows)
-    refused = op.refused_ids({id: state["version"] for id, state in states.items()})
-    if refused:
-        raise Abandon(refused)
+    """Apply events to the states of memories; the changes to write, and the entries to log."""
     changed: dict[str, dict[str, Any]] = {}
     entries: list[LogEntry] = []
     for event in op.events:
@@ -140,7 +132,8 @@ def apply_events(
     ), entries
 
 
-def _states_by_id(rows: Iterable[Sequence[Any]]) -> dict[str, dict[str, Any]]:
+def states_by_id(rows: Iterable[Sequence[Any]]) -> dict[str, dict[str, Any]]:
+    """The memories that `lock_state` has read, by id."""
     states = {}
     for id, row, sequence, *values in rows:
         stored = dict(zip(codec.EVENT_FIELDS, values, strict=True))
@@ -202,7 +195,11 @@ def log(op: operations.Log) -> Steps[tuple[str, ...]]:
         advance_clock(op.namespace, len(op.events)),
         lock_state(op.namespace, op.ids),
     ]
-    commands, entries = apply_events(op, rows)
+    states = states_by_id(rows)
+    refused = op.refused_ids({id: state["version"] for id, state in states.items()})
+    if refused:
+        raise Abandon(refused)
+    commands, entries = apply_events(op, states)
     yield [*commands, *append_events(op.namespace, last, entries)]
     return ()
 
@@ -214,7 +211,7 @@ def set_fields(op: operations.SetFields) -> Steps[None]:
     [version, rows] = yield [Statement(lock, (name,)), lock_state(name, sorted(op.values))]
     if not version:
         raise Abandon(None)
-    states = _states_by_id(rows)
+    states = states_by_id(rows)
     changed = [state["row"] for state in states.values()]
     yield [
         *_set_fields(name, {states[id]["row"]: op.values[id] for id in states}),

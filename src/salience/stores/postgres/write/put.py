@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from salience.records.events import Event, edit_event, write_event
 from salience.records.fields import FIELDS, LEXICAL
 from salience.records.filters import FOLDED_FIELDS, folded
-from salience.records.record import Draft
+from salience.records.record import Draft, Edit
 from salience.retrieval import operations
 from salience.stores import codec
 from salience.stores.postgres import schema
@@ -73,6 +72,7 @@ def written_namespaces(op: operations.Put) -> list[str]:
         | {link.namespace for link in (*op.links, *op.unlinks)}
         | ({op.also.namespace} if op.also is not None else set())
         | ({op.past.namespace} if op.past is not None else set())
+        | ({op.seen.namespace} if op.seen is not None else set())
     )
 
 
@@ -88,23 +88,24 @@ def put(op: operations.Put, prepared: PreparedDrafts) -> Steps[tuple[str, ...]]:
             name: size for name, size in batches[namespace].dimensions.items() if name in set(names)
         },
     )
-    commands: list[Command] = []
-    if op.also is not None:
-        batch = batches[op.also.namespace]
-        changes, entries = event_log.apply_events(op.also, batch.event_states)
-        commands += changes
-        batch.log_entries += entries
     for draft, values in prepared:
         _add_memory(batches[draft.record.namespace], draft, dict(values), op)
+    changes: list[Command] = []
+    if op.also is not None:
+        batch = batches[op.also.namespace]
+        states = {**batch.event_states, **batch.written_states}
+        changes, entries = event_log.apply_events(op.also, states)
+        batch.log_entries += entries
     for batch in batches.values() if op.past is None else ():
         log_links(batch, op)
     places = yield [
         event_log.advance_clock(name, len(batch.log_entries)) for name, batch in batches.items()
     ]
+    commands: list[Command] = []
     for batch, [[last]] in zip(batches.values(), places, strict=True):
         commands += _write_commands(batch, last)
         commands += event_log.append_events(batch.namespace, last, batch.log_entries)
-    commands += link_commands(op, batches)
+    commands += [*changes, *link_commands(op, batches)]
     if op.past is not None:
         commands += event_log.import_history(op.past, batches[op.past.namespace].sequences)
     if op.embedder and embedder is None and any(draft.vectors for draft in op.drafts):
@@ -142,7 +143,7 @@ def _begin(op: operations.Put) -> Steps[tuple[dict[str, NamespaceBatch], str | N
             sources,
             links,
             begun,
-            *also,
+            *further,
         ) = (next(remaining) for _ in own)
         batch = batches[name] = NamespaceBatch(name, counter, version, merged)
         batch.replaced = {
@@ -155,7 +156,14 @@ def _begin(op: operations.Put) -> Steps[tuple[dict[str, NamespaceBatch], str | N
         batch.sequences = dict(sources)
         batch.existing_links = {tuple(link) for link in links}
         batch.begun_sessions = {session for (session,) in begun}
-        batch.event_states = also[0] if also else ()
+        if _has_seen(op, name):
+            batch.saying_the_same = [
+                [(id, row, (key, *owner)) for id, row, key, *owner in found]
+                for found in further[:2]
+            ]
+            further = further[2:]
+        if further:
+            batch.event_states = event_log.states_by_id(further[0])
     return batches, (embedder[0][0] if embedder else None)
 
 
@@ -163,7 +171,7 @@ def _select_state(op: operations.Put, name: str) -> list[Statement]:
     """Lock a namespace and read its state, as far as a write depends on it."""
     drafts = [draft for draft in op.drafts if draft.record.namespace == name]
     ids = [draft.record.id for draft in drafts]
-    keys = [draft.note["key"] for draft in drafts if "key" in draft.note]
+    keys = [key for namespace, key, _ in op.keys if namespace == name]
     links = [link for link in (*op.links, *op.unlinks) if link.namespace == name]
     unlinks = [link for link in op.unlinks if link.namespace == name]
     sessions = {id for draft in drafts if (id := draft.record.session_id) is not None}
@@ -187,7 +195,7 @@ def _select_state(op: operations.Put, name: str) -> list[Statement]:
             'm.namespace AND v."row" = m."row" WHERE m.namespace = %s AND m.id = '
             "ANY(%s::text[]) AND v.name IN (SELECT name FROM tallies WHERE namespace = %s "
             "AND kind = 'vector')",
-            (name, ids if op.replace else [], name),
+            (name, [edit.record.id for edit in op.edits if edit.record.namespace == name], name),
         ),
         Statement(
             "SELECT payload ->> 'key' FROM events WHERE namespace = %s "
@@ -205,31 +213,42 @@ def _select_state(op: operations.Put, name: str) -> list[Statement]:
         ),
         session_order.select_begun_sessions(name, sorted(sessions)),
     ]
+    if op.seen is not None and _has_seen(op, name):
+        owner = ", ".join(operations.OWNER_FIELDS)
+        statements += [
+            Statement(
+                f'SELECT id, "row", {column}, {owner} FROM memories WHERE namespace = %s '
+                f'AND {column} = ANY(%s::bigint[]) AND "row" > %s',
+                (name, keys_seen, after),
+            )
+            for column, keys_seen, after in op.seen.lookups()
+        ]
     if op.also is not None and op.also.namespace == name:
         statements.append(event_log.lock_state(name, op.also.ids))
     return statements
 
 
+def _has_seen(op: operations.Put, namespace: str) -> bool:
+    """Test whether a write depends on what was seen in a namespace."""
+    return op.seen is not None and op.seen.namespace == namespace
+
+
 def _check_ids(op: operations.Put, batches: Mapping[str, NamespaceBatch]) -> None:
-    keys = [(draft.record.namespace, draft.record.id) for draft in op.drafts]
-    if op.replace:
-        old = {
-            (name, id): codec_values(o)
-            for name, batch in batches.items()
-            for id, o in batch.replaced.items()
-        }
-        refused = codec.conflicting_ids(op, old)
-    else:
-        twice = [key for key, count in Counter(keys).items() if count > 1]
-        refused = [id for namespace, id in keys if id in batches[namespace].replaced]
-        refused += [id for _, id in twice]
-        refused += [
-            draft.record.id
-            for draft in op.drafts
-            if draft.note.get("key") in batches[draft.record.namespace].used_keys
-        ]
+    """Abandon the write if memories stand in its way."""
+    old = {
+        (name, id): codec_values(o)
+        for name, batch in batches.items()
+        for id, o in batch.replaced.items()
+    }
+    used = {(name, key) for name, batch in batches.items() for key in batch.used_keys}
+    refused = codec.conflicting_ids(op, old, used)
+    if op.seen is not None and not refused:
+        refused = op.seen.unseen_ids(batches[op.seen.namespace].saying_the_same)
+    if op.also is not None and not refused:
+        states = batches[op.also.namespace].event_states
+        refused = op.refused_events({id: state["version"] for id, state in states.items()})
     if refused:
-        raise Abandon(tuple(refused))
+        raise Abandon(refused)
 
 
 def _add_memory(
@@ -247,6 +266,9 @@ def _add_memory(
     if op.past is None:
         batch.log_entries.append((values["sequence"], event))
     batch.sequences[record.id] = values["sequence"]
+    if op.also is not None and (op.also.ids is None or record.id in op.also.ids):
+        place = {"row": row, "sequence": values["sequence"]}
+        batch.written_states[record.id] = {**codec.decode_state(values), **place}
     values.update(
         tags=list(record.tags) or None,
         entities=list(record.entities) or None,
@@ -279,7 +301,8 @@ def _replace_memory(
     """Take over vectors, accesses and the sequence number of an old row; the event of the edit."""
     before = batch.replaced[draft.record.id]
     names = batch.replaced_vectors.get(before["row"], set())
-    handed, lost = codec.split_vectors(op, draft, names)
+    assert isinstance(draft, Edit)
+    handed, lost = codec.split_vectors(draft, names)
     batch.moved_vectors += [
         (values["row"], batch.namespace, name, before["row"]) for name in sorted(handed)
     ]
