@@ -23,7 +23,7 @@ from salience.records.filters import Compare
 from salience.records.record import Link
 from salience.records.validation import callable_or_none, texts
 from salience.retrieval.candidates import Candidates
-from salience.retrieval.operations import FetchVectors, LinksOf, Put, ReadTexts
+from salience.retrieval.operations import FetchVectors, LinksOf, ReadTexts
 from salience.retrieval.plan import Plan, ask
 from salience.write.dedup import DUPLICATE_COSINE
 from salience.write.dedup.text_differences import differences
@@ -163,15 +163,12 @@ def _mended(
 ) -> Plan[Audit]:
     """Archive memories, remove links to nowhere, and activate what was replaced by nothing."""
     run = yield from ChangeRun.begin("audit", scope)
-    yield from run.apply("archive", {id: {"status": ARCHIVED} for id in archived})
-    if successorless:
-        active = {
-            id: {"status": "active"} | ({"valid_to": None} if status == "superseded" else {})
-            for id, status in successorless.items()
-        }
-        yield from run.apply("restore", active)
-    if dangling:
-        yield from ask(Put((), (), dangling, actor=scope.actor, at=scope.now))
+    active = {
+        id: {"status": "active"} | ({"valid_to": None} if status == "superseded" else {})
+        for id, status in successorless.items()
+    }
+    events = run.events("archive", {id: {"status": ARCHIVED} for id in archived})
+    yield from run.log([*events, *run.events("restore", active)], dangling)
     return replace(report, run=run.name)
 
 

@@ -9,9 +9,9 @@ from typing import Any
 from salience.display.result import Result, to_json
 from salience.errors import InvalidInput, NotFound, shown
 from salience.records.events import USE_EVENTS, Event, EventType, field_from_json
-from salience.records.record import MemoryRecord, new_id
+from salience.records.record import Link, MemoryRecord, new_id
 from salience.records.validation import native
-from salience.retrieval.operations import Delete, Events, Log
+from salience.retrieval.operations import Delete, Events, Log, Put
 from salience.retrieval.plan import Plan, ask
 from salience.write.items import WriteContext
 from salience.write.reading import read_records
@@ -58,20 +58,42 @@ class ChangeRun:
         reasons: Mapping[str, Sequence[str]] | None = None,
     ) -> Plan[list[str]]:
         """The plan of setting fields of memories: the ids of those that still exist."""
+        return (yield from self.log(self.events(type, changes, reasons)))
+
+    def events(
+        self,
+        type: EventType,
+        changes: Mapping[str, Mapping[str, Any]],
+        reasons: Mapping[str, Sequence[str]] | None = None,
+    ) -> list[Event]:
+        """The events of setting fields of memories."""
+        return [
+            self.event(type, id, values, **({"why": list(reasons[id])} if reasons else {}))
+            for id, values in changes.items()
+        ]
+
+    def log(self, events: Sequence[Event], unlinks: Sequence[Link] = ()) -> Plan[list[str]]:
+        """The plan of logging events and removing links: the ids of memories that still exist.
+
+        In one transaction, or one for every 1,000 events; links are removed with the last of them.
+        """
         changed: list[str] = []
-        items = list(changes.items())
-        for start in range(0, len(items), _CHUNK_MEMORIES):
-            chunk = dict(items[start : start + _CHUNK_MEMORIES])
-            while chunk:
-                events = [
-                    self.event(type, id, values, **({"why": list(reasons[id])} if reasons else {}))
-                    for id, values in chunk.items()
-                ]
-                missing = yield from ask(Log(self.scope.namespace, tuple(events)))
+        scope = self.scope
+        for start in range(0, max(1, len(events)), _CHUNK_MEMORIES):
+            chunk = tuple(events[start : start + _CHUNK_MEMORIES])
+            removed = tuple(unlinks) if start + _CHUNK_MEMORIES >= len(events) else ()
+            while chunk or removed:
+                put = Put(
+                    unlinks=removed,
+                    actor=scope.actor,
+                    also=Log(scope.namespace, chunk) if chunk else None,
+                    at=scope.now,
+                )
+                missing = yield from ask(put if removed or put.also is None else put.also)
                 if not missing:
-                    changed += chunk
+                    changed += [event.id for event in chunk if event.id is not None]
                     break
-                chunk = {id: values for id, values in chunk.items() if id not in missing}
+                chunk = tuple(event for event in chunk if event.id not in missing)
         return changed
 
     def event(self, type: EventType, id: str, values: Mapping[str, Any], **payload: Any) -> Event:
@@ -130,8 +152,11 @@ def undo(scope: WriteContext, run: str) -> Plan[Undone]:
         else:
             old_values[id] = was
     undoing = ChangeRun(f"undo-{run}", scope)
-    restored = yield from undoing.apply("restore", old_values)
-    yield from undoing.apply("archive", {id: {"status": "archived"} for id in changed})
+    archived = {id: {"status": "archived"} for id in changed}
+    done = yield from undoing.log(
+        [*undoing.events("restore", old_values), *undoing.events("archive", archived)]
+    )
+    restored = [id for id in done if id not in archived]
     return Undone(run, tuple(restored), tuple(erased), left)
 
 

@@ -589,7 +589,7 @@ OWNER_FIELDS = ("agent_id", "user_id", "speaker")
 
 @dataclass(frozen=True, eq=False)
 class Seen:
-    """What a plan has read of the memories that say the same as those that it is about to write.
+    """A view of the memories that say the same as those that a plan is about to write.
 
     By each key and owner, the last row that `FindByTextHash` or `FindByAttribute` found for the
     key, 0 for none.

@@ -190,7 +190,7 @@ class _ChunkWriter:
         return outcomes
 
     def _changes(self, fresh: Mapping[int, Item]) -> Plan[_Changes]:
-        """What the items change, by what is stored now."""
+        """The changes that the items make to what is stored now."""
         changes = _Changes()
         changes.records = yield from self._named_records(fresh)
         self._reject_dangling(fresh, changes)

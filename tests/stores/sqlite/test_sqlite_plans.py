@@ -50,6 +50,7 @@ def use_everything(folder: Path) -> None:
         memory.link("m2", "m3", "mentions")
         perform(memory, Put((), unlinks=tuple(memory.links("m2"))))
         memory.link("m4", "m5", "supports")
+        memory.supersede("m10", "m11")
         memory.add("The one that was named.", id="later")
         memory.history("m1")
         memory.decay_all()

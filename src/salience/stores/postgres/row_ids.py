@@ -50,7 +50,7 @@ class RowIds:
         return int(self.encode(namespace, 0))
 
     def decoded(self, seen: Seen) -> Seen:
-        """What was seen, with the numbers of rows in place of their ids."""
+        """A view of memories with the numbers of rows in place of their ids."""
         texts, attributes = (
             {key: row & _ROW_MASK for key, row in last.items()}
             for last in (seen.texts, seen.attributes)

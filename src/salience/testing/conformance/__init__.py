@@ -19,6 +19,7 @@ memories when it is closed. The name of a test says what is required, and its cl
 the store is tested; a table of cases fails with the rows that fail.
 """
 
+from salience.testing.conformance._atomicity import Atomicity, SameFacts
 from salience.testing.conformance._case import Clock
 from salience.testing.conformance._changes import DeletingMany, Exports, MetadataMerging, Upserts
 from salience.testing.conformance._durability import Concurrency, Durability, ErasureDuringSearch
@@ -50,6 +51,6 @@ class StoreConformance(
     TimeTravel, PendingLinks, Notes, Lifecycle, UtilitySpreading, Rankings, WriteOutcomes,
     IdempotencyKeys, MetadataMerging, DeletingMany, Upserts, Exports,
     Versions, Contradictions, Hits, AccessKeys,
-    Names, EventPages, Isolation,
+    Atomicity, SameFacts, Names, EventPages, Isolation,
 ):  # fmt: skip
     """All tests; a subclass defines `open_memory`."""
