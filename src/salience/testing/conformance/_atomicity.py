@@ -228,7 +228,7 @@ class Atomicity(StoreCase):
 
 
 class SameFacts(StoreCase):
-    """What several threads add at once is judged as if it was added one after the other."""
+    """Facts that several threads add at once are judged as if added one after the other."""
 
     def _at_once(self, calls: Sequence[Callable[[], Any]]) -> list[Any]:
         start = threading.Barrier(len(calls))
