@@ -13,15 +13,15 @@ from hypothesis import strategies as st
 
 from salience.errors import InvalidInput
 from salience.language.analysis_types import QueryAnalysis
-from salience.ranking.evaluation import Evaluation
+from salience.ranking.evaluation import Evaluation, Program
 from salience.ranking.explanation import Explanation
 from salience.ranking.expressions import Col, Constant, Product, Signal, Sum
 from salience.ranking.functions import Apply, QueryFlag, WhenQuery, exp, maximum, minimum
 from salience.ranking.profile import Profile
-from salience.ranking.signals import Age, MaxScaled, MinMax
+from salience.ranking.signals import Age, MaxScaled, MinMax, WhereSet
 from salience.ranking.stages import cut, retrieve, score
 from salience.ranking.weights import rewrite, weighted, with_weights
-from salience.retrieval.candidates import Candidates, Floats
+from salience.retrieval.candidates import Candidates, Floats, unset_column
 from salience.retrieval.query import Query
 from salience.retrieval.routes import MatchAll
 from support.signals import NAMES, cells, trees
@@ -89,6 +89,27 @@ def test_evaluating_changes_nothing(tree: Signal, table: Candidates) -> None:
         assert column.tolist() == table[name].tolist() or np.array_equal(
             column.astype(float), table[name].astype(float), equal_nan=True
         )
+
+
+@settings(max_examples=200, deadline=None)
+@given(tree=trees, table=tables(), unset=st.sets(st.sampled_from(NAMES), min_size=1))
+def test_a_program_for_columns_without_values_gives_the_same(
+    tree: Signal, table: Candidates, unset: set[str]
+) -> None:
+    table = table.with_columns(**{name: unset_column(len(table)) for name in unset})
+    program = Program(QUERY.reading.features, table.unset(tree.inputs()))
+    assert program.unset == tree.inputs() & unset
+    short = Evaluation(QUERY, table, program=program).column(tree)
+    assert np.array_equal(short, tree.evaluate(QUERY, table), equal_nan=True)
+
+
+def test_what_no_memory_has_set_takes_no_step() -> None:
+    table = Candidates(np.arange(3), {"a": np.ones(3), "b": unset_column(3)})
+    rated = WhereSet("b", 0.5, A * A)
+    general, short = Program({}), Program({}, table.unset({"a", "b"}))
+    for program in (general, short):
+        program.place(2.0 * A + 3.0 * rated.named("rated") + B.default(0.0))
+    assert len(short.steps) == len((2.0 * A).parts) < len(general.steps)
 
 
 @settings(max_examples=200, deadline=None)

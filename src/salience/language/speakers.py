@@ -6,7 +6,7 @@ import re
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence, Set
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import NamedTuple, TypeVar
 
 from salience.language.analysis_types import Speakers
@@ -150,6 +150,7 @@ def count_greetings(
 # Names in a question
 
 
+@lru_cache(maxsize=8)  # a search needs them several times
 def name_candidates(text: str) -> NameCandidates:
     """The words of a question that may name somebody.
 

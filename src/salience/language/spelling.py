@@ -46,6 +46,7 @@ _SCRIPTS = (
     "ابتثجحخدذرزسشصضطظعغفقكلمنهويىةءأإآؤئ",
 )
 _ALPHABET = {letter: alphabet for alphabet in _SCRIPTS for letter in alphabet}
+_LETTERS = {letter: letters for letters in map(frozenset, _SCRIPTS) for letter in letters}
 _KEYBOARDS = (
     ("qwertyuiop", "asdfghjkl", "zxcvbnm"),
     ("йцукенгшщзхъ", "фывапролджэ", "ячсмитьбю"),
@@ -83,16 +84,14 @@ def spelt_words(text: str) -> list[str]:
     None of those in quotation marks, of numbers, names of code, paths, addresses and abbreviations,
     and no ordinary word.
     """
-    quoted = frozenset(chain.from_iterable(map(words, QUOTED_PHRASE.findall(text))))
-    plain: dict[str, None] = {}
-    fixed = set(quoted)
-    shouted = text.isupper()
-    for chunk in text.split():
-        own = words(chunk.replace("\u2019", "'"))
-        if _IDENTIFIER.search(chunk) or (chunk.isupper() and not shouted):
-            fixed.update(own)
-        else:
-            plain.update(dict.fromkeys(own))
+    chunks = text.replace("\u2019", "'").split()
+    exact = set[str]()
+    if _IDENTIFIER.search(text):
+        exact.update(filter(_IDENTIFIER.search, chunks))
+    if not text.isupper():
+        exact.update(filter(str.isupper, chunks))
+    fixed = set(words(" ".join([*exact, *QUOTED_PHRASE.findall(text)])))
+    plain = dict.fromkeys(words(" ".join([chunk for chunk in chunks if chunk not in exact])))
     return [w for w in plain if w not in fixed and w not in ORDINARY_WORDS and is_spelt(w)]
 
 
@@ -100,8 +99,7 @@ def is_spelt(word: str) -> bool:
     """Test whether a folded word is written in the letters of one alphabet, and long enough."""
     if not MIN_LETTERS <= len(word) <= MAX_LETTERS:
         return False
-    alphabet = _ALPHABET.get(word[0], "")
-    return all(letter in alphabet for letter in word)
+    return _LETTERS.get(word[0], frozenset[str]()).issuperset(word)
 
 
 def one_slip(word: str) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
@@ -47,15 +47,17 @@ class Groups:
 class Program:
     """The order in which the parts of formulas are computed: each once, after its children.
 
-    It holds for queries of the same features, so that a part which does not count for such a query
-    has no step, and this is decided once and not in every search.
+    It holds for queries of the same features and tables in which the same columns are `unset`, so
+    that a part which does not count there has no step, and this is decided once and not in every
+    search.
     """
 
     EVALUATION = 0
     """The place of the evaluation itself, for functions that need more than their parts' values."""
 
-    def __init__(self, features: Mapping[str, float]) -> None:
+    def __init__(self, features: Mapping[str, float], unset: Set[str] = frozenset()) -> None:
         self.features = features
+        self.unset = unset  # columns that have no value in any row
         self.numbers: list[float | None] = [None]  # by place; None for computed values
         self.steps: list[tuple[Callable[..., Values], tuple[int, ...], int]] = []
         self.subtotal: int | None = None  # of the sum that is being compiled, where a part reads it
@@ -85,7 +87,7 @@ class Evaluation:
 
     `origin` gives the tree of a column's value at one row where the column is itself a score of
     an earlier stage, so that explanations go on behind it. A `program` has to be one for the
-    query's features.
+    query's features and the table's columns.
     """
 
     def __init__(

@@ -7,7 +7,8 @@ NaN means "no value" and stays NaN until `default` gives one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
@@ -38,18 +39,30 @@ class Signal:
         """Every column that the whole tree reads."""
         return self.columns().union(*(child.inputs() for child in self.children()))
 
+    def where_unset(self, unset: Set[str]) -> float | None:
+        """The number it is for every candidate of a table where some columns have no value.
+
+        None if it has to be computed. The number is the one that `compute` gives there.
+        """
+        return None
+
     def compute(self, ev: Evaluation, *values: Any, **none: Any) -> Values:
         """This node's values, given those of its children in their order."""
         raise TypeError(f"{type(self).__name__} does not say how it is computed")
 
     def compile(self, program: Program) -> int:
         """The place of its values in a program: that of a step after those of its children."""
+        number = self.where_unset(program.unset)
+        if number is not None:
+            return program.number(number)
         places = [program.place(child) for child in self.children()]
         return program.step(self._checked, (Program.EVALUATION, *places))
 
     def _checked(self, ev: Evaluation, *values: Any) -> Values:
         """The values of `compute`, refused unless they are one number or one per candidate."""
         computed = self.compute(ev, *values)
+        if computed.__class__ is float:
+            return computed
         shape = computed.shape if computed.__class__ is np.ndarray else np.shape(computed)
         if shape and shape != (len(ev.candidates),):  # NumPy would spread one row over all
             raise InvalidProfile(
@@ -180,6 +193,9 @@ class Col(Signal):
 
     def columns(self) -> frozenset[str]:
         return frozenset({self.name})
+
+    def where_unset(self, unset: Set[str]) -> float | None:
+        return math.nan if self.name in unset else None
 
     def compute(self, ev: Evaluation) -> Floats:
         try:

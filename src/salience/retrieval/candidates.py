@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+import sys
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from heapq import nsmallest
 from itertools import accumulate, pairwise
@@ -19,12 +20,12 @@ ValueLookup = Callable[[Iterable[str]], Sequence[int]]
 """From folded names to the places of the values that are, or hold, one of them."""
 
 
-_NAN = np.array(np.nan)
+_NANS = np.broadcast_to(np.nan, (sys.maxsize // 8,))  # one number, shown many times
 
 
 def unset_column(rows: int) -> Floats:
     """A column of numbers that no row has: one NaN, shown `rows` times; it cannot be written."""
-    return np.broadcast_to(_NAN, (rows,))
+    return _NANS[:rows]
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +43,11 @@ class CategoricalColumn:
 
     def __len__(self) -> int:
         return len(self.codes)
+
+    @property
+    def is_unset(self) -> bool:
+        """True if None is the only value there is."""
+        return self.none == 0 and len(self.distinct) == 1
 
     def __getitem__(self, index: Any) -> Any:
         """One value for a place, a column for an index or mask array or a slice."""
@@ -62,6 +68,8 @@ class CategoricalColumn:
 
     def detached(self) -> CategoricalColumn:
         """The same column with the values of its own rows alone, in the same order."""
+        if self.is_unset:
+            return CategoricalColumn(self.codes, [None], none=0)
         present, codes = np.unique(self.codes, return_inverse=True)
         missing = int(np.count_nonzero(present < 0))  # they are the first
         distinct = [self.distinct[code] for code in present[missing:].tolist()]
@@ -170,8 +178,12 @@ class Candidates:
 
     def is_unset(self, name: str) -> bool:
         """Test whether a column is known to have no value in any row (see `unset_column`)."""
-        column = self.columns[name]
-        return isinstance(column, np.ndarray) and column.strides == (0,) and bool(column.size)
+        return _is_unset(self.columns[name])
+
+    def unset(self, names: Set[str]) -> frozenset[str]:
+        """The columns of the table among some that are known to have no value in any row."""
+        columns = self.columns
+        return frozenset([name for name in names & columns.keys() if _is_unset(columns[name])])
 
     def tie_keys(self, places: NDArray[Any]) -> list[Any]:
         """The keys that order equally good rows at some places: id, then namespace if present."""
@@ -232,6 +244,12 @@ class Candidates:
         """The place of a row in the table, None if it is not in it."""
         places = np.flatnonzero(self.rows == row)
         return int(places[0]) if len(places) else None
+
+
+def _is_unset(column: ColumnData) -> bool:
+    if isinstance(column, np.ndarray):
+        return column.strides == (0,) and column.size > 0
+    return isinstance(column, CategoricalColumn) and column.is_unset
 
 
 def _missing(like: Column, size: int) -> Column:

@@ -125,7 +125,8 @@ def past_interval(text: str, now: datetime) -> tuple[float, float] | None:
 
 
 def _asks_former(folded: str) -> bool:
-    language = language_of(without_bigrams(words(folded)))
+    tokens = words(folded)
+    language = language_of(tokens if folded.isascii() else without_bigrams(tokens))
     if language is not None:
         return language.matches("asks_former", folded)
     if ASKS_FORMER.search(folded):

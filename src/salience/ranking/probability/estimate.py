@@ -69,10 +69,9 @@ class Estimate:
             return partial(_same, self.result), [partial(_same, value) for value in values]
         scored, names = self.run.scored, self.model.inputs
         columns = {name: scored.columns[name] for name in names if name in scored.columns}
-        run = replace(
-            self.run, tables=[Candidates(scored.rows, columns).unlinked()], _evaluations={}
-        )
-        held, lock = replace(self, run=run), Lock()
+        table = Candidates(scored.rows, columns).unlinked()
+        held = Estimate(self.model, RankedRun(self.run.profile, self.run.query, [table]))
+        lock = Lock()
 
         def result() -> float:
             with lock:  # they share the values of the formulas

@@ -22,10 +22,11 @@ def _trust(ev: Evaluation) -> Floats | None:
     query = ev.query
     if query.knows is None:
         return None
-    known = np.array([query.knows(script) for script in SCRIPTS])
-    share = np.nan_to_num(ev.candidates.floats("script_share"))
-    if query.known == known[0] == 1.0 and not share.any():
+    share = ev.candidates.floats("script_share")
+    if query.known == query.knows(SCRIPTS[0]) == 1.0 and not np.count_nonzero(share > 0.0):
         return None
+    share = np.nan_to_num(share)
+    known = np.array([query.knows(script) for script in SCRIPTS])
     scripts = np.nan_to_num(ev.candidates.floats("script")).astype(np.intp)
     of_memory = (1.0 - share) * known[0] + share * known[scripts]
     trust = np.minimum(query.known, of_memory)

@@ -85,6 +85,8 @@ class LabelCover(Signal):
 
     def compute(self, ev: Evaluation) -> Values:
         words, labels = ev.candidates[self.matched], ev.candidates[self.labels]
+        if not labels.any():
+            return 0.0
         alone = np.where(words > 0.0, 0.0, labels)
         if not alone.any():
             return 0.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,9 +31,10 @@ class WhereSet(Signal):
     def columns(self) -> frozenset[str]:
         return frozenset({self.column})
 
+    def where_unset(self, unset: Set[str]) -> float | None:
+        return 0.0 if self.column in unset else None
+
     def compute(self, ev: Evaluation, by: Values) -> Values:
-        if ev.candidates.is_unset(self.column):
-            return 0.0
         values = ev.candidates.floats(self.column)
         unset = np.isnan(values)
         return 0.0 if unset.all() else np.where(unset, 0.0, (values - self.usual) * by)
@@ -55,6 +57,9 @@ class WhereIs(Signal):
 
     def columns(self) -> frozenset[str]:
         return frozenset({self.column})
+
+    def where_unset(self, unset: Set[str]) -> float | None:
+        return 0.0 if self.column in unset else None
 
     def compute(self, ev: Evaluation, by: Values) -> Values:
         column = ev.candidates.columns[self.column]
@@ -81,9 +86,10 @@ class WhereJudged(Signal):
     def columns(self) -> frozenset[str]:
         return frozenset({"feedback_for", "feedback_against"})
 
+    def where_unset(self, unset: Set[str]) -> float | None:
+        return 0.0 if self.columns() <= unset else None
+
     def compute(self, ev: Evaluation, by: Values) -> Values:
-        if all(map(ev.candidates.is_unset, self.columns())):
-            return 0.0
         if all(np.isnan(ev.candidates.floats(name)).all() for name in self.columns()):
             return 0.0
         return (feedback().evaluate(ev.query, ev.candidates) - 0.5) * by
@@ -113,9 +119,10 @@ class Sunk(Signal):
     def columns(self) -> frozenset[str]:
         return frozenset({"review", "feedback_against"})
 
+    def where_unset(self, unset: Set[str]) -> float | None:
+        return 0.0 if "feedback_against" in unset else None
+
     def compute(self, ev: Evaluation, values: Values) -> Values:
-        if ev.candidates.is_unset("feedback_against"):
-            return 0.0
         sunk = _is_sunk(ev)
         if not sunk.any() or sunk.all():
             return 0.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +16,7 @@ from salience.ranking.signals.recency import DAY
 from salience.retrieval.candidates import CategoricalColumn, Floats
 
 COLUMNS = frozenset({"kind", "session_id", "created_at", "valid_from", "valid_to"})
+_TOLD_BY = frozenset({"kind", "valid_from", "valid_to"})  # without which nothing is a fact
 FADING_DAYS = 730.0
 _OWNER = ("speaker", "user_id", "agent_id", "namespace")
 _VERSIONS = COLUMNS - {"kind", "session_id"} | {"attribute_key", "review", *_OWNER[:3]}
@@ -73,9 +75,10 @@ class Expired(Signal):
     def columns(self) -> frozenset[str]:
         return frozenset({"valid_from", "valid_to"})
 
+    def where_unset(self, unset: Set[str]) -> float | None:
+        return 0.0 if self.columns() <= unset else None
+
     def compute(self, ev: Evaluation) -> Values:
-        if ev.candidates.is_unset("valid_from") and ev.candidates.is_unset("valid_to"):
-            return 0.0
         expired = _expired(ev)
         return expired.astype(np.float64) if expired.any() else 0.0
 
@@ -90,6 +93,9 @@ class IsFact(Signal):
 
     def columns(self) -> frozenset[str]:
         return COLUMNS
+
+    def where_unset(self, unset: Set[str]) -> float | None:
+        return 0.0 if unset >= _TOLD_BY else None
 
     def compute(self, ev: Evaluation) -> Values:
         facts = ev.shared(_facts)
@@ -107,6 +113,9 @@ class LatestFact(Signal):
 
     def columns(self) -> frozenset[str]:
         return COLUMNS
+
+    def where_unset(self, unset: Set[str]) -> float | None:
+        return 0.0 if unset >= _TOLD_BY else None
 
     def compute(self, ev: Evaluation) -> Values:
         facts = ev.shared(_facts)
@@ -136,6 +145,9 @@ class CurrentVersion(Signal):
     def columns(self) -> frozenset[str]:
         return _VERSIONS
 
+    def where_unset(self, unset: Set[str]) -> float | None:
+        return 0.0 if "attribute_key" in unset else None
+
     def compute(self, ev: Evaluation, values: Values) -> Values:
         lift = np.zeros(len(ev.candidates))
         for holds, others in ev.shared(_versions):
@@ -156,8 +168,6 @@ class CurrentVersion(Signal):
 
 def _versions(ev: Evaluation) -> list[tuple[int, NDArray[np.intp]]]:
     """Of each attribute with several versions, the place of the one that holds, and the others."""
-    if ev.candidates.is_unset("attribute_key"):
-        return []
     first, last = _time(ev)
     keys = ev.candidates.floats("attribute_key")
     stated = np.flatnonzero(~np.isnan(keys))

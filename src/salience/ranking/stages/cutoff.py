@@ -126,7 +126,9 @@ def packed(query: Query, candidates: Candidates) -> Plan[Candidates]:
     A row that does not fit is skipped and the next is tried, so nothing over budget is returned.
     """
     if query.token_budget is None:
-        first = candidates.take(np.arange(min(query.k, len(candidates))))
+        first = candidates
+        if len(candidates) > query.k:
+            first = candidates.take(np.arange(query.k))
         return first.with_columns(**{"pack.tokens": np.full(len(first), np.nan)})
     left, taken, costs = query.token_budget, list[int](), list[float]()
     block = query.k

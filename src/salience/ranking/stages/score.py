@@ -18,6 +18,8 @@ from salience.retrieval.candidates import Candidates, Floats
 from salience.retrieval.plan import Plan
 from salience.retrieval.query import Query
 
+_MAX_PROGRAMS = 256
+
 
 @dataclass(frozen=True)
 class Score(Stage):
@@ -39,7 +41,8 @@ class Score(Stage):
         return frozenset()
 
     def apply(self, query: Query, candidates: Candidates) -> Candidates:
-        ev = Evaluation(query, candidates, program=self._program(query.reading.features))
+        program = self._program(query.reading.features, candidates.unset(self._inputs))
+        ev = Evaluation(query, candidates, program=program)
         values = ev.column(self.signal)
         if self.into == "score" and not np.isfinite(values).all():
             self._check_scores(query, candidates, values)
@@ -74,19 +77,25 @@ class Score(Stage):
             "say what stands in for it: .default(0.0) after that part",
         )
 
-    def _program(self, features: Mapping[str, float]) -> Program:
-        """The signal compiled for queries of these features, once for each set of them."""
-        key = tuple(features.items())
+    def _program(self, features: Mapping[str, float], unset: frozenset[str]) -> Program:
+        """The signal compiled for such queries and tables, once for all that are alike."""
+        key = (tuple(features.items()), unset)
         program = self._programs.get(key)
         if program is None:
-            program = Program(features)
+            if len(self._programs) >= _MAX_PROGRAMS:
+                self._programs.clear()
+            program = Program(features, unset)
             program.place(self.signal)
             self._programs[key] = program
         return program
 
     @cached_property
-    def _programs(self) -> dict[tuple[tuple[str, float], ...], Program]:
+    def _programs(self) -> dict[tuple[tuple[tuple[str, float], ...], frozenset[str]], Program]:
         return {}
+
+    @cached_property
+    def _inputs(self) -> frozenset[str]:
+        return self.signal.inputs()
 
 
 @dataclass(frozen=True)

@@ -258,6 +258,8 @@ class MemoryTable:
         self._last_mask = None  # a filter may compare accesses
         counts, last = self._columns.get("access_count"), self._columns.get("last_accessed")
         times = self._columns.get("accesses")
+        if counts is None and last is None and times is None:
+            return
         for ordinal in self.ordinals(rows).tolist():
             if isinstance(counts, NumberColumn):
                 counts.set(ordinal, counts.values[ordinal] + 1.0)

@@ -88,19 +88,22 @@ class NamespaceIndex:
 
     def matched_terms(self, route: Lexical, query: Query, rows: Rows) -> Floats:
         """The weight of each term that each row holds (see `operations.MatchedTerms`)."""
-        words = word_scores(self.table, route, query)
+        table, reading = self.table, query.reading
+        occurrences, idf = table.words.occurrences(route, reading, table.alive)
+        weights = np.zeros((len(rows), len(reading.terms)))
+        if not len(occurrences.term):
+            return weights
         place = np.full(len(self) + 1, -1, dtype=np.int32)  # the last is for rows that are gone
-        place[self.table.ordinals(rows)] = np.arange(len(rows))
-        places = place[words.occurrences.ordinal]
-        weights = np.zeros((len(rows), len(query.reading.terms)))
+        place[table.ordinals(rows)] = np.arange(len(rows))
+        places = place[occurrences.ordinal]
         here = places >= 0
-        terms = words.occurrences.term[here]
-        weights[places[here], terms] = words.idf[terms]
+        terms = occurrences.term[here]
+        weights[places[here], terms] = idf[terms]
         return weights
 
     def term_weights(self, route: Lexical, query: Query, rows: Rows) -> Floats:
         """The weight of each term, the same for each row (see `operations.TermWeights`)."""
-        idf = word_scores(self.table, route, query).idf
+        _, idf = self.table.words.occurrences(route, query.reading, self.table.alive)
         return np.broadcast_to(idf, (len(rows), len(idf)))
 
     def find_passages(self, op: FindPassages, rows: Rows) -> list[tuple[FoundPassage, ...]]:

@@ -84,12 +84,8 @@ def bm25(
     `term_weights` are factors of the idf of each term, 1 for none.
     `neighbors` are the ordinals of the turn before and after each, -1 where there is none.
     """
-    weights = {name: weight for name, weight in route.fields if name in fields}
     size = len(alive)
-    occurrences = find_occurrences(fields, weights, terms, alive if lengths.living < size else None)
-    idf = inverse_document_frequencies(occurrences, len(terms), lengths.living)
-    if term_weights:
-        idf = idf * np.array(term_weights)
+    occurrences, idf = weighed_occurrences(fields, route, terms, lengths, alive, term_weights)
     factors = idf[occurrences.term]
     mean = lengths.mean(route.passages)
 
@@ -98,7 +94,7 @@ def bm25(
 
     receivers: list[NDArray[Any]] = [occurrences.ordinal]
     gained = [gains(occurrences.tf, lengths.words[occurrences.ordinal])]
-    if "content" in weights and (route.before or route.after):
+    if (route.before or route.after) and "content" in dict(route.fields):
         spans = np.minimum(fields["content"].lengths[occurrences.ordinal], WINDOW)
         before, after = neighbors
         # The end of a turn counts for the turn after it, its beginning for the one before it.
@@ -113,6 +109,25 @@ def bm25(
     places[places < 0] = size
     scores = np.bincount(places, np.concatenate(gained), size + 1)[:size]
     return WordScores(scores.astype(np.float64, copy=False), occurrences, idf)
+
+
+def weighed_occurrences(
+    fields: Mapping[str, Postings],
+    route: Lexical,
+    terms: Sequence[Term],
+    lengths: Lengths,
+    alive: NDArray[np.bool_],
+    term_weights: Sequence[float] = (),
+) -> tuple[Occurrences, Floats]:
+    """The occurrences of distinct terms in the fields of a route, and the idf of each term.
+
+    `term_weights` are factors of the idf, 1 for none.
+    """
+    weights = {name: weight for name, weight in route.fields if fields.get(name)}
+    some_dead = lengths.living < len(alive)
+    occurrences = find_occurrences(fields, weights, terms, alive if some_dead else None)
+    idf = inverse_document_frequencies(occurrences, len(terms), lengths.living)
+    return occurrences, idf * np.array(term_weights) if term_weights else idf
 
 
 def saturated(route: Lexical, idf: Floats, tf: Floats, length: Floats) -> Floats:
@@ -196,6 +211,8 @@ def find_occurrences(
 
     Dead memories are left out first, so that they do not change the order of the sums either.
     """
+    if not weights:
+        return Occurrences.joined(())
     forms = [(place, term_id(form)) for place, term in enumerate(terms) for form in term]
     place_of = np.array([place for place, _ in forms], dtype=np.intp)
     ids = np.array([number for _, number in forms], dtype=np.uint64)

@@ -19,10 +19,12 @@ from salience.stores.index.growable_array import GrowableArray
 from salience.stores.index.session_order import SessionOrder
 from salience.stores.index.words.bm25 import (
     Lengths,
+    Occurrences,
     WordScores,
     bm25,
     documents,
     holders,
+    weighed_occurrences,
     words_over,
 )
 from salience.stores.index.words.passage_table import PassageTable
@@ -90,9 +92,9 @@ class InvertedIndex:
         passages: PassageTable,
     ) -> WordScores:
         """The route's score of every memory; the last answer is kept."""
-        key = (route, reading.terms, reading.weights, reading.phrases, reading.prefixes)
+        key = _words_asked(route, reading)
         if self._last_scores is None or self._last_scores[0] != key:
-            terms = self._expanded(reading) if route.operators else reading.terms
+            terms = self._terms(route, reading)
             lengths = self._lengths_over(route, alive)
             neighbors = (sessions.previous, sessions.next)
             measure = MEASURES[route.measure]
@@ -108,15 +110,29 @@ class InvertedIndex:
             self._last_scores = (key, scored)
         return self._last_scores[1]
 
+    def occurrences(
+        self, route: Lexical, reading: QueryAnalysis, alive: Alive
+    ) -> tuple[Occurrences, Floats]:
+        """The occurrences of the terms of a query behind the BM25 of a route, and each one's idf.
+
+        Those behind the last scores are at hand; others are found without scoring a memory.
+        """
+        if self._last_scores is not None and self._last_scores[0] == _words_asked(route, reading):
+            scored = self._last_scores[1]
+            return scored.occurrences, scored.idf
+        terms, lengths = self._terms(route, reading), self._lengths_over(route, alive)
+        weights = reading.weights if route.measure == "bm25" else ()
+        return weighed_occurrences(self._postings, route, terms, lengths, alive, weights)
+
     def _lengths_over(self, route: Lexical, alive: Alive) -> Lengths:
         names = tuple(name for name, _ in route.fields if name in self._postings)
         if names not in self._lengths:
             self._lengths[names] = _GrowingLengths([self._postings[name] for name in names], alive)
         return self._lengths[names].lengths
 
-    def _expanded(self, reading: QueryAnalysis) -> tuple[Term, ...]:
-        """The terms, each prefix replaced by the words that begin with it."""
-        if not reading.prefixes:
+    def _terms(self, route: Lexical, reading: QueryAnalysis) -> tuple[Term, ...]:
+        """The terms; on a route with operators, each prefix replaced by the words that begin so."""
+        if not route.operators or not reading.prefixes:
             return reading.terms
         if self._vocabulary is None:
             self._vocabulary = Vocabulary(self._feed, self._namespace)
@@ -186,6 +202,11 @@ def mentions(
             words_held[postings.holders(np.array([*map(term_id, word)], dtype=np.uint64))] += 1
         mentioned |= words_held[ordinals] == len(wording)
     return mentioned.astype(np.float64)
+
+
+def _words_asked(route: Lexical, reading: QueryAnalysis) -> tuple[Any, ...]:
+    """All that the scores of a route depend on in a query."""
+    return route, reading.terms, reading.weights, reading.phrases, reading.prefixes
 
 
 MEASURES = {"bm25": bm25, "ts_rank": ts_rank}

@@ -151,6 +151,10 @@ class Postings:
         self._recent = RecentPostings()
         self._lengths = GrowableArray(np.int32)
 
+    def __bool__(self) -> bool:
+        """True if some memory has words in the field."""
+        return bool(self._segments or self._recent.memories)
+
     def extend(self, tokens: Sequence[bytes | None]) -> None:
         """Append memories, each as the bytes of its uint64 terms (None: it lacks the field)."""
         first = len(self._lengths)
@@ -235,10 +239,14 @@ class Postings:
         """True for each term that a memory alive holds, of those that `alive` reaches to."""
         occurs = np.zeros(len(terms), dtype=bool)
         for segment in self._segments:
+            here = alive[segment.first : segment.first + segment.size]
             for place, low, high in segment.ranges(terms):
                 if not occurs[place]:
-                    holders = segment.ordinals[low:high].astype(np.int64) + segment.first
-                    occurs[place] = alive[holders[holders < len(alive)]].any()
+                    holders = segment.ordinals[low:high]
+                    first = holders[0]  # mostly alive, so that the others need no look
+                    occurs[place] = (first < len(here) and here[first]) or here[
+                        holders[holders < len(here)]
+                    ].any()
         for place, (ordinal, *_) in self._recent.find(terms.tolist()):
             occurs[place] |= ordinal < len(alive) and alive[ordinal]
         return occurs
