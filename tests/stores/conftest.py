@@ -68,11 +68,12 @@ class Worker:
 
 
 @pytest.fixture
-def workers() -> Iterator[Callable[[Path], Worker]]:
+def workers() -> Iterator[Callable[[Path | str], Worker]]:
+    """Starts processes with a memory in a file, or at a URL."""
     started: list[Worker] = []
 
-    def start(path: Path) -> Worker:
-        started.append(Worker(f"sqlite:///{path}"))
+    def start(place: Path | str) -> Worker:
+        started.append(Worker(place if isinstance(place, str) else f"sqlite:///{place}"))
         return started[-1]
 
     yield start
