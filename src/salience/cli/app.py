@@ -138,6 +138,7 @@ COMMANDS: Commands = {
         "demo": demo.demo,
         "eval": evaluate.eval_,
         "calibrate": evaluate.calibrate,
+        "tune": evaluate.tune,
         "bench": evaluate.bench,
         "completion": completion.completion,
     },

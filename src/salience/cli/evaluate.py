@@ -20,6 +20,7 @@ from salience.records.validation import unit
 if TYPE_CHECKING:
     from salience.evaluation.metrics import Metrics
     from salience.evaluation.runner import Outcome, Report
+    from salience.evaluation.tuning import Tuned
 
 
 class StoreKind(StrEnum):
@@ -254,11 +255,83 @@ def calibrate(
         )
     if out is None:
         output.emit(model.to_dict())
-        return
+    else:
+        _write(out, json.dumps(model.to_dict(), indent=2))
+
+
+def tune(
+    settings: Settings,
+    folders: Annotated[list[Path], typer.Argument(help="Folders of conversation files.")],
+    profile: Annotated[
+        str, typer.Option(help="The profile whose weights are fitted.")
+    ] = "balanced",
+    part: Annotated[
+        list[str] | None, typer.Option(help="A part whose weight may change; repeat for more.")
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="FILE", help="Write the profile, if it is worse nowhere."),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="The seed of the folds.")] = 0,
+) -> None:
+    """Fit the weights of a profile to questions with known answers, and check them on others."""
+    from salience.evaluation import tuning
+
+    with output.progress() as progress:
+        tuned = tuning.tune(
+            folders,
+            profiles.get(profile),
+            settings.embedder or "default",
+            parts=part or (),
+            seed=seed,
+            progress=progress,
+        )
+    if settings.json:
+        output.emit(tuned.to_dict())
+    else:
+        _print_tuned(tuned)
+    if not tuned.is_kept:
+        raise typer.Exit(1)
+    if out is not None:
+        _write(out, tuned.profile.to_json())
+
+
+def _print_tuned(tuned: Tuned) -> None:
+    from salience.cli.printing import render
+
+    rows = render.table("questions of", "set", "n", "R@10", "", "MRR", "", numbers=["n"])
+    for fold in (*tuned.folds, *tuned.left_out):
+        before, after = fold.before, fold.after
+        rows.add_row(
+            fold.name,
+            fold.set,
+            f"{before.questions:,}",
+            f"{before.recall:.3f}",
+            f"{after.recall - before.recall:+.3f}",
+            f"{before.mrr:.3f}",
+            f"{after.mrr - before.mrr:+.3f}",
+            style="red" if fold.is_worse else None,
+        )
+    console = output.console(table=True)
+    console.print(rows)
+    changes = render.table("part", "before", "fitted", numbers=["before", "fitted"])
+    for name, weight in tuned.weights.items():
+        if abs(weight - tuned.before[name]) >= 0.005:
+            changes.add_row(name, f"{tuned.before[name]:.2f}", f"{weight:.2f}")
+    console.print(changes)
+    console.print(
+        "No questions are answered worse by weights that others gave."
+        if tuned.is_kept
+        else "Some questions are answered worse by weights that others gave: keep those of before."
+    )
+
+
+def _write(path: Path, text: str) -> None:
+    """Write a file of JSON, or refuse its path by name."""
     try:
-        out.write_text(json.dumps(model.to_dict(), indent=2) + "\n", encoding="utf-8")
+        path.write_text(f"{text}\n", encoding="utf-8")
     except OSError as problem:
-        reason = f"{out} cannot be written: {problem.strerror}"
+        reason = f"{path} cannot be written: {problem.strerror}"
         raise InvalidInput("out", reason, "give a file in a folder that exists") from None
 
 

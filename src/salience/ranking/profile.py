@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -20,20 +20,28 @@ from salience.records.field_types import STATUSES
 from salience.records.validation import finite, mapping, native
 from salience.retrieval.routes import Route, SearchType
 
-_PARTS = {"name": str, "doc": str, "statuses": tuple[str, ...], "stages": tuple[Stage, ...]}
+_PARTS = {
+    "name": str,
+    "doc": str,
+    "statuses": tuple[str, ...],
+    "stages": tuple[Stage, ...],
+    "fitted": Any,
+}
 
 
 @dataclass(frozen=True)
 class Profile:
     """A way to rank: `pipeline` under a `name`, with a sentence on what it is for.
 
-    Only memories with one of the `statuses` are candidates.
+    Only memories with one of the `statuses` are candidates. `fitted` tells where learned weights
+    come from, as JSON-ready data.
     """
 
     name: str
     pipeline: Pipeline
     doc: str = ""
     statuses: tuple[str, ...] = ("active",)
+    fitted: Any = field(default=None, compare=False, repr=False)
 
     def check(self) -> Profile:
         """This profile, checked.
@@ -123,6 +131,7 @@ class Profile:
             "doc": self.doc,
             "statuses": list(self.statuses),
             "stages": to_data(self.pipeline.stages),
+            **({} if self.fitted is None else {"fitted": self.fitted}),
         }
 
     @classmethod
