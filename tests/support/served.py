@@ -17,6 +17,7 @@ from salience.server.settings import ServerSettings
 from salience.stores import Store, open_store
 
 _FUNCTION = "a function that summarises cannot be sent"
+_OPERATIONS = "the operations of a plan are inside the server"
 NOT_OVER_HTTP = {
     "test_a_summariser_says_what_stands_for_them": _FUNCTION,
     "test_what_differs_is_left_apart_unless_somebody_summarises": _FUNCTION,
@@ -27,6 +28,8 @@ NOT_OVER_HTTP = {
     "test_each_thing_that_happens_is_an_event": "the log has the key by which a write is done once",
     "test_facets_may_be_given_or_extracted_otherwise": "a function for facets cannot be sent",
     "test_an_extractor_may_find_no_facets": "a function that finds facets cannot be sent",
+    "test_a_call_that_is_killed_has_done_all_or_nothing": _OPERATIONS,
+    "test_an_unseen_memory_is_in_the_way": _OPERATIONS,
     "test_sync_and_async_agree": "two memories over one store are compared",
 }
 """Tests that do not apply to a memory at a server, and why."""
