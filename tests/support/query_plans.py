@@ -22,7 +22,7 @@ LINEAR = {
     "SELECT id FROM memories WHERE space = ? ORDER BY row": "a whole namespace is erased",
     "SELECT id, row, sequence, created_at, status, tier": "an event of all memories changes each",
     "SELECT row FROM memories WHERE space = ? AND NOT EXISTS": "an index says who lacks a vector",
-    "DELETE FROM spaces WHERE space = ? AND NOT EXISTS": "stops at the first row",
+    "DELETE FROM spaces WHERE space = ?": "looks for a row of the namespace, and there is none",
 }
 """The beginnings of statements that may read a whole namespace or table, with the reason."""
 _PAGE = re.compile(r"WHERE space = \? ORDER BY [\w, ]+ LIMIT \?$")  # off an index, if none sorts

@@ -200,6 +200,9 @@ def delete(
     everything: Annotated[bool, typer.Option("--all", help="Erase the whole namespace.")] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
     if_version: IfVersion = None,
+    rewrite: Annotated[
+        bool, typer.Option("--rewrite", help="Leave no trace of what was ever erased in the file.")
+    ] = False,
 ) -> None:
     """Erase memories: by id, by a filter, or the whole namespace."""
     filters = parse_json("filter", where)
@@ -207,6 +210,8 @@ def delete(
         raise InvalidInput("delete", "has nothing to erase", "give ids, --filter or --all")
     if if_version is not None and len(ids or ()) != 1:
         raise InvalidInput("if-version", "is of one memory", "give one id with it")
+    if rewrite and ids:
+        raise InvalidInput("rewrite", "goes with --filter or --all", "leave out the ids")
     if filters == {}:
         raise InvalidInput("filter", "is empty and matches every memory", "use --all for that")
     missing = []
@@ -223,7 +228,9 @@ def delete(
                     else int(memory.delete(ids[0], if_version=if_version))
                 )
             else:
-                erased = memory.delete_all(filters, namespace=None if filters else memory.namespace)
+                erased = memory.delete_all(
+                    filters, namespace=None if filters else memory.namespace, rewrite=rewrite
+                )
     for id in missing:
         output.note(f"there is no memory {id!r}")
     if settings.json:

@@ -71,6 +71,7 @@ from salience.retrieval.operations import (
     Order,
     Place,
     ReadStats,
+    Rewrite,
 )
 from salience.retrieval.plan import Plan, T, adrive, ask, in_thread
 from salience.search import compare, context, explain, listing, search
@@ -264,12 +265,19 @@ class AsyncWriteApi(AsyncPlanRunner):
         log_upkeep(self._core.namespace, "erase", count)
         return count
 
-    async def delete_all(self, filters: Filters = None, *, namespace: str | None = None) -> int:
+    async def delete_all(
+        self, filters: Filters = None, *, namespace: str | None = None, rewrite: bool = False
+    ) -> int:
         """Erase what passes a filter, or (if it is named) a whole namespace; returns how many.
+
+        With `rewrite`, the whole file is written anew afterwards, so that it has no trace of what
+        was ever erased; other writers wait for it.
 
         Raises:
             InvalidInput: neither was given.
+            StoreError: it is erased, but could not be written anew; says why.
         """
+        rewrite = boolean("rewrite", rewrite)
         where = parse_filter(filters)
         if namespace is None and not filter_fields(where):
             raise InvalidInput(
@@ -281,6 +289,8 @@ class AsyncWriteApi(AsyncPlanRunner):
             namespace = self._core.namespace
         namespace = namespace_name(namespace)
         count = await self._run(ask(Delete(namespace, where=where)), MANY)
+        if rewrite:
+            await self._run(ask(Rewrite()), MANY)
         log_upkeep(namespace, "erase", count)
         return count
 

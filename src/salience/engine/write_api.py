@@ -18,7 +18,7 @@ from salience.errors import InvalidInput
 from salience.records.filters import filter_fields, parse_filter
 from salience.records.record import MemoryRecord
 from salience.records.validation import boolean, callable_or_none, namespace_name, text, texts
-from salience.retrieval.operations import Delete
+from salience.retrieval.operations import Delete, Rewrite
 from salience.retrieval.plan import ask
 from salience.search.log import log_upkeep
 from salience.search.request import Filters
@@ -166,12 +166,19 @@ class WriteApi(PlanRunner):
         log_upkeep(self._core.namespace, "erase", count)
         return count
 
-    def delete_all(self, filters: Filters = None, *, namespace: str | None = None) -> int:
+    def delete_all(
+        self, filters: Filters = None, *, namespace: str | None = None, rewrite: bool = False
+    ) -> int:
         """Erase what passes a filter, or (if it is named) a whole namespace; returns how many.
+
+        With `rewrite`, the whole file is written anew afterwards, so that it has no trace of what
+        was ever erased; other writers wait for it.
 
         Raises:
             InvalidInput: neither was given.
+            StoreError: it is erased, but could not be written anew; says why.
         """
+        rewrite = boolean("rewrite", rewrite)
         where = parse_filter(filters)
         if namespace is None and not filter_fields(where):
             raise InvalidInput(
@@ -183,5 +190,7 @@ class WriteApi(PlanRunner):
             namespace = self._core.namespace
         namespace = namespace_name(namespace)
         count = self._run(ask(Delete(namespace, where=where)), MANY)
+        if rewrite:
+            self._run(ask(Rewrite()), MANY)
         log_upkeep(namespace, "erase", count)
         return count

@@ -51,10 +51,7 @@ def spread_boost(
                 id,
                 scope.now,
                 scope.actor,
-                payload={
-                    "set": {"boost": boost, "boosted_at": to_json(scope.now)},
-                    "by": list(ids),
-                },
+                payload={"set": {"boost": boost, "boosted_at": to_json(scope.now)}},
             )
             for id, boost in boosts.items()
         )

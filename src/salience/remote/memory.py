@@ -183,12 +183,18 @@ class RemoteMemory(Memory):
         pending = self.pending_links() if batches.may_have_settled_links else ()
         return batches.result(pending)
 
-    def delete_all(self, filters: Filters = None, *, namespace: str | None = None) -> int:
+    def delete_all(
+        self, filters: Filters = None, *, namespace: str | None = None, rewrite: bool = False
+    ) -> int:
         """Erase what passes a filter, or (if it is named) a whole namespace; returns how many.
 
         Raises:
-            InvalidInput: neither was given.
+            InvalidInput: neither was given, or `rewrite`, which is for the owner of the store.
         """
+        if boolean("rewrite", rewrite):
+            raise InvalidInput(
+                "rewrite", "locks a store that others use", "rewrite it where the server runs"
+            )
         if namespace is not None:
             namespace = namespace_name(namespace)
         is_whole = filters is None and namespace is not None

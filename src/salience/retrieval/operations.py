@@ -779,6 +779,11 @@ class Delete:
     where: Filter | None = None
 
 
+@dataclass(frozen=True, eq=False)
+class Rewrite:
+    """Write the whole store anew, so that no trace of what was erased is left in it -> None."""
+
+
 LOCK_NOTE, COPYING_NOTE = "maintenance", "copying"
 """The keys of the notes that tell of work in progress; no copy takes them."""
 
@@ -902,6 +907,7 @@ Op = (
     | PutVectors
     | AdoptVectors
     | Delete
+    | Rewrite
     | LinksOf
     | Notes
     | Note

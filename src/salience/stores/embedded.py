@@ -274,6 +274,9 @@ class EmbeddedStore(IndexReader):
             before = rows
         return erased
 
+    def _rewrite(self, op: operations.Rewrite) -> None:
+        self._records.rewrite()
+
     def _matching(self, namespace: str, where: Filter) -> list[int]:
         """The rows that pass a filter now."""
         with self._lock:
@@ -336,6 +339,7 @@ class EmbeddedStore(IndexReader):
         operations.SetFields: _set_fields,
         operations.Touch: _touch,
         operations.Delete: _delete,
+        operations.Rewrite: _rewrite,
         operations.Unembedded: _unembedded,
         operations.PutVectors: _put_vectors,
         operations.AdoptVectors: _adopt_vectors,

@@ -402,6 +402,9 @@ class RamRecords:
                 self._links.remove(link)
             return len(erased)
 
+    def rewrite(self) -> None:
+        """Do nothing: what is erased is in no place."""
+
     def _erase_events(self, namespace: str, ids: set[str], sequences: set[int]) -> None:
         """Erase the events of memories, and those that linked others to them."""
         log = self._events.get(namespace, {})

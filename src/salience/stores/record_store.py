@@ -71,6 +71,10 @@ class RecordStore(ChangeFeed, Protocol):
         """
         ...
 
+    def rewrite(self) -> None:
+        """Write everything anew, so that no trace of what was erased is left."""
+        ...
+
     def rows_by_key(
         self, namespace: str, column: HashColumn, keys: Sequence[int]
     ) -> dict[int, tuple[int, ...]]:

@@ -329,6 +329,14 @@ class PostgresStore:
         self._snapshots.mark_written((namespace,))
         return erased
 
+    def _rewrite(self, op: operations.Rewrite) -> Work[None]:
+        """Refuse: it needs the owner of the tables, and locks out everybody."""
+        yield Flush(())
+        raise StoreError(
+            "what was erased is deleted, but PostgreSQL overwrites it on disk only when the owner "
+            "of the tables runs VACUUM FULL; run it for the tables of the schema salience"
+        )
+
     def _delete_some(self, op: operations.Delete) -> Work[int]:
         """Erase memories in short transactions: of some ids, or as long as there are any.
 
@@ -450,6 +458,7 @@ class PostgresStore:
         operations.UseKey: _use_key,
         operations.Touch: _touch,
         operations.Delete: _delete,
+        operations.Rewrite: _rewrite,
         operations.PutVectors: _put_vectors,
         operations.AdoptVectors: _adopt_vectors,
     }

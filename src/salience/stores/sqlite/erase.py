@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from salience.records.filters import Filter, filter_fields, passes
+from salience.retrieval.operations import COPYING_NOTE, LOCK_NOTE
 from salience.stores import codec
 from salience.stores.sqlite.statements import column_name, placeholders
 
@@ -70,9 +71,16 @@ def erase_traces(db: sqlite3.Connection, space: int, erased: Sequence[ErasedMemo
 
 
 def erase_empty_space(db: sqlite3.Connection, space: int) -> None:
-    """Erase the name of a namespace with the last that it holds: a name can be telling, too."""
-    is_empty = " AND ".join(
-        f"NOT EXISTS (SELECT 1 FROM {table} WHERE {table}.space = spaces.space)"
-        for table in ("memories", "vectors", "links", "events", "notes")
-    )
-    db.execute(f"DELETE FROM spaces WHERE space = ? AND {is_empty}", (space,))
+    """Erase the name of a namespace with its last memory: a name can be telling, too.
+
+    What belongs to the namespace as a whole goes first, except for what work in progress notes.
+    """
+    if db.execute(
+        "SELECT 1 FROM memories WHERE space = ? AND id >= '' LIMIT 1", (space,)
+    ).fetchone():
+        return
+    busy = (LOCK_NOTE, COPYING_NOTE)
+    db.execute("DELETE FROM notes WHERE space = ? AND key NOT IN (?, ?)", (space, *busy))
+    if db.execute("SELECT 1 FROM notes WHERE space = ?", (space,)).fetchone() is None:
+        db.execute("DELETE FROM events WHERE space = ? AND memory = 0", (space,))
+        db.execute("DELETE FROM spaces WHERE space = ?", (space,))

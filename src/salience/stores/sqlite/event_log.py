@@ -10,11 +10,19 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from salience.records.events import Event, apply_with_previous
-from salience.retrieval.operations import Events, ImportedHistory, Log, Note
+from salience.retrieval.operations import (
+    COPYING_NOTE,
+    LOCK_NOTE,
+    Events,
+    ImportedHistory,
+    Log,
+    Note,
+)
 from salience.stores import codec
 from salience.stores.access_queue import Batch
 from salience.stores.sqlite.adoption import adoption_of, is_outdated
 from salience.stores.sqlite.connection import translate_damage
+from salience.stores.sqlite.erase import erase_empty_space
 from salience.stores.sqlite.places import take_places
 from salience.stores.sqlite.reader import ALL_NAMESPACES, SqliteReader
 from salience.stores.sqlite.statements import chunks, placeholders
@@ -165,6 +173,8 @@ class SqliteLog(SqliteReader, ABC):
                 return False
             if op.value is None:
                 db.execute("DELETE FROM notes WHERE space = ? AND key = ?", (space, op.key))
+                if op.key in (LOCK_NOTE, COPYING_NOTE):  # they were kept for it
+                    erase_empty_space(db, space)
             else:
                 db.execute("REPLACE INTO notes VALUES (?, ?, ?)", (space, op.key, op.value))
         return True

@@ -32,6 +32,7 @@ from salience.stores.sqlite.adoption import (
 )
 from salience.stores.sqlite.checks import unseen_ids, used_keys
 from salience.stores.sqlite.connection import (
+    BUSY_TIMEOUT_SECONDS,
     WRITER_POLL_MS,
     connect,
     file_identity,
@@ -64,6 +65,7 @@ _CHANGES_KEPT = 200_000  # at least; indexes further behind load everything anew
 _MAX_USER_VERSION = 2**31 - 1  # the largest number that SQLite's user_version holds
 _ERASED_AT_ONCE = 2_000  # memories erased in one transaction
 _ERASE_WAIT_MS = 500  # that an erasure waits for others to finish reading
+_REWRITE_WAIT_MS = 30_000
 _MEMORY_COLUMNS = (
     "row", "space", "sequence", *FIELDS, "features", "greets", "text_key", "attribute_key",
     *(f"terms.{name}" for name in LEXICAL), "passages", "terms.passages",
@@ -462,11 +464,36 @@ class SqliteRecords(SqliteLog):
             rest = f"{erased:,} are erased, erase again for the rest"
             raise StoreError(f"{problem}; {rest}") from problem
         finally:
-            if erased:
+            if erased or everything:
                 self._has_erased_text = True
                 with suppress(StoreError):  # they are erased; the next write tries again
                     self._truncate_log(_ERASE_WAIT_MS)
         return erased
+
+    def rewrite(self) -> None:
+        """Write the file anew: copies of erased text, left where pages were split, are not in it.
+
+        Other writers wait meanwhile. The copy is made in memory, as one on the disk would be a
+        trace itself.
+        """
+        self._accesses.flush()
+        self._check_writable()
+        with self._write_lock, translate_errors(self.path):
+            self._check_file()
+            db = self._writer
+            [usual] = db.execute("PRAGMA busy_timeout").fetchone()
+            db.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT_SECONDS * 1_000:.0f}")
+            try:
+                db.execute("VACUUM")
+            finally:
+                db.execute(f"PRAGMA busy_timeout = {usual}")
+            self._writes += 1
+            self._truncate_log(_REWRITE_WAIT_MS)
+            if self._has_erased_text:
+                raise StoreError(
+                    f"{self.path}: was written anew, but another process is reading the old state "
+                    "in its log; what was erased goes when that has ended and somebody writes"
+                )
 
     def _ids(self, namespace: str) -> list[str]:
         """The ids of a namespace, in the order of their rows. An edit changes the row, no id."""

@@ -1,0 +1,2 @@
+-- An event names no other memory but the target of a link: what is erased is named by nothing.
+UPDATE events SET payload = json_remove(payload, '$.by') WHERE type = 'boost';
