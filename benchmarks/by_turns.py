@@ -1,0 +1,107 @@
+"""The time of a search in several versions of salience, measured by turns on one machine.
+
+    python benchmarks/by_turns.py --memories 10000 --rounds 3 ../older ../newer
+
+Each folder is a checkout. A process of each writes the memories of `salience bench` to a file and
+opens it; then they ask its 200 questions, twenty at a time, one process after the other, so that
+other work on the machine slows all of them alike. Printed are milliseconds of processor time: the
+median and the 95th percentile of all searches, and their ratios to those of the first checkout.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+_QUESTIONS = 200
+_TURN = 20  # questions
+_WORKER = """
+import json, sys, time
+from pathlib import Path
+from salience import Memory
+from salience.evaluation import benchmark
+
+path, memories = Path(sys.argv[1]), int(sys.argv[2])
+setup = benchmark.Setup(memories, queries=1)
+benchmark.bench(setup, keep=path)
+asked = benchmark._questions(benchmark.Setup(memories))[1:]
+with Memory.open(f"sqlite:///{path}") as memory:
+    for name, text in asked:
+        memory.within(name).search(text, touch=False)
+    print("ready", flush=True)
+    for line in sys.stdin:
+        took = []
+        for name, text in asked[int(line) :][: int(sys.argv[3])]:
+            within, started = memory.within(name), time.process_time()
+            within.search(text, limit=10)
+            took.append((time.process_time() - started) * 1e3)
+        print(json.dumps(took), flush=True)
+"""
+
+
+class Version:
+    """A process that searches with the salience of a checkout."""
+
+    def __init__(self, checkout: Path, file: Path, memories: int) -> None:
+        self.name = checkout.name
+        self.took_ms: list[float] = []
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", _WORKER, str(file), str(memories), str(_TURN)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "PYTHONPATH": str(checkout.resolve() / "src")},
+        )
+        if self._read() != "ready":
+            raise SystemExit(f"{checkout} does not search; its error stands above")
+
+    def ask(self, first: int) -> None:
+        """Ask the questions of a turn, from one on."""
+        assert self._process.stdin is not None
+        self._process.stdin.write(f"{first}\n")
+        self._process.stdin.flush()
+        self.took_ms += json.loads(self._read())
+
+    def close(self) -> None:
+        """End the process."""
+        self._process.communicate()
+
+    def _read(self) -> str:
+        assert self._process.stdout is not None
+        return self._process.stdout.readline().strip()
+
+
+def main() -> None:
+    """Measure the checkouts named on the command line."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("checkouts", nargs="+", type=Path)
+    parser.add_argument("--memories", type=int, default=10_000)
+    parser.add_argument("--rounds", type=int, default=3)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="salience-") as folder:
+        versions = [
+            Version(checkout, Path(folder) / f"{place}.db", options.memories)
+            for place, checkout in enumerate(options.checkouts)
+        ]
+        for _ in range(options.rounds):
+            for first in range(0, _QUESTIONS, _TURN):
+                for version in versions:
+                    version.ask(first)
+        for version in versions:
+            version.close()
+    of_first = np.percentile(versions[0].took_ms, (50, 95))
+    for version in versions:
+        figures = np.percentile(version.took_ms, (50, 95))
+        p50, p95 = figures / of_first
+        print(f"{version.name}: p50 {figures[0]:.2f} ({p50:.2f}), p95 {figures[1]:.2f} ({p95:.2f})")
+
+
+if __name__ == "__main__":
+    main()
