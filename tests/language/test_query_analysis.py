@@ -107,3 +107,11 @@ def test_a_query_of_nothing_but_phrases_has_few() -> None:
     assert phrases == tuple(f"tea {n}" for n in range(MAX_PHRASES))
     assert analysis('"green tea" ' * 1_000).phrases == ("green tea",)
     assert len(analysis(" ".join(f"tea{n}*" for n in range(1_000))).prefixes) == MAX_PHRASES
+
+
+def test_an_english_question_for_the_past_asks_for_a_state() -> None:
+    former = analyze_query("Where did I live before?", {}, this_year=2026)
+    assert former.features["query_asks_state"] == 1.0
+    assert former.state == analyze_query("Where do I live?", {}, this_year=2026).state
+    any_time = analyze_query("Where did I live before I met Ana?", {}, this_year=2026)
+    assert "query_asks_state" not in any_time.features

@@ -20,7 +20,7 @@ from salience.engine.dispatcher import Dispatcher
 from salience.engine.options import SETTINGS, Settings, check_names
 from salience.errors import EmbedderMismatch, InvalidInput, shown
 from salience.language.entities import Aliases
-from salience.language.spelling import Dictionary
+from salience.language.spelling import Dictionary, english_words
 from salience.language.tokens import count_tokens
 from salience.lifecycle.reembed import reembed
 from salience.ranking import profiles
@@ -46,7 +46,7 @@ from salience.stores.protocol import Store
 from salience.write.dedup import DedupPolicy
 from salience.write.items import WriteContext
 
-_DICTIONARY = Dictionary(known_words)  # of all memories of the process: it is read once
+_DICTIONARY = Dictionary(english_words, known_words)  # of all memories of the process: read once
 MAX_PAUSE_SECONDS = 3_600.0  # of an embedder that does not answer
 MAX_TOKENS = 10**12  # of one text
 

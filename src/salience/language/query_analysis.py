@@ -23,6 +23,7 @@ from salience.language.languages.table import CueName, Language
 from salience.language.query_cues import (
     ASKS,
     ASKS_ADVICE,
+    ASKS_FORMER,
     ASKS_NAME,
     ASKS_NUMBER,
     ASKS_ORDER,
@@ -312,8 +313,9 @@ def _state(
         if STATE_WORDS.isdisjoint(query_words) or FIRST_PERSON_WORDS.isdisjoint(query_words):
             return None
         state, number = ENGLISH.state(low), state_said(low, ENGLISH)
-        is_present = state is not None and not ENGLISH.matches("looks_back", low)
-        return (number, ()) if is_present and number > 0.0 else None
+        # "Where did I live?" may mean any time, "Where did I live before?" any but the present.
+        has_time = ASKS_FORMER.search(low) or not ENGLISH.matches("looks_back", low)
+        return (number, ()) if state is not None and has_time and number > 0.0 else None
     state, number = language.state(low), state_said(low, language)
     asks_present = language.matches("asks_present", low)
     if state is None or not number:

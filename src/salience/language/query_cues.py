@@ -138,7 +138,7 @@ ASKS_FORMER = pattern_cue(
     "asks_former",
     "query: asks for all that was once",
     r"\b(?:original(?:ly)?|initial(?:ly)?|former(?:ly)?|previous(?:ly)?|back then|at first"
-    r"|did(?:n't| not)? (?:[^\s?]+ ){0,3}?use to)\b",
+    r"|did(?:n't| not)? (?:[^\s?]+ ){0,3}?use to|before(?=\W*$))\b",
     catches="where did ana originally live?",
     must_not_catch="where does ana live?",
 )

@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from importlib import resources
 from itertools import chain, pairwise
 
 from salience.language.english import MONTHS, ORDINARY_WORDS, WEEKDAYS
@@ -19,7 +20,8 @@ from salience.language.query_cues import QUOTED_PHRASE
 from salience.language.tokens import fold, stem, words
 
 MIN_LETTERS = 4
-"""The letters of the shortest word that is taken for another; a shorter one resembles too many."""
+"""The letters of the shortest word that one is taken for; a shorter one resembles too many."""
+_MIN_TYPED = 3  # letters of a word that is taken for another: one letter may be missing
 MAX_LETTERS = 24
 TWO_SLIPS_MIN_LETTERS = 8
 """The letters from which on a word may have two slips."""
@@ -28,11 +30,18 @@ MAX_TAKEN = 3
 
 _SWAPPED, _DOUBLED, _NEAR, _DROPPED, _OTHER = 0.5, 0.5, 0.7, 0.8, 1.0
 _FIRST_LETTER = 0.1  # more for a slip at the first letter, which people seldom miss
-_FIRST_CHANGED = 0.7  # and for another letter in its place, as in words that rhyme
-_MAX_COSTS = ((8, 1.4), (7, 1.3), (0, 0.95))  # by the letters of a word, from so many on
+_FIRST_CHANGED = 0.45  # and for another letter in its place, as in words that rhyme
+# By the letters of a word, from so many on: where a list tells that it is wrong, and of names and
+# other languages.
+_MAX_COSTS = ((4, 1.45), (0, 0.9))
+_CAREFUL_COSTS = ((7, 1.4), (4, 0.95), (0, 0.9))
 _TIE = 0.25  # how much dearer than the likeliest word one may be that is taken as well
+_HELD = 0.4  # how much dearer than the likeliest of all words one that memories hold may be
 _UNSEEN = 0.2  # more for a form of a word of memories that none of those read has
-_SURE = 0.5  # the highest cost at which a word that no memory holds is taken
+_RARE = 0.3  # more for a rare word that is right, but in no memory
+_COMMON_WORDS = 10_000  # the most frequent of the list; others are rare
+_SURE = 0.8  # the highest cost at which a word that no memory holds is taken
+_SURE_ELSEWHERE = 0.5  # and in other languages
 _MIN_LEMMA = 3  # letters
 _LOSS = 0.3  # of the weight of a word, times the cost
 
@@ -92,12 +101,16 @@ def spelt_words(text: str) -> list[str]:
         exact.update(filter(str.isupper, chunks))
     fixed = set(words(" ".join([*exact, *QUOTED_PHRASE.findall(text)])))
     plain = dict.fromkeys(words(" ".join([chunk for chunk in chunks if chunk not in exact])))
-    return [w for w in plain if w not in fixed and w not in ORDINARY_WORDS and is_spelt(w)]
+    return [
+        word
+        for word in plain
+        if word not in fixed and word not in ORDINARY_WORDS and is_spelt(word, _MIN_TYPED)
+    ]
 
 
-def is_spelt(word: str) -> bool:
-    """Test whether a folded word is written in the letters of one alphabet, and long enough."""
-    if not MIN_LETTERS <= len(word) <= MAX_LETTERS:
+def is_spelt(word: str, least: int = MIN_LETTERS) -> bool:
+    """Test whether a folded word is written in `least` or more letters of one alphabet."""
+    if not least <= len(word) <= MAX_LETTERS:
         return False
     return _LETTERS.get(word[0], frozenset[str]()).issuperset(word)
 
@@ -146,7 +159,8 @@ def cost(word: str, other: str) -> float:
     """The cost of taking one word for another: the least sum over all edits, 0 for the same word.
 
     Letters swapped or doubled cost 0.5, letters near on a keyboard or in sound 0.7, a letter
-    missing or added 0.8, any other changed 1; in the first letter 0.4 more. Equal both ways.
+    missing or added 0.8, any other changed 1; at the first letter 0.1 more, or 0.45 more for
+    another one. Equal both ways.
 
     Source: Damerau, A technique for computer detection and correction of spelling errors, 1964.
     """
@@ -184,20 +198,47 @@ def _changed(word: str, i: int, other: str, j: int) -> float:
 class Dictionary:
     """Words that are spelt right, though a memory may not hold them.
 
-    `load` gives some as they are written, when they are first asked for.
+    `listed` gives words of English, the most frequent first, and `known` others as they are
+    written, when they are first asked for.
     """
 
-    def __init__(self, load: Callable[[], Iterable[str]] = tuple) -> None:
-        self._load = load
+    def __init__(
+        self,
+        listed: Callable[[], Iterable[str]] = tuple,
+        known: Callable[[], Iterable[str]] = tuple,
+    ) -> None:
+        self._listed, self._known = listed, known
+
+    @cached_property
+    def places(self) -> Mapping[str, int]:
+        """The words of English, folded, and the place of each by frequency."""
+        places = dict.fromkeys(ORDINARY_WORDS, 0)
+        for place, word in enumerate(map(fold, self._listed())):
+            places.setdefault(word, place)
+        return places
 
     @cached_property
     def words(self) -> frozenset[str]:
-        """The words, in small letters."""
-        return frozenset(filter(is_spelt, (*ORDINARY_WORDS, *map(fold, self._load()))))
+        """All the words, folded."""
+        return frozenset(self.places).union(filter(is_spelt, map(fold, self._known())))
 
     def knows(self, word: str) -> bool:
         """Test whether a folded word, or one that it is a form of, is right."""
-        return word in ORDINARY_WORDS or not _lemmas(word).isdisjoint(self.words)
+        return not _lemmas(word).isdisjoint(self.words)
+
+    def rarity(self, word: str) -> float:
+        """What is added to the cost of taking a word that is right; a long one resembles few."""
+        is_common = word in _CALENDAR or self.places.get(word, _COMMON_WORDS) < _COMMON_WORDS
+        return 0.0 if is_common or len(word) >= TWO_SLIPS_MIN_LETTERS else _RARE
+
+
+def english_words() -> list[str]:
+    """The 40,000 most frequent words of English of three letters or more, the most frequent first.
+
+    Source: the dictionary of SymSpell (MIT), made from SCOWL and the Google Books Ngrams.
+    """
+    listed = resources.files("salience.language").joinpath("english_words.txt")
+    return listed.read_text("ascii").split()
 
 
 NO_DICTIONARY = Dictionary()
@@ -225,14 +266,15 @@ def take(
     seen: Iterable[str],
     dictionary: Dictionary,
     is_name: bool = False,
+    is_english: bool = True,
 ) -> Taken | None:
     """The words that a misspelt one is taken for; None if none is likely enough.
 
     Up to three of about the same cost are taken; of the same cost, those that more memories hold
     come first. Only one of each stem is taken, as the others are found with it. A name is taken for
     a word that is seen alone. If a word of the dictionary that no memory holds is clearly likelier
-    than all that are held, none of these is taken; it is taken itself where letters are swapped or
-    doubled, or if it is a month or a day of the week.
+    than all that are held, none of these is taken; it is taken itself where one slip of a usual
+    kind leads to it and it is frequent, or if it is a month or a day of the week.
 
     Args:
         word: the misspelt word.
@@ -240,7 +282,10 @@ def take(
         seen: words of some of these memories: one near it has to be among them, or right.
         dictionary: the words that are right.
         is_name: True if it looks like a name; those seen are names, then.
+        is_english: False if it is of another language, of which the dictionary has few words.
     """
+    is_listed = is_english and not is_name
+    most = _max_cost(word, is_listed)
     written: dict[str, set[str]] = {}
     for each in seen:
         written.setdefault(stem(each), set()).add(each)
@@ -250,17 +295,18 @@ def take(
         own = written.get(base, set())
         is_right = other in dictionary.words and not is_name
         is_inflected = not _lemmas(other).isdisjoint(own | ({base} & _all_lemmas(own)))
-        if is_right or other in own or (is_inflected and not is_name):
+        if is_right or is_inflected:
             rank = (other not in own, not is_right, cost(word, other), other)
             best_of[base] = min(rank, best_of.get(base, rank))
     held = sorted(
         (each + _UNSEEN * is_unseen, -near[other], other)
         for is_unseen, _, each, other in best_of.values()
-        if each <= _max_cost(word)
+        if each <= most
     )
-    right = _nearest_right(word, _CALENDAR if is_name else dictionary.words | _CALENDAR)
-    if right is not None and (not held or right[0] + _TIE < held[0][0]):
-        is_sure = right[1] in _CALENDAR or right[0] <= _SURE
+    right_words = dictionary.places.keys() if is_english else dictionary.words
+    right = _nearest_right(word, _CALENDAR if is_name else right_words | _CALENDAR, dictionary)
+    if right is not None and (not held or right[0] + _HELD < held[0][0]):
+        is_sure = right[1] in _CALENDAR or right[0] <= (_SURE if is_listed else _SURE_ELSEWHERE)
         return Taken.at(right[0], [right[1]]) if is_sure else None
     if not held:
         return None
@@ -268,13 +314,19 @@ def take(
     return Taken.at(least, [other for each, _, other in held if each <= least + _TIE])
 
 
-def _nearest_right(word: str, right_words: Set[str]) -> tuple[float, str] | None:
+def _nearest_right(
+    word: str, right_words: Set[str], dictionary: Dictionary
+) -> tuple[float, str] | None:
     """The least cost of a word that is right, and the word; None if none is near."""
     for step in slips(word):
-        found = ((cost(word, other), other) for other in step if other in right_words)
+        found = (
+            (cost(word, other) + dictionary.rarity(other), dictionary.places.get(other, 0), other)
+            for other in step
+            if other in right_words
+        )
         right = min(found, default=None)
         if right is not None:
-            return right if right[0] <= _max_cost(word) else None
+            return right[0], right[2]
     return None
 
 
@@ -283,6 +335,8 @@ def _lemmas(word: str) -> set[str]:
     lemmas = {word}
     for ending, instead in _ENDINGS:
         if word.endswith(ending) and len(word) >= len(ending) + _MIN_LEMMA:
+            if ending == "s" and word.endswith("ss"):
+                continue  # no plural
             lemmas.update(word.removesuffix(ending) + other for other in instead)
     return lemmas
 
@@ -296,9 +350,10 @@ def taken_notes(taken: Mapping[str, Sequence[str]]) -> list[str]:
     return [f"{word}: took {', '.join(others)}" for word, others in taken.items()]
 
 
-def _max_cost(word: str) -> float:
+def _max_cost(word: str, is_listed: bool) -> float:
     """The highest cost at which a word is taken for another: short words have many near them."""
-    return next(cost for letters, cost in _MAX_COSTS if len(word) >= letters)
+    costs = _MAX_COSTS if is_listed else _CAREFUL_COSTS
+    return next(cost for letters, cost in costs if len(word) >= letters)
 
 
 def respelt(text: str, taken: Mapping[str, Taken]) -> str:

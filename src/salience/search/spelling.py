@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from salience.language.english import ORDINARY_WORDS
+from salience.language.languages import language_of
 from salience.language.speakers import capitalised, name_candidates
 from salience.language.spelling import NO_DICTIONARY, Taken, spelt_words, take
 from salience.language.tokens import indexed_words, strings_in, words
@@ -57,6 +58,7 @@ def taken_words(
     seen = {word for text in texts for word in indexed_words(text)}
     seen_names = {word for text in texts for word in capitalised(text)} - ORDINARY_WORDS
     names = name_candidates(text).proper
+    is_english = language_of(words(text)) is None
     taken: dict[str, Taken] = {}
     for word, others in near.items():
         if word in people.names:
@@ -66,7 +68,7 @@ def taken_words(
             counts = {other: held.memories for other, held in others.items()}
             is_name = word in names
             known = seen_names if is_name else seen
-            meant = take(word, counts, known, request.settings.dictionary, is_name)
+            meant = take(word, counts, known, request.settings.dictionary, is_name, is_english)
         if meant is not None:
             taken[word] = meant
     return taken
