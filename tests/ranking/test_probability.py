@@ -1,6 +1,7 @@
 """The probability that a memory answers: by hand arithmetic, and what a cut leaves."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,10 +12,18 @@ from salience import Memory
 from salience.errors import InvalidInput
 from salience.evaluation.calibration import Examples, fit
 from salience.language.analysis_types import QueryAnalysis
+from salience.language.speakers import name_terms
 from salience.ranking.evaluation import Evaluation
 from salience.ranking.expressions import Col, Constant
 from salience.ranking.probability import model_for
-from salience.ranking.probability.signals import AboveMedian, Asked, Best, Coverage
+from salience.ranking.probability.signals import (
+    AboveMedian,
+    Asked,
+    AtBest,
+    Best,
+    Coverage,
+    NamesMissing,
+)
 from salience.retrieval.candidates import Candidates
 from salience.retrieval.query import Query
 from salience.search.cutoff import CUTOFFS
@@ -67,6 +76,47 @@ def test_the_best_and_what_is_above_the_median() -> None:
     assert none.evaluate(query, candidates).tolist() == [0.0] * 3
     above = AboveMedian(Col("x")).evaluate(query, candidates)
     assert above.tolist() == [0.0, 0.0, 1.0]
+
+
+def test_names_missing_counts_what_is_written_as_a_name() -> None:
+    query, candidates = table()
+    named = replace(query, text="Is the rent of the Unicorn due on the Third?")
+    values = NamesMissing().evaluate(named, candidates)
+    assert values.tolist() == [1 - 2 / 7, 1.0, 1 - 2 / 7]
+    assert NamesMissing().evaluate(query, candidates).tolist() == [0.0] * 3
+
+
+def test_at_best_takes_the_smallest_of_equals_that_count() -> None:
+    query, candidates = table()
+    values = AtBest(Col("x"), Constant(1.0), Constant(1.0)).evaluate(query, candidates)
+    assert values.tolist() == [0.2] * 3
+    largest = AtBest(Col("x"), Col("x"), 1.0 + -1.0 * Col("x")).evaluate(query, candidates)
+    assert largest.tolist() == [0.6] * 3  # the last one does not count
+    none = AtBest(Col("x"), Col("x"), Constant(0.0)).evaluate(query, candidates)
+    assert none.tolist() == [0.0] * 3
+
+
+@pytest.mark.parametrize(
+    ("text", "word", "is_name"),
+    [
+        ("What is the budget of Lantern?", "lantern", True),
+        ("What is the budget of Lantern?", "budget", False),
+        ("what is the budget of lantern?", "lantern", False),
+        ("May I travel in December?", "decemb", False),
+        ("WHAT IS THE BUDGET OF LANTERN", "lantern", False),
+        ("Wann ist die Probe im Theater?", "theater", False),
+    ],
+)
+def test_a_capital_makes_a_name(text: str, word: str, is_name: bool) -> None:
+    assert name_terms(text, [(word,)]) == (is_name,)
+
+
+def test_the_same_question_about_another_is_less_likely_answered() -> None:
+    with Memory.open("ram://") as memory:
+        memory.add_many(FACTS)
+        known = memory.search("Is Marta allergic to walnuts?").probability or 0.0
+        other = memory.search("Is Tobias allergic to walnuts?").probability or 0.0
+    assert other < known / 2
 
 
 def test_the_probability_is_the_root_of_its_tree() -> None:

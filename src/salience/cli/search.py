@@ -11,6 +11,7 @@ from salience.cli import output
 from salience.cli.completion import one_of
 from salience.cli.settings import Settings, parse_json
 from salience.errors import InvalidInput
+from salience.language.query_analysis import asks_something
 from salience.language.tokens import shorten
 from salience.ranking import profiles as built_in
 from salience.ranking.profile import Profile
@@ -151,7 +152,9 @@ def search(
         close = () if result.hits else _close(memory, result, filters)
     output.degraded(result.degraded)
     output.taken(result.taken)
-    doubtful = doubt(result.probability)
+    # Of a text that asks nothing, the probability says nothing, unless it left no hits.
+    asks = asks_something(query) or not result.hits
+    doubtful = doubt(result.probability) if asks else None
     if doubtful is not None:
         output.note(doubtful + (" This came close:" if result.hits or close else ""))
     if settings.json:

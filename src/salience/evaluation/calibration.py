@@ -42,7 +42,7 @@ Floats = NDArray[np.float64]
 
 HITS = 10
 """The first hits of a question that are examples of memories which answer or do not."""
-WRONG_PERSON_SHARE = 0.3  # of the questions without an answer
+WRONG_PERSON_SHARE = 0.15  # of the questions without an answer
 _PENALTY = 1.0
 _ROUNDS = 100
 

@@ -9,7 +9,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence, Set
 from functools import cached_property, lru_cache
 from typing import NamedTuple, TypeVar
 
-from salience.language.analysis_types import Speakers
+from salience.language.analysis_types import Speakers, Term
 from salience.language.cues import pattern_cue
 from salience.language.english import (
     ASSISTANT_NAMES,
@@ -20,7 +20,8 @@ from salience.language.english import (
     STOP_WORDS,
     USER_NAMES,
 )
-from salience.language.tokens import fold, question_words, words
+from salience.language.languages import language_of
+from salience.language.tokens import fold, question_words, stem, without_bigrams, words
 
 Speaker = TypeVar("Speaker", bound=Hashable)
 
@@ -169,6 +170,20 @@ def name_candidates(text: str) -> NameCandidates:
     )
     proper = capitalised(text) - ordinary - MONTHS.keys()
     return NameCandidates(tuple(candidates), proper, ordinary)
+
+
+def name_terms(text: str, terms: Sequence[Term]) -> tuple[bool, ...]:
+    """For each term of a question, True if the question writes it as a name: with a capital.
+
+    None is, where capitals tell nothing: every word has one, or every noun of the language.
+    """
+    spoken = without_bigrams(question_words(text))
+    language = language_of(spoken)
+    proper = name_candidates(text).proper | capitalised(text[1:]) - MONTHS.keys()
+    if spoken and (proper >= set(spoken) or (language and not language.is_capital_a_name)):
+        proper = frozenset()
+    stems = {*map(stem, proper)}
+    return tuple(not stems.isdisjoint(term) for term in terms)
 
 
 def capitalised(text: str) -> frozenset[str]:

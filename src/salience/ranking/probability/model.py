@@ -1,7 +1,8 @@
 """Models: the weights by which evidence becomes a probability, as JSON, and their formulas.
 
     logistic(x) = 1 / (1 + exp(-x))
-    P(any memory answers) = logistic(b + sqrt(n) (w0 + w1 match + w2 session + w3 told by others))
+    P(any memory answers) = logistic(b + w0 names missing + sqrt(n) (w1 + w2 match + w3 session
+                                     + w4 cosine of the speaker + w5 coverage of the speaker))
     P(this one answers) = P(any memory answers) * logistic(c + v1 (score - best score) + v2 match)
 
 Each embedder has weights of its own in `weights/`, written by `salience calibrate`.
@@ -18,15 +19,25 @@ from typing import Any, Literal
 
 from salience.errors import InvalidInput, shown
 from salience.ranking.expressions import Col, NamedExpression, Signal, Sum, signal
-from salience.ranking.functions import Apply, QueryFlag, WhenQuery, maximum, minimum
-from salience.ranking.probability.signals import AboveMedian, Asked, Best, Coverage, FinestDate
+from salience.ranking.functions import Apply, QueryFlag, WhenQuery, maximum
+from salience.ranking.probability.signals import (
+    AboveMedian,
+    Asked,
+    AtBest,
+    Best,
+    Coverage,
+    FinestDate,
+    NamesMissing,
+)
 from salience.ranking.signals import OnDate, SaidBy, Trusted
 
 Meaning = Literal["cosine", "above_median", "none"]
 GENERIC, WORDS = "generic", "words"
 """The names of the models for an embedder without weights of its own, and for no vectors."""
 
-RESULT_PARTS = ("asked", "match", "session", "told_by_others")
+RESULT_PARTS = (
+    "asked", "match", "session", "speaker_cosine", "speaker_coverage", "names_missing",
+)  # fmt: skip
 HIT_PARTS = ("score_gap", "match")
 _COVERAGE_SHARE = 0.5  # of the coverage in the match, beside the cosine
 
@@ -99,20 +110,27 @@ class Model:
 def result_evidence(meaning: Meaning) -> dict[str, Signal]:
     """The `RESULT_PARTS` by name."""
     asked, counts, match = Asked(), _counts(), _match(meaning)
-    held, session = _coverage(), Coverage(_on_date(), over="session")
-    told_by_others = minimum(0.0, Best(held, counts) - Best(held, _told_by_others()))
+    session = Coverage(_on_date(), over="session")
+    missing = AtBest(NamesMissing(), match, counts)
     return {
         "asked": asked.named("asked", "the square root of the number of things asked for"),
         "match": asked * _part("match", Best(match, counts), "the best match of those that count"),
         "session": asked
         * _part("session", Best(session, counts), "the session that holds most of what is asked"),
-        "told_by_others": asked
-        * _part(
-            "told_by_others",
-            WhenQuery("query_names_one_speaker", told_by_others),
-            "others than the person named hold more of it",
+        "speaker_cosine": asked * _lead(_cosine(meaning), "speaker_cosine", "is nearer"),
+        "speaker_coverage": asked * _lead(_coverage(), "speaker_coverage", "holds more of it"),
+        "names_missing": _part(
+            "names_missing", missing, "the best match lacks names that are asked for"
         ),
     }
+
+
+def _lead(of: Signal, name: str, does: str) -> Signal:
+    """By how much the best of what the speaker named said exceeds the best of all others."""
+    lead = Best(of, _counts()) - Best(of, _told_by_others())
+    return _part(
+        name, WhenQuery("query_names_one_speaker", lead), f"what the person named said {does}"
+    )
 
 
 def hit_evidence(meaning: Meaning) -> dict[str, Signal]:
@@ -138,18 +156,20 @@ def _coverage() -> Coverage:
 
 
 @cache
-def _match(meaning: Meaning) -> Signal:
-    """cosine + coverage / 2: the evidence of one memory.
-
-    What the embedder cannot read, words alone decide.
-    """
-    coverage = _coverage()
-    held = _COVERAGE_SHARE * coverage
-    cosine = maximum(0.0, Col("vector.score").default(0.0))
+def _cosine(meaning: Meaning) -> Signal:
+    """max(0, cosine) on the scale of the model; what the embedder cannot read, words decide."""
     if meaning == "none":
-        return held
+        return signal(0.0)
+    cosine = maximum(0.0, Col("vector.score").default(0.0))
     scaled = AboveMedian(cosine) if meaning == "above_median" else cosine
-    return Trusted(scaled, coverage) + held
+    return Trusted(scaled, _coverage())
+
+
+@cache
+def _match(meaning: Meaning) -> Signal:
+    """cosine + coverage / 2: the evidence of one memory."""
+    held = _COVERAGE_SHARE * _coverage()
+    return held if meaning == "none" else _cosine(meaning) + held
 
 
 @cache

@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 
 from salience.language.dates import date_terms
+from salience.language.speakers import name_terms
 from salience.ranking.evaluation import Evaluation, Values
 from salience.ranking.expressions import Elementwise, Signal
 from salience.retrieval.candidates import Floats
@@ -53,6 +54,33 @@ class Coverage(Signal):
 
 
 @dataclass(frozen=True)
+class NamesMissing(Signal):
+    """1 - sum of idf(t) over the names held / sum of idf(t) over all names asked for, in [0, 1].
+
+    Names are the terms that the query writes with a capital, but those of speakers, which are no
+    terms. 0 where it names nothing.
+    """
+
+    route: str = "lexical"
+
+    def columns(self) -> frozenset[str]:
+        return frozenset({f"{self.route}.matched", f"{self.route}.weights"})
+
+    def compute(self, ev: Evaluation) -> Values:
+        flags = name_terms(ev.query.text, ev.query.reading.terms)
+        names = [place for place, is_name in enumerate(flags) if is_name]
+        held = _sum(ev.candidates[f"{self.route}.matched"][:, names])
+        total = _sum(ev.candidates[f"{self.route}.weights"][:, names])
+        return 1.0 - np.divide(held, total, out=np.ones(len(held)), where=total > 0.0)
+
+    def label(self) -> str:
+        return "names missing"
+
+    def how(self) -> str:
+        return "share of the names asked for that it does not hold"
+
+
+@dataclass(frozen=True)
 class Asked(Signal):
     """sqrt(n), n the terms that the query asks for; a date that it names counts as one."""
 
@@ -94,6 +122,29 @@ class Best(Elementwise):
 
     def label(self) -> str:
         return f"best({self.of.label()})"
+
+
+@dataclass(frozen=True)
+class AtBest(Elementwise):
+    """x of the candidate with the largest y of those where `among` is above 0, 0 if there is none.
+
+    Of several with the same y, the smallest x.
+    """
+
+    of: Signal
+    by: Signal
+    among: Signal
+
+    def combine(self, values: Values, by: Values, among: Values) -> Values:
+        values, by, among = np.broadcast_arrays(values, by, among)
+        values, by = values[among > 0.0], by[among > 0.0]
+        return float(values[by == by.max()].min()) if values.size else 0.0
+
+    def how(self) -> str:
+        return "of the best of those that count"
+
+    def label(self) -> str:
+        return f"at_best({self.of.label()})"
 
 
 @dataclass(frozen=True)
