@@ -19,13 +19,11 @@ memories when it is closed. The name of a test says what is required, and its cl
 the store is tested; a table of cases fails with the rows that fail.
 """
 
-from salience.testing.conformance._atomicity import Atomicity, SameFacts
 from salience.testing.conformance._case import Clock
 from salience.testing.conformance._changes import DeletingMany, Exports, MetadataMerging, Upserts
 from salience.testing.conformance._durability import Concurrency, Durability, ErasureDuringSearch
 from salience.testing.conformance._events import EventLog, Judgments, TimeTravel
 from salience.testing.conformance._filters import Filters
-from salience.testing.conformance._isolation import Isolation
 from salience.testing.conformance._keys import AccessKeys
 from salience.testing.conformance._lifecycle import Lifecycle
 from salience.testing.conformance._links import Notes, PendingLinks, UtilitySpreading
@@ -40,6 +38,8 @@ from salience.testing.conformance._write_outcomes import (
     WriteOutcomes,
 )
 from salience.testing.conformance._writes import Adding, Deleting, Linking, Updating
+from salience.testing.conformance.trust._atomicity import Atomicity, SameFacts
+from salience.testing.conformance.trust._isolation import Isolation
 
 __all__ = ["Clock", "StoreConformance"]
 

@@ -1,0 +1,1 @@
+"""Promises of trust: whole calls, and namespaces that tell nothing of each other."""
