@@ -6,7 +6,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --ed
 USABLE := $(VENV)/.usable
 READY := $(VENV)/.ready
 
-.PHONY: demo serve demo-postgres test integrations lint bench docs clean
+.PHONY: demo serve demo-postgres test torture integrations lint audit bench docs locked lock sbom clean
 
 demo: $(USABLE)
 	$(BIN)/salience demo
@@ -22,6 +22,10 @@ demo-postgres: $(READY)
 test: lint
 	$(BIN)/python -m pytest -q -n 3 --dist worksteal
 
+# Kills, faults, concurrent histories and hostile input, for hours; SCALE=0.1 for a tenth.
+torture: $(READY)
+	PYTHONPATH=tests $(BIN)/python -m torture --scale $(or $(SCALE),1) $(if $(ATTACKS),--attacks $(ATTACKS))
+
 # The adapters, each beside its framework in an environment of its own; ONLY=langgraph for one.
 integrations: $(READY)
 	$(BIN)/python tools/integrations.py $(ONLY)
@@ -31,6 +35,26 @@ lint: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# Insecure patterns in the code; pyproject.toml says why which rules are skipped.
+audit: $(READY)
+	$(BIN)/bandit --quiet --recursive --configfile pyproject.toml src tools
+
+# The environment of development with the versions that the lock file names, each by its hash.
+locked: $(USABLE)
+	$(BIN)/python -m pip install --quiet --require-hashes --requirement requirements-dev.lock
+	$(BIN)/python -m pip install --quiet --no-deps --editable .
+	touch $(READY)
+
+# The lock file anew, for every Python from 3.11 on.
+lock: $(READY)
+	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header --no-annotate --extra dev pyproject.toml --output-file requirements-dev.lock
+
+# What is installed, as a software bill of materials in CycloneDX's format.
+sbom: $(READY)
+	mkdir -p build
+	$(BIN)/cyclonedx-py environment --pyproject pyproject.toml --output-file build/sbom.json $(BIN)/python
+	@echo "build/sbom.json"
 
 bench: $(READY)
 	$(BIN)/salience bench --memories 10000

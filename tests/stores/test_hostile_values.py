@@ -5,7 +5,6 @@ A namespace answers afterwards as before, and the keeping of exact types is seen
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
@@ -18,52 +17,12 @@ from hypothesis import strategies as st
 
 from salience import Memory
 from salience.embedders import EmbedderIdentity
-from salience.engine.options import MemoryChanges, MemoryFields, Settings
+from salience.engine.options import Settings
 from salience.errors import InvalidInput, SalienceError
-from salience.search.context import ContextOptions
-from salience.search.request import CompareOptions, ExplainOptions, SearchOptions
 from salience.stores import migrate
 from salience.testing import WordHashEmbedder
+from support.doors import CHAT, FUNCTIONS, call, doors, endless
 from support.hostile import HOSTILE, Colour, Count, Word, shared
-
-CHAT = [{"role": "user", "content": "apple"}]
-REQUIRED: dict[str, dict[str, Any]] = {
-    "add": {"content": "apple pie"},
-    "add_many": {"items": ["apple"]},
-    "add_chat": {"messages": CHAT},
-    "compare": {"query": "apple", "profiles": ["balanced", "composite"]},
-    "explain": {"query": "apple", "id": "taken"},
-    "feedback": {"id": "taken", "kind": "useful"},
-    "get_context": {"query": "apple"},
-    "link": {"source": "taken", "target": "other"},
-    "search": {"query": "apple"},
-    "update": {"id": "taken"},
-}
-OPTIONS: dict[str, type] = {
-    "add": MemoryFields,
-    "compare": CompareOptions,
-    "explain": ExplainOptions,
-    "get_context": ContextOptions,
-    "search": SearchOptions,
-    "update": MemoryChanges,
-}
-UNTRIED = {"close", "flush", "open", "reembed", "export", "import_"}
-FUNCTIONS = {"progress", "counter", "facets", "summarise", "clock", "count_tokens", "trace"}
-"""Arguments that are called: an error in a function of the caller is the caller's."""
-
-
-def doors() -> list[tuple[str, str]]:
-    """Each argument of each public method."""
-    found = []
-    for name, method in inspect.getmembers(Memory, inspect.isfunction):
-        if name.startswith("_") or name in UNTRIED:
-            continue
-        parameters = inspect.signature(method).parameters.values()
-        names = [each.name for each in parameters if each.kind is not each.VAR_KEYWORD]
-        names += list(OPTIONS[name].__annotations__) if name in OPTIONS else []
-        found += [(name, argument) for argument in dict.fromkeys(names) if argument != "self"]
-    return found
-
 
 DOORS = doors()
 
@@ -82,23 +41,6 @@ def memory(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Memory]:
     with Memory(address, embedder=WordHashEmbedder(), namespace="n") as memory:
         fill(memory)
         yield memory
-
-
-def call(memory: Memory, name: str, argument: str, value: Any) -> None:
-    """Call a method with one hostile argument."""
-    arguments = dict(REQUIRED.get(name, {}))
-    for parameter in inspect.signature(getattr(Memory, name)).parameters.values():
-        if parameter.default is parameter.empty and parameter.kind is not parameter.VAR_KEYWORD:
-            arguments.setdefault(parameter.name, "taken")
-    arguments.pop("self")
-    arguments[argument] = value
-    try:
-        getattr(memory, name)(**arguments)
-    except SalienceError as problem:
-        str(problem).encode()  # every message can be printed
-    except (TypeError, ValueError, RuntimeError, AttributeError):
-        if argument not in FUNCTIONS or not callable(value):
-            raise
 
 
 def inexact(value: Any) -> Any:
@@ -124,11 +66,6 @@ def assert_in_order(memory: Memory) -> None:
         for event in memory.history(id).events:
             assert inexact([event.type, event.actor, event.session, event.payload]) is None
         assert memory.explain("apple", id)
-
-
-def endless(name: str, argument: str, value: Any) -> bool:
-    """Items are a stream, which may have no end."""
-    return (name, argument) == ("add_many", "items") and not hasattr(value, "__len__")
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))

@@ -17,6 +17,7 @@ from salience.retrieval.plan import Plan, T, ask
 LOCK_TIMEOUT = timedelta(minutes=15)
 """A lock that was not renewed for this long is free: its owner has died."""
 _RENEWAL_INTERVAL = timedelta(minutes=1)
+_running: set[str] = set()  # the names of the owners whose plans this process runs
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,10 @@ class Owner:
 
 
 def this_process() -> Owner:
-    """The owner that this process is; it can tell whether others on its machine are gone."""
+    """The owner that this process is; it can tell whether others on its machine are gone.
+
+    So is an earlier owner of this process that could not release its lock, as on a full disk.
+    """
     import os
     import socket
 
@@ -38,6 +42,8 @@ def this_process() -> Owner:
         other, _, process = name.rpartition(":")[0].rpartition(":")
         if other != host or not process.isdecimal():
             return False
+        if int(process) == os.getpid():
+            return name not in _running
         try:
             os.kill(int(process), 0)
         except ProcessLookupError:
@@ -87,6 +93,7 @@ def with_lock(
     Raises:
         Locked: see `acquire`.
     """
+    _running.add(owner.name)
     try:
         result = yield from _renewing(plan, namespace, owner, clock)
         yield from release(namespace, owner)
@@ -95,6 +102,8 @@ def with_lock(
     except BaseException:  # an interrupt, too: this process may live on for long
         yield from release(namespace, owner)
         raise
+    finally:
+        _running.discard(owner.name)
     return result
 
 

@@ -90,11 +90,12 @@ def cutoff(query: str, profile: Profile, min_probability: Any, cut: Any) -> Cuto
         InvalidInput: one is wrong, or asks for a probability where the profile gives none.
     """
     least = _probability(min_probability)
+    cut = native(cut)
+    if not isinstance(cut, str | None) or cut not in (None, *get_args(Cut)):
+        raise InvalidInput("cut", f"is {shown(cut)}", f"use one of {', '.join(get_args(Cut))}")
     by_default = cut == "default"
     if by_default:
         cut = "auto" if has_probability(profile) else "none"
-    if cut is not None and cut not in get_args(Cut):
-        raise InvalidInput("cut", f"is {shown(cut)}", f"use one of {', '.join(get_args(Cut))}")
     chosen = replace(CUTOFFS[cut or "none"], least=least)
     if by_default and not asks_something(query):
         chosen = replace(chosen, floor=0.0)

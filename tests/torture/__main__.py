@@ -1,0 +1,94 @@
+"""`python -m torture`: every attack in full, for hours; the table at the end.
+
+`--attacks kills faults` runs some of them, `--scale 0.1` a tenth of each, `--seed 7` other ones.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from datetime import datetime, timezone
+from pathlib import Path
+
+from salience.testing.postgres import PostgresServer
+from torture import faults, fuzz, histories, kills, postgres
+from torture.life import CALLS
+from torture.tally import Tally, table
+
+SQLITE_KILLS, POSTGRES_KILLS = 1_000, 200
+HISTORY_SECONDS, PROCESSES, THREADS = 600.0, 8, 4
+ARGUMENTS, FILES = 1_000_000, 50_000
+_PROGRESS_SECONDS = 30.0
+
+
+def attacks(scale: float, seed: int, folder: Path) -> dict[str, Callable[[], list[Tally]]]:
+    """The attacks by name; each is run by calling it."""
+    calls = CALLS[: max(1, round(scale * len(CALLS)))]
+    tell = _Progress()
+
+    def rounds(count: int) -> int:
+        return max(1, round(scale * count))
+
+    def on_postgres() -> list[Tally]:
+        with PostgresServer(max_connections="100") as server:
+            return [_histories(server.url, "PostgreSQL")]
+
+    def _histories(url: str, store: str) -> Tally:
+        seconds = scale * HISTORY_SECONDS
+        return histories.check(url, store, seconds, PROCESSES, THREADS, seed)
+
+    return {
+        "kills": lambda: [kills.on_sqlite(rounds(SQLITE_KILLS), seed, folder, tell)],
+        "kills-postgres": lambda: [postgres.on_postgres(rounds(POSTGRES_KILLS), seed, tell)],
+        "faults": lambda: faults.on_sqlite(calls, seed, folder, tell),
+        "faults-postgres": lambda: [faults.on_postgres(calls, seed, folder, tell)],
+        "histories": lambda: [_histories(str(folder / "histories.db"), "SQLite")],
+        "histories-postgres": on_postgres,
+        "arguments": lambda: [fuzz.on_memory(rounds(ARGUMENTS), seed, folder, tell)],
+        "files": lambda: [fuzz.on_files(rounds(FILES), seed, folder, tell)],
+    }
+
+
+class _Progress:
+    """Prints how far an attack is, twice a minute."""
+
+    def __init__(self) -> None:
+        self._next = time.monotonic() + _PROGRESS_SECONDS
+
+    def __call__(self, tally: Tally) -> None:
+        if time.monotonic() > self._next:
+            self._next = time.monotonic() + _PROGRESS_SECONDS
+            found = len(tally.findings)
+            print(f"  {tally.attack}: {tally.rounds:,} rounds, {found} findings", file=sys.stderr)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the attacks that are named; 0 if nothing was found."""
+    parser = argparse.ArgumentParser(prog="torture", description=__doc__.partition("\n")[0])
+    parser.add_argument("--attacks", nargs="*", help="some of them, by name")
+    parser.add_argument("--scale", type=float, default=1.0, help="the part of each to run")
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args(arguments)
+    tallies: list[Tally] = []
+    with tempfile.TemporaryDirectory(prefix="torture-") as place:
+        known = attacks(options.scale, options.seed, Path(place))
+        unknown = set(options.attacks or ()) - known.keys()
+        if unknown:
+            parser.error(f"there is no {sorted(unknown)[0]!r}; name some of {', '.join(known)}")
+        os.chdir(place)  # where hostile names may make files
+        for name in options.attacks or known:
+            print(f"{name} ...", file=sys.stderr)
+            begun = time.monotonic()
+            tallies += known[name]()
+            print(f"{name}: {time.monotonic() - begun:,.0f} s", file=sys.stderr)
+    print(f"{datetime.now(timezone.utc):%Y-%m-%d}")
+    print(table(tallies))
+    return 0 if all(tallies) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,30 @@
+"""A short form of the kills; `make torture` has a thousand on SQLite, two hundred on PostgreSQL."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from torture.kills import on_sqlite
+from torture.postgres import on_postgres
+from torture.tally import Tally, table
+
+
+def test_a_killed_process_leaves_whole_calls(tmp_path: Path) -> None:
+    tally = on_sqlite(24, 1, tmp_path, lambda _: None)
+    assert tally.rounds == 24
+    assert tally, table([tally])
+
+
+def test_a_killed_client_backend_or_server_leaves_whole_calls() -> None:
+    tally = on_postgres(3, 1, lambda _: None)
+    assert tally.rounds == 3
+    assert tally, table([tally])
+
+
+def test_a_finding_makes_a_tally_false() -> None:
+    tally = Tally("kills", 1)
+    assert tally
+    tally.report("lost", "round 7")
+    assert not tally
+    assert tally.lost == 1
+    assert "round 7" in table([tally])
