@@ -227,7 +227,7 @@ class Dictionary:
         return not _lemmas(word).isdisjoint(self.words)
 
     def rarity(self, word: str) -> float:
-        """What is added to the cost of taking a word that is right; a long one resembles few."""
+        """The addition to the cost of taking a word that is right; a long one resembles few."""
         is_common = word in _CALENDAR or self.places.get(word, _COMMON_WORDS) < _COMMON_WORDS
         return 0.0 if is_common or len(word) >= TWO_SLIPS_MIN_LETTERS else _RARE
 
