@@ -74,6 +74,7 @@ TWINS = {
             {
                 "Core.open",
                 "Core.reembed",
+                "take_step",
                 "export_to",
                 "import_from",
                 "self._core.dispatcher.flush",

@@ -189,8 +189,12 @@ def test_vectors_that_another_embedder_has_made_since_are_not_compared(url: str)
         memory.add("Green tea", id="tea")
         assert [hit.id for hit in memory.search("green tea")] == ["tea"]
         Memory.reembed(url, embedder=Other())
+        found = memory.search("green tea")  # by its words
+        assert found.ids == ("tea",)
+        assert "other/model" in found.degraded[0]
+        assert "vector" not in found.hits[0].routes
         with pytest.raises(EmbedderMismatch, match="other/model"):
-            memory.search("green tea")
+            memory.add("Black tea")
     with Memory.open(url, embedder=Other()) as memory:
         assert [hit.id for hit in memory.search("green tea")] == ["tea"]
 

@@ -1,4 +1,4 @@
-"""Commands that write: add, update, reembed and delete."""
+"""Commands that write: add, update and delete."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from salience.cli import output
 from salience.cli.judge import IfVersion
 from salience.cli.search import Where
 from salience.cli.settings import Settings, parse_json
-from salience.engine.memory import Memory
 from salience.errors import InvalidInput
 from salience.records.fields import FIELDS
 
@@ -170,27 +169,6 @@ def _from_stdin() -> str:
         return sys.stdin.buffer.read().decode("utf-8-sig").strip()
     except UnicodeDecodeError:
         raise InvalidInput("text", "from stdin is not UTF-8", "convert it first") from None
-
-
-def reembed(
-    settings: Settings,
-    missing: Annotated[
-        bool, typer.Option("--missing", help="Embed only memories that have no vector.")
-    ] = False,
-) -> None:
-    """Replace all vectors by those of --embedder; searches use the old ones meanwhile."""
-    settings.require()
-    with output.progress("searches use the old vectors; run it again for the rest") as progress:
-        count = Memory.reembed(
-            settings.url,
-            embedder=settings.embedder,
-            missing=missing,
-            progress=lambda done, total: progress("embedding", done, total),
-        )
-    if settings.json:
-        output.emit({"embedded": count})
-    else:
-        output.note(f"{count:,} memories embedded")
 
 
 def delete(

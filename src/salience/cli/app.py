@@ -111,7 +111,7 @@ COMMANDS: Commands = {
         "export": migrate.export,
         "copy": migrate.copy,
         "migrate": migrate.migrate,
-        "reembed": add.reembed,
+        "reembed": migrate.reembed,
         "index": migrate.index,
     },
     "Serve": {

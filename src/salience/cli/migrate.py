@@ -1,16 +1,17 @@
-"""Commands for whole stores: migrate, index, copy and export."""
+"""Commands for whole stores: migrate, index, copy, export and reembed."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
 from salience import stores
 from salience.cli import output
-from salience.cli.settings import Settings
+from salience.cli.settings import Settings, parse_json
+from salience.engine.memory import Memory
 from salience.errors import InvalidInput
 from salience.stores import copy as copying
 from salience.write.outcomes import Transferred
@@ -122,3 +123,105 @@ def transferred(done: Transferred) -> str:
     if len(done.namespaces) != 1:
         figures.insert(0, f"{len(done.namespaces):,} namespaces")
     return ", ".join(figures)
+
+
+def reembed(
+    settings: Settings,
+    to: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Make vectors of this embedder beside, or go on."),
+    ] = None,
+    status: Annotated[bool, typer.Option("--status", help="Tell how far it is.")] = False,
+    compare: Annotated[
+        bool, typer.Option("--compare", help="Compare searches under both (with --to).")
+    ] = False,
+    queries: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="What to compare by: a search a line, as text or JSON."),
+    ] = None,
+    cut_over: Annotated[
+        bool, typer.Option("--cut-over", help="Search the new vectors from now on (with --to).")
+    ] = False,
+    roll_back: Annotated[
+        bool, typer.Option("--roll-back", help="Search the former ones again (--to names theirs).")
+    ] = False,
+    finish: Annotated[bool, typer.Option("--finish", help="Drop the former vectors.")] = False,
+    give_up: Annotated[
+        bool, typer.Option("--give-up", help="Drop new ones that are not searched yet.")
+    ] = False,
+    missing: Annotated[
+        bool, typer.Option("--missing", help="Embed only memories that have no vector.")
+    ] = False,
+) -> None:
+    """Make all vectors anew while the store is in use; alone, replace them by --embedder's."""
+    settings.require()
+    chosen = {
+        "status": status,
+        "compare": compare,
+        "cut_over": cut_over,
+        "roll_back": roll_back,
+        "finish": finish,
+        "give_up": give_up,
+    }
+    steps = [step for step, is_chosen in chosen.items() if is_chosen]
+    if len(steps) > 1 or ((steps or to is not None) and missing):
+        raise InvalidInput("reembed", "has several steps", "take one at a time")
+    if queries is not None and not compare:
+        raise InvalidInput("queries", "are to compare by", "add --compare")
+    if steps or to is not None:
+        _reembed_in_steps(settings, to, steps[0] if steps else "fill", queries)
+        return
+    with output.progress("searches use the old vectors; run it again for the rest") as progress:
+        count = Memory.reembed(
+            settings.url,
+            embedder=settings.embedder,
+            missing=missing,
+            progress=lambda done, total: progress("embedding", done, total),
+        )
+    if settings.json:
+        output.emit({"embedded": count})
+    else:
+        output.note(f"{count:,} memories embedded")
+
+
+def _reembed_in_steps(settings: Settings, to: str | None, step: Any, queries: Path | None) -> None:
+    asked = None if queries is None else _parse_queries(queries)
+    with output.progress("searches use the old vectors; the same command goes on") as progress:
+        state = Memory.reembedding(
+            settings.url,
+            to,
+            step=step,
+            embedder=settings.embedder,
+            queries=asked,
+            progress=lambda done, total: progress("embedding", done, total),
+        )
+    if settings.json:
+        output.emit(state.to_dict())
+        return
+    output.say(f"searched  {state.searched or 'no vectors yet'}")
+    if state.beside is not None:
+        kind = "former" if state.is_former else "beside"
+        output.say(f"{kind}    {state.beside}: {state.embedded:,} of {state.memories:,} memories")
+    if state.agreement is not None:
+        found = state.agreement
+        output.say(
+            f"agreement of the first ten in {found.queries:,} searches: {found.overlap:.1%} in "
+            f"common, {found.average_overlap:.1%} in order, {found.same_first:.1%} the same first"
+        )
+        if found.recall_before is not None and found.recall_after is not None:
+            output.say(f"recall@10 {found.recall_before:.3f}, then {found.recall_after:.3f}")
+    if state.made:
+        output.note(f"{state.made:,} memories embedded")
+    output.note(state.next)
+
+
+def _parse_queries(path: Path) -> list[Any]:
+    """The searches of a file, one a line: JSON where it begins as an object, else a text."""
+    try:
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
+    except (OSError, UnicodeDecodeError) as problem:
+        raise InvalidInput("queries", f"{path}: {problem}", "give a file of UTF-8 text") from None
+    return [
+        parse_json(f"queries[{number}]", line) if line.startswith("{") else line
+        for number, line in enumerate(filter(None, map(str.strip, lines)))
+    ]

@@ -32,6 +32,7 @@ from salience.engine.options import (
     check_names,
     takes,
 )
+from salience.engine.reembedding.steps import Reembedding, Step, take_step
 from salience.engine.runner import MANY
 from salience.engine.search_api import ITERATION_PAGE
 from salience.engine.time_travel import as_of
@@ -1091,6 +1092,31 @@ class AsyncMemory(
             EmbedderMismatch: the vectors are another embedder's, and none was named to replace it.
         """
         return await in_thread(Core.reembed, url, embedder, missing, progress)
+
+    @staticmethod
+    async def reembedding(
+        url: Address | Store | None = None,
+        to: str | Embedder | None = None,
+        *,
+        step: Step = "status",
+        embedder: str | Embedder | None = None,
+        queries: Sequence[Any] | None = None,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> Reembedding:
+        """Take a step of making the vectors of a whole store anew, while it is in use.
+
+        The steps in their order: "fill" makes the vectors of `to` beside those that are searched,
+        and goes on where it was broken off. "compare" searches both, by `queries` (texts, or
+        mappings with `query`, `namespace` and the ids that are `relevant`) or the texts of a
+        hundred memories; `embedder` is that of the vectors that are searched. "cut_over" makes
+        the vectors that are still missing and searches the new ones from then on, in one
+        transaction. "roll_back" searches the former ones again (`to` is theirs), "finish" drops
+        them. "give_up" drops new ones that are not searched yet. "status" only tells how far it is.
+
+        Raises:
+            InvalidInput: it is not the time for that step; says what can be done.
+        """
+        return await in_thread(take_step, url, to, step, embedder, queries, progress)
 
     async def flush(self) -> None:
         """Write the accesses that are still queued."""

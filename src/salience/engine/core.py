@@ -22,7 +22,7 @@ from salience.errors import EmbedderMismatch, InvalidInput, shown
 from salience.language.entities import Aliases
 from salience.language.spelling import Dictionary, english_words
 from salience.language.tokens import count_tokens
-from salience.lifecycle.reembed import reembed
+from salience.lifecycle.reembed import embed_missing, reembed
 from salience.ranking import profiles
 from salience.records.limits import Limits
 from salience.records.validation import (
@@ -155,14 +155,12 @@ class Core:
         # The vectors of another embedder are replaced only if a new embedder is named.
         replace_vectors = embedder is not None and not missing
         core = cls.open(url, embedder=embedder or "default", replace_vectors=replace_vectors)
-        try:
+        with released(core, url):
             identity = core.dispatcher.identity
             if identity is None:
                 raise InvalidInput("embedder", "makes no vectors", "name one that does")
-            plan = reembed(identity, missing=missing, progress=progress)
+            plan = (embed_missing if missing else reembed)(identity, progress)
             return drive(plan, core.dispatcher.batch)
-        finally:
-            _release(core.dispatcher, url)
 
     @property
     def namespace(self) -> str:
@@ -237,6 +235,15 @@ class Core:
 def _checked(count: Callable[[str], int]) -> Callable[[str], int]:
     """A counter of tokens, refused with InvalidInput if it gives no whole number from 0."""
     return lambda text: integer("count_tokens", count(text), 0, MAX_TOKENS)
+
+
+@contextmanager
+def released(core: Core, source: Address | Store | None) -> Iterator[None]:
+    """Release a core that was opened from `source` when the block ends."""
+    try:
+        yield
+    finally:
+        _release(core.dispatcher, source)
 
 
 def _release(dispatcher: Dispatcher, source: Address | Store | None) -> None:

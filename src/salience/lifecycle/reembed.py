@@ -1,25 +1,34 @@
-"""Re-embedding: all vectors with another embedder, or those of memories that have none."""
+"""Re-embedding: all vectors with another embedder, or those of memories that have none.
+
+The new vectors are made beside those that are searched, and searched in their place by one
+transaction, the cut-over. The former ones stay beside until they are dropped, so that the cut-over
+can be taken back in the same way.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from salience.errors import InvalidInput
 from salience.language.passages import vector_name
 from salience.records.record import MemoryRecord
 from salience.retrieval.candidates import Rows
 from salience.retrieval.operations import (
-    STAGED,
-    AdoptVectors,
+    CutOver,
+    DropVectors,
     Embed,
     Note,
     Notes,
+    PrepareCutOver,
     PutVectors,
     ReadRecords,
     ReadStats,
+    ReadVectorSets,
     Unembedded,
 )
 from salience.retrieval.plan import Plan, ask
+from salience.retrieval.vector_sets import VectorSetsFigures
 from salience.write.embedding import MISSING_NOTE
 from salience.write.items import texts_to_embed
 
@@ -30,31 +39,115 @@ _MADE_OF_TEXTS = ("content", vector_name(0))
 Progress = Callable[[int, int], None]
 
 
-def reembed(identity: str, *, missing: bool, progress: Progress | None = None) -> Plan[int]:
-    """The plan of embedding all memories of a store, or those without a vector: how many.
+def reembed(identity: str, progress: Progress | None = None) -> Plan[int]:
+    """The plan of embedding all memories of a store, of which nothing is kept: how many.
 
     This includes all vectors that an embedder made: of the content, and of a chunk's sides and
-    facets; also those that callers gave in place of the embedder's. New vectors are kept beside
-    the old ones, which are searched until all are made, and then replaced at once. If interrupted,
-    it goes on where it was.
+    facets; also those that callers gave in place of the embedder's. If interrupted, it goes on
+    where it was.
     """
-    staged = f"{STAGED}{identity}"
+    figures: VectorSetsFigures = yield from ask(ReadVectorSets())
+    if figures.is_former:
+        yield from ask(DropVectors())
+    done = yield from cut_over(identity, progress)
+    yield from ask(DropVectors())
+    return done
+
+
+def embed_missing(identity: str, progress: Progress | None = None) -> Plan[int]:
+    """The plan of embedding the memories of a store that have no vector: how many."""
     done = 0
-    while True:
-        figures: dict[str, Any] = yield from ask(ReadStats(()))
-        for namespace in figures["namespaces"]:
-            for name in _MADE_OF_TEXTS if missing else (staged,):
-                while True:
-                    rows: Rows = yield from ask(Unembedded(namespace, name, _CHUNK_MEMORIES))
-                    if not len(rows):
-                        break
-                    yield from _embed(namespace, None if missing else staged, rows, identity)
-                    done += len(rows)
-                    if progress is not None:
-                        progress(done, figures["memories"])
-        # Somebody may have written since; then there is more to embed.
-        if missing or (yield from ask(AdoptVectors(staged, "content", identity))):
-            return done
+    figures: dict[str, Any] = yield from ask(ReadStats(()))
+    for namespace in figures["namespaces"]:
+        for name in _MADE_OF_TEXTS:
+            while True:
+                rows: Rows = yield from ask(Unembedded(namespace, name, _CHUNK_MEMORIES))
+                if not len(rows):
+                    break
+                yield from _embed(namespace, rows, identity, beside=False)
+                done += len(rows)
+                if progress is not None:
+                    progress(done, figures["memories"])
+    return done
+
+
+def fill(identity: str, progress: Progress | None = None) -> Plan[int]:
+    """The plan of making the vectors of an embedder beside those that are searched: how many.
+
+    It makes those that are missing, and so goes on where it was interrupted. An unfinished set of
+    another embedder is dropped before.
+
+    Raises:
+        InvalidInput: the former vectors of another embedder are still kept there.
+    """
+    sets: VectorSetsFigures = yield from ask(ReadVectorSets())
+    if sets.beside not in (None, identity):
+        if sets.is_former:
+            raise InvalidInput(
+                "to",
+                f"is {identity}, but the former vectors of {sets.beside} are still kept",
+                "finish with them first: `salience reembed --finish`",
+            )
+        yield from ask(DropVectors())
+    done, before = 0, sets.embedded if sets.beside == identity else 0
+    figures: dict[str, Any] = yield from ask(ReadStats(()))
+    for namespace in figures["namespaces"]:
+        while True:
+            # Somebody may have written since; then there is more to embed.
+            unembedded = Unembedded(namespace, "content", _CHUNK_MEMORIES, beside=True)
+            rows: Rows = yield from ask(unembedded)
+            if not len(rows):
+                break
+            yield from _embed(namespace, rows, identity, beside=True)
+            done += len(rows)
+            if progress is not None:
+                progress(before + done, max(before + done, figures["memories"]))
+    return done
+
+
+def cut_over(identity: str, progress: Progress | None = None) -> Plan[int]:
+    """The plan of searching the vectors of an embedder in the place of others: how many it made.
+
+    What was written since they were made gets its vectors before.
+    """
+    done = yield from fill(identity, progress)
+    yield from ask(PrepareCutOver())
+    while not (yield from ask(CutOver(identity))):
+        done += yield from fill(identity, progress)
+    return done
+
+
+def roll_back(identity: str, progress: Progress | None = None) -> Plan[int]:
+    """The plan of searching the former vectors again: how many were made, of what is newer.
+
+    Raises:
+        InvalidInput: there are none of that embedder.
+    """
+    sets: VectorSetsFigures = yield from ask(ReadVectorSets())
+    if not sets.is_former:
+        raise InvalidInput("roll-back", "has no former vectors to go back to")
+    if sets.beside != identity:
+        raise InvalidInput(
+            "to", f"is {identity}, and the former vectors are of {sets.beside}", "name that"
+        )
+    return (yield from cut_over(identity, progress))
+
+
+def finish(*, gives_up: bool = False) -> Plan[None]:
+    """The plan of dropping the former vectors, or those of a re-embedding that is given up.
+
+    Raises:
+        InvalidInput: the set beside is not of that kind.
+    """
+    sets: VectorSetsFigures = yield from ask(ReadVectorSets())
+    if sets.beside is not None and sets.is_former == gives_up:
+        raise InvalidInput(
+            "give-up" if gives_up else "finish",
+            f"would drop the vectors of {sets.beside}, which "
+            + ("are the former ones" if gives_up else "are not searched yet"),
+            "use --finish" if gives_up else "use --cut-over first, or --give-up",
+        )
+    yield from ask(DropVectors())
 
 
 def mend(namespace: str, identity: str, is_stopped: Callable[[], bool]) -> Plan[int]:
@@ -67,13 +160,13 @@ def mend(namespace: str, identity: str, is_stopped: Callable[[], bool]) -> Plan[
         if not len(rows) or rows[-1] == last:
             yield from ask(Note(namespace, MISSING_NOTE, None, note))
             break
-        yield from _embed(namespace, None, rows, identity)
+        yield from _embed(namespace, rows, identity, beside=False)
         done, last = done + len(rows), rows[-1]
     return done
 
 
-def _embed(namespace: str, staged: str | None, rows: Rows, identity: str) -> Plan[None]:
-    """Write the vectors of rows under the names by which they are staged, or their own."""
+def _embed(namespace: str, rows: Rows, identity: str, *, beside: bool) -> Plan[None]:
+    """Write the vectors of rows, to be searched or beside."""
     records: list[MemoryRecord | None] = yield from ask(ReadRecords(rows))
     texts = [{} if record is None else texts_to_embed(record) for record in records]
     distinct = tuple(dict.fromkeys(text for by_name in texts for text in by_name.values()))
@@ -84,11 +177,6 @@ def _embed(namespace: str, staged: str | None, rows: Rows, identity: str) -> Pla
     names = {name for by_name in texts for name in by_name} - {*_MADE_OF_TEXTS}
     for name in (*sorted(names), *reversed(_MADE_OF_TEXTS)):  # with the last it has them all
         places = [place for place, by_name in enumerate(texts) if name in by_name]
-        stored_name = name
-        if staged is not None:
-            stored_name = staged if name == "content" else f"{staged}|{name}"
-        if not places:
-            continue
-        named = [vector_of[texts[place][name]] for place in places]
-        owner = identity if staged is None else None
-        yield from ask(PutVectors(namespace, stored_name, rows[places], named, owner))
+        if places:
+            named = [vector_of[texts[place][name]] for place in places]
+            yield from ask(PutVectors(namespace, name, rows[places], named, identity, beside))

@@ -14,6 +14,7 @@ from salience.display.result import short_repr
 from salience.engine.async_memory import AsyncIteration, AsyncMemory
 from salience.engine.lifecycle_api import Progress
 from salience.engine.options import SETTINGS, Settings, takes
+from salience.engine.reembedding.steps import Reembedding
 from salience.engine.search_api import (
     ITERATION_PAGE,
 )
@@ -264,6 +265,15 @@ class AsyncRemoteMemory(AsyncMemory):
             InvalidInput: always.
         """
         return await AsyncMemory.reembed(*args, **options)
+
+    @staticmethod
+    async def reembedding(*args: Any, **options: Any) -> Reembedding:
+        """Refused: the vectors of a server's store are made anew beside it.
+
+        Raises:
+            InvalidInput: always.
+        """
+        return await AsyncMemory.reembedding(*args, **options)
 
 
 class AsyncRemoteIteration(AsyncIteration):

@@ -218,5 +218,7 @@ OPERATIONS: Mapping[str, Operation] = {
     )
 }
 """The operations of a server, by the names of the methods of `Memory`."""
-BUILT_ON_OTHERS = frozenset({"iterate", "within", "close", "open", "namespace", "reembed"})
+BUILT_ON_OTHERS = frozenset(
+    {"iterate", "within", "close", "open", "namespace", "reembed", "reembedding"}
+)
 """The other public names of `Memory`: made of operations, or of the client alone."""

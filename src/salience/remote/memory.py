@@ -14,6 +14,7 @@ from salience.engine.memory import Memory  # sync only
 
 # async: from salience.engine.async_memory import AsyncMemory
 from salience.engine.options import SETTINGS, Settings, takes
+from salience.engine.reembedding.steps import Reembedding
 
 # async: from salience.engine.async_memory import AsyncIteration
 from salience.engine.search_api import (
@@ -279,6 +280,16 @@ class RemoteMemory(Memory):
         """
         return Memory.reembed(*args, **options)  # sync only
         # async: return await AsyncMemory.reembed(*args, **options)
+
+    @staticmethod
+    def reembedding(*args: Any, **options: Any) -> Reembedding:
+        """Refused: the vectors of a server's store are made anew beside it.
+
+        Raises:
+            InvalidInput: always.
+        """
+        return Memory.reembedding(*args, **options)  # sync only
+        # async: return await AsyncMemory.reembedding(*args, **options)
 
 
 class RemoteIteration(Iteration):

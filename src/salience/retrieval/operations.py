@@ -421,7 +421,8 @@ class NearestVectors:
     """For each vector, the memory with the largest cosine -> list of (row, cosine), or None.
 
     Only memories that pass the filter and have a cosine of at least `least` count; of several
-    equal ones the row is the smallest.
+    equal ones the row is the smallest. `embedder` is the identity of the vectors' embedder, which
+    has to be that of the stored ones.
     """
 
     namespace: str
@@ -429,6 +430,7 @@ class NearestVectors:
     least: float
     where: Filter
     name: str = "content"
+    embedder: str | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -454,26 +456,27 @@ class Dimensions:
     names: tuple[str, ...]
 
 
-STAGED = "_"  # the names of vectors that are not searched yet begin with it
-
-
 @dataclass(frozen=True, eq=False)
 class Unembedded:
     """Some memories of a namespace without a vector of that name -> rows, ascending.
 
-    For the name of a passage's vector these are memories with passages.
+    For the name of a passage's vector these are memories with passages. With `beside`, it is the
+    set of vectors beside that of the searched ones that is looked at.
     """
 
     namespace: str
     name: str
     limit: int
+    beside: bool = False
 
 
 @dataclass(frozen=True, eq=False)
 class PutVectors:
     """Give rows of a namespace a vector of that name -> None; rows that are gone are left out.
 
-    `embedder` becomes the identity of the embedder of the store's vectors, if that has none.
+    `embedder` becomes the identity of the embedder of the store's vectors, if that has none. With
+    `beside`, the vectors belong to the set beside that of the searched ones, which has to be of the
+    same embedder, or empty.
     """
 
     namespace: str
@@ -481,20 +484,35 @@ class PutVectors:
     rows: Rows
     vectors: Sequence[Embedding]
     embedder: str | None = None
+    beside: bool = False
 
 
 @dataclass(frozen=True, eq=False)
-class AdoptVectors:
-    """Replace the vectors named `target` by those named `source`, in every namespace -> bool.
+class ReadVectorSets:
+    """The sets of vectors of the store -> VectorSetsFigures."""
 
-    Vectors named `source|name` take the place of all named `name`, which cannot be compared with
-    them. Nothing is done while a memory lacks its `source` vector. `embedder` becomes the identity
-    of the embedder of the store's vectors.
+
+@dataclass(frozen=True, eq=False)
+class PrepareCutOver:
+    """Build the indexes by which the set beside is searched, meanwhile with the other -> None."""
+
+
+@dataclass(frozen=True, eq=False)
+class CutOver:
+    """Search the set beside, of that embedder, in the place of the other, at once -> bool.
+
+    The other becomes the set beside. Nothing is done while a memory lacks its vector in the new.
     """
 
-    source: str
-    target: str
     embedder: str
+
+
+@dataclass(frozen=True, eq=False)
+class DropVectors:
+    """Erase the set of vectors beside that of the searched ones -> None.
+
+    What is cut short is continued by another call.
+    """
 
 
 Order = Literal["newest", "oldest"]
@@ -632,7 +650,7 @@ class Put:
     - of what was `seen`: the ids of memories with one of these keys that were written since.
 
     An edited memory gets a new row, and the next version, whatever the draft says. Its accesses
-    count on, and if nothing is stale it also keeps the vectors that are staged.
+    count on, and if nothing is stale it also keeps the vectors beside.
 
     The events `also` happen after the drafts are written, so they may be about these; `versions`
     are those from before. `unlinks` are links to remove before others are made, by their ends and
@@ -905,7 +923,10 @@ Op = (
     | Dimensions
     | Unembedded
     | PutVectors
-    | AdoptVectors
+    | ReadVectorSets
+    | PrepareCutOver
+    | CutOver
+    | DropVectors
     | Delete
     | Rewrite
     | LinksOf

@@ -16,7 +16,7 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from salience.errors import EmbedderError
+from salience.errors import EmbedderError, EmbedderMismatch
 from salience.language.analysis_types import QueryAnalysis, TimeRange
 from salience.language.dates import DatesMissing, search_interval
 from salience.language.entities import PossibleName, has_capitals, known_names, possible_names
@@ -173,8 +173,13 @@ def rank(
         knows=settings.knows,
         evidence=evidence_columns() if has_probability(profile) else frozenset(),
     )
-    with settings.turn():
-        run = yield from run_profile(profile, query)
+    try:
+        with settings.turn():
+            run = yield from run_profile(profile, query)
+    except EmbedderMismatch as other:  # another process has cut over to another embedder
+        degraded.append(f"vector: {other}")
+        with settings.turn():
+            run = yield from run_profile(profile, replace(query, vector=None, embedder=None))
     degraded += run.problems
     return run, tuple(degraded), embed_ms
 

@@ -19,7 +19,8 @@ from salience.language.tokens import indexed_words, term_ids, text_key, words
 from salience.records.events import ACCESSES, STATE
 from salience.records.fields import FIELDS, LEXICAL
 from salience.records.record import Draft, Edit, Embedding, MemoryRecord, recent, value_at
-from salience.retrieval.operations import STAGED, Put
+from salience.retrieval.operations import Put
+from salience.retrieval.vector_sets import VectorSets
 
 EVENT_FIELDS = (*STATE, "metadata")
 """The fields that an event may change."""
@@ -268,20 +269,24 @@ def succession(new: Mapping[str, Any], old: Mapping[str, Any]) -> dict[str, Any]
     }
 
 
-def split_vectors(edit: Edit, had: Iterable[str]) -> tuple[list[str], list[str]]:
-    """The names of the vectors that an edited memory keeps, and of those that its history keeps.
+def split_vectors(edit: Edit, had: Iterable[str], sets: VectorSets) -> tuple[list[str], list[str]]:
+    """The stored names of the vectors that an edited memory keeps, and that its history keeps.
 
-    Staged vectors come from the same words as stale ones, and are dropped with them. Those of the
-    passages of a text are as stale as that of the whole.
+    Vectors of the set beside come from the same words as stale ones, and are dropped with them.
+    Those of the passages of a text are as stale as that of the whole.
     """
     stay, gone = [], []
-    for name in had:
-        staged = name.startswith(STAGED)
+    for stored in had:
+        name = sets.searched_name(stored)
+        if name is None:
+            if not edit.stale:
+                stay.append(stored)
+            continue
         is_stale = name in edit.stale or ("content" in edit.stale and passages.is_vector_name(name))
-        if not is_stale and name not in edit.vectors and not (staged and edit.stale):
-            stay.append(name)
-        elif not staged:
-            gone.append(name)
+        if not is_stale and name not in edit.vectors:
+            stay.append(stored)
+        else:
+            gone.append(stored)
     return stay, gone
 
 

@@ -25,6 +25,7 @@ from salience.retrieval import operations
 from salience.retrieval.candidates import Rows
 from salience.retrieval.edges import Edges
 from salience.retrieval.turnstile import Turnstile
+from salience.retrieval.vector_sets import VectorSetsFigures
 from salience.stores.codec import decode_vector, encode_vector
 from salience.stores.index.change_feed import IndexVersion
 from salience.stores.index.namespace_index import NamespaceIndex
@@ -82,6 +83,11 @@ class EmbeddedStore(IndexReader):
         """Identity of the embedder of the stored vectors."""
         self._check_open()
         return self._records.embedder()
+
+    def preview(self) -> EmbeddedStore:
+        """A store of the same memories that searches the vectors beside the searched ones."""
+        self._check_open()
+        return EmbeddedStore(self._records.preview(), self._memory_limit)
 
     def flush(self) -> None:
         """Write the accesses that wait."""
@@ -284,16 +290,25 @@ class EmbeddedStore(IndexReader):
             return self._index(namespace).table.matching(where).tolist()
 
     def _unembedded(self, op: operations.Unembedded) -> Rows:
-        rows = self._records.unembedded(op.namespace, op.name, op.limit)
+        rows = self._records.unembedded(op.namespace, op.name, op.limit, op.beside)
         return np.array(rows, dtype=np.int64)
 
     def _put_vectors(self, op: operations.PutVectors) -> None:
         blobs = map(encode_vector, op.vectors)
         by_row = dict(zip(op.rows.tolist(), blobs, strict=True))
-        self._records.put_vectors(op.namespace, op.name, by_row, op.embedder)
+        self._records.put_vectors(op.namespace, op.name, by_row, op.embedder, op.beside)
 
-    def _adopt_vectors(self, op: operations.AdoptVectors) -> bool:
-        return self._records.adopt_vectors(op.source, op.target, op.embedder)
+    def _vector_sets(self, _: operations.ReadVectorSets) -> VectorSetsFigures:
+        return self._records.vector_sets()
+
+    def _prepare_cut_over(self, _: operations.PrepareCutOver) -> None:
+        """Nothing: the indexes are in memory, and load the vectors with the next search."""
+
+    def _cut_over(self, op: operations.CutOver) -> bool:
+        return self._records.cut_over(op.embedder)
+
+    def _drop_vectors(self, _: operations.DropVectors) -> None:
+        self._records.drop_vectors()
 
     def _links_of(self, op: operations.LinksOf) -> list[Link]:
         return self._records.links_of(op.namespace, op.ids)
@@ -342,7 +357,10 @@ class EmbeddedStore(IndexReader):
         operations.Rewrite: _rewrite,
         operations.Unembedded: _unembedded,
         operations.PutVectors: _put_vectors,
-        operations.AdoptVectors: _adopt_vectors,
+        operations.ReadVectorSets: _vector_sets,
+        operations.PrepareCutOver: _prepare_cut_over,
+        operations.CutOver: _cut_over,
+        operations.DropVectors: _drop_vectors,
         operations.LinksOf: _links_of,
         operations.ReadStats: _stats,
     }

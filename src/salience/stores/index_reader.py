@@ -275,7 +275,7 @@ class IndexReader(ABC):
     def _nearest_vectors(self, op: operations.NearestVectors) -> list[tuple[int, float] | None]:
         with self._lock:
             index = self._index(op.namespace)
-            return index.nearest_vectors(op.name, op.vectors, op.least, op.where)
+            return index.nearest_vectors(op)
 
     ANSWERS: ClassVar[dict[type, Any]] = {
         operations.TopK: lambda reader, op: None,  # every column is at hand

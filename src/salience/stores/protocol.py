@@ -34,6 +34,15 @@ class Store(Protocol):
 
 
 @runtime_checkable
+class PreviewedStore(Protocol):
+    """A store that can be searched as it would be after a cut-over to another embedder."""
+
+    def preview(self) -> Store:
+        """A store that searches the vectors beside those that are searched here, for reading."""
+        ...
+
+
+@runtime_checkable
 class AwaitableStore(Protocol):
     """A store whose answers can be awaited; all others work in threads of an event loop."""
 

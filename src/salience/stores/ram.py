@@ -7,6 +7,7 @@ import threading
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from functools import partial
 from itertools import chain
@@ -27,7 +28,6 @@ from salience.records.record import Draft, Edit, Link, MemoryRecord
 from salience.retrieval.operations import (
     HASH_COLUMNS,
     OWNER_FIELDS,
-    STAGED,
     Events,
     HashColumn,
     ImportedHistory,
@@ -40,6 +40,7 @@ from salience.retrieval.operations import (
     Touch,
     UseKey,
 )
+from salience.retrieval.vector_sets import VectorSets, VectorSetsFigures
 from salience.stores import codec
 from salience.stores.index.change_feed import Changes, IndexVersion
 
@@ -111,6 +112,7 @@ class RamRecords:
         self._hashes: dict[tuple[str, HashColumn], dict[int, set[int]]] = {}  # rows by hash
         self._places: dict[str, list[tuple[float, int, int]]] = {}  # sorted, with the rows
         self._embedder: str | None = None
+        self._sets = VectorSets()
         self._reload_before = 0  # indexes at an earlier change have to load everything anew
 
     def version(self) -> IndexVersion:
@@ -153,7 +155,8 @@ class RamRecords:
     def dimensions(self, namespace: str, names: Iterable[str]) -> dict[str, int]:
         """The length of the vectors of these names, of those that there are."""
         counts = self._vector_counts.get(namespace, {})
-        return {name: counts[name][0] for name in names if counts.get(name, (0, 0))[1]}
+        stored = {name: counts.get(self._sets.stored_name(name), (0, 0)) for name in names}
+        return {name: length for name, (length, number) in stored.items() if number}
 
     def _count_vectors(self, namespace: str, row: int, change: int) -> None:
         counts = self._vector_counts.setdefault(namespace, {})
@@ -205,13 +208,13 @@ class RamRecords:
             values.update(codec.succession(values, before))
             old_vectors = self._vectors[old]
             assert isinstance(draft, Edit)
-            staying, replaced = codec.split_vectors(draft, old_vectors)
+            staying, replaced = codec.split_vectors(draft, old_vectors, self._sets)
             vectors = {name: old_vectors[name] for name in staying}
             event = edit_event(
                 codec.record_of(namespace, before),
                 draft,
                 op.actor,
-                draft.vectors.keys() - old_vectors.keys(),
+                draft.vectors.keys() - {self._sets.searched_name(name) for name in old_vectors},
             )
             place = self._append(namespace, values["sequence"], event)
             self._former[namespace, place] = {name: old_vectors[name] for name in replaced}
@@ -227,7 +230,9 @@ class RamRecords:
             if values[column] is not None:
                 rows_by_hash = self._hashes.setdefault((namespace, column), {})
                 rows_by_hash.setdefault(values[column], set()).add(row)
-        vectors.update((n, codec.encode_vector(v)) for n, v in draft.vectors.items())
+        vectors.update(
+            (self._sets.stored_name(n), codec.encode_vector(v)) for n, v in draft.vectors.items()
+        )
         self._vectors[row] = vectors
         self._count_vectors(namespace, row, +1)
 
@@ -273,7 +278,8 @@ class RamRecords:
             self._enter(past.namespace, sequence, event)
             self._last[past.namespace] = max(self._last[past.namespace], event.seq)
         for seq, name, vector in past.vectors:
-            self._former.setdefault((past.namespace, seq), {})[name] = codec.encode_vector(vector)
+            former = self._former.setdefault((past.namespace, seq), {})
+            former[self._sets.stored_name(name)] = codec.encode_vector(vector)
 
     def _link(self, op: Put) -> None:
         for link in op.links:
@@ -359,7 +365,8 @@ class RamRecords:
             return [
                 (event.seq, name, blob)
                 for event in chain(*self._events.get(namespace, {}).values())
-                for name, blob in self._former.get((namespace, event.seq), {}).items()
+                for stored, blob in self._former.get((namespace, event.seq), {}).items()
+                if (name := self._sets.searched_name(stored)) is not None
             ]
 
     def touch(self, op: Touch) -> bool:
@@ -528,61 +535,89 @@ class RamRecords:
             if not self._memories.get(namespace):
                 return None
             counts = self._vector_counts.get(namespace, {}).items()
-            names = (name for name, (_, count) in counts if count)
-            return frozenset(name for name in names if not name.startswith(STAGED))
+            names = (self._sets.searched_name(stored) for stored, (_, count) in counts if count)
+            return frozenset(name for name in names if name is not None)
 
-    def unembedded(self, namespace: str, name: str, limit: int) -> list[int]:
+    def unembedded(self, namespace: str, name: str, limit: int, beside: bool) -> list[int]:
         """Rows without a vector of that name, ascending."""
-        memories = self._memories.get(namespace, {})
-        long_only = is_vector_name(name)
-        return [
-            row
-            for row, memory in memories.items()
-            if name not in self._vectors.get(row, {}) and (memory["passages"] or not long_only)
-        ][:limit]
+        with self._lock:
+            stored = self._sets.stored_name(name, beside=beside)
+            long_only = is_vector_name(name)
+            return [
+                row
+                for row, memory in self._memories.get(namespace, {}).items()
+                if stored not in self._vectors.get(row, {})
+                and (memory["passages"] or not long_only)
+            ][:limit]
 
     def put_vectors(
-        self, namespace: str, name: str, vectors: Mapping[int, bytes], embedder: str | None
+        self,
+        namespace: str,
+        name: str,
+        vectors: Mapping[int, bytes],
+        embedder: str | None,
+        beside: bool,
     ) -> None:
         """Give rows a vector of an embedder; indexes load everything anew."""
         with self._lock:
-            self._embedder = self._embedder or embedder
+            if beside:
+                self._sets = self._sets.with_beside(str(embedder), name)
+            else:
+                self._embedder = self._embedder or embedder
+            stored = self._sets.stored_name(name, beside=beside)
             for row, blob in vectors.items():
                 if row in self._memories.get(namespace, {}):
                     self._count_vectors(namespace, row, -1)
-                    self._vectors[row] = {**self._vectors.get(row, {}), name: blob}
+                    self._vectors[row] = {**self._vectors.get(row, {}), stored: blob}
                     self._count_vectors(namespace, row, 1)
-            if not name.startswith(STAGED):
-                self._seq += 1
-                self._reload_before = self._seq
+            if not beside:
+                self._load_anew()
 
-    def adopt_vectors(self, source: str, target: str, embedder: str) -> bool:
-        """Rename vectors if all memories have them; return whether they do. Indexes load anew."""
+    def vector_sets(self) -> VectorSetsFigures:
+        """The sets of vectors, and how far the one beside is."""
         with self._lock:
-            if any(self.unembedded(namespace, source, 1) for namespace in self._memories):
+            stored = self._sets.stored_name("content", beside=True)
+            counts = (each.get(stored, (0, 0))[1] for each in self._vector_counts.values())
+            memories = sum(self.namespaces().values())
+            beside, is_former = self._sets.beside, self._sets.is_former
+            return VectorSetsFigures(self._embedder, beside, is_former, memories, sum(counts))
+
+    def cut_over(self, embedder: str) -> bool:
+        """Search the set beside if all memories have its vectors; return whether they do."""
+        with self._lock:
+            if any(self.unembedded(name, "content", 1, True) for name in self._memories):
                 return False
-            names = {name for vectors in self._vectors.values() for name in vectors}
-            prefix = f"{source}|"
-            target_of = {n: n.removeprefix(prefix) for n in names if n.startswith(prefix)}
-            target_of[source] = target
-            replaced = set(target_of.values())
+            self._sets = self._sets.cut_over(self._embedder, embedder)
+            self._embedder = embedder
+            self._load_anew()
+            return True
+
+    def preview(self) -> RamRecords:
+        """The same records, read as if the set beside were searched; closing it forgets none."""
+        with self._lock:
+            records = copy(self)
+            records._sets, records._embedder = self._sets.previewed(), self._sets.beside
+            return records
+
+    def drop_vectors(self) -> None:
+        """Erase the set of vectors beside."""
+        with self._lock:
+            names = set(self._sets.names_beside())
             for namespace, memories in self._memories.items():
                 for row in memories:
                     self._count_vectors(namespace, row, -1)
                     blobs = self._vectors[row].items()
-                    others = {
-                        n: b for n, b in blobs if not n.startswith(STAGED) and n not in replaced
-                    }
-                    renamed = {target_of[name]: blob for name, blob in blobs if name in target_of}
-                    self._vectors[row] = {**others, **renamed}
+                    self._vectors[row] = {name: blob for name, blob in blobs if name not in names}
                     self._count_vectors(namespace, row, 1)
             for vectors in self._former.values():
-                for name in replaced:
-                    vectors.pop(name, None)  # they cannot be compared with the others any more
-            self._embedder = embedder
-            self._seq += 1
-            self._reload_before = self._seq
-            return True
+                for name in names:
+                    vectors.pop(name, None)
+            self._sets = self._sets.alone()
+
+    def _load_anew(self) -> None:
+        """Let all indexes load everything anew."""
+        self._seq += 1
+        self._reload_before = self._seq
 
     def namespaces(self) -> dict[str, int]:
         """The number of memories of each namespace."""
@@ -645,8 +680,9 @@ class RamRecords:
         by_name: dict[str, tuple[list[int], list[bytes]]] = {}
         with self._lock:
             for row in memories if rows is None else rows:
-                for name, blob in self._vectors.get(row, {}).items():
-                    if name.startswith(STAGED):
+                for stored, blob in self._vectors.get(row, {}).items():
+                    name = self._sets.searched_name(stored)
+                    if name is None:
                         continue
                     owners, blobs = by_name.setdefault(name, ([], []))
                     owners.append(row)

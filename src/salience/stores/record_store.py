@@ -11,6 +11,7 @@ from salience.records.filters import Filter
 from salience.records.record import Link, MemoryRecord
 from salience.retrieval import operations
 from salience.retrieval.operations import HashColumn
+from salience.retrieval.vector_sets import VectorSetsFigures
 from salience.stores.index.change_feed import ChangeFeed, IndexVersion
 from salience.stores.index.edge_table import StoredEdge
 
@@ -135,18 +136,42 @@ class RecordStore(ChangeFeed, Protocol):
         """The names of the vectors of a namespace that are searched; None without memories."""
         ...
 
-    def unembedded(self, namespace: str, name: str, limit: int) -> list[int]:
-        """Rows without a vector of that name, ascending."""
+    def unembedded(self, namespace: str, name: str, limit: int, beside: bool) -> list[int]:
+        """Rows without a vector of that name, searched or of the set beside, ascending."""
         ...
 
     def put_vectors(
-        self, namespace: str, name: str, vectors: Mapping[int, bytes], embedder: str | None
+        self,
+        namespace: str,
+        name: str,
+        vectors: Mapping[int, bytes],
+        embedder: str | None,
+        beside: bool,
     ) -> None:
-        """Give rows a vector of an embedder; indexes load everything anew."""
+        """Give rows a vector of an embedder; indexes load everything anew, unless it is beside.
+
+        Raises:
+            StoreError: the set beside is another embedder's.
+        """
         ...
 
-    def adopt_vectors(self, source: str, target: str, embedder: str) -> bool:
-        """Rename vectors if all memories have them; return whether they do. Indexes load anew."""
+    def vector_sets(self) -> VectorSetsFigures:
+        """The sets of vectors, and how far the one beside is."""
+        ...
+
+    def cut_over(self, embedder: str) -> bool:
+        """Search the set beside if all memories have its vectors; return whether they do.
+
+        Indexes load anew.
+        """
+        ...
+
+    def preview(self) -> RecordStore:
+        """The same records, read as if the set beside were searched."""
+        ...
+
+    def drop_vectors(self) -> None:
+        """Erase the set of vectors beside."""
         ...
 
     def namespaces(self) -> dict[str, int]:

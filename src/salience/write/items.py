@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
@@ -30,7 +30,7 @@ from salience.records.validation import (
     unit,
     vector,
 )
-from salience.retrieval.operations import STAGED
+from salience.retrieval.vector_sets import OTHER
 from salience.write.facets import FACETS
 
 CONTENT_VECTORS = ("content", "user", "asst", "next_user", *(f"facet_{name}" for name in FACETS))
@@ -203,13 +203,18 @@ def _vectors(value: Any, dimensions: Mapping[str, int]) -> dict[str, Embedding]:
     vectors = mapping("vectors", value)
     if len(vectors) > MAX_VECTORS:
         raise InvalidInput("vectors", f"are more than {MAX_VECTORS}", "give fewer")
-    staged = [name for name in vectors if isinstance(name, str) and name.startswith(STAGED)]
-    if staged:
-        raise InvalidInput(f"vectors.{staged[0]}", "begins with an underscore", "name it otherwise")
+    _refuse_reserved("vectors", vectors)
     return {
         text("vectors", name, limit=64): vector(f"vectors.{name}", numbers, dimensions.get(name))
         for name, numbers in vectors.items()
     }
+
+
+def _refuse_reserved(field: str, names: Iterable[Any]) -> None:
+    """Refuse names of vectors that stand for those of the set beside the searched one."""
+    for name in names:
+        if isinstance(name, str) and name.startswith(OTHER):
+            raise InvalidInput(f"{field}.{name}", "begins with an underscore", "name it otherwise")
 
 
 def _vector_texts(value: Any, limits: Limits) -> dict[str, str]:
@@ -218,6 +223,7 @@ def _vector_texts(value: Any, limits: Limits) -> dict[str, str]:
     texts = mapping("vector_texts", value)
     if len(texts) > MAX_VECTORS:
         raise InvalidInput("vector_texts", f"are more than {MAX_VECTORS}", "give fewer")
+    _refuse_reserved("vector_texts", texts)
     return {
         text("vector_texts", name, limit=64): text(f"vector_texts.{name}", words, limit=limits.text)
         for name, words in texts.items()

@@ -340,7 +340,7 @@ def test_every_statement_names_its_namespaces(database: str) -> None:
         memory.delete_all({"kind": "note"})
         memory.flush()
     store.close()
-    control = ("BEGIN", "COMMIT", "SET LOCAL")
+    control = ("BEGIN", "COMMIT", "SET LOCAL", "SELECT pg_advisory_xact_lock_shared")
     given = [command.sql for command in said if isinstance(command, Statement | Many)]
     about = [sql for sql in given if not sql.startswith(control) and " meta" not in sql]
     assert len(about) > 30
@@ -596,8 +596,12 @@ def test_vectors_that_another_embedder_has_made_since_are_not_compared(
             assert memory.search("green tea").ids == ("tea",)
             time.sleep(0.2)
         Memory.reembed(empty, embedder=Other())
+        found = memory.search("green tea")  # by its words
+        assert found.ids == ("tea",)
+        assert "salience reembed" in found.degraded[0]
+        assert "vector" not in found.hits[0].routes
         with pytest.raises(EmbedderMismatch, match="salience reembed"):
-            memory.search("green tea")
+            memory.add("Black tea")
     with Memory.open(empty, embedder=Other()) as memory:
         assert memory.search("green tea").ids == ("tea",)
         memory.add("Green tea, too", id="too", vectors={"extra": [1.0, 0.0]})

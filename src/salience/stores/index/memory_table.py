@@ -190,7 +190,6 @@ class MemoryTable:
             blobs.clear()
 
     def _append_vectors(self, first: int, rows: Sequence[int] | None) -> None:
-        # Read before the vectors: if they are replaced in between, the next search reloads both.
         self.embedder = self.embedder or self._feed.embedder()
         passages: list[tuple[int, int, bytes]] = []
         for name, owners, blobs in self._feed.vectors(self.namespace, rows):
@@ -213,6 +212,10 @@ class MemoryTable:
             vectors.extend(start, by_ordinal)
         if passages:
             self.passages.extend_vectors(passages)
+        stored = self._feed.embedder()
+        # Where another set is searched since, the next search loads that. Until then nothing may be
+        # compared with vectors of which it is not known whose they are.
+        self.embedder = stored if self.embedder in (None, stored) else ""
 
     def _remove(self, rows: Sequence[int]) -> Ordinals:
         """Mark rows dead; return the ordinals of those that were not."""

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from salience.errors import EmbedderMismatch
 from salience.language.analysis_types import Wording
 from salience.language.features import FEATURES
 from salience.language.passages import is_vector_name, place_of_vector, vector_name
@@ -26,6 +27,7 @@ from salience.retrieval.operations import (
     Holders,
     ListNames,
     NameTally,
+    NearestVectors,
     SpeakerMatches,
 )
 from salience.retrieval.query import Query
@@ -189,17 +191,22 @@ class NamespaceIndex:
         vectors[ordinals < 0] = np.nan
         return vectors
 
-    def nearest_vectors(
-        self, name: str, queries: Sequence[NDArray[np.float32]], least: float, where: Filter
-    ) -> list[tuple[int, float] | None]:
-        """For each query the nearest row that passes (see `operations.NearestVectors`)."""
-        index, mask = self.table.vectors.get(name), self.table.mask(where)
-        if index is None or not queries:
-            return [None] * len(queries)
+    def nearest_vectors(self, op: NearestVectors) -> list[tuple[int, float] | None]:
+        """For each query the nearest row that passes (see `operations.NearestVectors`).
+
+        Raises:
+            EmbedderMismatch: the stored vectors come from another embedder.
+        """
+        index, mask = self.table.vectors.get(op.name), self.table.mask(op.where)
+        if index is None or not op.vectors:
+            return [None] * len(op.vectors)
+        embedders = (self.table.embedder, op.embedder)
+        if op.name == "content" and None not in embedders and embedders[0] != embedders[1]:
+            raise EmbedderMismatch(str(self.table.embedder), str(op.embedder))
         rows = self.table.rows
         return [
             None if match is None else (int(rows[match[0]]), match[1])
-            for match in index.most_alike(np.stack(queries), least, mask)
+            for match in index.most_alike(np.stack(op.vectors), op.least, mask)
         ]
 
     # Neighbors in a session, and links

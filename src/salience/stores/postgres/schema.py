@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from hashlib import blake2b
 from typing import Any, NamedTuple
@@ -16,7 +16,7 @@ from salience.language.features import FEATURES_VERSION
 from salience.language.passages import LONG_WORDS
 from salience.language.tokens import text_key, words
 from salience.records.fields import LEXICAL
-from salience.retrieval.operations import STAGED
+from salience.retrieval.vector_sets import VectorSets
 from salience.stores.codec import attribute_key, feature_bytes, passage_values, term_bytes
 from salience.stores.index.vector_index import EXACT_BELOW
 from salience.stores.migrations import migrations
@@ -65,15 +65,17 @@ def check_schema(database: Database) -> None:
                 f"{database.server}: has the newer schema {version}, this salience knows {steps}; "
                 "upgrade salience"
             )
-        features = connection.execute(
-            "SELECT value FROM salience.meta WHERE key = 'features'"
-        ).fetchone()
-        if features is not None and features[0] != FEATURES_VERSION:
+        values: dict[str, str] = dict(
+            connection.execute("SELECT key, value FROM salience.meta").fetchall()
+        )
+        features = values.get("features", FEATURES_VERSION)
+        if features != FEATURES_VERSION:
             raise StoreError(
-                f"{database.server}: its words are kept as by another salience ({features[0]}, "
+                f"{database.server}: its words are kept as by another salience ({features}, "
                 f"this one keeps {FEATURES_VERSION}) and would not be found; "
-                + _remedy_for_words(features[0])
+                + _remedy_for_words(features)
             )
+        database.sets = VectorSets.from_json(values.get("vectors"))
         secured = connection.execute("SELECT row_security_active('salience.memories')").fetchone()
         database.row_security = bool(secured and secured[0])
         database.distributed = is_distributed(connection)
@@ -377,19 +379,34 @@ _INDEX_LOCK = 0x52454349  # only one process builds at a time
 Progress = Callable[[int, int], None]
 
 
-def build_vector_indexes(connections: Connections, progress: Progress | None = None) -> int:
-    """Build missing indexes of vectors while searches and writes go on; the number built."""
+def build_vector_indexes(
+    connections: Connections,
+    progress: Progress | None = None,
+    stored_names: Sequence[str] | None = None,
+) -> int:
+    """Build missing indexes of vectors while searches and writes go on; the number built.
+
+    They are those of the vectors that are searched, unless the stored names of others are given.
+    """
     database = connections.database
     with database.connect() as connection, translate_errors(database.server):
         connection.execute("SELECT pg_advisory_lock(%s)", (_INDEX_LOCK,))
         connection.execute("ANALYZE")
+        kept = connection.execute("SELECT value FROM meta WHERE key = 'vectors'").fetchone()
+        sets = VectorSets.from_json(kept[0] if kept else None)
         wanted = connection.execute(
             "SELECT namespace, name, size FROM tallies t WHERE kind = 'vector' AND number >= %s "
-            "AND NOT starts_with(name, %s) AND name !~ '^content#' "  # all of passages are compared
+            "AND (name = ANY(%s::text[])) = %s "
+            "AND name !~ '^_?content#' "  # all of passages are compared
             "AND NOT EXISTS (SELECT FROM tallies i WHERE "
             "i.namespace = t.namespace AND i.kind = %s AND i.name = t.name AND i.number > 0) "
             "ORDER BY 1, 2",
-            (EXACT_BELOW, STAGED, _INDEX_TALLY),
+            (
+                EXACT_BELOW,
+                sets.names_beside() if stored_names is None else stored_names,
+                stored_names is not None,
+                _INDEX_TALLY,
+            ),
         ).fetchall()
         for done, (namespace, name, size) in enumerate(wanted):
             if progress is not None:
@@ -399,9 +416,25 @@ def build_vector_indexes(connections: Connections, progress: Progress | None = N
         return len(wanted)
 
 
-def _build_vector_index(connection: Any, namespace: str, name: str, size: int) -> None:
+def drop_vector_indexes(database: Database, stored_names: Sequence[str]) -> None:
+    """Drop the indexes of vectors of stored names, which are not searched."""
+    with database.connect() as connection, translate_errors(database.server):
+        connection.execute("SELECT pg_advisory_lock(%s)", (_INDEX_LOCK,))
+        for namespace, name, size in connection.execute(
+            "SELECT namespace, name, size FROM tallies WHERE kind = %s AND name = ANY(%s::text[])",
+            (_INDEX_TALLY, list(stored_names)),
+        ).fetchall():
+            called = _index_name(namespace, name, size)
+            connection.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {called}".encode())
+
+
+def _index_name(namespace: str, name: str, size: int) -> str:
     digest = blake2b(f"{namespace}\x1f{name}\x1f{size}".encode(), digest_size=8).hexdigest()
-    called = f"vectors_near_{digest}"
+    return f"vectors_near_{digest}"
+
+
+def _build_vector_index(connection: Any, namespace: str, name: str, size: int) -> None:
+    called = _index_name(namespace, name, size)
     connection.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {called}".encode())
     # Named with its schema: the workers of a cluster have another search path.
     [ranked] = connection.execute(

@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import replace
+from functools import partial
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -17,13 +18,14 @@ from salience.records.events import ACCESSES
 from salience.records.filters import filter_fields
 from salience.retrieval import operations
 from salience.retrieval.plan import adrive, drive
+from salience.retrieval.vector_sets import VectorSets, VectorSetsFigures
 from salience.stores import codec
 from salience.stores.access_queue import AccessQueue, Batch
+from salience.stores.postgres import schema
 from salience.stores.postgres.replica.answers import Replicas, is_answered_by_index
 from salience.stores.postgres.replica.memory import memory_limit
 from salience.stores.postgres.replica.replica import NotReplicated
 from salience.stores.postgres.row_ids import RowIds
-from salience.stores.postgres.schema import check_schema
 from salience.stores.postgres.search.read_cache import SearchCache
 from salience.stores.postgres.search.route_search import SearchContext
 from salience.stores.postgres.search.routes import is_searchable
@@ -34,7 +36,7 @@ from salience.stores.postgres.wire.async_connection import AsyncConnections
 from salience.stores.postgres.wire.commands import Statement, Steps, concurrently
 from salience.stores.postgres.wire.connection import Connections
 from salience.stores.postgres.wire.database import Database
-from salience.stores.postgres.write import erase, event_log, keys, put
+from salience.stores.postgres.write import erase, event_log, keys, put, vector_sets
 
 T = TypeVar("T")
 _IN_THREAD_DRAFTS = 24  # beyond so many memories, preparing them would hold up an event loop
@@ -79,18 +81,27 @@ class PostgresStore:
 
     Its operations may be called from many threads, and awaited in many tasks of event loops.
     Namespaces that it searches again and again it holds in up to `memory` bytes, as replicas (by
-    default as many as the environment says); with `at_once` from the first search on.
+    default as many as the environment says); with `at_once` from the first search on. One that
+    `previews` searches the vectors beside the searched ones; it is to be read only.
     """
 
-    def __init__(self, url: str, *, memory: int | None = None, at_once: bool = False) -> None:
+    def __init__(
+        self,
+        url: str,
+        *,
+        memory: int | None = None,
+        at_once: bool = False,
+        previews: bool = False,
+    ) -> None:
         limit = memory_limit() if memory is None else memory
+        self._previews = previews
         self.database = Database(url)
-        check_schema(self.database)
+        schema.check_schema(self.database)
         self.database.open()
         self.connections = Connections(self.database)
         self.async_connections = AsyncConnections(self.database)
         self._row_ids = RowIds()
-        self._snapshots = SnapshotCache()
+        self._snapshots = SnapshotCache(self.database.sets, previews)
         self._search_cache: ContextVar[SearchCache | None] = ContextVar("cache", default=None)
         self._closed = False
         self._accesses = AccessQueue(self._write_accesses, one_by_one=self.database.distributed)
@@ -128,8 +139,14 @@ class PostgresStore:
     def embedder(self) -> str | None:
         """The identity of the embedder that the stored vectors came from."""
         select = Statement("SELECT value FROM meta WHERE key = 'embedder'")
+        if self._previews:
+            return self.connections.read(vector_sets.read_sets).beside
         rows = self.connections.read(lambda: _answer(select))
         return rows[0][0] if rows else None
+
+    def preview(self) -> PostgresStore:
+        """A store of the same memories that searches the vectors beside the searched ones."""
+        return PostgresStore(self.database.url, memory=0, previews=True)
 
     def flush(self) -> None:
         """Write the pending accesses; any that could not be written stay pending."""
@@ -375,13 +392,51 @@ class PostgresStore:
             if namespace == op.namespace:
                 vectors = [op.vectors[place] for place in at.tolist()]
                 numbers = rows.tolist()
-                yield ReadWrite(
-                    lambda: erase.put_vectors(op, numbers, vectors),  # noqa: B023
-                    (namespace,),
-                )
+                steps = partial(vector_sets.put_vectors, op, numbers, vectors)
+                done = yield ReadWrite(steps, (namespace,))
+                if done is False:  # the first of their name in the set beside
+                    begin = partial(vector_sets.begin_beside, str(op.embedder), op.name)
+                    yield ReadWrite(begin, ())
+                    yield ReadWrite(steps, (namespace,))
                 self._snapshots.mark_written((namespace,))
 
-    def _adopt_vectors(self, op: operations.AdoptVectors) -> Work[bool]:
+    def _vector_sets(self, _: operations.ReadVectorSets) -> Work[VectorSetsFigures]:
+        figures: VectorSetsFigures = yield ReadOnly(
+            vector_sets.read_figures, (yield from self._all_namespaces())
+        )
+        return figures
+
+    def _prepare_cut_over(self, _: operations.PrepareCutOver) -> Work[None]:
+        sets: VectorSets = yield ReadOnly(vector_sets.read_sets, ())
+        schema.build_vector_indexes(self.connections, stored_names=sets.names_beside())
+
+    def _cut_over(self, op: operations.CutOver) -> Work[bool]:
+        namespaces = yield from self._all_namespaces()
+        done: bool = yield ReadWrite(partial(vector_sets.cut_over, op.embedder), namespaces)
+        return done
+
+    def _drop_vectors(self, _: operations.DropVectors) -> Work[None]:
+        namespaces = yield from self._all_namespaces()
+        sets: VectorSets = yield ReadWrite(vector_sets.begin_dropping, ())
+        names = sets.names_beside()
+        for namespace in namespaces if names else ():
+            drop = partial(vector_sets.drop_some, namespace, names)
+            while (yield ReadWrite(drop, (namespace,))):
+                pass
+        schema.drop_vector_indexes(self.database, names)
+        if not (yield ReadWrite(partial(vector_sets.end_dropping, sets), ())):
+            raise StoreError(
+                "somebody else changed the sets of vectors meanwhile; look at "
+                "`salience reembed --status`"
+            )
+        self._snapshots.mark_written(namespaces)
+
+    def _all_namespaces(self) -> Work[list[str]]:
+        """All namespaces of the store.
+
+        Raises:
+            StoreError: this role does not see them all.
+        """
         if self.database.row_security:
             raise StoreError(
                 "row-level security hides namespaces from this role; make vectors anew as the "
@@ -389,12 +444,7 @@ class PostgresStore:
             )
         select = Statement("SELECT namespace FROM spaces")
         rows: list[Any] = yield ReadOnly(lambda: _answer(select), ())
-        namespaces = [name for (name,) in rows]
-        done: bool = yield ReadWrite(
-            lambda: erase.adopt_vectors(op.source, op.target, op.embedder), namespaces
-        )
-        self._snapshots.mark_written(namespaces)
-        return done
+        return [name for (name,) in rows]
 
     # Accesses
 
@@ -460,7 +510,10 @@ class PostgresStore:
         operations.Delete: _delete,
         operations.Rewrite: _rewrite,
         operations.PutVectors: _put_vectors,
-        operations.AdoptVectors: _adopt_vectors,
+        operations.ReadVectorSets: _vector_sets,
+        operations.PrepareCutOver: _prepare_cut_over,
+        operations.CutOver: _cut_over,
+        operations.DropVectors: _drop_vectors,
     }
 
 

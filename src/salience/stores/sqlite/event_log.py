@@ -20,12 +20,12 @@ from salience.retrieval.operations import (
 )
 from salience.stores import codec
 from salience.stores.access_queue import Batch
-from salience.stores.sqlite.adoption import adoption_of, is_outdated
 from salience.stores.sqlite.connection import translate_damage
 from salience.stores.sqlite.erase import erase_empty_space
 from salience.stores.sqlite.places import take_places
 from salience.stores.sqlite.reader import ALL_NAMESPACES, SqliteReader
 from salience.stores.sqlite.statements import chunks, placeholders
+from salience.stores.sqlite.vectors import vector_sets
 
 _JSON_ENCODER = json.JSONEncoder(ensure_ascii=False).encode
 _EVENTS_AT_ONCE = 20_000  # events read while others wait for the connection
@@ -95,10 +95,12 @@ class SqliteLog(SqliteReader, ABC):
             [_event_row(space, event.seq, sequences[event.id], event) for event in past.events],
         )
         by_place = {event.seq: sequences[event.id] for event in past.events}
+        sets = vector_sets(db)
         db.executemany(
-            "INSERT INTO former_vectors VALUES (?, ?, ?, ?, (SELECT value FROM counter), ?)",
+            "INSERT INTO former_vectors (space, memory, event, name, vector) "
+            "VALUES (?, ?, ?, ?, ?)",
             [
-                (space, by_place[seq], seq, name, codec.encode_vector(vector))
+                (space, by_place[seq], seq, sets.stored_name(name), codec.encode_vector(vector))
                 for seq, name, vector in past.vectors
             ],
         )
@@ -307,16 +309,16 @@ class SqliteLog(SqliteReader, ABC):
     def former_vectors(self, namespace: str) -> list[tuple[int, str, bytes]]:
         """Vectors that edits replaced, as (the edit's place in the log, name, float16 bytes)."""
         with self._snapshot() as db:
-            adoption = adoption_of(db)
+            sets = self._sets(db)
             former = db.execute(
-                "SELECT event, name, change, vector FROM former_vectors WHERE space = ? "
+                "SELECT event, name, vector FROM former_vectors WHERE space = ? "
                 "ORDER BY event, name",
                 (self._space(db, namespace),),
             ).fetchall()
         return [
-            (event, name, vector)
-            for event, name, change, vector in former
-            if not is_outdated(adoption, change, name)
+            (event, name, blob)
+            for event, stored, blob in former
+            if (name := sets.searched_name(stored)) is not None
         ]
 
 

@@ -12,7 +12,8 @@ from salience.records.access_key import AccessKey
 from salience.records.events import ACCESSES
 from salience.records.fields import FIELDS
 from salience.records.record import Link, MemoryRecord
-from salience.retrieval.operations import STAGED, HashColumn, Order, Place
+from salience.retrieval.operations import HashColumn, Order, Place
+from salience.retrieval.vector_sets import VectorSets, VectorSetsFigures
 from salience.stores import codec
 from salience.stores.access_keys import SELECT_KEYS, keys_of
 from salience.stores.access_queue import AccessQueue, Batch, overlay
@@ -26,14 +27,14 @@ from salience.stores.sqlite.connection import (
 )
 from salience.stores.sqlite.statements import chunks, column_name, page_clause, placeholders
 from salience.stores.sqlite.vectors import (
-    VectorsState,
+    count_vectors,
     embedder_of,
     rows_of,
     rows_without,
+    searched_names,
     vector_dimensions,
-    vector_names_in_use,
+    vector_sets,
     vectors_by_row,
-    vectors_state,
 )
 
 _READ_CHUNK_ROWS = 4_096  # read at once when an index is loaded
@@ -63,11 +64,13 @@ class SqliteReader:
     _read_lock: threading.RLock
     _accesses: AccessQueue
     _writes: int
+    _previews = False  # True to read as if the set of vectors beside were searched
 
     def __init__(self) -> None:
         self._names: dict[int, str] = {}
-        # By namespace and name: a state of the vectors, and the row up to which all have one
-        self._embedded_up_to: dict[tuple[str, str], tuple[VectorsState, int]] = {}
+        # By namespace and stored name: how often vectors had been dropped, and the row up to which
+        # all memories have one
+        self._embedded_up_to: dict[tuple[str, str], tuple[int, int]] = {}
         # SQLite's data version, which other connections change, and the writes of this one
         self._last_commit = (-1, -1)
         self._version = IndexVersion(0, 0)
@@ -105,7 +108,12 @@ class SqliteReader:
     def embedder(self) -> str | None:
         """Identity of the embedder of the stored vectors."""
         with self._reading() as db:
-            return embedder_of(db)
+            return vector_sets(db).beside if self._previews else embedder_of(db)
+
+    def _sets(self, db: sqlite3.Connection) -> VectorSets:
+        """The sets of vectors; with a preview, as if the one beside were searched."""
+        sets = vector_sets(db)
+        return sets.previewed() if self._previews else sets
 
     @staticmethod
     def _space(db: sqlite3.Connection, name: str) -> int:
@@ -232,23 +240,34 @@ class SqliteReader:
             any_memory = "SELECT 1 FROM memories WHERE space = ? AND id > '' LIMIT 1"
             if db.execute(any_memory, (space,)).fetchone() is None:
                 return None
-            return frozenset(vector_names_in_use(db, space))
+            return frozenset(searched_names(db, space, self._sets(db)))
 
-    def unembedded(self, namespace: str, name: str, limit: int) -> list[int]:
-        """Rows without a vector of that name, ascending.
+    def unembedded(self, namespace: str, name: str, limit: int, beside: bool) -> list[int]:
+        """Rows without a vector of that name, searched or of the set beside, ascending.
 
         Rows that have been found to have one are not read again, so that whoever makes vectors
         catches up with those who write.
         """
         with self._snapshot() as db:
-            state = vectors_state(db)
+            sets = vector_sets(db)
+            stored = sets.stored_name(name, beside=beside)
             [last] = db.execute("SELECT value FROM counter").fetchone()
-            known_state, after = self._embedded_up_to.get((namespace, name), (state, 0))
-            if known_state != state:
+            dropped, after = self._embedded_up_to.get((namespace, stored), (sets.dropped, 0))
+            if dropped != sets.dropped:
                 after = 0
-            rows = rows_without(db, self._space(db, namespace), name, after, limit)
-            self._embedded_up_to[namespace, name] = state, rows[0] - 1 if rows else last
+            rows = rows_without(db, self._space(db, namespace), stored, after, limit)
+            self._embedded_up_to[namespace, stored] = sets.dropped, rows[0] - 1 if rows else last
             return rows
+
+    def vector_sets(self) -> VectorSetsFigures:
+        """The sets of vectors, and how far the one beside is."""
+        with self._snapshot() as db:
+            sets = vector_sets(db)
+            embedded = count_vectors(db, sets.stored_name("content", beside=True))
+            [memories] = db.execute("SELECT count(*) FROM memories").fetchone()
+            return VectorSetsFigures(
+                embedder_of(db), sets.beside, sets.is_former, memories, embedded
+            )
 
     def namespaces(self) -> dict[str, int]:
         """The number of memories of each namespace."""
@@ -365,35 +384,36 @@ class SqliteReader:
     def _vectors_of(
         self, namespace: str, rows: Sequence[int] | None
     ) -> Iterator[tuple[str, list[int], list[bytes]]]:
+        # Of one set from the first chunk to the last, even if the other is searched by then
+        with self._snapshot() as db:
+            space, sets = self._space(db, namespace), self._sets(db)
+            names = [] if rows is not None else searched_names(db, space, sets)
         if rows is None:
-            with self._reading() as db:
-                space = self._space(db, namespace)
-            yield from self._all_vectors(space)
+            for name in names:
+                yield from self._all_vectors(space, name, sets.stored_name(name))
             return
         vectors: dict[str, list[tuple[int, bytes]]] = {}
         for part in chunks(rows):
-            with self._snapshot() as db:
-                by_row = vectors_by_row(db, part, self._space(db, namespace))
-                for row, by_name in by_row.items():
-                    for name, blob in by_name.items():
-                        if not name.startswith(STAGED):
-                            vectors.setdefault(name, []).append((row, blob))
+            with self._reading() as db:
+                by_row = vectors_by_row(db, part, space)
+            for row, by_name in by_row.items():
+                for stored, blob in by_name.items():
+                    if (searched := sets.searched_name(stored)) is not None:
+                        vectors.setdefault(searched, []).append((row, blob))
         for name in sorted(vectors):
             yield name, [row for row, _ in vectors[name]], [blob for _, blob in vectors[name]]
 
-    def _all_vectors(self, space: int) -> Iterator[tuple[str, list[int], list[bytes]]]:
-        name, after = "", 0
+    def _all_vectors(
+        self, space: int, name: str, stored: str
+    ) -> Iterator[tuple[str, list[int], list[bytes]]]:
+        after = 0
         while True:
-            with self._snapshot() as db:
-                rows = rows_of(db, space, name, after, _READ_CHUNK_ROWS)
-                names = [] if rows else vector_names_in_use(db, space)
-            if rows:
-                after = rows[-1][0]
-                yield name, [row for row, _ in rows], [blob for _, blob in rows]
-                continue
-            name, after = next((each for each in names if each > name), ""), 0
-            if not name:
+            with self._reading() as db:
+                rows = rows_of(db, space, stored, after, _READ_CHUNK_ROWS)
+            if not rows:
                 return
+            after = rows[-1][0]
+            yield name, [row for row, _ in rows], [blob for _, blob in rows]
 
     def links(
         self, namespace: str, ids: Sequence[str] | None = None
@@ -425,7 +445,7 @@ class SqliteReader:
     def dimensions(self, namespace: str, names: Iterable[str]) -> dict[str, int]:
         """The length of the vectors of these names, of those that there are."""
         with self._snapshot() as db:
-            return vector_dimensions(db, namespace, names)
+            return vector_dimensions(db, namespace, names, self._sets(db))
 
 
 def _overlay(columns: Mapping[str, list[Any]], waiting: Sequence[Batch]) -> None:

@@ -17,19 +17,11 @@ from salience.records.events import Event, edit_event, link_event, unlink_event,
 from salience.records.fields import FIELDS, LEXICAL
 from salience.records.filters import Filter
 from salience.records.record import Draft, Edit
-from salience.retrieval.operations import STAGED, Put, Touch, UseKey
+from salience.retrieval.operations import Put, Touch, UseKey
 from salience.stores import codec
 from salience.stores.access_keys import PUT_KEY, USE_KEY, row_of, use_of
 from salience.stores.access_queue import AccessQueue, Batch
 from salience.stores.sqlite.accesses import log_uses, update_accesses
-from salience.stores.sqlite.adoption import (
-    FormerVector,
-    adoption_of,
-    any_without_vector,
-    begin_adoption,
-    drop_former_vectors,
-    settle_rows,
-)
 from salience.stores.sqlite.checks import unseen_ids, used_keys
 from salience.stores.sqlite.connection import (
     BUSY_TIMEOUT_SECONDS,
@@ -54,11 +46,14 @@ from salience.stores.sqlite.reader import ALL_NAMESPACES
 from salience.stores.sqlite.statements import chunks, execute_rows, placeholders
 from salience.stores.sqlite.turns import Turns
 from salience.stores.sqlite.vectors import (
+    any_without_vector,
+    drop_some,
     embedder_of,
     put_vectors,
     vector_dimensions,
+    vector_sets,
     vectors_by_row,
-    vectors_state,
+    write_sets,
 )
 
 _CHANGES_KEPT = 200_000  # at least; indexes further behind load everything anew
@@ -152,7 +147,8 @@ class SqliteRecords(SqliteLog):
             refused = self._ids_in_the_way(db, op, old)
             if refused:
                 return refused
-            codec.check_vectors(op, embedder_of(db), partial(vector_dimensions, db))
+            sizes = partial(vector_dimensions, db, sets=vector_sets(db))
+            codec.check_vectors(op, embedder_of(db), sizes)
             self._insert(db, prepared, old, op)
             if op.also is not None:
                 states = self._states(db, self._space(db, op.also.namespace), op.also.ids)
@@ -219,7 +215,7 @@ class SqliteRecords(SqliteLog):
         """Write memories with their vectors, and log the events."""
         spaces = self._write_spaces(db, {draft.record.namespace for draft, _ in prepared})
         rows = [before["row"] for before in old.values()]
-        old_vectors = vectors_by_row(db, rows)
+        old_vectors, sets = vectors_by_row(db, rows), vector_sets(db)
         self._erase_rows(db, rows)
         first = self._numbers(db, len(prepared))
         places = iter(
@@ -234,7 +230,7 @@ class SqliteRecords(SqliteLog):
         )
         memories, vectors = [], []
         entries: list[Entry] = []
-        former: list[tuple[int, int, int, str, int, bytes]] = []  # by place of the edit in entries
+        former: list[tuple[int, int, int, str, bytes]] = []  # by place of the edit in entries
         for row, (draft, values) in enumerate(prepared, first):
             key = (draft.record.namespace, draft.record.id)
             space = spaces[key[0]]
@@ -244,28 +240,32 @@ class SqliteRecords(SqliteLog):
                 before = old[key]
                 values.update(codec.succession(values, before), sequence=before["sequence"])
                 own = old_vectors.get(before["row"], {})
-                new_names = draft.vectors.keys() - own.keys()
+                new_names = draft.vectors.keys() - {sets.searched_name(name) for name in own}
                 assert isinstance(draft, Edit)
                 with translate_damage(self.path):
                     old_record = codec.record_of(key[0], before)
                 event = edit_event(old_record, draft, op.actor, new_names)
-                staying, replaced = codec.split_vectors(draft, own)
+                staying, replaced = codec.split_vectors(draft, own, sets)
                 blobs.update((name, own[name]) for name in staying)
                 memory = before["sequence"], len(entries)
-                former += [(space, *memory, name, row, own[name]) for name in replaced]
+                former += [(space, *memory, name, own[name]) for name in replaced]
             else:
                 values["sequence"] = next(places)
                 event = write_event(draft, op.actor)
             if op.past is None:
                 entries.append((space, values["sequence"], event))
-            blobs.update((name, codec.encode_vector(v)) for name, v in draft.vectors.items())
+            blobs.update(
+                (sets.stored_name(name), codec.encode_vector(v))
+                for name, v in draft.vectors.items()
+            )
             memories.append([values[name] for name in _MEMORY_COLUMNS])
             vectors += [(space, name, row, blob) for name, blob in blobs.items()]
         db.executemany(_INSERT_MEMORY, memories)
         db.executemany("INSERT INTO vectors VALUES (?, ?, ?, ?)", vectors)
         logged = self._append(db, entries)
         db.executemany(
-            "INSERT INTO former_vectors VALUES (?, ?, ?, ?, ?, ?)",
+            "INSERT INTO former_vectors (space, memory, event, name, vector) "
+            "VALUES (?, ?, ?, ?, ?)",
             [(space, memory, logged[edit], *rest) for space, memory, edit, *rest in former],
         )
 
@@ -321,58 +321,72 @@ class SqliteRecords(SqliteLog):
             self._append(db, [(memory.space, memory.sequence, event) for memory, event in entries])
 
     def put_vectors(
-        self, namespace: str, name: str, vectors: Mapping[int, bytes], embedder: str | None
+        self,
+        namespace: str,
+        name: str,
+        vectors: Mapping[int, bytes],
+        embedder: str | None,
+        beside: bool,
     ) -> None:
-        """Give rows a vector of an embedder; indexes load everything anew."""
-        if name.startswith(STAGED):
-            self._settle()
+        """Give rows a vector of an embedder; indexes load everything anew, unless it is beside."""
         with self._writing() as db:
-            put_vectors(db, namespace, name, vectors)
-            if embedder is not None:
+            sets = vector_sets(db)
+            if beside:
+                after = sets.with_beside(str(embedder), name)
+                if after != sets:
+                    write_sets(db, after)
+            elif embedder is not None:
                 db.execute("INSERT OR IGNORE INTO meta VALUES ('embedder', ?)", (embedder,))
-            if not name.startswith(STAGED):
+            put_vectors(db, namespace, sets.stored_name(name, beside=beside), vectors)
+            if not beside:
                 self._load_anew(db, self._numbers(db, 1))
 
-    def adopt_vectors(self, source: str, target: str, embedder: str) -> bool:
-        """Rename vectors if all memories have them; return whether they do. Indexes load anew.
+    def cut_over(self, embedder: str) -> bool:
+        """Search the set beside if all memories have its vectors; return whether they do.
 
-        Others wait for no more than 2,000 memories. What is cut short is finished by another call,
-        and makes no difference to readers until then.
+        What has them already is not looked at in the transaction, for which others wait.
         """
-        if source in self._settle():
-            return True
         with self._snapshot() as db:
-            before = vectors_state(db)
+            dropped = vector_sets(db).dropped
             [last] = db.execute("SELECT value FROM counter").fetchone()
             namespaces = [name for (name,) in db.execute("SELECT name FROM spaces")]
-        if any(self.unembedded(namespace, source, 1) for namespace in namespaces):
+        if any(self.unembedded(namespace, "content", 1, True) for namespace in namespaces):
             return False
         with self._writing() as db:
-            # Others may have written or adopted since.
-            if vectors_state(db) != before or any_without_vector(db, source, last):
-                return False
+            sets = vector_sets(db)
+            stored = sets.stored_name("content", beside=True)
+            if sets.dropped != dropped or any_without_vector(db, stored, last):
+                return False  # others have written since
+            write_sets(db, sets.cut_over(embedder_of(db), embedder))
             db.execute("INSERT OR REPLACE INTO meta VALUES ('embedder', ?)", (embedder,))
-            last = self._numbers(db, 1)
-            begin_adoption(db, source, target, last)
-            self._load_anew(db, last)
-        self._settle()
+            self._load_anew(db, self._numbers(db, 1))
         return True
 
-    def _settle(self) -> dict[str, str]:
-        """Finish an adoption of vectors; return the names it replaces by their staged ones."""
-        with self._reading() as db:
-            begun = adoption_of(db)
-        after: FormerVector | None = (0, 0, 0, "") if begun.names else None
-        while after is not None:
+    def preview(self) -> SqliteRecords:
+        """The same file, read as if the set beside were searched."""
+        if self.path == ":memory:":
+            raise StoreError("a store in memory cannot be opened twice; keep it in a file")
+        records = SqliteRecords(self.path, read_only=True)
+        records._previews = True
+        return records
+
+    def drop_vectors(self) -> None:
+        """Erase the set of vectors beside, in short transactions."""
+        with self._writing() as db:
+            sets = vector_sets(db).dropping()
+            write_sets(db, sets)
+        names = sets.names_beside()
+        is_done = not names
+        while not is_done:
             with self._writing() as db:
-                adoption = adoption_of(db)
-                if adoption.last != begun.last:  # another process has finished it
-                    break
-                if adoption.settled < adoption.last:
-                    settle_rows(db, adoption)
-                else:
-                    after = drop_former_vectors(db, adoption, after)
-        return begun.names
+                if vector_sets(db) != sets:
+                    raise StoreError(
+                        f"{self.path}: somebody else changed the sets of vectors meanwhile; look "
+                        "at `salience reembed --status`"
+                    )
+                is_done = not drop_some(db, names)
+                if is_done:
+                    write_sets(db, sets.alone())
 
     def _load_anew(self, db: sqlite3.Connection, seq: int) -> None:
         """Let indexes at a change before `seq` load everything anew."""

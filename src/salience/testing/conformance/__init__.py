@@ -21,7 +21,12 @@ the store is tested; a table of cases fails with the rows that fail.
 
 from salience.testing.conformance._case import Clock
 from salience.testing.conformance._changes import DeletingMany, Exports, MetadataMerging, Upserts
-from salience.testing.conformance._durability import Concurrency, Durability, ErasureDuringSearch
+from salience.testing.conformance._durability import (
+    Concurrency,
+    Durability,
+    ErasureDuringSearch,
+    Reembedding,
+)
 from salience.testing.conformance._events import EventLog, Judgments, TimeTravel
 from salience.testing.conformance._filters import Filters
 from salience.testing.conformance._keys import AccessKeys
@@ -51,6 +56,6 @@ class StoreConformance(
     TimeTravel, PendingLinks, Notes, Lifecycle, UtilitySpreading, Rankings, WriteOutcomes,
     IdempotencyKeys, MetadataMerging, DeletingMany, Upserts, Exports,
     Versions, Contradictions, Hits, AccessKeys,
-    Atomicity, SameFacts, Names, EventPages, Isolation,
+    Atomicity, SameFacts, Names, EventPages, Isolation, Reembedding,
 ):  # fmt: skip
     """All tests; a subclass defines `open_memory`."""

@@ -176,20 +176,24 @@ class EventLog(StoreCase):
         assert (last.id, last.at) == ("a", clock.now)
         assert len(events(memory)) == 4
 
-    def test_a_staged_vector_does_not_outlast_the_words_it_was_made_of(
+    def test_a_vector_beside_does_not_outlast_the_words_it_was_made_of(
         self, memory: Memory
     ) -> None:
         memory.add("Ana plays the cello", id="a")
         memory.add("Ben rows on the lake", id="b")
-        rows = perform(memory, operations.Unembedded("default", "_next", 9))
-        staged = operations.PutVectors("default", "_next", rows, list(np.eye(2, dtype=np.float32)))
-        perform(memory, staged)
+        unembedded = operations.Unembedded("default", "content", 9, beside=True)
+        rows = perform(memory, unembedded)
+        vectors = list(np.eye(2, dtype=np.float32))
+        perform(
+            memory,
+            operations.PutVectors("default", "content", rows, vectors, "another", beside=True),
+        )
         memory.update("a", tags=["music"])
-        assert not len(perform(memory, operations.Unembedded("default", "_next", 9)))
+        assert not len(perform(memory, unembedded))
         memory.update("a", content="The boiler needs a repair")
         [row] = perform(memory, operations.RowsById("default", ("a",))).values()
-        assert perform(memory, operations.Unembedded("default", "_next", 9)).tolist() == [row]
-        assert not perform(memory, operations.AdoptVectors("_next", "content", "another"))
+        assert perform(memory, unembedded).tolist() == [row]
+        assert not perform(memory, operations.CutOver("another"))
         former = perform(memory, operations.FormerVectors("default"))
         assert [name for _, name, _ in former] == ["content"]
 

@@ -429,6 +429,7 @@ def _nearest(
             [drafts[place].vectors["content"] for place in places],
             min_cosine,
             _facts_of(owner, within),
+            embedder=scope.embedder,
         )
         for owner, places in by_owner.items()
     ]

@@ -15,7 +15,6 @@ from salience.retrieval.candidates import Rows
 from salience.retrieval.operations import (
     COPYING_NOTE,
     LOCK_NOTE,
-    STAGED,
     Events,
     FetchVectors,
     FormerVectors,
@@ -80,7 +79,7 @@ def outline(namespace: str) -> Plan[Outline]:
         namespace,
         until,
         rows,
-        tuple(sorted(name for name in names or () if not name.startswith(STAGED))),
+        tuple(sorted(names or ())),
         tuple(event for event in log if event.id is None and event.seq <= until)
         if len(rows)
         else (),

@@ -10,7 +10,7 @@ import numpy as np
 from salience.records.events import ACCESSES, USE_EVENTS
 from salience.records.fields import FIELDS
 from salience.records.link_graph import LinkTimes
-from salience.retrieval.operations import STAGED
+from salience.retrieval.vector_sets import VectorSets
 from salience.stores import codec
 from salience.stores.access_queue import Batch, overlay
 from salience.stores.index.change_feed import Changes
@@ -23,7 +23,9 @@ SELECT s.counter, s.version, s.erased, s.linked, s.living,
     coalesce((SELECT version FROM tallies WHERE namespace = %s AND kind = 'renewed'), 0),
     (SELECT CASE WHEN count(*) = 0 THEN 0 WHEN bool_or(memory = 0) THEN 2 ELSE 1 END
         FROM events WHERE namespace = %s AND seq > %s AND NOT type = ANY(%s::text[])),
-    extract(epoch FROM pg_postmaster_start_time())::float8
+    extract(epoch FROM pg_postmaster_start_time())::float8,
+    (SELECT value FROM meta WHERE key = 'embedder'),
+    (SELECT value FROM meta WHERE key = 'vectors')
 FROM spaces s WHERE s.namespace = %s
 """
 _SELECT_CHANGED = """
@@ -38,10 +40,10 @@ AND m."row" = ANY(ARRAY(
 """
 _SELECT_VECTORS = """
 SELECT v.name, array_agg(v."row" ORDER BY v."row"),
-    string_agg(halfvec_send(v.vector), ''::bytea ORDER BY v."row"),
-    (SELECT value FROM meta WHERE key = 'embedder')
+    string_agg(halfvec_send(v.vector), ''::bytea ORDER BY v."row")
 FROM vectors v WHERE v.namespace = %s AND v.name IN (
     SELECT name FROM tallies WHERE namespace = %s AND kind = 'vector' AND number > 0
+    AND NOT name = ANY(%s::text[])
 ) AND v."row" > %s AND v."row" <= %s GROUP BY v.name ORDER BY v.name
 """
 
@@ -143,15 +145,25 @@ class Watermark(NamedTuple):
     renewed: int = 0  # the version at which vectors were last replaced
     changes: int = 0  # by events since then: 0 none, 1 of some memories, 2 of every memory
     started: float = 0.0  # when the server started; a crash may have lost its last moments
+    embedder: str | None = None  # of the vectors that are searched
+    vectors: str | None = None  # the sets of vectors, as JSON
+
+    @property
+    def sets(self) -> VectorSets:
+        """The sets of vectors."""
+        return VectorSets.from_json(self.vectors)
 
     def moved(self, other: Watermark) -> bool:
         """True if the index has to look at what was written between the two."""
-        return other.changes > 0 or (other.version, other.started) != (self.version, self.started)
+        own = (self.version, self.started, self.embedder, self.vectors)
+        return other.changes > 0 or own != (
+            other.version, other.started, other.embedder, other.vectors,
+        )  # fmt: skip
 
     def broken(self, other: Watermark) -> bool:
         """True if everything has to be read to get from this to the other."""
-        own = (self.erased, self.renewed, self.started)
-        others = (other.erased, other.renewed, other.started)
+        own = (self.erased, self.renewed, self.started, self.sets.underscored)
+        others = (other.erased, other.renewed, other.started, other.sets.underscored)
         return other.changes > 1 or own != others or other.counter < self.counter
 
 
@@ -235,16 +247,20 @@ def _select_expression(name: str) -> str:
     return "m.metadata::text" if name.startswith("metadata.") else f"m.{name}"
 
 
-def select_vectors(namespace: str, after: int, until: int) -> Statement:
-    """Read the vectors of a range of rows."""
-    return Statement(_SELECT_VECTORS, (namespace, namespace, after, until))
+def select_vectors(namespace: str, after: int, until: int, sets: VectorSets) -> Statement:
+    """Read the searched vectors of a range of rows."""
+    others = sets.names_beside()
+    return Statement(_SELECT_VECTORS, (namespace, namespace, others, after, until))
 
 
-def parse_vectors(answer: Sequence[Any], offset: int) -> list[tuple[str, list[int], list[bytes]]]:
+def parse_vectors(
+    answer: Sequence[Any], offset: int, sets: VectorSets
+) -> list[tuple[str, list[int], list[bytes]]]:
     """The answer to `select_vectors`: (name, row ids, float16 bytes) of each name."""
     vectors = []
-    for name, rows, packed, _ in answer:
-        if name.startswith(STAGED):
+    for stored, rows, packed in answer:
+        name = sets.searched_name(stored)
+        if name is None:
             continue
         blobs: list[bytes] = [b""] * len(rows)
         for places, read in unpack_vectors(packed, len(rows)):
@@ -252,11 +268,6 @@ def parse_vectors(answer: Sequence[Any], offset: int) -> list[tuple[str, list[in
                 blobs[place] = vector.tobytes()
         vectors.append((name, (rows.astype(np.int64) + offset).tolist(), blobs))
     return vectors
-
-
-def parse_embedder(answer: Sequence[Any]) -> str | None:
-    """The embedder in the answer to `select_vectors`, None where there are no vectors."""
-    return answer[0][3] if answer else None
 
 
 def select_erased(namespace: str, since: Watermark) -> Statement:

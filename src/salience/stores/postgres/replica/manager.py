@@ -134,11 +134,11 @@ class ReplicaManager(IndexReader):
             pending = self._pending(namespace)
             answers = yield [
                 *request.between(after, until),
-                feed.select_vectors(namespace, after, until),
+                feed.select_vectors(namespace, after, until, watermark.sets),
             ]
             if self._closed.is_set():
                 return
-            replica.add(request, answers, pending, until)
+            replica.add(request, answers, pending, until, watermark)
         with self._lock:
             if not self._closed.is_set() and namespace not in self._replicas:  # else that is newer
                 self._replicas[namespace] = replica

@@ -95,13 +95,15 @@ class Replica:
         answers: Sequence[Any],
         pending: Sequence[Batch],
         until: int,
+        watermark: Watermark,
         **changes: Any,
     ) -> None:
         """Add the memories up to a row, and other changes, to the index."""
         *rows, vectors = answers
         fresh = self.feed.fresh = request.columns(rows, self.pending(pending))
-        self.feed.fresh_vectors = feed.parse_vectors(vectors, self.offset)
-        self.feed.stored_embedder = feed.parse_embedder(vectors)
+        # Both as of the watermark up to which it was read: never one set as that of the other
+        self.feed.fresh_vectors = feed.parse_vectors(vectors, self.offset, watermark.sets)
+        self.feed.stored_embedder = watermark.embedder
         self.refreshes += 1
         self.feed.current = Changes(
             self.refreshes, fresh["row"], until=self.offset + until, **changes
@@ -131,7 +133,7 @@ class Delta:
             feed.select_erased(name, since),
             *self._changed.changed(since, self.replica.counts_accesses),
             *self._fresh.between(since.counter, until.counter),
-            feed.select_vectors(name, since.counter, until.counter),
+            feed.select_vectors(name, since.counter, until.counter, until.sets),
         ]
 
     def is_stale(self) -> bool:
@@ -161,6 +163,7 @@ class Delta:
             fresh,
             self._pending,
             self._until.counter,
+            self._until,
             removed=feed.parse_rows(erased, replica.offset),
             patched=changed["row"],
         )

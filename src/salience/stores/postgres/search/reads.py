@@ -16,6 +16,7 @@ from salience.retrieval import operations
 from salience.retrieval.candidates import Rows
 from salience.retrieval.operations import HashColumn
 from salience.retrieval.query import Query
+from salience.retrieval.vector_sets import VectorSets
 from salience.stores import codec
 from salience.stores.postgres.search.read_cache import Neighborhood
 from salience.stores.postgres.search.route_search import SearchContext
@@ -134,8 +135,11 @@ class StoreReader:
 
     def fetch_vectors(self, op: operations.FetchVectors) -> Steps[NDArray[np.float32]]:
         """The vectors of a name of rows."""
-        yield from self._reader.load_vectors(op.rows, op.name)
-        return self._cache.rows.vectors(op.name, op.rows)
+        for namespace, *_ in self._row_ids.by_namespace(op.rows[:1]):
+            yield from self._context.current(namespace)
+        stored = self._context.stored_name(op.name)
+        yield from self._reader.load_vectors(op.rows, stored)
+        return self._cache.rows.vectors(stored, op.rows)
 
     # Links and session neighbors
 
@@ -289,12 +293,14 @@ class StoreReader:
     def unembedded(self, op: operations.Unembedded) -> Steps[Rows]:
         """Rows that lack a vector of a name."""
         long_only = "AND m.passages IS NOT NULL " if is_vector_name(op.name) else ""
+        [kept] = yield [Statement("SELECT value FROM meta WHERE key = 'vectors'")]
+        sets = VectorSets.from_json(kept[0][0] if kept else None)
         [answer] = yield [
             Statement(
                 f'SELECT m."row" FROM memories m WHERE m.namespace = %s {long_only}AND NOT EXISTS '
                 "(SELECT FROM vectors v WHERE v.namespace = m.namespace AND v.name = %s "
                 'AND v."row" = m."row") ORDER BY m."row" LIMIT %s',
-                (op.namespace, op.name, op.limit),
+                (op.namespace, sets.stored_name(op.name, beside=op.beside), op.limit),
             )
         ]
         return self._row_ids.encode(op.namespace, [number for (number,) in answer])

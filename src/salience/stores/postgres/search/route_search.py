@@ -38,6 +38,12 @@ class SearchContext:
         """The snapshot of this search; if there is none yet, the latest of the process."""
         return self.cache.snapshots.get(namespace) or self.snapshots.latest(namespace)
 
+    def stored_name(self, vector: str) -> str:
+        """The name under which this search reads the vectors of a name."""
+        snapshot = next(iter(self.cache.snapshots.values()), None)
+        sets = self.snapshots.sets if snapshot is None else snapshot.sets
+        return sets.stored_name(vector)
+
     def advance(self, snapshot: NamespaceSnapshot, delta: Sequence[Any]) -> NamespaceSnapshot:
         """The snapshot of this search: the first to get the answer to its delta query decides."""
         current = self.cache.snapshots.get(snapshot.namespace)

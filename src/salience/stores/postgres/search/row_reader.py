@@ -15,6 +15,7 @@ from salience.records.events import ACCESSES
 from salience.records.fields import FIELDS, GRAPH
 from salience.records.record import ACCESSES_KEPT, Embedding, MemoryRecord
 from salience.retrieval.candidates import Floats, Rows
+from salience.retrieval.vector_sets import VectorSets
 from salience.stores import codec
 from salience.stores.access_queue import Batch, overlay
 from salience.stores.postgres.row_ids import RowIds
@@ -160,7 +161,7 @@ class RowReader:
             ids.update(zip(read, (id for _, id in cells), strict=True))
 
     def load_vectors(self, rows: Rows, name: str) -> Steps[None]:
-        """Read the vectors of a name of rows."""
+        """Read the vectors of a stored name of rows."""
         missing = self._cache.rows.missing_vectors(name, rows)
         if not len(missing):
             return
@@ -203,7 +204,7 @@ class RowReader:
             ids = self._row_ids.encode(namespace, [row for row, _, _ in read]).tolist()
             for id, (_, name, vector) in zip(ids, read, strict=True):
                 decoded = codec.decode_vector(half_bytes(vector))
-                vectors_of[id].append((place_of_vector(name), decoded))
+                vectors_of[id].append((place_of_vector(VectorSets.plain_name(name)), decoded))
 
     def passage_cosines(self, rows: Rows, query: Embedding) -> Floats:
         """The cosine of the nearest passage of each row, NaN where none has been read."""

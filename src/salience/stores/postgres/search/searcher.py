@@ -10,14 +10,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from salience.errors import EmbedderMismatch
 from salience.language.speakers import named_speakers
 from salience.language.tokens import stem, term_id, term_ids_once
 from salience.records.fields import FIELDS
 from salience.retrieval import operations
 from salience.retrieval.candidates import Floats, Rows, best_first
-from salience.retrieval.operations import STAGED
 from salience.retrieval.query import Query
-from salience.retrieval.routes import Lexical, Vector
+from salience.retrieval.routes import Lexical, Route, Vector
+from salience.retrieval.vector_sets import VectorSets
 from salience.stores import codec
 from salience.stores.index.vector_index import VectorIndex
 from salience.stores.index.words.bm25 import holders
@@ -150,19 +151,14 @@ class Searcher(StoreReader):
             if snapshot is None:
                 snapshot = yield from self._context.current(namespace)
             living += snapshot.living_count
-            names |= {name for name in snapshot.dimensions if not name.startswith(STAGED)}
+            names |= snapshot.dimensions.keys()
         return frozenset(names) if living else None
 
     def dimensions(self, op: operations.Dimensions) -> Steps[dict[str, int]]:
         """The dimensions of vectors by name."""
-        [rows] = yield [
-            Statement(
-                "SELECT name, size FROM tallies WHERE namespace = %s AND kind = 'vector' "
-                "AND number > 0 AND name = ANY(%s::text[])",
-                (op.namespace, list(op.names)),
-            )
-        ]
-        return dict(rows)
+        snapshot = yield from self._context.current(op.namespace)
+        dimensions = snapshot.dimensions
+        return {name: dimensions[name] for name in op.names if name in dimensions}
 
     # Routes
 
@@ -260,15 +256,19 @@ class Searcher(StoreReader):
         if any(isinstance(route, Lexical | Vector) and route.passages for route in op.routes):
             return None  # no formula in SQL has the best of several vectors
         [namespace] = op.query.namespaces
-        self._check_routes(self._context.snapshot(namespace), op)
+        latest = self._context.snapshot(namespace)
+        self._check_routes(latest, op)
+        stored = replace(op, routes=tuple(_stored(route, latest.sets) for route in op.routes))
         for algorithm in (threshold.threshold_top_k, top_k.rank_all):
             try:
-                steps = algorithm(op, namespace)
+                steps = algorithm(stored, namespace)
             except NotCompilable:
                 continue
             snapshot, result = yield from concurrently([self._context.current(namespace), steps])
             if result is not None:
                 self._check_routes(snapshot, op)
+                if snapshot.sets.underscored != latest.sets.underscored:
+                    return None  # another set is searched since
                 rows = self._row_ids.encode(namespace, result.rows)
                 return replace(result, rows=rows, of=snapshot.living_count)
         return None
@@ -365,10 +365,14 @@ class Searcher(StoreReader):
         """For each vector the row most similar to it, and the cosine."""
         route, search = Vector(op.name, min_similarity=op.least), VectorSearch()
         snapshot = yield from self._context.current(op.namespace)
+        searched = snapshot.sets.searched
+        if op.name == "content" and None not in (searched, op.embedder) and searched != op.embedder:
+            raise EmbedderMismatch(str(searched), str(op.embedder))
         if len(op.vectors) > _SINGLE_COMPARISONS and not search.has_index(snapshot, route):
             return (yield from self._nearest_by_page(op))
         queries = [
-            Query("", (op.namespace,), 0.0, where=op.where, vector=vector) for vector in op.vectors
+            Query("", (op.namespace,), 0.0, where=op.where, vector=vector, embedder=op.embedder)
+            for vector in op.vectors
         ]
         hits = yield from concurrently(
             [search.search(self._context, op.namespace, route, query, 1) for query in queries]
@@ -384,6 +388,7 @@ class Searcher(StoreReader):
     ) -> Steps[list[tuple[int, float] | None]]:
         """Compare many vectors with all, which are read once, page by page."""
         best: list[tuple[int, float] | None] = [None] * len(op.vectors)
+        stored = self._context.stored_name(op.name)
         queries, after = np.stack(op.vectors), 0
         where = compile_filter(op.where, "m")
         while True:
@@ -393,7 +398,7 @@ class Searcher(StoreReader):
                     'v.namespace AND m."row" = v."row" WHERE v.namespace = %s AND v.name = %s '
                     f'AND v."row" > %s AND vector_dims(v.vector) = %s AND {where.sql} '
                     f'ORDER BY v."row" LIMIT {_PAGE_VECTORS}',
-                    (op.namespace, op.name, after, queries.shape[1], *where.parameters),
+                    (op.namespace, stored, after, queries.shape[1], *where.parameters),
                 )
             ]
             if not rows:
@@ -406,6 +411,13 @@ class Searcher(StoreReader):
                 before = best[place]
                 if hit is not None and (before is None or hit[1] > before[1]):
                     best[place] = (ids[hit[0]], hit[1])
+
+
+def _stored(route: Route, sets: VectorSets) -> Route:
+    """A route over vectors by their stored name; any other as it is."""
+    if not isinstance(route, Vector) or route.vector not in sets.underscored:
+        return route
+    return replace(route, vector=sets.stored_name(route.vector))
 
 
 def _keeps_order(op: operations.SearchRoute) -> bool:

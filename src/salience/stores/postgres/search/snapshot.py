@@ -23,6 +23,7 @@ from salience.language.speakers import nicknames, speakers_of
 from salience.records.fields import LEXICAL
 from salience.records.link_graph import LinkGraph
 from salience.retrieval.candidates import Rows
+from salience.retrieval.vector_sets import VectorSets
 from salience.stores.index.words.bm25 import Lengths
 from salience.stores.index.words.postings import Postings, Segment
 from salience.stores.postgres.sql.postings import StoredPostings, build_segments
@@ -34,7 +35,8 @@ _PLACE_COLUMNS = ("previous", "following", "position", *LEXICAL)
 _PLACES_WIDTH = 2 + len(_PLACE_COLUMNS)  # columns of `places` in a delta
 _WORDS_WIDTH = 1 + len(LEXICAL)  # and of `words`
 _SELECT_DELTA = f"""
-SELECT s.counter, s.version, s.merged, s.erased, s.named, s.linked, p.*, t.*, w.*
+SELECT (SELECT value FROM meta WHERE key = 'vectors'),
+    s.counter, s.version, s.merged, s.erased, s.named, s.linked, p.*, t.*, w.*
 FROM spaces s CROSS JOIN (
     SELECT array_agg("row"), array_agg(living::integer),
         {", ".join(f"array_agg({name})" for name in _PLACE_COLUMNS)}
@@ -80,6 +82,8 @@ class NamespaceSnapshot:
     named: int = 0
     linked: int = 0
     greetings_version: int = 0  # of `named`, when `greetings` were read
+    sets: VectorSets = VectorSets()  # noqa: RUF009 - it never changes
+    previews: bool = False  # True to search as if the set of vectors beside were the searched one
     living: NDArray[np.bool_] = field(default_factory=lambda: np.empty(0, dtype=bool))
     columns: Mapping[str, NDArray[np.int32]] = field(
         default_factory=lambda: dict.fromkeys(_PLACE_COLUMNS, _NO_INTEGERS)
@@ -100,8 +104,12 @@ class NamespaceSnapshot:
     def advance(self, rows: Sequence[Any]) -> NamespaceSnapshot:
         """The snapshot as of the answer to `delta_query`."""
         if not rows:
-            return NamespaceSnapshot(self.namespace)
-        [[counter, version, merged, erased, named, linked, *fresh]] = rows
+            return NamespaceSnapshot(self.namespace, sets=self.sets, previews=self.previews)
+        [[stored_sets, counter, version, merged, erased, named, linked, *fresh]] = rows
+        sets = VectorSets.from_json(stored_sets)
+        sets = sets.previewed() if self.previews else sets
+        if sets != self.sets:
+            return replace(self, sets=sets).advance(rows)
         if version == self.version:
             return self if merged == self.merged else self._without_tail(merged)
         before = self if erased == self.erased else self._erased_up_to(erased)
@@ -211,17 +219,13 @@ class NamespaceSnapshot:
         return speakers_of(turns_by_speaker, nicknames(self.greetings))
 
     @property
-    def renewed_by(self) -> int:
-        """The fingerprint of the embedder that re-embedded everything, 0 if none did."""
-        return self.tallies.get(("renewed", ""), (0, 0))[0]
-
-    @property
     def dimensions(self) -> dict[str, int]:
-        """The dimensions of the vectors by name."""
+        """The dimensions of the searched vectors by name."""
         return {
             name: size
-            for (kind, name), (number, size) in self.tallies.items()
+            for (kind, stored), (number, size) in self.tallies.items()
             if kind == "vector" and number
+            if (name := self.sets.searched_name(stored)) is not None
         }
 
     def terms_in_use(self, terms: Set[int], segments: Sequence[Segment]) -> set[int]:
@@ -231,23 +235,23 @@ class NamespaceSnapshot:
         in_use: list[int] = ids[postings.occur(ids, self.living)].tolist()
         return set(in_use)
 
-    def vector_count(self, name: str) -> int:
-        """The number of vectors of a name."""
-        return self.tallies.get(("vector", name), (0, 0))[0]
+    def vector_count(self, stored_name: str) -> int:
+        """The number of vectors of a stored name."""
+        return self.tallies.get(("vector", stored_name), (0, 0))[0]
 
     @cached_property
     def passage_vectors(self) -> tuple[str, ...]:
-        """The names of the vectors of passages that there are."""
-        return tuple(filter(is_vector_name, self.dimensions))
+        """The stored names of the searched vectors of passages that there are."""
+        return tuple(map(self.sets.stored_name, filter(is_vector_name, self.dimensions)))
 
     def long_rows(self, rows: Rows) -> Rows:
         """Those of some rows of the namespace, ascending, whose texts may be split."""
         distinct = np.unique(rows[(rows > 0) & (rows <= self.counter)])
         return distinct[self.columns["content"][distinct - 1] >= _LEAST_SPLIT_TERMS]
 
-    def has_vector_index(self, name: str) -> bool:
-        """True if there is an HNSW index over the vectors of a name."""
-        return self.tallies.get(("index", name), (0, 0))[0] > 0
+    def has_vector_index(self, stored_name: str) -> bool:
+        """True if there is an HNSW index over the vectors of a stored name."""
+        return self.tallies.get(("index", stored_name), (0, 0))[0] > 0
 
     def is_newer_than(self, other: NamespaceSnapshot) -> bool:
         """True if this is of a later version, or has later greetings of the same."""
@@ -294,7 +298,9 @@ _CACHE_BYTES = 512 << 20  # beyond it, the snapshot used longest ago is forgotte
 class SnapshotCache:
     """The latest snapshots of namespaces, for all threads; a snapshot never changes."""
 
-    def __init__(self) -> None:
+    def __init__(self, sets: VectorSets, previews: bool = False) -> None:
+        self.sets = sets.previewed() if previews else sets  # as they were last seen
+        self._previews = previews
         self._snapshots: OrderedDict[str, NamespaceSnapshot] = OrderedDict()
         self._graphs: dict[str, tuple[int, LinkGraph]] = {}
         self._written: set[str] = set()
@@ -307,7 +313,7 @@ class SnapshotCache:
             snapshot = self._snapshots.get(namespace)
             if snapshot is not None:
                 self._snapshots.move_to_end(namespace)
-            return snapshot or NamespaceSnapshot(namespace)
+            return snapshot or NamespaceSnapshot(namespace, sets=self.sets, previews=self._previews)
 
     def latest_since_write(self, namespace: str) -> NamespaceSnapshot | None:
         """The latest snapshot; None if there is none since this process wrote."""
@@ -318,6 +324,7 @@ class SnapshotCache:
         """Keep snapshots that a search has made, unless newer ones are here."""
         with self._lock:
             for snapshot in snapshots:
+                self.sets = snapshot.sets
                 before = self._snapshots.get(snapshot.namespace)
                 if before is snapshot or (before is not None and before.is_newer_than(snapshot)):
                     continue

@@ -17,7 +17,6 @@ from salience.stores.postgres.search.route_search import RouteSearch, SearchCont
 from salience.stores.postgres.search.snapshot import NamespaceSnapshot
 from salience.stores.postgres.sql.passages import select_nearest_by_passage
 from salience.stores.postgres.sql.vectors import (
-    embedder_fingerprint,
     exact_cosines,
     is_cut_among_ties,
     parse_cosines,
@@ -58,6 +57,21 @@ class VectorSearch(RouteSearch[Vector]):
     ) -> Steps[tuple[Rows, Floats]]:
         """See `RouteSearch.search`."""
         latest = context.snapshot(namespace)
+        nearest = yield from self._search(context, latest, route, query, depth)
+        current = context.snapshot(namespace)
+        if current.sets.underscored != latest.sets.underscored:  # another set is searched by now
+            nearest = yield from self._search(context, current, route, query, depth)
+        return nearest
+
+    def _search(
+        self,
+        context: SearchContext,
+        latest: NamespaceSnapshot,
+        route: Vector,
+        query: Query,
+        depth: int | None,
+    ) -> Steps[tuple[Rows, Floats]]:
+        """The rows and scores among the vectors that are searched according to a snapshot."""
         no_direction = query.vector is None or not query.vector.any()
         if no_direction and depth is not None:  # none is nearer than another
             [delta] = yield [latest.delta_query()]
@@ -68,10 +82,11 @@ class VectorSearch(RouteSearch[Vector]):
         self.check(latest, route, query)
         if depth is not None:
             nearest = yield from self._nearest(context, latest, route, query, depth)
-        elif latest.vector_count(route.vector) > EXACT_BELOW:
+        elif latest.vector_count(latest.sets.stored_name(route.vector)) > EXACT_BELOW:
             nearest = yield from self._all_cosines(context, latest, route, query)
         else:
             nearest = yield from self._all(context, latest, route, query)
+        namespace = latest.namespace
         if route.passages and context.snapshot(namespace).passage_vectors:
             return (yield from self._by_passages(context, namespace, route, query, depth, nearest))
         return nearest
@@ -104,37 +119,37 @@ class VectorSearch(RouteSearch[Vector]):
         depth: int,
     ) -> Steps[tuple[Rows, Floats]]:
         """The nearest rows, by an index or exactly; of equally near ones all."""
-        namespace = latest.namespace
-        count = latest.vector_count(route.vector)
+        namespace, stored = latest.namespace, latest.sets.stored_name(route.vector)
+        count = latest.vector_count(stored)
         indexed = count if self.has_index(latest, route) else None
         if indexed is None and self.uses_indexes and count > EXACT_BELOW:
             _warn_of_missing_index(namespace, route.vector)
         delta, *_, [[numbers, packed, distances]] = yield [
             latest.delta_query(),
-            *select_nearest(namespace, route, query, depth, indexed),
+            *select_nearest(namespace, stored, query, depth, indexed),
         ]
         self.check(context.advance(latest, delta), route, query)
         if distances is not None and is_cut_among_ties(float_array(distances), depth):
             farthest = float_array(distances)[depth - 1]
-            [[[numbers, packed]]] = yield [select_within(namespace, route, query, farthest)]
-        return self._scored(context, namespace, route, query, numbers, packed)
+            [[[numbers, packed]]] = yield [select_within(namespace, stored, query, farthest)]
+        return self._scored(context, latest, route, query, numbers, packed)
 
     def _all(
         self, context: SearchContext, latest: NamespaceSnapshot, route: Vector, query: Query
     ) -> Steps[tuple[Rows, Floats]]:
         """Every row that has a vector; all vectors are read."""
-        namespace = latest.namespace
+        stored = latest.sets.stored_name(route.vector)
         delta, [[numbers, packed]] = yield [
             latest.delta_query(),
-            select_vectors(namespace, route, query),
+            select_vectors(latest.namespace, stored, query),
         ]
         self.check(context.advance(latest, delta), route, query)
-        return self._scored(context, namespace, route, query, numbers, packed)
+        return self._scored(context, latest, route, query, numbers, packed)
 
     def _scored(
         self,
         context: SearchContext,
-        namespace: str,
+        latest: NamespaceSnapshot,
         route: Vector,
         query: Query,
         numbers: Rows | None,
@@ -142,8 +157,9 @@ class VectorSearch(RouteSearch[Vector]):
     ) -> tuple[Rows, Floats]:
         """Rows whose vectors were read, with exact cosines."""
         assert query.vector is not None
-        rows = context.reader.add_vectors(namespace, route.vector, numbers, packed)
-        scores = exact_cosines(context.cache.rows.vectors(route.vector, rows), query.vector)
+        stored = latest.sets.stored_name(route.vector)
+        rows = context.reader.add_vectors(latest.namespace, stored, numbers, packed)
+        scores = exact_cosines(context.cache.rows.vectors(stored, rows), query.vector)
         similar = scores >= route.min_similarity
         return rows[similar], scores[similar]
 
@@ -154,15 +170,15 @@ class VectorSearch(RouteSearch[Vector]):
 
         Up to EXACT_BELOW vectors are read instead, and compared to the last bit.
         """
-        namespace = latest.namespace
+        namespace, stored = latest.namespace, latest.sets.stored_name(route.vector)
         delta, answer = yield [
             latest.delta_query(),
-            select_cosines(namespace, route, query),
+            select_cosines(namespace, stored, query),
         ]
         self.check(context.advance(latest, delta), route, query)
         numbers, scores = parse_cosines(answer)
         rows = context.row_ids.encode(namespace, numbers)
-        context.cache.cosines[namespace, route.vector] = (rows, scores)
+        context.cache.cosines[namespace, stored] = (rows, scores)
         similar = scores >= route.min_similarity
         return rows[similar], scores[similar]
 
@@ -172,7 +188,7 @@ class VectorSearch(RouteSearch[Vector]):
         """Every row that has a vector, with a score of 0: the query has none to compare it with."""
         delta, [[numbers]] = yield [
             latest.delta_query(),
-            select_with_vector(latest.namespace, route, query),
+            select_with_vector(latest.namespace, latest.sets.stored_name(route.vector), query),
         ]
         context.advance(latest, delta)
         rows = context.row_ids.encode(latest.namespace, () if numbers is None else numbers)
@@ -191,12 +207,13 @@ class VectorSearch(RouteSearch[Vector]):
         ids = context.row_ids.encode(namespace, rows)
         if route.passages:
             yield from context.reader.load_passage_vectors(ids)
-        compared = context.cache.cosines.get((namespace, route.vector))
+        stored = snapshot.sets.stored_name(route.vector)
+        compared = context.cache.cosines.get((namespace, stored))
         if compared is not None and np.isin(ids, compared[0]).all():
             cosines = compared[1][np.searchsorted(compared[0], ids)]
         else:
-            yield from context.reader.load_vectors(ids, route.vector)
-            cosines = exact_cosines(context.cache.rows.vectors(route.vector, ids), query.vector)
+            yield from context.reader.load_vectors(ids, stored)
+            cosines = exact_cosines(context.cache.rows.vectors(stored, ids), query.vector)
         if route.passages:
             cosines = np.fmax(cosines, context.reader.passage_cosines(ids, query.vector))
         return cosines
@@ -214,8 +231,9 @@ class VectorSearch(RouteSearch[Vector]):
         dimensions = snapshot.dimensions.get(route.vector, query_dimensions)
         # Another process may have re-embedded the memories since this one opened the store.
         embedder = query.embedder if route.vector == "content" else None
-        if embedder is not None and snapshot.renewed_by not in (0, embedder_fingerprint(embedder)):
-            raise EmbedderMismatch("another embedder", embedder)
+        searched = snapshot.sets.searched
+        if embedder is not None and searched not in (None, embedder):
+            raise EmbedderMismatch(str(searched), embedder)
         if dimensions == query_dimensions:
             return
         if route.vector == "content":
@@ -230,7 +248,8 @@ class VectorSearch(RouteSearch[Vector]):
 
     def has_index(self, snapshot: NamespaceSnapshot, route: Vector) -> bool:
         """True if a search over a route asks an index."""
-        return self.uses_indexes and snapshot.has_vector_index(route.vector)
+        stored = snapshot.sets.stored_name(route.vector)
+        return self.uses_indexes and snapshot.has_vector_index(stored)
 
     def read_ahead(
         self, context: SearchContext, route: Vector, query: Query, rows: Rows
@@ -238,7 +257,7 @@ class VectorSearch(RouteSearch[Vector]):
         """See `RouteSearch.read_ahead`."""
         if query.vector is None:
             return None
-        vectors = context.reader.load_vectors(rows, route.vector)
+        vectors = context.reader.load_vectors(rows, context.stored_name(route.vector))
         if not route.passages:
             return vectors
         return _both(vectors, context.reader.load_passage_vectors(rows))

@@ -195,7 +195,7 @@ class _ThresholdAlgorithm:
     def chosen(self) -> Steps[TopKResult | None]:
         """Read until the k-th score passes the threshold: no unread memory can be better."""
         k, size = self._op.query.k, max(FIRST_ROUND_ROWS, self._op.query.k)
-        compare = select_cosines(self._namespace, self._route, self._op.query)
+        compare = select_cosines(self._namespace, self._route.vector, self._op.query)
         answer, *firsts = yield [compare, *self._firsts(size)]
         rows, near = parse_cosines(answer)
         order = np.argsort(-near, kind="stable")

@@ -9,14 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
-from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
 
 from salience.retrieval.candidates import Floats
 from salience.retrieval.query import Query
-from salience.retrieval.routes import Vector
 from salience.stores.index.vector_index import NOISE
 from salience.stores.postgres.sql.filters import Condition, row_condition
 from salience.stores.postgres.wire.commands import Statement, quote_literal, set_local
@@ -47,33 +45,28 @@ def split_halves(vector: NDArray[np.float32]) -> tuple[NDArray[np.float16], NDAr
     return first, ((vector - first.astype(np.float32)) * _REST_SCALE).astype(np.float16)
 
 
-def embedder_fingerprint(embedder: str) -> int:
-    """A number above 0 that tells an embedder's identity from others, but for one in 2^31."""
-    return crc32(embedder.encode()) >> 1 or 1
-
-
 # All vectors
 
 
-def select_vectors(namespace: str, route: Vector, query: Query) -> Statement:
-    """Read all vectors of a name: their rows, and the vectors packed."""
-    return _select_all(_PACKED_VECTORS, namespace, route, query)
+def select_vectors(namespace: str, name: str, query: Query) -> Statement:
+    """Read all vectors of a stored name: their rows, and the vectors packed."""
+    return _select_all(_PACKED_VECTORS, namespace, name, query)
 
 
-def select_with_vector(namespace: str, route: Vector, query: Query) -> Statement:
+def select_with_vector(namespace: str, name: str, query: Query) -> Statement:
     """Read the rows that have a vector of a name."""
-    return _select_all('array_agg(v."row")', namespace, route, query)
+    return _select_all('array_agg(v."row")', namespace, name, query)
 
 
-def _select_all(columns: str, namespace: str, route: Vector, query: Query) -> Statement:
+def _select_all(columns: str, namespace: str, name: str, query: Query) -> Statement:
     where = row_condition(query.where, "v")
     return Statement(
         f"SELECT {columns} FROM vectors v WHERE v.namespace = %s AND v.name = %s{where.sql}",
-        (namespace, route.vector, *where.parameters),
+        (namespace, name, *where.parameters),
     )
 
 
-def select_cosines(namespace: str, route: Vector, query: Query) -> Statement:
+def select_cosines(namespace: str, name: str, query: Query) -> Statement:
     """Compare all vectors of a name: their rows, ascending, and cosines (see `parse_cosines`)."""
     assert query.vector is not None
     where = row_condition(query.where, "v")
@@ -81,7 +74,7 @@ def select_cosines(namespace: str, route: Vector, query: Query) -> Statement:
         'SELECT array_agg("row"), array_agg(near) FROM (SELECT v."row", '
         f"-({_DISTANCE}) AS near FROM vectors v WHERE v.namespace = %s AND v.name = %s"
         f'{where.sql} ORDER BY v."row") AS compared',
-        (*split_halves(query.vector), namespace, route.vector, *where.parameters),
+        (*split_halves(query.vector), namespace, name, *where.parameters),
     )
 
 
@@ -97,7 +90,7 @@ def parse_cosines(answer: Sequence[Any]) -> tuple[NDArray[np.int32], Floats]:
 
 
 def select_nearest(
-    namespace: str, route: Vector, query: Query, depth: int, indexed: int | None
+    namespace: str, name: str, query: Query, depth: int, indexed: int | None
 ) -> list[Statement]:
     """Read the nearest vectors: rows, vectors packed, distances (NULL if by an index).
 
@@ -105,12 +98,12 @@ def select_nearest(
     """
     where = row_condition(query.where, "v")
     if indexed is None:
-        return [_select_nearest_exactly(namespace, route, query, depth, where)]
-    return _select_nearest_by_index(namespace, route, query, depth, indexed, where)
+        return [_select_nearest_exactly(namespace, name, query, depth, where)]
+    return _select_nearest_by_index(namespace, name, query, depth, indexed, where)
 
 
 def _select_nearest_exactly(
-    namespace: str, route: Vector, query: Query, depth: int, where: Condition
+    namespace: str, name: str, query: Query, depth: int, where: Condition
 ) -> Statement:
     """Compare all vectors: a few more than the `depth` nearest."""
     assert query.vector is not None
@@ -122,8 +115,8 @@ def _select_nearest_exactly(
         'JOIN vectors v ON v.namespace = %s AND v.name = %s AND v."row" = near."row" '
         "ORDER BY near.apart) AS v",
         (
-            *(*split_halves(query.vector), namespace, route.vector, *where.parameters),
-            *(namespace, route.vector),
+            *(*split_halves(query.vector), namespace, name, *where.parameters),
+            *(namespace, name),
         ),
     )
 
@@ -134,19 +127,19 @@ def is_cut_among_ties(distances: Floats, depth: int) -> bool:
     return cut and distances[-1] <= distances[depth - 1] + NOISE
 
 
-def select_within(namespace: str, route: Vector, query: Query, distance: float) -> Statement:
+def select_within(namespace: str, name: str, query: Query, distance: float) -> Statement:
     """Read all vectors within a distance: rows, vectors packed."""
     assert query.vector is not None
     where = row_condition(query.where, "v")
     return Statement(
         f"SELECT {_PACKED_VECTORS} FROM vectors v WHERE v.namespace = %s AND v.name = %s "
         f"AND {_DISTANCE} <= %s{where.sql}",
-        (namespace, route.vector, *split_halves(query.vector), distance + NOISE, *where.parameters),
+        (namespace, name, *split_halves(query.vector), distance + NOISE, *where.parameters),
     )
 
 
 def _select_nearest_by_index(
-    namespace: str, route: Vector, query: Query, depth: int, indexed: int, where: Condition
+    namespace: str, name: str, query: Query, depth: int, indexed: int, where: Condition
 ) -> list[Statement]:
     """Ask the HNSW index of the namespace, going on until enough rows pass the filter."""
     assert query.vector is not None
@@ -159,7 +152,7 @@ def _select_nearest_by_index(
         set_local("hnsw.iterative_scan", "relaxed_order"),
         Statement(
             f'SELECT {_PACKED_VECTORS}, NULL FROM (SELECT v."row", v.vector FROM vectors v WHERE '
-            f"v.namespace = {_inline(namespace)} AND v.name = {_inline(route.vector)} "
+            f"v.namespace = {_inline(namespace)} AND v.name = {_inline(name)} "
             f"AND vector_dims(v.vector) = {size}{where.sql} "
             f"ORDER BY v.vector::halfvec({size}) <#> %s::halfvec({size}) LIMIT {rows}) AS v",
             (*where.parameters, query.vector),

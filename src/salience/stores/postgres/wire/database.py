@@ -11,6 +11,7 @@ from psycopg.abc import AdaptContext
 from psycopg.types import TypeInfo
 
 from salience.errors import InvalidInput, StoreError
+from salience.retrieval.vector_sets import VectorSets
 from salience.stores.postgres.wire.breaker import Breakers
 from salience.stores.postgres.wire.commands import Command, CommandHook, Copy, Statement
 from salience.stores.postgres.wire.errors import translate_errors
@@ -38,7 +39,8 @@ class Database:
     """The database of an address; `on_command` hears every statement, `on_trip` every round trip.
 
     `row_security` is True where rows are hidden from this role unless a transaction names their
-    namespaces, `distributed` where the tables are spread over a cluster.
+    namespaces, `distributed` where the tables are spread over a cluster. `sets` are the sets of
+    vectors as they were when it was opened.
     """
 
     def __init__(self, url: str) -> None:
@@ -55,6 +57,7 @@ class Database:
         self.on_trip: Callable[[], None] | None = None
         self.row_security = False
         self.distributed = False
+        self.sets = VectorSets()
         self.is_open = False
         self._vector: TypeInfo | None = None
 

@@ -10,6 +10,7 @@ from typing import Any
 from salience.records.events import link_event, unlink_event
 from salience.records.record import Link
 from salience.retrieval import operations
+from salience.retrieval.vector_sets import VectorSets
 from salience.stores import codec
 from salience.stores.postgres.wire.commands import Command, Many, Statement
 from salience.stores.postgres.write import event_log
@@ -40,9 +41,10 @@ class NamespaceBatch:
     counter: int
     version: int
     merged: int
+    sets: VectorSets = VectorSets()  # noqa: RUF009 - it never changes
     replaced: dict[str, dict[str, Any]] = field(default_factory=dict)  # memories by id
     replaced_vectors: dict[int, set[str]] = field(default_factory=dict)  # names by old row
-    dimensions: dict[str, int] = field(default_factory=dict)  # by vector name
+    dimensions: dict[str, int] = field(default_factory=dict)  # by the stored names of vectors
     tallies: Counter[tuple[str, str]] = field(default_factory=Counter)  # changes of them
     sessions: set[str] = field(default_factory=set)  # that get or lose turns
     begun_sessions: set[str] = field(default_factory=set)  # those with turns before this write
@@ -65,6 +67,10 @@ class NamespaceBatch:
     """Sequence of the memory, index of the event, old row, names of the vectors."""
     moved_vectors: list[tuple[int, str, str, int]] = field(default_factory=list)
     """New row, namespace, name, old row."""
+
+    def stored_dimensions(self, name: str) -> int | None:
+        """The length of the searched vectors of a name, None where there are none."""
+        return self.dimensions.get(self.sets.stored_name(name))
 
     def remove(self, row: int, values: Mapping[str, Any], handed: Iterable[str] = ()) -> None:
         """Count an old row out, except for the vectors that are handed on."""

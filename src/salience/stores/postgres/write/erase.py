@@ -1,4 +1,4 @@
-"""Erasing memories and namespaces, and replacing vectors, as steps."""
+"""Erasing memories and namespaces, as steps."""
 
 from __future__ import annotations
 
@@ -6,11 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from salience.records.filters import Filter
-from salience.records.record import Embedding
-from salience.retrieval.operations import STAGED, PutVectors
 from salience.stores.postgres.sql.filters import compile_filter
-from salience.stores.postgres.sql.vectors import embedder_fingerprint
-from salience.stores.postgres.wire.commands import Abandon, Command, Many, Statement, Steps
+from salience.stores.postgres.wire.commands import Abandon, Command, Statement, Steps
 from salience.stores.postgres.write.batch import NamespaceBatch
 from salience.stores.postgres.write.put import LOCK_NAMESPACE, bury_places, delete_vectors
 
@@ -123,102 +120,3 @@ def erase_namespace(namespace: str) -> Steps[int | None]:
     ]
     yield commands
     return int(head[0][0])
-
-
-# A replica has to be loaded again when vectors were replaced. The number is the fingerprint of the
-# embedder, where all were.
-_MARK_RENEWED = "INSERT INTO tallies SELECT namespace, 'renewed', '', %s, 0, version FROM spaces"
-_ON_RENEWED_CONFLICT = (
-    "ON CONFLICT (namespace, kind, name) DO UPDATE SET version = excluded.version, "
-    "number = CASE WHEN excluded.number = 0 THEN tallies.number ELSE excluded.number END"
-)
-
-
-def put_vectors(op: PutVectors, rows: Sequence[int], vectors: Sequence[Embedding]) -> Steps[None]:
-    """Give rows a vector; rows that are gone are left out."""
-    namespace, name = op.namespace, op.name
-    owner = Statement(
-        "INSERT INTO meta VALUES ('embedder', %s) ON CONFLICT DO NOTHING", (op.embedder,)
-    )
-    [[[_, version, _]]] = yield [Statement(LOCK_NAMESPACE, (namespace,))]
-    yield [
-        Many(
-            'INSERT INTO vectors SELECT namespace, %s::text, "row", %s FROM memories '
-            'WHERE namespace = %s AND "row" = %s::integer ON CONFLICT (namespace, name, "row") '
-            "DO UPDATE SET vector = excluded.vector",
-            [(name, v, namespace, row) for row, v in zip(rows, vectors, strict=True)],
-        ),
-        Statement(
-            "INSERT INTO tallies SELECT namespace, 'vector', name, count(*), "
-            "max(vector_dims(vector)), %s FROM vectors WHERE namespace = %s AND name = %s "
-            "GROUP BY namespace, name ON CONFLICT (namespace, kind, name) DO UPDATE SET "
-            "number = excluded.number, size = excluded.size, version = excluded.version",
-            (version, namespace, name),
-        ),
-        Statement(f"{_MARK_RENEWED} WHERE namespace = %s {_ON_RENEWED_CONFLICT}", (0, namespace)),
-        *([] if op.embedder is None else [owner]),
-    ]
-
-
-def _rename_vectors(name: str, replaced: str) -> list[Statement]:
-    """In every namespace, let vectors replace those of another name."""
-    return [
-        Statement("DELETE FROM vectors WHERE name = %s", (replaced,)),
-        Statement("UPDATE vectors SET name = %s WHERE name = %s", (replaced, name)),
-        # Former vectors cannot be compared with the new ones.
-        Statement("DELETE FROM former_vectors WHERE name = %s", (replaced,)),
-        Statement(
-            "UPDATE tallies t SET number = 0, version = s.version FROM spaces s WHERE "
-            "s.namespace = t.namespace AND t.kind IN ('vector', 'index') AND t.name = %s",
-            (replaced,),
-        ),
-        Statement(
-            "INSERT INTO tallies SELECT t.namespace, 'vector', %s, t.number, t.size, s.version "
-            "FROM tallies t JOIN spaces s USING (namespace) WHERE t.kind = 'vector' "
-            "AND t.name = %s ON CONFLICT (namespace, kind, name) DO UPDATE SET "
-            "number = excluded.number, size = excluded.size, version = excluded.version",
-            (replaced, name),
-        ),
-    ]
-
-
-def adopt_vectors(source: str, target: str, embedder: str) -> Steps[bool]:
-    """In every namespace, let vectors replace others, once all memories have them."""
-    [missing] = yield [
-        Statement(
-            "SELECT 1 FROM spaces s WHERE living > coalesce((SELECT number FROM tallies t WHERE "
-            "t.namespace = s.namespace AND kind = 'vector' AND name = %s), 0) LIMIT 1",
-            (source,),
-        )
-    ]
-    if missing:
-        raise Abandon(False)
-    begin = f"{source}|"
-    [staged] = yield [
-        Statement(
-            "SELECT DISTINCT name FROM tallies WHERE kind = 'vector' AND number > 0 "
-            "AND starts_with(name, %s)",
-            (begin,),
-        )
-    ]
-    pairs = [(source, target), *((name, name.removeprefix(begin)) for (name,) in staged)]
-    yield [
-        Statement("UPDATE spaces SET version = version + 1"),
-        Statement(
-            f"{_MARK_RENEWED} WHERE TRUE {_ON_RENEWED_CONFLICT}", (embedder_fingerprint(embedder),)
-        ),
-        *(each for name, replaced in pairs for each in _rename_vectors(name, replaced)),
-        # Attempts that were given up have left theirs behind.
-        Statement("DELETE FROM vectors WHERE starts_with(name, %s)", (STAGED,)),
-        Statement(
-            "UPDATE tallies t SET number = 0, version = s.version FROM spaces s WHERE "
-            "s.namespace = t.namespace AND t.kind = 'vector' AND starts_with(t.name, %s)",
-            (STAGED,),
-        ),
-        Statement(
-            "INSERT INTO meta VALUES ('embedder', %s) ON CONFLICT (key) DO UPDATE SET "
-            "value = excluded.value",
-            (embedder,),
-        ),
-    ]
-    return True

@@ -10,6 +10,7 @@ from salience.records.events import Event, apply_with_previous
 from salience.records.fields import FIELDS
 from salience.records.record import ACCESSES_KEPT
 from salience.retrieval import operations
+from salience.retrieval.vector_sets import VectorSets
 from salience.stores import codec
 from salience.stores.access_queue import Batch
 from salience.stores.postgres.sql.columns import WHOLE_NUMBERS
@@ -73,7 +74,9 @@ def append_events(namespace: str, last: int, entries: Sequence[LogEntry]) -> lis
     return [Many(f"INSERT INTO events ({', '.join(_EVENT_COLUMNS)}) VALUES ({marks})", rows)]
 
 
-def import_history(past: operations.ImportedHistory, sequences: Mapping[str, int]) -> list[Command]:
+def import_history(
+    past: operations.ImportedHistory, sequences: Mapping[str, int], sets: VectorSets
+) -> list[Command]:
     """Log events of another store under their numbers, with the vectors that edits replaced."""
     of = {event.seq: 0 if event.id is None else sequences[event.id] for event in past.events}
     commands: list[Command] = []
@@ -90,7 +93,10 @@ def import_history(past: operations.ImportedHistory, sequences: Mapping[str, int
         )
     if past.vectors:
         names = ("namespace", "memory", "event", "name", "vector")
-        former = [(past.namespace, of[seq], seq, name, v) for seq, name, v in past.vectors]
+        former = [
+            (past.namespace, of[seq], seq, sets.stored_name(name), v)
+            for seq, name, v in past.vectors
+        ]
         kinds = ("text", "int4", "int8", "text", "halfvec")
         commands.append(Copy("former_vectors", names, kinds, former))
     return commands
@@ -305,14 +311,20 @@ def events(op: operations.Events) -> Steps[list[Event]]:
 
 def former_vectors(op: operations.FormerVectors) -> Steps[list[Any]]:
     """The vectors that edits replaced."""
-    [rows] = yield [
+    rows, sets = yield [
         Statement(
             "SELECT event, name, vector FROM former_vectors WHERE namespace = %s "
             "ORDER BY event, name",
             (op.namespace,),
-        )
+        ),
+        Statement("SELECT value FROM meta WHERE key = 'vectors'"),
     ]
-    return [(event, name, vector_matrix([vector])[0]) for event, name, vector in rows]
+    searched_name = VectorSets.from_json(sets[0][0] if sets else None).searched_name
+    return [
+        (event, name, vector_matrix([vector])[0])
+        for event, stored, vector in rows
+        if (name := searched_name(stored)) is not None
+    ]
 
 
 def notes(op: operations.Notes) -> Steps[dict[str, str]]:

@@ -10,6 +10,7 @@ from salience.records.fields import FIELDS, LEXICAL
 from salience.records.filters import FOLDED_FIELDS, folded
 from salience.records.record import Draft, Edit
 from salience.retrieval import operations
+from salience.retrieval.vector_sets import VectorSets
 from salience.stores import codec
 from salience.stores.postgres import schema
 from salience.stores.postgres.sql.columns import WHOLE_NUMBERS, codec_values
@@ -58,6 +59,8 @@ LOCK_NAMESPACE = (
     "INSERT INTO spaces (namespace, counter, version) VALUES (%s, 0, 1) ON CONFLICT (namespace)"
     " DO UPDATE SET version = spaces.version + 1 RETURNING counter, version, merged"
 )
+SHARE_SETS = "SELECT pg_advisory_xact_lock_shared(1380402262)"  # see `vector_sets`
+SELECT_SETS = Statement("SELECT key, value FROM meta WHERE key IN ('embedder', 'vectors')")
 _REPLACED_COLUMNS = ("row", "sequence", *FIELDS)
 """The columns read of a memory that is replaced."""
 
@@ -85,7 +88,9 @@ def put(op: operations.Put, prepared: PreparedDrafts) -> Steps[tuple[str, ...]]:
         op,
         embedder,
         lambda namespace, names: {
-            name: size for name, size in batches[namespace].dimensions.items() if name in set(names)
+            name: size
+            for name in names
+            if (size := batches[namespace].stored_dimensions(name)) is not None
         },
     )
     for draft, values in prepared:
@@ -107,7 +112,8 @@ def put(op: operations.Put, prepared: PreparedDrafts) -> Steps[tuple[str, ...]]:
         commands += event_log.append_events(batch.namespace, last, batch.log_entries)
     commands += [*changes, *link_commands(op, batches)]
     if op.past is not None:
-        commands += event_log.import_history(op.past, batches[op.past.namespace].sequences)
+        batch = batches[op.past.namespace]
+        commands += event_log.import_history(op.past, batch.sequences, batch.sets)
     if op.embedder and embedder is None and any(draft.vectors for draft in op.drafts):
         commands.append(
             Statement(
@@ -128,10 +134,11 @@ def put(op: operations.Put, prepared: PreparedDrafts) -> Steps[tuple[str, ...]]:
 def _begin(op: operations.Put) -> Steps[tuple[dict[str, NamespaceBatch], str | None]]:
     """Lock the namespaces, and read their state: a batch of each, and the embedder."""
     names = written_namespaces(op)
-    commands: list[Command] = [Statement("SELECT value FROM meta WHERE key = 'embedder'")]
+    commands: list[Command] = [Statement(SHARE_SETS), SELECT_SETS]
     selects = [_select_state(op, name) for name in names]
     commands += [statement for own in selects for statement in own]
-    [embedder, *answers] = yield commands
+    [_, stored_sets, *answers] = yield commands
+    embedder, sets = parse_sets(stored_sets)
     batches, remaining = {}, iter(answers)
     for name, own in zip(names, selects, strict=True):
         (
@@ -145,7 +152,7 @@ def _begin(op: operations.Put) -> Steps[tuple[dict[str, NamespaceBatch], str | N
             begun,
             *further,
         ) = (next(remaining) for _ in own)
-        batch = batches[name] = NamespaceBatch(name, counter, version, merged)
+        batch = batches[name] = NamespaceBatch(name, counter, version, merged, sets)
         batch.replaced = {
             values[0]: dict(zip(_REPLACED_COLUMNS, values[1:], strict=True)) for values in old
         }
@@ -164,7 +171,13 @@ def _begin(op: operations.Put) -> Steps[tuple[dict[str, NamespaceBatch], str | N
             further = further[2:]
         if further:
             batch.event_states = event_log.states_by_id(further[0])
-    return batches, (embedder[0][0] if embedder else None)
+    return batches, embedder
+
+
+def parse_sets(answer: Sequence[Any]) -> tuple[str | None, VectorSets]:
+    """The answer to SELECT_SETS: the embedder of the searched vectors, and the sets of vectors."""
+    values = dict(answer)
+    return values.get("embedder"), VectorSets.from_json(values.get("vectors"))
 
 
 def _select_state(op: operations.Put, name: str) -> list[Statement]:
@@ -289,7 +302,8 @@ def _add_memory(
         batch.turns.append(
             Turn(record.session_id, row, values["created_at"], values["sequence"], record.speaker)
         )
-    for name, vector in draft.vectors.items():
+    for own_name, vector in draft.vectors.items():
+        name = batch.sets.stored_name(own_name)
         batch.new_vectors.append([batch.namespace, name, row, vector])
         batch.tallies["vector", name] += 1
         batch.dimensions.setdefault(name, len(vector))
@@ -302,7 +316,7 @@ def _replace_memory(
     before = batch.replaced[draft.record.id]
     names = batch.replaced_vectors.get(before["row"], set())
     assert isinstance(draft, Edit)
-    handed, lost = codec.split_vectors(draft, names)
+    handed, lost = codec.split_vectors(draft, names, batch.sets)
     batch.moved_vectors += [
         (values["row"], batch.namespace, name, before["row"]) for name in sorted(handed)
     ]
@@ -313,7 +327,8 @@ def _replace_memory(
         (before["sequence"], len(batch.log_entries), before["row"], sorted(lost))
     )
     old = codec.record_of(batch.namespace, stored)
-    return edit_event(old, draft, op.actor, draft.vectors.keys() - names)
+    had = {batch.sets.searched_name(name) for name in names}
+    return edit_event(old, draft, op.actor, draft.vectors.keys() - had)
 
 
 def _write_commands(batch: NamespaceBatch, last: int) -> list[Command]:

@@ -1,0 +1,1 @@
+"""Re-embedding a store in steps, while it is in use."""

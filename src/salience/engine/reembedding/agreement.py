@@ -1,0 +1,172 @@
+"""Agreement: the same searches under two embedders, before anybody cuts over."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from salience.display.result import Result
+from salience.embedders import Embedder
+from salience.engine.core import Core
+from salience.errors import InvalidInput
+from salience.records.validation import elements, mapping, text, texts
+from salience.retrieval.operations import ReadStats, ReadTexts, ReadVectorSets, RowsInWriteOrder
+from salience.retrieval.plan import Plan, ask, drive
+from salience.retrieval.vector_sets import VectorSetsFigures
+from salience.search.request import search_request
+from salience.search.search import search
+from salience.stores.protocol import PreviewedStore
+
+_DEPTH = 10  # of the answers that are compared
+_SAMPLED_QUERIES = 100
+_QUERY_CHARACTERS = 300  # of a memory's text that is searched for
+MAX_QUERIES = 10_000
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Agreement(Result):
+    """The likeness of the first ten hits of some searches under two embedders.
+
+    `overlap` is the mean share of the ten that both have. `average_overlap` also heeds their order:
+    the mean, over the depths d = 1 to 10, of the share of the first d that both have. `same_first`
+    is the share of searches with the same first hit. `recall_before` and `recall_after` are the
+    mean shares of the relevant memories among the ten, None where no search has any.
+    """
+
+    queries: int
+    overlap: float
+    average_overlap: float
+    same_first: float
+    recall_before: float | None = None
+    recall_after: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AskedSearch:
+    """A search in a namespace; `itself` is the memory whose text is searched for."""
+
+    namespace: str
+    query: str
+    relevant: frozenset[str] = frozenset()
+    itself: str | None = None
+
+
+def asked_searches(queries: Sequence[Any] | None) -> list[AskedSearch] | None:
+    """The searches to compare by, checked."""
+    if queries is None:
+        return None
+    return [
+        _recorded(f"queries[{place}]", each)
+        for place, each in enumerate(elements("queries", queries, MAX_QUERIES))
+    ]
+
+
+def _recorded(name: str, value: Any) -> AskedSearch:
+    if isinstance(value, str):
+        return AskedSearch("default", text(name, value))
+    values = mapping(name, value)
+    for key in values.keys() - {"query", "namespace", "relevant"}:
+        raise InvalidInput(f"{name}.{key}", "is no field of a search", "use query, relevant")
+    relevant = texts(f"{name}.relevant", values.get("relevant", ()))
+    namespace = text(f"{name}.namespace", values.get("namespace", "default"))
+    return AskedSearch(namespace, text(f"{name}.query", values.get("query")), frozenset(relevant))
+
+
+def compare(
+    core: Core, identity: str, embedder: str | Embedder | None, asked: list[AskedSearch] | None
+) -> Agreement:
+    """Compare searches of the set beside with those of the other.
+
+    Raises:
+        InvalidInput: the set beside is not of that embedder, or not yet of all memories.
+    """
+    figures: VectorSetsFigures = drive(ask(ReadVectorSets()), core.dispatcher.batch)
+    if figures.beside != identity or figures.embedded < figures.memories:
+        raise InvalidInput(
+            "compare",
+            f"needs the vectors of {identity} for all {figures.memories:,} memories",
+            "make them first: `salience reembed --to NAME`",
+        )
+    store = core.dispatcher.store
+    if not isinstance(store, PreviewedStore):
+        raise InvalidInput("compare", "is not possible in this store")
+    asked = drive(_sample(), core.dispatcher.batch) if asked is None else asked
+    before = _answers(Core.open(store, embedder=embedder or "default"), asked)
+    preview = store.preview()
+    try:
+        after = _answers(Core.open(preview, embedder=core.dispatcher.embedder), asked)
+    finally:
+        preview.close()
+    return _agreement(asked, before, after)
+
+
+def _sample() -> Plan[list[AskedSearch]]:
+    """Searches for the texts of memories, evenly spread over all that there are."""
+    figures: dict[str, Any] = yield from ask(ReadStats(()))
+    step = max(1.0, figures["memories"] / _SAMPLED_QUERIES)
+    asked: list[AskedSearch] = []
+    for namespace, count in figures["namespaces"].items():
+        wanted = max(1, round(count / step)) if len(asked) < _SAMPLED_QUERIES else 0
+        if not wanted:
+            continue
+        rows = yield from ask(RowsInWriteOrder(namespace))
+        chosen = np.sort(rows[np.linspace(0, len(rows) - 1, min(wanted, len(rows))).astype(int)])
+        contents: list[str | None] = yield from ask(ReadTexts(chosen))
+        asked += [
+            AskedSearch(namespace, content[:_QUERY_CHARACTERS], itself=content)
+            for content in contents
+            if content is not None and content.strip()
+        ]
+    return asked
+
+
+def _answers(core: Core, asked: Iterable[AskedSearch]) -> list[list[str]]:
+    """The ids of the first ten hits of each search, without the memory that is searched for."""
+    answers = []
+    for each in asked:
+        settings = replace(core.searches, namespace=each.namespace)
+        request = search_request(each.query, settings, {"limit": _DEPTH + 1, "touch": False})
+        hits = drive(search(request), core.dispatcher.batch).hits
+        answers.append([hit.id for hit in hits if hit.record.content != each.itself][:_DEPTH])
+    return answers
+
+
+def _agreement(
+    asked: Sequence[AskedSearch], before: Sequence[list[str]], after: Sequence[list[str]]
+) -> Agreement:
+    pairs = list(zip(before, after, strict=True))
+    judged = [place for place, each in enumerate(asked) if each.relevant]
+
+    def recall(answers: Sequence[list[str]]) -> float | None:
+        shares = [
+            len(asked[place].relevant.intersection(answers[place])) / len(asked[place].relevant)
+            for place in judged
+        ]
+        return _mean(shares) if shares else None
+
+    return Agreement(
+        len(pairs),
+        _mean([_overlap(one, other, _DEPTH) for one, other in pairs]),
+        _mean(
+            [
+                _mean([_overlap(one, other, depth) for depth in range(1, _DEPTH + 1)])
+                for one, other in pairs
+            ]
+        ),
+        _mean([float(one[:1] == other[:1]) for one, other in pairs]),
+        recall(before),
+        recall(after),
+    )
+
+
+def _overlap(one: Sequence[str], other: Sequence[str], depth: int) -> float:
+    """The share of the first hits that both have; 1 where neither has any."""
+    most = max(len(one[:depth]), len(other[:depth]))
+    return len({*one[:depth]} & {*other[:depth]}) / most if most else 1.0
+
+
+def _mean(values: Sequence[float]) -> float:
+    return round(float(np.mean(values)), 6) if values else 1.0
