@@ -21,6 +21,7 @@ from salience.errors import (
     Locked,
     NotEmpty,
     NotFound,
+    RerankerError,
     SalienceError,
     StoreClosed,
     StoreError,
@@ -50,6 +51,7 @@ KINDS: Mapping[str, Kind] = {
     "NotEmpty": Kind(409, "The namespace holds memories already"),
     "EmbedderMismatch": Kind(409, "The vectors come from another embedder"),
     "EmbedderError": Kind(503, "The embedder does not answer"),
+    "RerankerError": Kind(503, "The reranker does not answer"),
     "ExtractionError": Kind(503, "The model for facts does not answer"),
     "StoreClosed": Kind(503, "The store is closed"),
     "StoreError": Kind(503, "The store could not do its work"),
@@ -199,6 +201,8 @@ def _public(error: SalienceError) -> str:
     for each in type(error).__mro__:
         if each in _HIDDEN:
             return _HIDDEN[each]
+    if isinstance(error, RerankerError):
+        return f"the reranker does not answer: {error.brief}"
     if isinstance(error, EmbedderError):
         return f"the embedder does not answer: {error.brief}"
     if isinstance(error, ExtractionError):
@@ -244,7 +248,7 @@ def log_failure(id: str, error: BaseException) -> None:
 
     The words of an unforeseen error may quote anything, so they are logged with DEBUG.
     """
-    if isinstance(error, EmbedderError | ExtractionError):
+    if isinstance(error, EmbedderError | ExtractionError | RerankerError):
         reason = error.brief
     elif isinstance(error, SalienceError):
         reason = str(error)

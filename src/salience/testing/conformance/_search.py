@@ -340,18 +340,18 @@ class Spelling(StoreCase):
             assert self._taken(memory, query) == {}, query
 
     def test_no_word_of_an_erased_memory_or_of_another_namespace(self, memory: Memory) -> None:
-        memory.add("A red kayak.", id="one")
+        memory.add("A red florbin.", id="one")
         memory.add("A blue sampan.", id="two")
         memory.within("other").add("A green paddleboard.")
         assert self._taken(memory, "paddelboard") == {}
-        assert self._taken(memory, "kayka") == {"kayka": ("kayak",)}
-        both = self._taken(memory, "paddelboard kayka", namespaces=["default", "other"])
-        assert both == {"paddelboard": ("paddleboard",), "kayka": ("kayak",)}
+        assert self._taken(memory, "florbni") == {"florbni": ("florbin",)}
+        both = self._taken(memory, "paddelboard florbni", namespaces=["default", "other"])
+        assert both == {"paddelboard": ("paddleboard",), "florbni": ("florbin",)}
         memory.update("two", content="A blue catamaran.")
         assert self._taken(memory, "sampna") == {}
         assert self._taken(memory, "catamarann") == {"catamarann": ("catamaran",)}
         memory.delete("one")
-        assert self._taken(memory, "kayka") == {}
+        assert self._taken(memory, "florbni") == {}
 
     def test_a_misspelt_name_names_the_speaker(self, memory: Memory) -> None:
         memory.add("I like tea.", id="one", speaker="Caroline")
