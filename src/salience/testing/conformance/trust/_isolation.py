@@ -29,7 +29,7 @@ _OTHERS = (
 _QUESTIONS = ("Where does Ana live?", "Who has a celo?", "What happened in February 2026?")
 _RUN = re.compile(r"(?<=-)[0-9a-f]{8}(?=-\d)")
 """The part of a run's name that tells it from others that begin at once."""
-_KEY = re.compile(r'(?<="key": ")[0-9a-f]{32}(?=")')
+_KEY = re.compile(r'(key\\*": \\*")[0-9a-f]{32}')
 """The key that a remote memory gives to each write, so that it can be sent again."""
 _OF_A_CALL = frozenset({"timings_ms", "search_id"})
 Step = Callable[[], object]
@@ -53,7 +53,7 @@ def _answers(memory: Memory, clock: Clock, meanwhile: Step) -> list[tuple[str, s
         clock.pass_(minutes=1)
         text = json.dumps(_plain(call()), ensure_ascii=False)
         memory.flush()  # uses get their places in the log
-        text = _KEY.sub("", _RUN.sub("", text))
+        text = _KEY.sub(r"\1", _RUN.sub("", text))
         answers.append((name, text.replace(memory.namespace, _ALONE)))
     return answers
 
