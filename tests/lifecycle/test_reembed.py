@@ -127,9 +127,14 @@ def test_no_embedder_is_refused(url: str) -> None:
         Memory.reembed(url, embedder="none")
 
 
-def test_names_that_begin_with_an_underscore_are_kept_for_this(url: str) -> None:
-    with Memory.open(url) as memory, pytest.raises(InvalidInput, match="underscore"):
-        memory.add("x", vectors={"_mine": [1.0, 0.0]})
+@pytest.mark.parametrize(("name", "reason"), [("_mine", "underscore"), ("content#0", "passage")])
+def test_names_that_the_engine_gives_its_own_vectors_are_refused(name: str, reason: str) -> None:
+    with Memory.open("ram://", embedder=Half()) as memory:
+        with pytest.raises(InvalidInput, match=reason) as refused:
+            memory.add("x", vectors={name: [1.0, 0.0]})
+        assert refused.value.field.endswith(f"vectors.{name}")
+        memory.add("x", vectors={"content#": [1.0, 0.0], "content#a": [1.0, 0.0]})
+        assert memory.count() == 1
 
 
 CHAT = [

@@ -211,10 +211,13 @@ def _vectors(value: Any, dimensions: Mapping[str, int]) -> dict[str, Embedding]:
 
 
 def _refuse_reserved(field: str, names: Iterable[Any]) -> None:
-    """Refuse names of vectors that stand for those of the set beside the searched one."""
+    """Refuse names of vectors that the store gives itself: of the set beside, and of passages."""
     for name in names:
         if isinstance(name, str) and name.startswith(OTHER):
             raise InvalidInput(f"{field}.{name}", "begins with an underscore", "name it otherwise")
+        if isinstance(name, str) and passages.is_vector_name(name):
+            problem = "is the name of the vector of a passage"
+            raise InvalidInput(f"{field}.{name}", problem, "name it otherwise")
 
 
 def _vector_texts(value: Any, limits: Limits) -> dict[str, str]:
