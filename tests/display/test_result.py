@@ -30,6 +30,7 @@ from salience.search.listing import Page
 from salience.stores.address import public_url
 from salience.stores.copy import Copied
 from salience.stores.copy import copy as copy_store
+from salience.testing import WordHashEmbedder
 from support.kitchen import QUERY, crowd
 from support.scoring import NOW, Designed
 
@@ -114,7 +115,10 @@ def results(folder: Path) -> list[Any]:
     url = f"sqlite:///{folder / 'one.db'}"
     with Memory.open(url, embedder=Designed()) as one:
         one.add("to be copied")
-    return [*every, *copy_store(url, f"sqlite:///{folder / 'other.db'}")]
+    copied = copy_store(url, f"sqlite:///{folder / 'other.db'}")
+    Memory.reembedding(url, WordHashEmbedder(16), step="fill")
+    compared = Memory.reembedding(url, WordHashEmbedder(16), step="compare", embedder=Designed())
+    return [*every, *copied, compared]
 
 
 def inside(value: Any) -> Iterator[Result]:

@@ -32,7 +32,7 @@ OPTIONS: dict[str, type] = {
     "search": SearchOptions,
     "update": MemoryChanges,
 }
-UNTRIED = {"close", "flush", "open", "reembed", "export", "import_"}
+UNTRIED = {"close", "flush", "open", "reembed", "reembedding", "export", "import_"}
 FUNCTIONS = {"progress", "counter", "facets", "summarise", "clock", "count_tokens", "trace"}
 """Arguments that are called: an error in a function of the caller is the caller's."""
 
