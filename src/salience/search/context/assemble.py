@@ -184,7 +184,7 @@ def context_request(
     shared = {
         "profile": options["profile"],
         "now": now,
-        "cut": options["cut"] or "default",
+        "cut": "default" if options["cut"] is None else options["cut"],
         "min_probability": options["min_probability"],
     }
     searches = tuple(
