@@ -213,6 +213,20 @@ def test_a_registered_name_is_known(memory: Memory) -> None:
     assert memory.search(QUESTION, profile=reranked("balanced", "mine")).degraded == ()
 
 
+def test_a_method_is_a_reranker_like_any_function(memory: Memory) -> None:
+    class Lengths:
+        __hash__ = None  # type: ignore[assignment]
+
+        def scores(self, query: str, texts: Sequence[str]) -> list[float]:
+            return by_length(query, texts)
+
+        def __call__(self, query: str, texts: Sequence[str]) -> list[float]:
+            return by_length(query, texts)
+
+    for model in (Lengths().scores, Lengths()):
+        assert memory.search(QUESTION, profile=reranked("balanced", model)).degraded == ()
+
+
 def test_a_service_without_a_key_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("COHERE_API_KEY", raising=False)
     with pytest.raises(RerankerError, match="set COHERE_API_KEY"):

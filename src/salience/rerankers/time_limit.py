@@ -7,15 +7,14 @@ import threading
 import time
 from collections.abc import Sequence
 from queue import Empty, SimpleQueue
-from weakref import WeakKeyDictionary
 
 from salience.errors import RerankerError
-from salience.rerankers.names import Reranker, get
+from salience.rerankers.names import get
 from salience.retrieval.operations import Rerank
 
 _MAX_CALLS = 4  # of one reranker at once; those that were given up count until they end
 
-_slots: WeakKeyDictionary[Reranker, threading.BoundedSemaphore] = WeakKeyDictionary()
+_slots: dict[str, threading.BoundedSemaphore] = {}  # by the name of the reranker
 _lock = threading.Lock()
 
 
@@ -30,7 +29,7 @@ def limited(op: Rerank) -> list[float]:
     """
     reranker, deadline = get(op.model), time.monotonic() + op.timeout
     too_slow = f"{op.model} gave no answer within {op.timeout:g} s"
-    slots = _slots_of(reranker)
+    slots = _slots_of(op.model)
     if not slots.acquire(timeout=op.timeout):
         raise RerankerError(f"{too_slow}: it is still at work on earlier searches", too_slow)
     answers: SimpleQueue[Sequence[float] | BaseException] = SimpleQueue()
@@ -56,9 +55,9 @@ def limited(op: Rerank) -> list[float]:
     return list(answer)
 
 
-def _slots_of(reranker: Reranker) -> threading.BoundedSemaphore:
+def _slots_of(name: str) -> threading.BoundedSemaphore:
     with _lock:
-        return _slots.setdefault(reranker, threading.BoundedSemaphore(_MAX_CALLS))
+        return _slots.setdefault(name, threading.BoundedSemaphore(_MAX_CALLS))
 
 
 def _checked(op: Rerank, answer: Sequence[float]) -> list[float]:
