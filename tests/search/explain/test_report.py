@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 
-from salience import Explanation
+from salience import Explanation, Memory
 from salience.errors import NotFound
 from salience.ranking import profiles
 from salience.search.explain import ExplainReport
+from salience.testing import WordHashEmbedder
 from support.kitchen import QUERY, check_snapshot, crowd, kitchen
 
 
@@ -122,3 +123,28 @@ def test_snapshots() -> None:
     }
     for name, report in reports.items():
         check_snapshot(f"{name}.txt", str(report))
+
+
+@pytest.mark.parametrize(("filters", "found"), [(None, True), ({"kind": "fact"}, False)])
+def test_the_passages_of_a_long_memory_that_match_are_named(
+    filters: dict[str, str] | None, found: bool
+) -> None:
+    chores = "We swept the floor of the barn and stacked the wood behind it. " * 12
+    fact = "The password of the guest network is <juniper>."
+    with Memory.open("ram://", embedder=WordHashEmbedder()) as memory:
+        memory.add(f"{chores}\n\n## Visitors\n\n{fact}\n\n{chores}", id="diary")
+        memory.add("The guest network was slow.", id="short")
+        query = "password of the guest network"
+        report = memory.explain(query, "diary", filters=filters)
+        short = memory.explain(query, "short", filters=filters)
+        [hit] = [hit for hit in memory.search(query) if hit.id == "diary"]
+    assert report.found is found
+    assert report.passages == hit.passages
+    best = report.passages[0]
+    assert fact in best.text
+    assert f"passage {best.number} of {best.of} (Visitors): {fact}" in str(report)
+    assert "&lt;juniper&gt;" in report.to_html().partition("Where it matches")[2]
+    back = ExplainReport.from_dict(json.loads(json.dumps(report.to_dict())))
+    assert back.passages == report.passages
+    assert short.passages == ()
+    assert "Where it matches" not in short.to_html()

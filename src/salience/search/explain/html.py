@@ -10,6 +10,7 @@ from salience.ranking.explanation import Explanation, figure
 from salience.ranking.rejection import WhyNot
 from salience.records.record import MemoryRecord
 from salience.search.explain.counterfactuals import Change, beyond
+from salience.search.passages import Passage
 
 NOT_RETURNED = "not returned"
 
@@ -96,6 +97,16 @@ def _part_rows(
             f'<td class="number">{figure(value)}</td>'
             f'<td class="wide"><div class="track">{drawn}</div></td></tr>'
         )
+
+
+def passages(matching: Sequence[Passage]) -> str:
+    """The passages of a long text that match, each with its place, its headings and its score."""
+    rows = [
+        (f"{one.number} of {one.of}", text(one.heading), text(one.text), figure(one.score))
+        for one in matching
+    ]
+    head = ("passage", "under", "its text", "score")
+    return section("Where it matches", table(head, rows, numbers=(3,), stacked=True))
 
 
 def changes(nearest: Sequence[Change], outlook: str) -> str:

@@ -27,6 +27,7 @@ from salience.retrieval.plan import Plan, ask
 from salience.search.explain import html
 from salience.search.explain.counterfactuals import Change, among_the_first, beyond, changes
 from salience.search.explain.why_not import why_not
+from salience.search.passages import Passage, matching_passages
 from salience.search.request import SearchRequest
 from salience.search.search import rank
 
@@ -44,6 +45,7 @@ class ExplainReport(HtmlResult):
     score, such as `conflict.by`. `read` says how many memories a search reads to find the best of
     all, and of how many, where the store tells the best without reading all. `probability` is the
     tree of its chance to answer, None for no candidate and where the profile gives none.
+    `passages` are the parts of a long text that match, at most three, the best first.
     """
 
     _readers: ClassVar[Mapping[str, Any]] = {
@@ -68,6 +70,7 @@ class ExplainReport(HtmlResult):
     read: tuple[int, int] | None = None
     taken: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     probability: Explanation | None = None
+    passages: tuple[Passage, ...] = ()
 
     @property
     def id(self) -> str:
@@ -121,6 +124,7 @@ class ExplainReport(HtmlResult):
             "of": self.of,
             "score": self.score,
             "routes": dict(self.routes),
+            "passages": [passage.to_dict() for passage in self.passages],
             "why": None if self.why is None else self.why.to_dict(),
             "probability": None if self.probability is None else self.probability.to_dict(),
             "why_not": None if self.why_not is None else self.why_not.to_dict(),
@@ -143,6 +147,8 @@ class ExplainReport(HtmlResult):
             yield from html.absence(self.why_not)
         if self.why is not None:
             yield html.score_parts(self.why, self.why_not)
+        if self.passages:
+            yield html.passages(self.passages)
         yield html.changes(self.nearest, self.outlook)
         for tree in filter(None, (self.why, self.probability)):
             yield computation(tree)
@@ -186,6 +192,9 @@ class ExplainReport(HtmlResult):
                 yield f"{part.name} costs it {figure(part.behind)}: {both}"
         if self.routes:
             yield "found by " + ", ".join(f"{name} ({rank})" for name, rank in self.routes.items())
+        for one in self.passages:
+            under = f" ({one.heading})" if one.heading else ""
+            yield f"passage {one.number} of {one.of}{under}: {shorten(one.text, 90)}"
         yield from (f"{name}: {to_json(value)}" for name, value in self.left.items())
         yield from (f"without {lack}" for lack in self.degraded)
         yield from taken_notes(self.taken)
@@ -228,6 +237,8 @@ def explain(request: SearchRequest, id: str, *, everywhere: bool = False) -> Pla
         absence = yield from why_not(run, row)
     tree = run.tree(row)
     last = run.tables[run.last_seen(row) or 0]
+    rows = np.array([row], dtype=np.int64)
+    [passages] = yield from matching_passages(request.profile, run.query, rows, [record])
     return ExplainReport(
         query=request.text,
         record=record,
@@ -245,6 +256,7 @@ def explain(request: SearchRequest, id: str, *, everywhere: bool = False) -> Pla
         read=None if best is None else (best.read, best.of),
         taken=run.query.reading.taken,
         probability=None if likely is None else likely.explain(row),
+        passages=passages,
     )
 
 

@@ -162,7 +162,7 @@ _SHAPES: dict[type[Result], tuple[tuple[str, ...], dict[str, Any], frozenset[str
         (
             *("query", "id", "content", "namespace", "record", "profile", "limit", "found"),
             *("verdict", "rank", "of", "score", "routes", "why", "why_not", "changes", "left"),
-            *("probability", "degraded", "taken", "read"),
+            *("probability", "passages", "degraded", "taken", "read"),
         ),
         {
             "id": str,
