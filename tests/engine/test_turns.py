@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from salience import AsyncMemory, Memory
+from salience.rerankers import reranked
 from salience.retrieval import turnstile
 from salience.retrieval.turnstile import Turnstile
 from salience.stores import EmbeddedStore, open_store
@@ -81,6 +82,33 @@ def test_an_embedder_that_waits_holds_up_no_other_search(url: str) -> None:
         assert memory.search("apple").ids == ("a",)
         is_up.set()
         assert slow.result(30) == ("a",)
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_reranker_that_waits_holds_up_no_other_search(
+    url: str, fails: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(turnstile, "LONGEST_TURN_SECONDS", 60.0)
+    asked, is_up = threading.Event(), threading.Event()
+
+    def slow(query: str, texts: Any) -> list[float]:
+        asked.set()
+        assert is_up.wait(30)
+        return [] if fails else [1.0] * len(texts)
+
+    store = open_store(url)
+    assert isinstance(store, EmbeddedStore)
+    with Memory.open(store, embedder=WordHashEmbedder()) as memory:
+        memory.add("A red apple.", id="a")
+        profile = reranked("balanced", slow, timeout=30.0)
+        search = in_thread(lambda: memory.search("apple", profile=profile))
+        assert asked.wait(30)
+        assert in_thread(lambda: memory.search("apple").ids).result(30) == ("a",)
+        is_up.set()
+        result = search.result(30)
+        assert (result.ids, bool(result.degraded)) == (("a",), fails)
+        with store.turnstile.turn():  # which nobody holds any more
+            assert [place.thread for place in store.turnstile._line] == [threading.get_ident()]
 
 
 def test_each_call_goes_to_a_thread_once(url: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from salience.errors import InvalidInput, shown
 from salience.ranking.expressions import Col, first_of
+from salience.ranking.passages import PLAIN_WORDS, passage_route
 from salience.ranking.profile import Profile
 from salience.ranking.profiles import ProfileLike
 from salience.ranking.profiles import get as get_profile
@@ -13,6 +14,7 @@ from salience.ranking.signals.normalization import MinMax
 from salience.ranking.stages import Depth, ModelScores, Pipeline, keep, score
 from salience.ranking.stages.rerank import DEFAULT_TIMEOUT_SECONDS
 from salience.rerankers.names import Reranker, resolve
+from salience.retrieval.routes import Lexical
 
 
 def rerank(
@@ -21,6 +23,8 @@ def rerank(
     *,
     share: float = 0.7,
     timeout: float = DEFAULT_TIMEOUT_SECONDS,
+    passages: int = 1,
+    words: Lexical = PLAIN_WORDS,
 ) -> Pipeline:
     """The best `top` candidates by share * reranked + (1 - share) * ranked.
 
@@ -34,6 +38,9 @@ def rerank(
             with it, and no other candidate can be a hit.
         share: the weight of the model, in [0, 1].
         timeout: seconds to wait for the model.
+        passages: of a long text the model reads this many of its best passages, 0 to 3, and the
+            largest of their numbers counts; with 0 it reads the whole text.
+        words: the route that scores the words of passages.
 
     Raises:
         InvalidInput: there is no such reranker, or a number is out of range.
@@ -47,7 +54,8 @@ def rerank(
     ranked = MinMax(Col("score")).named("ranked", "the score before the model")
     blended = float(share) * reranked + (1.0 - share) * ranked
     read = keep(Depth(per_k=1, min_rows=top))
-    return read >> ModelScores(resolve(model), timeout) >> score(first_of(blended, Col("score")))
+    given = ModelScores(resolve(model), timeout, passages, words)
+    return read >> given >> score(first_of(blended, Col("score")))
 
 
 def reranked(
@@ -57,14 +65,19 @@ def reranked(
     *,
     share: float = 0.7,
     timeout: float = DEFAULT_TIMEOUT_SECONDS,
+    passages: int = 1,
 ) -> Profile:
     """A profile with the stages of `rerank` before its cut, under the name "<profile>+rerank".
 
-    The other arguments, and the errors, are those of `rerank`.
+    Passages are found by the first route of the profile that looks for any. The other arguments,
+    and the errors, are those of `rerank`.
     """
     first = get_profile(profile)
     stages = first.pipeline.stages
     cut = next(at for at, stage in enumerate(stages) if "pack.tokens" in stage.writes())
-    model_stages = rerank(model, top, share=share, timeout=timeout).stages
+    words = passage_route(first.routes)
+    model_stages = rerank(
+        model, top, share=share, timeout=timeout, passages=passages, words=words
+    ).stages
     pipeline = Pipeline((*stages[:cut], *model_stages, *stages[cut:]))
     return replace(first, name=f"{first.name}+rerank", pipeline=pipeline).check()

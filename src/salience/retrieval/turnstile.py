@@ -1,14 +1,19 @@
-"""A turnstile: threads that compute pass one after the other."""
+"""A turnstile: threads that compute pass one after the other, and no turn is spent on waiting."""
 
 from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from threading import Lock, get_ident
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
+from salience.retrieval.operations import Op, Rerank
+from salience.retrieval.plan import Plan
+
+T = TypeVar("T")
 LONGEST_TURN_SECONDS = 0.1
 """The time after which a turn ends, done or not."""
 
@@ -74,3 +79,28 @@ class Turnstile:
         if had_turn and self._line:
             self._began = time.perf_counter()
             self._line[0].gate.release()
+
+
+def in_turns(plan: Plan[T], turn: Callable[[], AbstractContextManager[object]]) -> Plan[T]:
+    """The same plan, which computes within turns, and waits for a reranker outside of them."""
+    resume: Callable[[], Sequence[Op]] = partial(next, plan)
+    try:
+        while True:
+            with turn():
+                batch = resume()
+                while not any(isinstance(operation, Rerank) for operation in batch):
+                    try:
+                        answers = yield batch
+                    except BaseException as problem:  # the plan re-raises what it cannot use
+                        batch = plan.throw(problem)
+                    else:
+                        batch = plan.send(answers)
+            try:
+                answers = yield batch
+            except BaseException as problem:
+                resume = partial(plan.throw, problem)
+            else:
+                resume = partial(plan.send, answers)
+    except StopIteration as end:
+        result: T = end.value
+        return result

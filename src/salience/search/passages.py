@@ -9,18 +9,13 @@ import numpy as np
 
 from salience.display.result import Result
 from salience.language.passages import may_be_long
+from salience.ranking.passages import best_passages, passage_route
 from salience.ranking.profile import Profile
 from salience.records.record import MemoryRecord
 from salience.retrieval.candidates import Rows
 from salience.retrieval.operations import FindPassages, FoundPassage
 from salience.retrieval.plan import Plan, ask
 from salience.retrieval.query import Query
-from salience.retrieval.routes import Lexical
-
-MAX_PASSAGES = 3
-"""The most passages of a hit."""
-_LEAST_SHARE = 0.5  # of the score of the best passage, which another one that matches has
-_EVERY_PROFILE = Lexical(passages=True)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -64,8 +59,7 @@ def matching_passages(
     ]
     if not long:
         return matching
-    routes = (each for each in profile.routes if isinstance(each, Lexical) and each.passages)
-    route = next(routes, _EVERY_PROFILE)
+    route = passage_route(profile.routes)
     found = yield from ask(FindPassages(route, query, rows[np.array(long)]))
     for place, passages in zip(long, found, strict=True):
         record = records[place]
@@ -75,26 +69,16 @@ def matching_passages(
 
 
 def _best(content: str, found: Sequence[FoundPassage]) -> tuple[Passage, ...]:
-    """The passages of a text with at least half the score of the best one, the best first."""
-    if not found or found[-1].end > len(content):
-        return ()
-    most = max(passage.words for passage in found)
-    scores = [
-        0.5 * (passage.words / most if most else 0.0) + 0.5 * max(0.0, passage.cosine or 0.0)
-        for passage in found
-    ]
-    least = max(scores) * _LEAST_SHARE
-    places = sorted(range(len(found)), key=lambda place: (-scores[place], place))
+    """The passages of a text that match, the best first."""
     return tuple(
         Passage(
             found[place].start,
             found[place].end,
             content[found[place].start : found[place].end],
             found[place].heading,
-            scores[place],
+            score,
             place + 1,
             len(found),
         )
-        for place in places[:MAX_PASSAGES]
-        if scores[place] >= least and scores[place] > 0.0
+        for place, score in best_passages(content, found)
     )

@@ -49,6 +49,7 @@ from salience.retrieval.plan import Plan, ask
 from salience.retrieval.query import Query
 from salience.retrieval.routes import TimeWindow
 from salience.retrieval.routes import Vector as VectorRoute
+from salience.retrieval.turnstile import in_turns
 from salience.search.passages import Passage, matching_passages
 from salience.search.request import SearchRequest
 from salience.search.results import BuildExplanation, Hit, LaterNumber, SearchResult
@@ -174,12 +175,11 @@ def rank(
         evidence=evidence_columns() if has_probability(profile) else frozenset(),
     )
     try:
-        with settings.turn():
-            run = yield from run_profile(profile, query)
+        run = yield from in_turns(run_profile(profile, query), settings.turn)
     except EmbedderMismatch as other:  # another process has cut over to another embedder
         degraded.append(f"vector: {other}")
-        with settings.turn():
-            run = yield from run_profile(profile, replace(query, vector=None, embedder=None))
+        by_words = run_profile(profile, replace(query, vector=None, embedder=None))
+        run = yield from in_turns(by_words, settings.turn)
     degraded += run.problems
     return run, tuple(degraded), embed_ms
 

@@ -2,64 +2,118 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from salience.errors import InvalidInput, RerankerError, shown
+from salience.ranking.passages import MAX_PASSAGES, PLAIN_WORDS, best_passages
 from salience.ranking.stages.stage import Stage
 from salience.retrieval.candidates import Candidates
-from salience.retrieval.operations import ReadTexts, Rerank
+from salience.retrieval.operations import FindPassages, FoundPassage, ReadTexts, Rerank
 from salience.retrieval.plan import Plan, ask
 from salience.retrieval.query import Query
+from salience.retrieval.routes import Lexical
 
 DEFAULT_TIMEOUT_SECONDS = 10.0
 
 
 @dataclass(frozen=True)
 class ModelScores(Stage):
-    """Writes `rerank.score`: what the reranker of that name gives to each text for the query.
+    """Writes rerank.score: what the reranker of that name gives to the text for the query.
 
-    A text is the content, after its speaker if it has one. If the reranker fails, or takes longer
-    than `timeout` seconds, no row has a score, and the search says so.
+    A text is the title, the speaker and the content, as far as there are any. A long one is read by
+    its best `passages`, each under its headings; rerank.score is the largest of theirs, and
+    rerank.passage the number of that passage, from 1. With 0 `passages` every text is read whole.
+    The passages are those that the route `words` and the vectors find.
+
+    If the reranker fails, or takes longer than `timeout` seconds, no row has a score, and the
+    search says so.
     """
 
     model: str
     timeout: float = DEFAULT_TIMEOUT_SECONDS
+    passages: int = 1
+    words: Lexical = PLAIN_WORDS
 
     def __post_init__(self) -> None:
         if not self.model:
             raise InvalidInput("model", "is empty", "name a reranker")
         if not 0.0 < self.timeout < 86_400.0:
             raise InvalidInput("timeout", f"is {shown(self.timeout)}", "give seconds above 0")
+        whole = isinstance(self.passages, int) and not isinstance(self.passages, bool)
+        if not whole or not 0 <= self.passages <= MAX_PASSAGES:
+            raise InvalidInput(
+                "passages", f"is {shown(self.passages)}", f"give a number from 0 to {MAX_PASSAGES}"
+            )
 
     def label(self) -> str:
         return "rerank"
 
     def reads(self) -> frozenset[str]:
-        return frozenset({"speaker"})
+        return frozenset({"speaker", "title"})
 
     def writes(self) -> frozenset[str]:
-        return frozenset({"rerank.score"})
+        return frozenset({"rerank.score", "rerank.passage"})
 
     def plan(
         self, query: Query, candidates: Candidates, wanted: frozenset[str]
     ) -> Plan[Candidates]:
-        scores, problem = np.full(len(candidates), np.nan), None
-        if len(candidates):
-            texts = yield from ask(ReadTexts(candidates.rows))
-            speakers = candidates["speaker"].tolist()
-            spoken = tuple(map(_spoken, texts, speakers))
+        count = len(candidates)
+        best, numbers, problem = np.full(count, np.nan), np.full(count, np.nan), None
+        if count:
+            parts = yield from self._parts(query, candidates)
+            texts = tuple(text for own in parts for _, text in own)
             try:
-                scores = yield from ask(Rerank(self.model, query.text, spoken, self.timeout))
+                scores = yield from ask(Rerank(self.model, query.text, texts, self.timeout))
             except RerankerError as failure:
                 problem = str(failure)
-        table = candidates.with_columns(**{"rerank.score": np.asarray(scores, dtype=np.float64)})
+            else:
+                given = iter(scores)
+                for place, own in enumerate(parts):
+                    # Of equal scores that of the better passage, which stands before the other.
+                    score, number = max(
+                        ((next(given), number) for number, _ in own), key=lambda part: part[0]
+                    )
+                    best[place], numbers[place] = score, number or np.nan
+        table = candidates.with_columns(**{"rerank.score": best, "rerank.passage": numbers})
         return replace(table, problem=problem)
 
+    def _parts(self, query: Query, candidates: Candidates) -> Plan[list[list[tuple[int, str]]]]:
+        """For each candidate the (number, text) of what is read of it; 0 is the whole."""
+        rows = candidates.rows
+        found: Sequence[Sequence[FoundPassage]] = [()] * len(rows)
+        if self.passages:
+            contents, found = yield [ReadTexts(rows), FindPassages(self.words, query, rows)]
+        else:
+            contents = yield from ask(ReadTexts(rows))
+        columns = zip(
+            contents,
+            found,
+            candidates["title"].tolist(),
+            candidates["speaker"].tolist(),
+            strict=True,
+        )
+        return [self._read(*column) for column in columns]
 
-def _spoken(text: str | None, speaker: str | None) -> str:
-    """A text after its speaker; "" for a memory that was erased meanwhile."""
-    if text is None:
-        return ""
-    return text if speaker is None else f"{speaker}: {text}"
+    def _read(
+        self,
+        content: str | None,
+        found: Sequence[FoundPassage],
+        title: str | None,
+        speaker: str | None,
+    ) -> list[tuple[int, str]]:
+        """The (number, text) of the parts of one memory; "" for one that was erased meanwhile."""
+        if content is None:
+            return [(0, "")]
+
+        def text(words: str, heading: str = "") -> str:
+            spoken = words if speaker is None else f"{speaker}: {words}"
+            return "\n".join(part for part in (title, heading, spoken) if part)
+
+        best = best_passages(content, found)[: self.passages]
+        return [
+            (place + 1, text(content[found[place].start : found[place].end], found[place].heading))
+            for place, _ in best
+        ] or [(0, text(content))]

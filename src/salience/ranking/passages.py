@@ -1,0 +1,46 @@
+"""Passages of a long text: how well they match a query, and which of them are looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from salience.retrieval.operations import FoundPassage
+from salience.retrieval.routes import Lexical, Route
+
+MAX_PASSAGES = 3
+"""The most passages of a text that match."""
+_LEAST_SHARE = 0.5  # of the score of the best passage, which another one that matches has
+PLAIN_WORDS = Lexical(passages=True)
+"""The route that scores the words of passages where a profile has none that does."""
+
+
+def passage_route(routes: Iterable[Route]) -> Lexical:
+    """The first of some routes that scores the words of passages, or else `PLAIN_WORDS`."""
+    own = (each for each in routes if isinstance(each, Lexical) and each.passages)
+    return next(own, PLAIN_WORDS)
+
+
+def passage_scores(found: Sequence[FoundPassage]) -> list[float]:
+    """(BM25 / the largest BM25 of a passage of the text + max(0, cosine)) / 2, in [0, 1]."""
+    most = max((passage.words for passage in found), default=0.0)
+    return [
+        0.5 * (passage.words / most if most else 0.0) + 0.5 * max(0.0, passage.cosine or 0.0)
+        for passage in found
+    ]
+
+
+def best_passages(content: str, found: Sequence[FoundPassage]) -> list[tuple[int, float]]:
+    """(place, score) of the passages with at least half the score of the best one, the best first.
+
+    At most `MAX_PASSAGES`; none for a short text, and for one that was edited since.
+    """
+    if not found or found[-1].end > len(content):
+        return []
+    scores = passage_scores(found)
+    least = max(scores) * _LEAST_SHARE
+    places = sorted(range(len(found)), key=lambda place: (-scores[place], place))
+    return [
+        (place, scores[place])
+        for place in places[:MAX_PASSAGES]
+        if scores[place] >= least and scores[place] > 0.0
+    ]
