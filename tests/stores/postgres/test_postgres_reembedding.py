@@ -1,0 +1,95 @@
+"""Another embedder on PostgreSQL: the index of the new vectors is built while others write."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import Any
+
+import psycopg
+import pytest
+
+from salience import Memory
+from salience.stores import build_indexes
+from salience.stores.postgres import PostgresStore
+from salience.testing import WordHashEmbedder
+
+OLD, NEW = WordHashEmbedder(), WordHashEmbedder(48)
+QUERIES = [f"word{i} of topic{i % 11} said" for i in range(12)]
+# A plain CREATE INDEX waits for whoever has written and not committed; all others wait for it.
+WRITER = "BEGIN; LOCK TABLE salience.vectors IN ROW EXCLUSIVE MODE"
+
+
+def indexes(connection: psycopg.Connection) -> list[str]:
+    """The definitions of the valid indexes of vectors."""
+    found = connection.execute(
+        "SELECT pg_get_indexdef(indexrelid) FROM pg_index WHERE indisvalid "
+        "AND indexrelid::regclass::text LIKE '%vectors_near_%' ORDER BY 1"
+    ).fetchall()
+    return [definition for (definition,) in found]
+
+
+def wait_until_built(connection: psycopg.Connection) -> None:
+    """Wait until an index is built up to the point at which it waits for the writer."""
+    deadline = time.monotonic() + 30.0
+    waiting = "SELECT 1 FROM pg_stat_progress_create_index WHERE phase LIKE 'waiting for%'"
+    while connection.execute(waiting).fetchone() is None:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def test_the_index_of_new_vectors_is_built_while_others_write(
+    database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("salience.stores.postgres.schema.EXACT_BELOW", 100)
+    with (
+        psycopg.connect(database, autocommit=True) as watching,
+        Memory.open(database, embedder=OLD) as memory,
+    ):
+        memory.add_many(
+            {"id": f"m{i}", "content": f"word{i % 37} of topic{i % 11} said number{i}"}
+            for i in range(300)
+        )
+        assert build_indexes(database) == 1
+        [old_index] = indexes(watching)
+        Memory.reembedding(database, NEW, step="fill")
+        with psycopg.connect(database, autocommit=True) as writer:
+            writer.execute(WRITER)
+            cut_over = threading.Thread(
+                target=lambda: Memory.reembedding(database, NEW, step="cut_over")
+            )
+            cut_over.start()
+            wait_until_built(watching)
+            memory.add("word1 of topic1 said meanwhile", id="meanwhile")
+            during = memory.search("word1 of topic1 said meanwhile", touch=False)
+            assert during.ids[0] == "meanwhile"
+            assert not during.degraded
+            assert cut_over.is_alive()
+            writer.execute("COMMIT")
+            cut_over.join(30)
+        assert not cut_over.is_alive()
+        both = "".join(indexes(watching))
+        assert "halfvec(32)" in both
+        assert "halfvec(48)" in both
+        said: list[Any] = []
+        store = PostgresStore(database)
+        with Memory.open(store, embedder=NEW) as again:
+            again.search(QUERIES[0], touch=False)  # learns that there is an index
+            store.database.on_command = said.append
+            found = [again.search(text, touch=False, now=2e9).ids for text in QUERIES]
+            monkeypatch.setattr(
+                "salience.stores.postgres.search.vector_search.VectorSearch.uses_indexes", False
+            )
+            exact = [again.search(text, touch=False, now=2e9).ids for text in QUERIES]
+            late = again.search("word1 of topic1 said meanwhile", touch=False)
+        store.close()
+        assert any("halfvec(48) <#>" in getattr(command, "sql", "") for command in said)
+        shared = [len({*a} & {*b}) / len(b) for a, b in zip(found, exact, strict=True)]
+        assert sum(shared) / len(shared) >= 0.95
+        assert late.ids[0] == "meanwhile"
+        Memory.reembedding(database, step="finish")
+        [left] = indexes(watching)
+        assert "halfvec(48)" in left
+        assert left != old_index
+        name = left.split()[2]
+        watching.execute(f"DROP INDEX salience.{name}".encode())
