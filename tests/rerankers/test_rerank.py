@@ -239,3 +239,19 @@ def test_weights_of_the_first_formula_still_count(memory: Memory) -> None:
     moved = memory.search(QUESTION, profile=profile, weights={"lexical": 0.0, "semantic": 0.0})
     assert [hit.score for hit in unmoved.hits] != [hit.score for hit in moved.hits]
     assert replace(profile, name="other") != profile
+
+
+def test_probabilities_are_those_of_the_search_without_the_model(memory: Memory) -> None:
+    memory.add_many({"content": f"Ana saw {i} houses.", "id": f"n{i}"} for i in range(40))
+    plain = memory.search(QUESTION, limit=50)
+    profile = reranked("balanced", by_length, top=4)
+    result = memory.search(QUESTION, limit=4, profile=profile)
+    assert result.probability == plain.probability
+    expected = {hit.id: hit.probability for hit in plain.hits}
+    assert {hit.id: hit.probability for hit in result.hits}.items() <= expected.items()
+    assert [hit.id for hit in result.hits] != [hit.id for hit in plain.hits[:4]]
+    report = memory.explain(QUESTION, result.ids[0], profile=profile)
+    assert report.probability is not None
+    assert report.probability.value == expected[result.ids[0]]
+    floor = (plain.probability or 0.0) + 0.01
+    assert len(memory.search(QUESTION, profile=profile, min_probability=floor)) == 0

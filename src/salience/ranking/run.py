@@ -15,6 +15,7 @@ from salience.ranking.explanation import Explanation
 from salience.ranking.expressions import NamedExpression
 from salience.ranking.profile import Profile
 from salience.ranking.serialization import nodes
+from salience.ranking.stages.rerank import ModelScores
 from salience.retrieval.candidates import Candidates
 from salience.retrieval.plan import Plan
 from salience.retrieval.query import Query
@@ -40,6 +41,13 @@ class RankedRun:
     def scored(self) -> Candidates:
         """The table right after the score was written: every candidate that has one."""
         return self.tables[self._writer("score", len(self.tables))]
+
+    @property
+    def scored_alone(self) -> Candidates:
+        """The table right after the last score that no reranker has a share in."""
+        stages = self.profile.pipeline.stages[: len(self.tables)]
+        models = (at for at, stage in enumerate(stages) if isinstance(stage, ModelScores))
+        return self.tables[self._writer("score", next(models, len(stages)))]
 
     @property
     def problems(self) -> list[str]:

@@ -1,4 +1,4 @@
-"""Estimates: the probabilities of a run, from its candidates after they were scored."""
+"""Estimates: the probabilities of a run, from its candidates as scored before any reranker."""
 
 from __future__ import annotations
 
@@ -45,18 +45,18 @@ class Estimate:
     @cached_property
     def _evaluation(self) -> Evaluation:
         query = self.run.query
-        return Evaluation(query, self.run.scored, program=_program(self.model, query))
+        return Evaluation(query, self.run.scored_alone, program=_program(self.model, query))
 
     @property
     def result(self) -> float:
         """The probability that any candidate answers, in [0, 1]; 0 without candidates."""
-        if not len(self.run.scored):
+        if not len(self.run.scored_alone):
             return 0.0
         return self._evaluation.at(self.model.of_result, 0)
 
     def of_rows(self, rows: Rows) -> Floats:
         """The probability of each row, in [0, 1]; the rows are candidates."""
-        places = {row: place for place, row in enumerate(self.run.scored.rows.tolist())}
+        places = {row: place for place, row in enumerate(self.run.scored_alone.rows.tolist())}
         return self._evaluation.column(self.model.of_hit)[[places[row] for row in rows.tolist()]]
 
     def later(self, rows: Rows) -> tuple[Callable[[], float], list[Callable[[], float]]]:
@@ -64,10 +64,10 @@ class Estimate:
 
         They hold the evidence and no index; of many candidates they hold the numbers.
         """
-        if "_evaluation" in self.__dict__ or len(self.run.scored) > MAX_HELD_CANDIDATES:
+        if "_evaluation" in self.__dict__ or len(self.run.scored_alone) > MAX_HELD_CANDIDATES:
             values = self.of_rows(rows).tolist()
             return partial(_same, self.result), [partial(_same, value) for value in values]
-        scored, names = self.run.scored, self.model.inputs
+        scored, names = self.run.scored_alone, self.model.inputs
         columns = {name: scored.columns[name] for name in names if name in scored.columns}
         table = Candidates(scored.rows, columns).unlinked()
         held = Estimate(self.model, RankedRun(self.run.profile, self.run.query, [table]))
@@ -85,13 +85,13 @@ class Estimate:
 
     def of_row(self, row: int) -> float:
         """The probability of a row, in [0, 1]; it is a candidate."""
-        place = self.run.scored.position(row)
+        place = self.run.scored_alone.position(row)
         assert place is not None
         return self._evaluation.at(self.model.of_hit, place)
 
     def explain(self, row: int) -> Explanation | None:
         """The tree of a row's probability; None for one that was no candidate."""
-        place = self.run.scored.position(row)
+        place = self.run.scored_alone.position(row)
         if place is None:
             return None
         tree = self.model.of_hit.explain(self._evaluation, place)
