@@ -5,6 +5,8 @@ is stopped and goes on by turns, so that searches with and without it are measur
 
     python benchmarks/reembed.py --memories 10000 --to minilm
     python benchmarks/reembed.py --memories 10000 --to default:64 --store postgresql://...
+
+With `--store`, a run that was broken off goes on: the memories and vectors that are there are kept.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ import statistics
 import tempfile
 import time
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +29,7 @@ import numpy as np
 from salience import Memory
 from salience.embedders import Embedder, EmbedderIdentity, Kind, Rows, StaticEmbedder, resolve
 from salience.evaluation.synthetic_chats import queries, realistic
+from salience.testing.postgres import PostgresServer
 
 SEARCHES_A_TURN = 10
 
@@ -71,7 +75,9 @@ def measure(url: str, name: str, memories: int) -> dict[str, Any]:
     items = list(realistic(memories))
     asked = queries(400, items)
     with Memory.open(url) as memory:
-        memory.add_many(items)
+        began = time.perf_counter()
+        memory.add_many(items[memory.stats()["memories"] :])
+        written = time.perf_counter() - began
         searched(memory, asked[:50])
         process = multiprocessing.get_context("spawn").Process(target=fill, args=(url, name))
         process.start()
@@ -113,6 +119,7 @@ def measure(url: str, name: str, memories: int) -> dict[str, Any]:
         "memories": memories,
         "to": name,
         "store": url.partition(":")[0],
+        "write_s": round(written, 1),
         "fill_s": round(seconds, 1),
         "searches": len(during),
         "p50_before_ms": round(statistics.median(alone), 2),
@@ -123,6 +130,7 @@ def measure(url: str, name: str, memories: int) -> dict[str, Any]:
         "cut_over_s": round(cut_over, 3),
         "first_search_of_a_stale_process_ms": round(first, 1),
         "p50_after_ms": round(statistics.median(after), 2),
+        "p95_after_ms": round(float(np.percentile(after, 95)), 2),
         "finish_s": round(finish, 2),
     }
 
@@ -132,10 +140,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Measure a re-embedding.")
     parser.add_argument("--memories", type=int, default=10_000)
     parser.add_argument("--to", default="minilm", help="an embedder, or default:DIMENSIONS")
-    parser.add_argument("--store", help="an empty store; default: a new SQLite file")
+    parser.add_argument("--store", help="a store of its own; default: a new SQLite file")
+    parser.add_argument("--postgres", action="store_true", help="a new PostgreSQL server instead")
     given = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        url = given.store or f"sqlite:///{Path(folder) / 'memory.db'}"
+    with ExitStack() as stack:
+        url = given.store
+        if given.postgres:
+            url = stack.enter_context(PostgresServer()).url
+        elif url is None:
+            folder = stack.enter_context(tempfile.TemporaryDirectory())
+            url = f"sqlite:///{Path(folder) / 'memory.db'}"
         print(json.dumps(measure(url, given.to, given.memories), indent=2))
 
 
