@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from salience.retrieval.operations import FoundPassage
+import numpy as np
+
+from salience.language.passages import may_be_long
+from salience.retrieval.candidates import Rows
+from salience.retrieval.operations import FindPassages, FoundPassage
+from salience.retrieval.plan import Plan, ask
+from salience.retrieval.query import Query
 from salience.retrieval.routes import Lexical, Route
 
 MAX_PASSAGES = 3
@@ -18,6 +24,19 @@ def passage_route(routes: Iterable[Route]) -> Lexical:
     """The first of some routes that scores the words of passages, or else `PLAIN_WORDS`."""
     own = (each for each in routes if isinstance(each, Lexical) and each.passages)
     return next(own, PLAIN_WORDS)
+
+
+def find_passages(
+    route: Lexical, query: Query, rows: Rows, contents: Sequence[str | None]
+) -> Plan[list[Sequence[FoundPassage]]]:
+    """The plan of finding the passages of rows with these contents; () for short ones."""
+    found: list[Sequence[FoundPassage]] = [()] * len(contents)
+    long = [place for place, text in enumerate(contents) if text and may_be_long(text)]
+    if long:
+        answers = yield from ask(FindPassages(route, query, rows[np.array(long)]))
+        for place, passages in zip(long, answers, strict=True):
+            found[place] = passages
+    return found
 
 
 def passage_scores(found: Sequence[FoundPassage]) -> list[float]:

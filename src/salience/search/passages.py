@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from salience.display.result import Result
-from salience.language.passages import may_be_long
-from salience.ranking.passages import best_passages, passage_route
+from salience.ranking.passages import best_passages, find_passages, passage_route
 from salience.ranking.profile import Profile
 from salience.records.record import MemoryRecord
 from salience.retrieval.candidates import Rows
-from salience.retrieval.operations import FindPassages, FoundPassage
-from salience.retrieval.plan import Plan, ask
+from salience.retrieval.operations import FoundPassage
+from salience.retrieval.plan import Plan
 from salience.retrieval.query import Query
 
 
@@ -51,21 +48,9 @@ def matching_passages(
     profile: Profile, query: Query, rows: Rows, records: Sequence[MemoryRecord | None]
 ) -> Plan[list[tuple[Passage, ...]]]:
     """The plan of finding the passages of hits that match, the best first; () for short texts."""
-    matching: list[tuple[Passage, ...]] = [()] * len(records)
-    long = [
-        place
-        for place, record in enumerate(records)
-        if record is not None and may_be_long(record.content)
-    ]
-    if not long:
-        return matching
-    route = passage_route(profile.routes)
-    found = yield from ask(FindPassages(route, query, rows[np.array(long)]))
-    for place, passages in zip(long, found, strict=True):
-        record = records[place]
-        assert record is not None
-        matching[place] = _best(record.content, passages)
-    return matching
+    contents = [None if record is None else record.content for record in records]
+    found = yield from find_passages(passage_route(profile.routes), query, rows, contents)
+    return [_best(content or "", own) for content, own in zip(contents, found, strict=True)]
 
 
 def _best(content: str, found: Sequence[FoundPassage]) -> tuple[Passage, ...]:

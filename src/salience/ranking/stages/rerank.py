@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from salience.errors import InvalidInput, RerankerError, shown
-from salience.ranking.passages import MAX_PASSAGES, PLAIN_WORDS, best_passages
+from salience.ranking.passages import MAX_PASSAGES, PLAIN_WORDS, best_passages, find_passages
 from salience.ranking.stages.stage import Stage
 from salience.retrieval.candidates import Candidates
-from salience.retrieval.operations import FindPassages, FoundPassage, ReadTexts, Rerank
+from salience.retrieval.operations import FoundPassage, ReadTexts, Rerank
 from salience.retrieval.plan import Plan, ask
 from salience.retrieval.query import Query
 from salience.retrieval.routes import Lexical
@@ -83,11 +83,10 @@ class ModelScores(Stage):
     def _parts(self, query: Query, candidates: Candidates) -> Plan[list[list[tuple[int, str]]]]:
         """For each candidate the (number, text) of what is read of it; 0 is the whole."""
         rows = candidates.rows
+        contents: list[str | None] = yield from ask(ReadTexts(rows))
         found: Sequence[Sequence[FoundPassage]] = [()] * len(rows)
         if self.passages:
-            contents, found = yield [ReadTexts(rows), FindPassages(self.words, query, rows)]
-        else:
-            contents = yield from ask(ReadTexts(rows))
+            found = yield from find_passages(self.words, query, rows, contents)
         columns = zip(
             contents,
             found,
