@@ -162,3 +162,17 @@ def test_a_question_weighs_more_than_the_text_around_it() -> None:
         memory.add("The engine needs oil every thousand miles.")
         question, statement = (memory.search(text + end)[0].similarity or 0.0 for end in "?.")
     assert question > statement + 0.05
+
+
+def test_what_is_of_the_kind_asked_for_comes_before_what_is_not() -> None:
+    turns = [
+        (f"The {what} was nice again.", what) for what in ("train", "judo", "weather", "cello")
+    ]
+    with Memory.open("ram://") as memory:
+        memory.add_many([{"id": id, "content": text, "speaker": "Ana"} for text, id in turns])
+        [sport, *_] = memory.search("Which sports does Ana do?", explain=True)
+        [instrument, *_] = memory.search("Which instruments does Ana play?")
+    assert (sport.id, instrument.id) == ("judo", "cello")
+    part = sport.explanation and sport.explanation.find("of_kind")
+    assert part
+    assert part.value == 1.0

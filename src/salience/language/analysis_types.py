@@ -24,6 +24,7 @@ QUERY_FEATURES: Mapping[str, str] = MappingProxyType(
         "query_asks_when": "asks for a time",
         "query_asks_number": "asks for a number",
         "query_asks_name": "asks for a person, a place or the name of a thing",
+        "query_asks_kind": "asks for things of a kind, as which sports or how many pets",
         "query_asks_advice": "asks for advice",
         "query_asks_present": "asks for the present state",
         "query_asks_state": "asks for what may change, as where somebody lives",
@@ -91,7 +92,8 @@ class QueryAnalysis:
         semantic_text: the text to embed, without the names of speakers.
         speakers: the speakers that it names.
         wordings: the wordings by which a text names what the question names: the speakers under
-            "named", its dates under "year", "month" and "day".
+            "named", its dates under "year", "month" and "day", things of the kind that it asks for
+            under "kind".
         users: the speakers whose role is the user.
         assistants: the speakers whose role is the assistant.
         dates: the dates that it names.

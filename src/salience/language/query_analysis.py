@@ -15,6 +15,7 @@ from salience.language.english import (
     IRREGULAR_FORMS,
     STOP_WORDS,
 )
+from salience.language.kinds import instance_wordings
 from salience.language.languages import language_of
 from salience.language.languages.english import ENGLISH, STATE_WORDS
 from salience.language.languages.scripts import LATIN, writing
@@ -102,6 +103,10 @@ def analyze_query(
     terms = _terms(query_words, asked_words, names, prefixes, language)
     state = _state(low, language, query_words, terms)
     common_names = [word for word, named in names.items() if not named & speakers <= rare]
+    wordings = _wordings(names, dates, this_year)
+    instances = instance_wordings(folded_question) if language is None else ()
+    if instances:
+        wordings["kind"] = instances
     weights: tuple[float, ...] = ()
     if taken:
         # One that is also written right counts in full.
@@ -111,7 +116,7 @@ def analyze_query(
         terms=terms,
         semantic_text=_without_names(text, common_names) or text,
         speakers=speakers,
-        wordings=_wordings(names, dates, this_year),
+        wordings=wordings,
         users=users,
         assistants=assistants,
         dates=dates,
@@ -123,7 +128,8 @@ def analyze_query(
             dates,
             language,
         )
-        | ({"query_asks_state": 1.0} if state is not None else {}),
+        | ({"query_asks_state": 1.0} if state is not None else {})
+        | ({"query_asks_kind": 1.0} if instances else {}),
         phrases=tuple(islice(phrases, MAX_PHRASES)),
         prefixes=prefixes,
         during=during,

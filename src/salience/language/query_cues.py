@@ -78,6 +78,16 @@ ASKS_NAME = pattern_cue(
     catches="what books has ana read?",
     must_not_catch="whole milk or oat milk?",
 )
+ASKS_KIND = pattern_cue(
+    "asks_kind",
+    "query: the words in which it names the kind of thing that it asks for",
+    r"\b(?:what|which|how many)(?:'s| is| are| was| were)?("
+    r"(?: (?!(?:has|have|had|did|does|do|is|are|was|were|can|could|would|will|should|might|may"
+    r"|at|in|on|to|for|with|from|about|after|before|during|by|near|when|that|who|while|because|as"
+    r")\b)[\w'-]+){1,6})",
+    catches="which sports does ana play?",
+    must_not_catch="what did ana play at the store?",
+)
 ASKS_SUMMARY = pattern_cue(
     "asks_summary",
     "query: asks for a summary",

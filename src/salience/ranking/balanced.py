@@ -73,6 +73,7 @@ PARTS: Mapping[str, Mapping[str, str]] = {
     "answer type": {
         "contains_number": "query for a number: contains one",
         "contains_names": "query for a name: contains some",
+        "of_kind": "query for a kind of thing, as sports: names one",
         "user_instruction": "how the user wants things to be done",
         "user_preference": "query for advice: tells what the user likes",
     },
@@ -200,6 +201,7 @@ def _answer_type() -> tuple[Signal, ...]:
     return (
         0.5 * _part("contains_number", WhenQuery("query_asks_number", Col("has_number"))),
         0.6 * _part("contains_names", WhenQuery("query_asks_name", Col("proper_nouns"))),
+        0.5 * _part("of_kind", WhenQuery("query_asks_kind", Col("mentions_kind"))),
         4.0 * _part("user_instruction", WhenQuery("query_is_not_recall", instruction)),
         3.0 * _part("user_preference", WhenQuery("query_asks_advice", preference)),
     )

@@ -41,7 +41,7 @@ from salience.retrieval.query import Query
 from salience.retrieval.routes import Lexical, Route, check_depth
 
 _LABELS = Lexical((("entities", 1.0), ("tags", 1.0)), name="labels")
-_WORDING_OF = {f"mentions_{kind}": kind for kind in ("named", "year", "month", "day")}
+_WORDING_OF = {f"mentions_{kind}": kind for kind in ("named", "year", "month", "day", "kind")}
 """The wording of the query that each column of mentions looks for."""
 
 
@@ -60,7 +60,8 @@ class Retrieve(Stage):
       holds; `<route>.weights`: the weight of all of them, whatever it holds;
     - `labels.matched`: the same of its entities and tags, if there is a lexical route;
     - `mentions_named`, `mentions_year`, `mentions_month`, `mentions_day`: 1 where the memory's
-      words hold a name, or such a part of a date, that the question names, else 0.
+      words hold a name, or such a part of a date, that the question names, else 0;
+    - `mentions_kind`: 1 where they hold something of the kind that it asks for, else 0.
 
     A store needs two round trips for it. Followed by a formula and a cut, it reads the best rows
     only, if the store can tell them by the formula.
