@@ -37,6 +37,8 @@ def state(memory: Memory) -> State:
         content = json.loads(line)
         for event in content.get("events", ()):
             event.pop("seq", None)
+        for vector in content.get("former_vectors", ()):
+            vector[0] = "its event"
         content.get("notes", {}).pop("consolidated-until", None)
         if "end" in content:
             content["end"].pop("digest")

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from torture.kills import on_sqlite
-from torture.postgres import on_postgres
+from torture.life import opened
+from torture.postgres import Databases, on_postgres
 from torture.tally import Tally, table
 
 
@@ -19,6 +20,17 @@ def test_a_killed_client_backend_or_server_leaves_whole_calls() -> None:
     tally = on_postgres(3, 1, lambda _: None)
     assert tally.rounds == 3
     assert tally, table([tally])
+
+
+def test_uses_that_were_flushed_survive_the_server() -> None:
+    with Databases() as databases:
+        url = databases.copy("used")
+        with opened(url) as memory:
+            memory.touch("fact1", "reference")
+            memory.flush()
+            databases.kill_server()
+        with opened(url) as memory:
+            assert "reference" in [event.type for event in memory.history("fact1")]
 
 
 def test_a_finding_makes_a_tally_false() -> None:

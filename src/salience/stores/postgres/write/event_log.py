@@ -21,7 +21,6 @@ from salience.stores.postgres.wire.commands import (
     Many,
     Statement,
     Steps,
-    set_local,
 )
 from salience.stores.postgres.wire.types import float_list, vector_matrix
 
@@ -229,8 +228,8 @@ def set_fields(op: operations.SetFields) -> Steps[None]:
 
 
 def write_accesses(batches: Mapping[str, Batch]) -> Steps[None]:
-    """Count accesses by namespace. A crash of the server may lose those of its last moments."""
-    commands: list[Command] = [set_local("synchronous_commit", "off")]
+    """Count accesses by namespace."""
+    commands: list[Command] = []
     for namespace, batch in sorted(batches.items()):
         uses = [(row, type, at, *who) for rows, at, type, *who in batch.uses for row in rows]
         rows, types, times, actors, sessions = map(list, zip(*uses, strict=True))
@@ -256,7 +255,7 @@ def write_accesses(batches: Mapping[str, Batch]) -> Steps[None]:
                 (len(uses), rows, types, times, actors, sessions, namespace),
             ),
         ]
-    _, *answers = yield commands
+    answers = yield commands
     # From here on the write may be committed; until then readers overlay these accesses.
     for (_, batch), [[last]] in zip(sorted(batches.items()), answers[::3], strict=True):
         batch.seq = last
