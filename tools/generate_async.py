@@ -77,6 +77,7 @@ TWINS = {
                 "take_step",
                 "export_to",
                 "import_from",
+                "stores.restore_backup",
                 "self._core.dispatcher.flush",
             }
         ),

@@ -21,6 +21,8 @@ What the methods return:
     get           MemoryRecord; links gives Links
     history       History, with its Events
     verify        Verification
+    doctor        Diagnosis, with its Findings
+    backup        Backup
 
 A Profile says how to rank. Every error is a SalienceError, from `salience.errors`.
 """
@@ -35,12 +37,13 @@ if TYPE_CHECKING:
     from salience.engine.async_memory import AsyncMemory
     from salience.engine.memory import Memory
     from salience.lifecycle.history import History
-    from salience.lifecycle.verify import Verification
+    from salience.lifecycle.verify import Diagnosis, Verification
     from salience.ranking.explanation import Explanation
     from salience.ranking.profile import Profile
     from salience.records.events import Event
     from salience.records.record import Link, MemoryRecord
     from salience.remote.client import Client
+    from salience.retrieval.safety import Backup, Finding
     from salience.search.compare import Comparison
     from salience.search.context import Context, Section
     from salience.search.explain import ExplainReport
@@ -54,12 +57,15 @@ __version__ = "0.1.0"
 __all__ = [
     "AddResult",
     "AsyncMemory",
+    "Backup",
     "Client",
     "Comparison",
     "Context",
+    "Diagnosis",
     "Event",
     "ExplainReport",
     "Explanation",
+    "Finding",
     "History",
     "Hit",
     "Link",
@@ -76,12 +82,15 @@ __all__ = [
 _HOMES = {
     "AddResult": "salience.write.outcomes",
     "AsyncMemory": "salience.engine.async_memory",
+    "Backup": "salience.retrieval.safety",
     "Client": "salience.remote.client",
     "Comparison": "salience.search.compare",
+    "Diagnosis": "salience.lifecycle.verify",
     "Context": "salience.search.context",
     "Event": "salience.records.events",
     "ExplainReport": "salience.search.explain",
     "Explanation": "salience.ranking.explanation",
+    "Finding": "salience.retrieval.safety",
     "History": "salience.lifecycle.history",
     "Hit": "salience.search.results",
     "Link": "salience.records.record",

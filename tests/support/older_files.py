@@ -4,7 +4,11 @@ import sqlite3
 
 
 def without_places(db: sqlite3.Connection) -> None:
-    """Let numbers be those of the file again, and not of each namespace."""
+    """Let numbers be those of the file again, and not of each namespace; without checksums."""
+    for table in ("memories", "vectors", "former_vectors", "events", "links"):
+        db.execute(f"ALTER TABLE {table} DROP COLUMN checksum")
+    for column in ("state", "previous_state"):
+        db.execute(f"ALTER TABLE counter DROP COLUMN {column}")
     db.execute("ALTER TABLE spaces DROP COLUMN last")
     db.execute("DROP INDEX memories_by_sequence")
     db.execute("CREATE INDEX memories_by_sequence ON memories (sequence) WHERE row <> sequence")

@@ -106,10 +106,13 @@ COMMANDS: Commands = {
         "undo": maintain.undo,
         "audit": maintain.audit,
         "verify": judge.verify,
+        "doctor": migrate.doctor,
     },
     "Move and rebuild": {
         "export": migrate.export,
         "copy": migrate.copy,
+        "backup": migrate.backup,
+        "restore-backup": migrate.restore_backup,
         "migrate": migrate.migrate,
         "reembed": migrate.reembed,
         "index": migrate.index,

@@ -13,6 +13,7 @@ from salience.cli import output
 from salience.cli.settings import Settings, parse_json
 from salience.engine.memory import Memory
 from salience.errors import InvalidInput
+from salience.retrieval.safety import Backup
 from salience.stores import copy as copying
 from salience.write.outcomes import Transferred
 from salience.write.transfer.formats import export_as
@@ -115,6 +116,69 @@ def export(
         output.emit(done.to_dict())
     else:
         print(transferred(done))
+
+
+def backup(
+    settings: Settings,
+    path: Annotated[Path, typer.Argument(metavar="FILE", help="The file to write.")],
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace the file that is there.")
+    ] = False,
+) -> None:
+    """Copy the whole store to a file while it is in use, and check the copy."""
+    with settings.open(embeds=False) as memory, output.progress("nothing written") as progress:
+        done = memory.backup(
+            path,
+            overwrite=overwrite,
+            progress=lambda copied, total: progress("copying", copied, total),
+        )
+    _show_backup(settings, done, "written and checked")
+
+
+def restore_backup(
+    settings: Settings,
+    path: Annotated[Path, typer.Argument(metavar="FILE", help="The backup; it stays as it is.")],
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace the store that is there.")
+    ] = False,
+) -> None:
+    """Put a checked copy of a backup in the place of a store that nobody has open."""
+    with output.progress("nothing restored") as progress:
+        done = stores.restore_backup(
+            path,
+            settings.url,
+            overwrite=overwrite,
+            progress=lambda copied, total: progress("copying", copied, total),
+        )
+    _show_backup(settings, done, "restored and checked")
+
+
+def _show_backup(settings: Settings, done: Backup, what: str) -> None:
+    if settings.json:
+        output.emit(done.to_dict())
+    else:
+        output.say(f"{done.path}: {what}: {done.memories:,} memories, {done.bytes:,} bytes")
+
+
+def doctor(
+    settings: Settings,
+    fix: Annotated[
+        bool,
+        typer.Option("--fix", help="Mend what can be; the rest goes to a file beside the store."),
+    ] = False,
+) -> None:
+    """Look for damage in the whole store; ends with 1 if something is left to be mended."""
+    with settings.open(embeds=False) as memory:
+        diagnosis = memory.doctor(fix=fix)
+    if settings.json:
+        output.emit(diagnosis.to_dict())
+    else:
+        for finding in diagnosis:
+            output.say(str(finding))
+        state = "all is well" if diagnosis else "not all is well"
+        output.say(f"{diagnosis.memories:,} memories, {len(diagnosis):,} findings: {state}")
+    if not diagnosis:
+        raise typer.Exit(1)
 
 
 def transferred(done: Transferred) -> str:

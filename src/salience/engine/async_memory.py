@@ -15,9 +15,10 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from os import PathLike
+from os import PathLike, fspath
 from typing import IO, Any, Self, Unpack
 
+from salience import stores
 from salience.display.result import short_repr
 from salience.embedders import Embedder
 from salience.engine.core import Core
@@ -48,7 +49,7 @@ from salience.lifecycle.maintenance_lock import this_process
 from salience.lifecycle.pruning import Pruning
 from salience.lifecycle.spreading_boost import spread_boost
 from salience.lifecycle.undo import Undone
-from salience.lifecycle.verify import Verification, verify
+from salience.lifecycle.verify import Diagnosis, Verification, doctor, verify
 from salience.lifecycle.zone_history import ZoneHistory
 from salience.lifecycle.zones import Zones, zones
 from salience.ranking import profiles as profiles_by_name
@@ -66,6 +67,7 @@ from salience.records.validation import (
 )
 from salience.retrieval.cursor import encode_cursor
 from salience.retrieval.operations import (
+    BackUp,
     Delete,
     LinksOf,
     ListRecords,
@@ -75,6 +77,7 @@ from salience.retrieval.operations import (
     Rewrite,
 )
 from salience.retrieval.plan import Plan, T, adrive, ask, in_thread
+from salience.retrieval.safety import Backup
 from salience.search import compare, context, explain, listing, search
 from salience.search.compare import Comparison
 from salience.search.context import CONTEXT_DEFAULTS, Context, ContextOptions, ContextRequest
@@ -933,7 +936,7 @@ class AsyncLifecycleApi(AsyncPlanRunner):
 
 
 class AsyncTransferApi(AsyncPlanRunner):
-    """Export and import."""
+    """Export and import, backup and repair."""
 
     async def export(
         self,
@@ -984,6 +987,72 @@ class AsyncTransferApi(AsyncPlanRunner):
             NotEmpty: the namespace holds memories already.
         """
         return await in_thread(import_from, self._core, source, everywhere, progress)
+
+    async def backup(
+        self,
+        path: str | PathLike[str],
+        *,
+        overwrite: bool = False,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> Backup:
+        """Copy the whole store, all its namespaces, to a file, while it is in use.
+
+        The copy is of one moment, is checked, and appears when it is complete; only its owner can
+        read it. It is a store like any other: open it, or bring it back with `restore_backup`.
+
+        Args:
+            path: where the copy goes.
+            overwrite: replace the file that is there, if nobody has it open.
+            progress: called with the number of pages copied, and of all.
+
+        Raises:
+            InvalidInput: the file exists; or the store is no file, with what to use for it.
+            StoreError: the store is damaged, or the copy cannot be written.
+        """
+        progress = callable_or_none("progress", progress)
+        return await self._run_upkeep(
+            ask(BackUp(fspath(path), boolean("overwrite", overwrite), progress))
+        )
+
+    @staticmethod
+    async def restore_backup(
+        backup: str | PathLike[str],
+        url: Address | None = None,
+        *,
+        overwrite: bool = False,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> Backup:
+        """Put a copy of a backup at the path of a store that nobody has open.
+
+        The backup is checked first and stays as it is. Logs of the store that was there go with it.
+
+        Args:
+            backup: a file that `backup` has written.
+            url: the store; by default the address in SALIENCE_DB, else memory.db.
+            overwrite: replace the store that is there.
+            progress: called with the number of pages copied, and of all.
+
+        Raises:
+            InvalidInput: the store exists; or is no file, with what to use for it.
+            StoreError: the backup is damaged or none, or a program has the store open.
+        """
+        progress = callable_or_none("progress", progress)
+        overwrite = boolean("overwrite", overwrite)
+        return await in_thread(
+            stores.restore_backup, backup, url, overwrite=overwrite, progress=progress
+        )
+
+    async def doctor(self, *, fix: bool = False) -> Diagnosis:
+        """Look for damage in the whole store, all its namespaces; true if all is well.
+
+        Looks at the structure and schema, the checksum of every row, orphans, vectors, the
+        write-ahead log, and compares every memory with its history (`verify`).
+
+        Args:
+            fix: mend what can be. Damaged rows that cannot be are written to a file beside the
+                store, which the findings name, before they are taken out.
+        """
+        return await self._run_upkeep(doctor(fix=fix))
 
 
 class AsyncMemory(

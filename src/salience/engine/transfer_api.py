@@ -1,18 +1,26 @@
-"""Methods that take everything out of a store, and bring it back."""
+"""Methods that take everything out of a store, bring it back, and look after the store itself."""
 
 from __future__ import annotations
 
-from os import PathLike
+from collections.abc import Callable
+from os import PathLike, fspath
 from typing import IO, Any
 
+from salience import stores
 from salience.engine.lifecycle_api import Progress
 from salience.engine.runner import PlanRunner
 from salience.engine.transfer import export_to, import_from
+from salience.lifecycle.verify import Diagnosis, doctor
+from salience.records.validation import boolean, callable_or_none
+from salience.retrieval.operations import BackUp
+from salience.retrieval.plan import ask
+from salience.retrieval.safety import Backup
+from salience.stores.address import Address
 from salience.write.outcomes import Transferred
 
 
 class TransferApi(PlanRunner):
-    """Export and import."""
+    """Export and import, backup and repair."""
 
     def export(
         self,
@@ -63,3 +71,67 @@ class TransferApi(PlanRunner):
             NotEmpty: the namespace holds memories already.
         """
         return import_from(self._core, source, everywhere, progress)
+
+    def backup(
+        self,
+        path: str | PathLike[str],
+        *,
+        overwrite: bool = False,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> Backup:
+        """Copy the whole store, all its namespaces, to a file, while it is in use.
+
+        The copy is of one moment, is checked, and appears when it is complete; only its owner can
+        read it. It is a store like any other: open it, or bring it back with `restore_backup`.
+
+        Args:
+            path: where the copy goes.
+            overwrite: replace the file that is there, if nobody has it open.
+            progress: called with the number of pages copied, and of all.
+
+        Raises:
+            InvalidInput: the file exists; or the store is no file, with what to use for it.
+            StoreError: the store is damaged, or the copy cannot be written.
+        """
+        progress = callable_or_none("progress", progress)
+        return self._run_upkeep(
+            ask(BackUp(fspath(path), boolean("overwrite", overwrite), progress))
+        )
+
+    @staticmethod
+    def restore_backup(
+        backup: str | PathLike[str],
+        url: Address | None = None,
+        *,
+        overwrite: bool = False,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> Backup:
+        """Put a copy of a backup at the path of a store that nobody has open.
+
+        The backup is checked first and stays as it is. Logs of the store that was there go with it.
+
+        Args:
+            backup: a file that `backup` has written.
+            url: the store; by default the address in SALIENCE_DB, else memory.db.
+            overwrite: replace the store that is there.
+            progress: called with the number of pages copied, and of all.
+
+        Raises:
+            InvalidInput: the store exists; or is no file, with what to use for it.
+            StoreError: the backup is damaged or none, or a program has the store open.
+        """
+        progress = callable_or_none("progress", progress)
+        overwrite = boolean("overwrite", overwrite)
+        return stores.restore_backup(backup, url, overwrite=overwrite, progress=progress)
+
+    def doctor(self, *, fix: bool = False) -> Diagnosis:
+        """Look for damage in the whole store, all its namespaces; true if all is well.
+
+        Looks at the structure and schema, the checksum of every row, orphans, vectors, the
+        write-ahead log, and compares every memory with its history (`verify`).
+
+        Args:
+            fix: mend what can be. Damaged rows that cannot be are written to a file beside the
+                store, which the findings name, before they are taken out.
+        """
+        return self._run_upkeep(doctor(fix=fix))

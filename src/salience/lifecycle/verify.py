@@ -1,4 +1,4 @@
-"""Verification: the state of memories compared with a replay of their log."""
+"""Verification: the state of memories compared with their log, and the health of a store."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from salience.display.result import Result, to_json
+from salience.errors import StoreError
 from salience.records.events import STATE, Event, field_from_json, replay
 from salience.records.validation import boolean
-from salience.retrieval.operations import Events, ListRecords, SetFields
+from salience.retrieval.operations import CheckStore, Events, ListRecords, ReadStats, SetFields
 from salience.retrieval.plan import Plan, ask
+from salience.retrieval.safety import STRUCTURE, Finding
 
 _PAGE_MEMORIES = 1_000
 _REPAIRED_AT_ONCE = 1_000  # memories repaired in one transaction
@@ -54,6 +56,54 @@ class Verification(Result):
 
     def __len__(self) -> int:
         return len(self.differences)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Diagnosis(Result):
+    """Findings about a store; true if nothing is left that needs mending."""
+
+    _computed = ("healthy",)
+
+    memories: int
+    findings: tuple[Finding, ...]
+
+    @property
+    def healthy(self) -> bool:
+        """True if each finding is mended or harmless."""
+        return all(finding.fixed or finding.harmless for finding in self.findings)
+
+    def __bool__(self) -> bool:
+        return self.healthy
+
+    def __iter__(self) -> Iterator[Finding]:
+        return iter(self.findings)
+
+    def __len__(self) -> int:
+        return len(self.findings)
+
+
+def doctor(*, fix: bool) -> Plan[Diagnosis]:
+    """The plan of looking for damage in a store, row by row, then at each memory and its log."""
+    fix = boolean("fix", fix)
+    findings: list[Finding] = list((yield from ask(CheckStore(fix))))
+    if any(finding.check == STRUCTURE and not finding.fixed for finding in findings):
+        return Diagnosis(0, tuple(findings))  # reading on would fail
+    namespaces = (yield from ask(ReadStats(())))["namespaces"]
+    for namespace in namespaces:
+        try:
+            verification = yield from verify(namespace, repair=fix)
+        except StoreError as problem:
+            findings.append(Finding("history", str(problem), examples=(namespace,)))
+            continue
+        if verification:
+            continue
+        ids = sorted({difference.id for difference in verification})
+        what = f"{len(ids):,} memories of {namespace!r} are not what their history says"
+        remedy = "`salience verify` shows each; --repair or `doctor --fix` mends them"
+        findings.append(
+            Finding("history", what, len(ids), tuple(ids[:3]), remedy, verification.repaired)
+        )
+    return Diagnosis(sum(namespaces.values()), tuple(findings))
 
 
 def verify(namespace: str, *, repair: bool) -> Plan[Verification]:

@@ -25,10 +25,12 @@ from salience.remote.async_transport import AsyncTransport
 from salience.remote.batches import Batches
 from salience.remote.calls import OPERATIONS, Operation
 from salience.remote.exports import Received, sent_lines
+from salience.remote.memory import _beside_the_store
 from salience.remote.refusals import as_embedded
 from salience.remote.settings import RemoteSettings
 from salience.retrieval.cursor import encode_cursor
 from salience.retrieval.operations import Order, Place
+from salience.retrieval.plan import Plan, T
 from salience.search.listing import Page, list_request
 from salience.search.request import Filters
 from salience.stores.address import Address
@@ -274,6 +276,9 @@ class AsyncRemoteMemory(AsyncMemory):
             InvalidInput: always.
         """
         return await AsyncMemory.reembedding(*args, **options)
+
+    async def _run_upkeep(self, plan: Plan[T]) -> T:
+        raise _beside_the_store()
 
 
 class AsyncRemoteIteration(AsyncIteration):

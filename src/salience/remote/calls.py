@@ -218,7 +218,6 @@ OPERATIONS: Mapping[str, Operation] = {
     )
 }
 """The operations of a server, by the names of the methods of `Memory`."""
-BUILT_ON_OTHERS = frozenset(
-    {"iterate", "within", "close", "open", "namespace", "reembed", "reembedding"}
-)
+OF_THE_STORE = frozenset({"reembed", "reembedding", "backup", "restore_backup", "doctor"})
+BUILT_ON_OTHERS = OF_THE_STORE | {"iterate", "within", "close", "open", "namespace"}
 """The other public names of `Memory`: made of operations, or of the client alone."""

@@ -34,6 +34,7 @@ from salience.remote.transport import Transport  # sync only
 # async: from salience.remote.async_transport import AsyncTransport
 from salience.retrieval.cursor import encode_cursor
 from salience.retrieval.operations import Order, Place
+from salience.retrieval.plan import Plan, T
 from salience.search.listing import Page, list_request
 from salience.search.request import Filters
 from salience.stores.address import Address
@@ -290,6 +291,18 @@ class RemoteMemory(Memory):
         """
         return Memory.reembedding(*args, **options)  # sync only
         # async: return await AsyncMemory.reembedding(*args, **options)
+
+    def _run_upkeep(self, plan: Plan[T]) -> T:  # sync only
+        raise _beside_the_store()  # sync only
+
+    # async: async def _run_upkeep(self, plan: Plan[T]) -> T:
+    # async:     raise _beside_the_store()
+
+
+def _beside_the_store() -> InvalidInput:
+    """The refusal of what is done to a store as a whole."""
+    remedy = "do it where the store is, as by `salience backup`; or use export here"
+    return InvalidInput("url", "is the address of a server, not of a store", remedy)
 
 
 class RemoteIteration(Iteration):

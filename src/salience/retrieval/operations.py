@@ -885,6 +885,32 @@ class ReadStats:
     namespaces: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, eq=False)
+class BackUp:
+    """Copy the whole store to a file, checked -> Backup.
+
+    It appears there when it is complete. `progress` is called with what is copied, and of how much.
+
+    Raises:
+        InvalidInput: there is a file already that is not to be overwritten; or the store is none
+            that is copied as a file, with what to use instead.
+    """
+
+    path: str
+    overwrite: bool = False
+    progress: Callable[[int, int], None] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class CheckStore:
+    """Look for damage in the whole store, and mend what can be with `fix` -> tuple of Finding.
+
+    What is damaged and cannot be mended is kept in a file of its own before it is taken out.
+    """
+
+    fix: bool = False
+
+
 Op = (
     Embed
     | Extract
@@ -936,6 +962,8 @@ Op = (
     | PutKey
     | UseKey
     | ReadStats
+    | BackUp
+    | CheckStore
     | AsOf
 )
 Batch = Sequence[Op]

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib.util import find_spec
+from os import PathLike, fspath
 
 from salience.errors import InvalidInput, StoreError, shown
 from salience.extensions import load_entry_point
+from salience.retrieval.safety import NO_FILE, Backup
 from salience.stores.address import SQLITE, Address, store_url, unknown_store
 from salience.stores.embedded import EmbeddedStore
 from salience.stores.migrations import migrations
@@ -21,6 +23,7 @@ __all__ = [
     "migrate",
     "open_store",
     "register_store",
+    "restore_backup",
 ]
 
 StoreOpener = Callable[[str], Store]
@@ -101,6 +104,28 @@ def migrate(url: Address, row_security: bool | None = None, citus: bool = False)
     open_store(url).close()
     version = len(migrations("sqlite"))
     return version, version
+
+
+def restore_backup(
+    backup: str | PathLike[str],
+    url: Address | None = None,
+    *,
+    overwrite: bool = False,
+    progress: Callable[[int, int], None] | None = None,
+) -> Backup:
+    """Put a copy of a backup in the place of a SQLite store, checked before it appears there.
+
+    Raises:
+        InvalidInput: the store is none in a file, or is there and not to be overwritten.
+        StoreError: the backup is damaged, or somebody has the store open.
+    """
+    address = store_url(url)
+    path, _, options = address.removeprefix(SQLITE).partition("?")
+    if not address.startswith(SQLITE) or options or path == ":memory:":
+        raise InvalidInput("url", "is no file to restore", NO_FILE)
+    from salience.stores.sqlite.safety.backup import restore_file
+
+    return restore_file(fspath(backup), path, overwrite=overwrite, progress=progress)
 
 
 def build_indexes(url: Address, progress: Callable[[int, int], None] | None = None) -> int:

@@ -7,7 +7,7 @@ import struct
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from datetime import datetime, timezone
 from functools import lru_cache
-from operator import itemgetter
+from operator import itemgetter, lt
 from typing import Any
 
 import numpy as np
@@ -83,8 +83,18 @@ def check_column(name: str, values: Iterable[Any]) -> None:
         raise TypeError(f"{name} of another type")
     if kind == "times" and any(len(value) % 8 for value in values if value):
         raise ValueError(f"{name} cut short")
+    if name.startswith("terms.") and any(len(value) % 8 for value in values if value):
+        raise ValueError(f"{name} cut short")
     if kind == "features" and {_FEATURES_BYTES} != set(map(len, values)):
         raise ValueError(f"{name} cut short")
+
+
+def check_rows(rows: Sequence[Any]) -> None:
+    """Raise a TypeError or ValueError if these are not row numbers, ascending."""
+    if not {int}.issuperset(map(type, rows)):
+        raise TypeError("row of another type")
+    if not all(map(lt, rows, rows[1:])):
+        raise ValueError("rows out of order")
 
 
 @lru_cache(maxsize=4096)

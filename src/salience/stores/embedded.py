@@ -24,6 +24,7 @@ from salience.records.record import Link, MemoryRecord
 from salience.retrieval import operations
 from salience.retrieval.candidates import Rows
 from salience.retrieval.edges import Edges
+from salience.retrieval.safety import Backup, Finding
 from salience.retrieval.turnstile import Turnstile
 from salience.retrieval.vector_sets import VectorSetsFigures
 from salience.stores.codec import decode_vector, encode_vector
@@ -329,6 +330,12 @@ class EmbeddedStore(IndexReader):
             figures["index_mb"] = round(size / 1e6, 3)
         return figures
 
+    def _back_up(self, op: operations.BackUp) -> Backup:
+        return self._records.back_up(op)
+
+    def _check(self, op: operations.CheckStore) -> tuple[Finding, ...]:
+        return self._records.check(op)
+
     ANSWERS: ClassVar[dict[type, Any]] = {
         **IndexReader.ANSWERS,
         operations.ReadRecords: _read,
@@ -363,4 +370,6 @@ class EmbeddedStore(IndexReader):
         operations.DropVectors: _drop_vectors,
         operations.LinksOf: _links_of,
         operations.ReadStats: _stats,
+        operations.BackUp: _back_up,
+        operations.CheckStore: _check,
     }

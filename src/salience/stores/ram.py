@@ -13,6 +13,7 @@ from functools import partial
 from itertools import chain
 from typing import Any
 
+from salience.errors import InvalidInput
 from salience.language.passages import is_vector_name
 from salience.records.access_key import AccessKey, oldest_first
 from salience.records.events import (
@@ -28,6 +29,8 @@ from salience.records.record import Draft, Edit, Link, MemoryRecord
 from salience.retrieval.operations import (
     HASH_COLUMNS,
     OWNER_FIELDS,
+    BackUp,
+    CheckStore,
     Events,
     HashColumn,
     ImportedHistory,
@@ -40,6 +43,7 @@ from salience.retrieval.operations import (
     Touch,
     UseKey,
 )
+from salience.retrieval.safety import Backup, Finding
 from salience.retrieval.vector_sets import VectorSets, VectorSetsFigures
 from salience.stores import codec
 from salience.stores.index.change_feed import Changes, IndexVersion
@@ -623,6 +627,14 @@ class RamRecords:
         """The number of memories of each namespace."""
         with self._lock:
             return {name: len(rows) for name, rows in sorted(self._memories.items()) if rows}
+
+    def back_up(self, op: BackUp) -> Backup:
+        """Refuse it: there is no file."""
+        raise InvalidInput("backup", "ram:// is no file", "write everything out with export")
+
+    def check(self, op: CheckStore) -> tuple[Finding, ...]:
+        """Find nothing: no disk damages what is in memory."""
+        return ()
 
     def stats(self, namespaces: Sequence[str]) -> dict[str, Any]:
         """The number of links in namespaces (all for ())."""

@@ -11,6 +11,7 @@ from salience.records.filters import Filter
 from salience.records.record import Link, MemoryRecord
 from salience.retrieval import operations
 from salience.retrieval.operations import HashColumn
+from salience.retrieval.safety import Backup, Finding
 from salience.retrieval.vector_sets import VectorSetsFigures
 from salience.stores.index.change_feed import ChangeFeed, IndexVersion
 from salience.stores.index.edge_table import StoredEdge
@@ -180,6 +181,14 @@ class RecordStore(ChangeFeed, Protocol):
 
     def stats(self, namespaces: Sequence[str]) -> dict[str, Any]:
         """The number of links in namespaces; for (), of all, and figures about the whole store."""
+        ...
+
+    def back_up(self, op: operations.BackUp) -> Backup:
+        """Copy everything to a file, checked."""
+        ...
+
+    def check(self, op: operations.CheckStore) -> tuple[Finding, ...]:
+        """Look for damage, and mend what can be."""
         ...
 
     def embedder(self) -> str | None:

@@ -9,7 +9,7 @@ import pytest
 
 import salience.stores.sqlite
 from salience import Memory
-from salience.retrieval.operations import Put
+from salience.retrieval.operations import Put, SetFields
 from salience.stores.copy import copy
 from salience.stores.sqlite import records
 from salience.testing import WordHashEmbedder
@@ -58,6 +58,7 @@ def use_everything(folder: Path) -> None:
         memory.maintain()
         memory.audit()
         memory.verify(repair=True)
+        perform(memory, SetFields("default", {"m1": {"metadata": {"read": "twice"}}}))
         memory.search("fact", as_of="2020-01-01")
         memory.stats()
         memory.get_all(limit=5)

@@ -13,11 +13,12 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 from psycopg.errors import NumericValueOutOfRange
 
-from salience.errors import StoreClosed, StoreError
+from salience.errors import InvalidInput, StoreClosed, StoreError
 from salience.records.events import ACCESSES
 from salience.records.filters import filter_fields
 from salience.retrieval import operations
 from salience.retrieval.plan import adrive, drive
+from salience.retrieval.safety import NO_FILE, Backup, Finding
 from salience.retrieval.vector_sets import VectorSets, VectorSetsFigures
 from salience.stores import codec
 from salience.stores.access_queue import AccessQueue, Batch
@@ -337,6 +338,15 @@ class PostgresStore:
     def _use_key(self, op: operations.UseKey) -> Work[None]:
         yield ReadWrite(lambda: keys.use_key(op), ())
 
+    def _back_up(self, op: operations.BackUp) -> Work[Backup]:
+        yield Flush(())
+        raise InvalidInput("backup", "PostgreSQL is no file", NO_FILE)
+
+    def _check(self, op: operations.CheckStore) -> Work[tuple[Finding, ...]]:
+        yield Flush(())
+        remedy = "use `salience verify`, and PostgreSQL's pg_amcheck and data checksums"
+        raise InvalidInput("doctor", "looks after SQLite files alone", remedy)
+
     def _delete(self, op: operations.Delete) -> Work[int]:
         namespace = op.namespace
         yield Flush((namespace,))
@@ -514,6 +524,8 @@ class PostgresStore:
         operations.PrepareCutOver: _prepare_cut_over,
         operations.CutOver: _cut_over,
         operations.DropVectors: _drop_vectors,
+        operations.BackUp: _back_up,
+        operations.CheckStore: _check,
     }
 
 

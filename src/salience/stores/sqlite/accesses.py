@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from salience.stores import codec
 from salience.stores.access_queue import AccessTimes, Use
+from salience.stores.checksums import checksum
 from salience.stores.sqlite.places import take_places
 from salience.stores.sqlite.statements import chunks, execute_rows, placeholders
 
@@ -58,9 +59,12 @@ def log_uses(
     places = take_places(db, [memory.space for memory, *_ in events])
     execute_rows(
         db,
-        "INSERT INTO events (space, seq, memory, type, at, actor, session) VALUES {rows}",
+        "INSERT INTO events (space, seq, memory, type, at, actor, session, checksum) VALUES {rows}",
         [
-            (memory.space, seq, memory.sequence, *event)
-            for seq, (memory, *event) in zip(places, events, strict=True)
+            (*row, checksum(*row))
+            for row in (
+                (memory.space, seq, memory.sequence, *event)
+                for seq, (memory, *event) in zip(places, events, strict=True)
+            )
         ],
     )

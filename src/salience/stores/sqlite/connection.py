@@ -16,19 +16,25 @@ from urllib.parse import quote
 
 from salience.errors import SalienceError, StoreClosed, StoreError
 from salience.language.tokens import text_key, words
+from salience.stores.checksums import checksum
 from salience.stores.codec import attribute_key, feature_bytes, passage_values, term_bytes
 from salience.stores.migrations import migrations
+from salience.stores.sqlite.integrity.open_files import OPEN_FILES, Identity
+from salience.stores.sqlite.integrity.row_checksums import damaged_memories, renew_checksums
+from salience.stores.sqlite.integrity.write_ahead_log import NEXT_STATE, check_log
 
 APPLICATION_ID = 0x5245434C  # "RECL", in the header of every file that this program made
 _log = logging.getLogger(__name__)
 BUSY_TIMEOUT_SECONDS = 30.0
 WRITER_POLL_MS = 20  # that a writer's connection waits for the lock before it asks anew
+DAMAGED = "restore it from a backup; `salience doctor` says where the damage is"
 _REMEDIES = (
     ("disk is full", "free some room or raise the limit, then try again; nothing was lost"),
     ("readonly", "open it with ?mode=ro, or make the file and its folder writable"),
     ("locked", "another process has held its write lock for too long; try again"),
     ("not a database", "give the path of a file that salience made, or of none"),
-    ("malformed", "restore it from a backup, or try SQLite's `.recover`"),
+    ("malformed", f"{DAMAGED}; without one, SQLite's `.recover` saves what can be read"),
+    ("utf-8", DAMAGED),
     ("unable to open", "check that its folder exists and may be read and written"),
     ("disk i/o error", "check the disk, then try again"),
 )
@@ -41,6 +47,8 @@ def translate_errors(path: str) -> Iterator[None]:
         yield
     except sqlite3.Error as problem:
         raise translated_error(path, problem) from problem
+    except UnicodeDecodeError as problem:  # in a text, or in SQLite's words about one
+        raise StoreError(f"{path}: {problem}; {DAMAGED}") from problem
 
 
 @contextmanager
@@ -51,9 +59,7 @@ def translate_damage(path: str) -> Iterator[None]:
     except SalienceError:
         raise
     except (ValueError, TypeError, OverflowError, KeyError, OSError, struct.error) as problem:
-        raise StoreError(
-            f"{path}: a value in it is damaged ({problem}); restore it from a backup"
-        ) from problem
+        raise StoreError(f"{path}: a value in it is damaged ({problem}); {DAMAGED}") from problem
 
 
 @contextmanager
@@ -100,21 +106,26 @@ def translated_error(path: str, problem: sqlite3.Error) -> Exception:
     return StoreError(f"{path}: {text}" + (f"; {remedy}" if remedy else ""))
 
 
-def file_identity(path: str) -> tuple[int, int] | None:
-    """The device and inode of the file at a path now; None where there is none."""
-    try:
-        status = os.stat(path)
-    except OSError:
+def open_file(path: str, read_only: bool) -> Identity | None:
+    """Make a file if there is none, and note that it is open; None for `:memory:`.
+
+    Raises:
+        StoreError: it cannot be a store, or its write-ahead log is that of another.
+    """
+    if path == ":memory:":
         return None
-    return status.st_dev, status.st_ino
+    _check_path(path, read_only)
+    if not read_only:
+        _create(path)
+    try:
+        return OPEN_FILES.add(os.path.abspath(path), check_log)
+    except FileNotFoundError:
+        reason = "its folder cannot be written" if not read_only else "it is gone"
+        raise StoreError(f"{path}: unable to open: {reason}") from None
 
 
 def connect(path: str, read_only: bool) -> sqlite3.Connection:
-    """Connect to the file, which is created if there is none."""
-    if path != ":memory:":
-        _check_path(path, read_only)
-        if not read_only:
-            _create(path)
+    """Connect to a file that is noted as open."""
     with translate_errors(path):
         return _open(path, read_only)
 
@@ -167,6 +178,7 @@ def _open(path: str, read_only: bool) -> sqlite3.Connection:
         db.execute("PRAGMA temp_store = MEMORY")
         db.execute("PRAGMA synchronous = FULL")  # what was acknowledged survives a power cut
         db.execute("PRAGMA secure_delete = ON")  # what is erased is overwritten
+        db.create_function("checksum", -1, checksum, deterministic=True)
     except sqlite3.Error:  # it is no database
         db.close()
         raise
@@ -209,7 +221,7 @@ def prepare_schema(db: sqlite3.Connection, path: str, read_only: bool) -> None:
     with translate_errors(path):
         counters = db.execute("SELECT typeof(value) FROM counter").fetchall()
     if counters != [("integer",)]:
-        raise StoreError(f"{path}: its counter is damaged; restore it from a backup")
+        raise StoreError(f"{path}: its counter is damaged; {DAMAGED}")
 
 
 def _enable_wal(db: sqlite3.Connection) -> None:
@@ -229,11 +241,18 @@ def _migrate(db: sqlite3.Connection, steps: list[str], path: str) -> None:
         db.create_function("passage_borders", 2, _passage_borders, deterministic=True)
         db.create_function("passage_terms", 2, _passage_terms, deterministic=True)
         db.create_function("exact_json", 1, _exact_json, deterministic=True)
+        # Steps may change what the checksums are of; what is damaged must not pass for sound then.
+        damaged = damaged_memories(db) if version < len(steps) else []
         for step in steps[version:]:
             for statement in _statements(step):
                 db.execute(statement)
+        if 0 < version < len(steps):
+            renew_checksums(db, damaged)
+        db.execute(NEXT_STATE)
         db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         db.execute(f"PRAGMA user_version = {len(steps)}")
+    if path != ":memory:":  # a copy of the file alone is that of a store
+        db.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
     if version and version < len(steps):
         _log.info("%s: schema brought from version %d to %d", path, version, len(steps))
 

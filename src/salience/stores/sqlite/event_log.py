@@ -10,6 +10,7 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from salience.records.events import Event, apply_with_previous
+from salience.records.fields import FIELDS
 from salience.retrieval.operations import (
     COPYING_NOTE,
     LOCK_NOTE,
@@ -22,6 +23,7 @@ from salience.stores import codec
 from salience.stores.access_queue import Batch
 from salience.stores.sqlite.connection import translate_damage
 from salience.stores.sqlite.erase import erase_empty_space
+from salience.stores.sqlite.integrity.row_checksums import Insert, checksum_of
 from salience.stores.sqlite.places import take_places
 from salience.stores.sqlite.reader import ALL_NAMESPACES, SqliteReader
 from salience.stores.sqlite.statements import chunks, placeholders
@@ -30,6 +32,10 @@ from salience.stores.sqlite.vectors import vector_sets
 _JSON_ENCODER = json.JSONEncoder(ensure_ascii=False).encode
 _EVENTS_AT_ONCE = 20_000  # events read while others wait for the connection
 _PATCH_MAX_ROWS = 10_000  # rows patched at once, beyond which indexes are loaded anew
+_INSERT_EVENTS = Insert(
+    "events", ("space", "seq", "memory", "type", "at", "actor", "session", "payload")
+)
+INSERT_FORMER_VECTORS = Insert("former_vectors", ("space", "memory", "event", "name", "vector"))
 Entry = tuple[int, int, Event]
 """The number of a namespace, the sequence number of a memory (0 for all), and an event."""
 
@@ -68,8 +74,8 @@ class SqliteLog(SqliteReader, ABC):
     def _append(self, db: sqlite3.Connection, entries: Sequence[Entry]) -> list[int]:
         """Log events; return their places."""
         places = take_places(db, [space for space, *_ in entries])
-        db.executemany(
-            "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        _INSERT_EVENTS(
+            db,
             [
                 _event_row(space, seq, sequence, event)
                 for seq, (space, sequence, event) in zip(places, entries, strict=True)
@@ -90,15 +96,14 @@ class SqliteLog(SqliteReader, ABC):
                     (space, *part),
                 ).fetchall()
             )
-        db.executemany(
-            "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        _INSERT_EVENTS(
+            db,
             [_event_row(space, event.seq, sequences[event.id], event) for event in past.events],
         )
         by_place = {event.seq: sequences[event.id] for event in past.events}
         sets = vector_sets(db)
-        db.executemany(
-            "INSERT INTO former_vectors (space, memory, event, name, vector) "
-            "VALUES (?, ?, ?, ?, ?)",
+        INSERT_FORMER_VECTORS(
+            db,
             [
                 (space, by_place[seq], seq, sets.stored_name(name), codec.encode_vector(vector))
                 for seq, name, vector in past.vectors
@@ -218,6 +223,9 @@ class SqliteLog(SqliteReader, ABC):
         for names, rows in rows_by_fields.items():
             assignments = ", ".join(f"{name} = ?" for name in names)
             db.executemany(f"UPDATE memories SET {assignments} WHERE row = ?", rows)
+            if "metadata" in names:  # of the contents
+                renewed = f"UPDATE memories SET checksum = {checksum_of('memories')} WHERE row = ?"
+                db.executemany(renewed, [(row,) for *_, row in rows])
         patched = [(space, row) for rows in rows_by_fields.values() for *_, row in rows]
         if len(patched) > _PATCH_MAX_ROWS:
             self._load_anew(db, self._numbers(db, 1))
@@ -354,4 +362,7 @@ def _event_of(
     payload: str | None,
 ) -> Event:  # fmt: skip
     moment = codec.decode("created_at", at)
-    return Event(type_, id, moment, actor, session, codec.decode("metadata", payload), seq)
+    values = codec.decode("metadata", payload)
+    if values and not FIELDS.keys() >= {*values.get("set", ()), *values.get("was", ())}:
+        raise ValueError("an event sets what is no field")
+    return Event(type_, id, moment, actor, session, values, seq)

@@ -9,7 +9,12 @@ from typing import NamedTuple
 from salience.records.events import Event
 from salience.records.record import Link
 from salience.stores import codec
+from salience.stores.sqlite.integrity.row_checksums import Insert
 from salience.stores.sqlite.statements import chunks, placeholders
+
+_REPLACE_LINKS = Insert(
+    "links", ("space", "source", "target", "type", "weight", "created_at"), "REPLACE"
+)
 
 
 class LinkingMemory(NamedTuple):
@@ -22,8 +27,8 @@ class LinkingMemory(NamedTuple):
 
 def insert_links(db: sqlite3.Connection, spaces: Mapping[str, int], links: Sequence[Link]) -> None:
     """Write links, each in the place of one of its type between the same two."""
-    db.executemany(
-        "INSERT OR REPLACE INTO links VALUES (?, ?, ?, ?, ?, ?)",
+    _REPLACE_LINKS(
+        db,
         [
             (
                 spaces[link.namespace],

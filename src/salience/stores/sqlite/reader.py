@@ -147,6 +147,8 @@ class SqliteReader:
                         (space, *part),
                     ).fetchall()
                 )
+        with translate_damage(self.path):
+            codec.check_rows(sorted(rows.values()))
         return rows
 
     def rows_by_key(
@@ -332,6 +334,7 @@ class SqliteReader:
         for values in self._selected(namespace, select, rows):
             columns = dict(zip(keys, map(list, zip(*values, strict=True)), strict=True))
             with translate_damage(self.path):
+                codec.check_rows(columns["row"])
                 for name in names:
                     if name.startswith("metadata."):
                         key = name.removeprefix("metadata.")
@@ -378,6 +381,7 @@ class SqliteReader:
         """Chunks of vectors, each name's with ascending rows."""
         for name, owners, blobs in self._vectors_of(namespace, rows):
             with translate_damage(self.path):
+                codec.check_rows(owners)
                 codec.check_vector_bytes(blobs)
             yield name, owners, blobs
 

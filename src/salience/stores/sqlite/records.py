@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sqlite3
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from functools import partial
 from typing import Any
 from weakref import WeakSet
@@ -14,10 +15,11 @@ from weakref import WeakSet
 from salience.errors import StoreError
 from salience.records.access_key import AccessKey
 from salience.records.events import Event, edit_event, link_event, unlink_event, write_event
-from salience.records.fields import FIELDS, LEXICAL
+from salience.records.fields import FIELDS
 from salience.records.filters import Filter
 from salience.records.record import Draft, Edit
-from salience.retrieval.operations import Put, Touch, UseKey
+from salience.retrieval.operations import BackUp, CheckStore, Put, Touch, UseKey
+from salience.retrieval.safety import Backup, Finding
 from salience.stores import codec
 from salience.stores.access_keys import PUT_KEY, USE_KEY, row_of, use_of
 from salience.stores.access_queue import AccessQueue, Batch
@@ -27,7 +29,7 @@ from salience.stores.sqlite.connection import (
     BUSY_TIMEOUT_SECONDS,
     WRITER_POLL_MS,
     connect,
-    file_identity,
+    open_file,
     prepare_schema,
     transaction,
     translate_damage,
@@ -39,10 +41,15 @@ from salience.stores.sqlite.erase import (
     erase_traces,
     memories_to_erase,
 )
-from salience.stores.sqlite.event_log import Entry, SqliteLog
+from salience.stores.sqlite.event_log import INSERT_FORMER_VECTORS, Entry, SqliteLog
+from salience.stores.sqlite.integrity.open_files import OPEN_FILES, file_identity, only_user
+from salience.stores.sqlite.integrity.row_checksums import DERIVED, Insert, damage_in_sample
+from salience.stores.sqlite.integrity.write_ahead_log import NEXT_STATE, MovedLog
 from salience.stores.sqlite.links import delete_links, insert_links, linking_memories
 from salience.stores.sqlite.places import take_places
 from salience.stores.sqlite.reader import ALL_NAMESPACES
+from salience.stores.sqlite.safety.backup import back_up, remove_logs
+from salience.stores.sqlite.safety.checkup import check_file
 from salience.stores.sqlite.statements import chunks, execute_rows, placeholders
 from salience.stores.sqlite.turns import Turns
 from salience.stores.sqlite.vectors import (
@@ -56,19 +63,15 @@ from salience.stores.sqlite.vectors import (
     write_sets,
 )
 
+_log = logging.getLogger(__name__)
 _CHANGES_KEPT = 200_000  # at least; indexes further behind load everything anew
 _MAX_USER_VERSION = 2**31 - 1  # the largest number that SQLite's user_version holds
 _ERASED_AT_ONCE = 2_000  # memories erased in one transaction
 _ERASE_WAIT_MS = 500  # that an erasure waits for others to finish reading
 _REWRITE_WAIT_MS = 30_000
-_MEMORY_COLUMNS = (
-    "row", "space", "sequence", *FIELDS, "features", "greets", "text_key", "attribute_key",
-    *(f"terms.{name}" for name in LEXICAL), "passages", "terms.passages",
-)  # fmt: skip
-_INSERT_MEMORY = (
-    f"INSERT INTO memories ({', '.join(name.replace('.', '_') for name in _MEMORY_COLUMNS)}) "
-    f"VALUES ({', '.join('?' * len(_MEMORY_COLUMNS))})"
-)
+_MEMORY_COLUMNS = ("row", "space", "sequence", *FIELDS, *DERIVED)
+_INSERT_MEMORIES = Insert("memories", _MEMORY_COLUMNS)
+_INSERT_VECTORS = Insert("vectors", ("space", "name", "row", "vector"))
 
 
 class SqliteRecords(SqliteLog):
@@ -83,7 +86,13 @@ class SqliteRecords(SqliteLog):
         self.path = path
         read_only = read_only or (os.path.isfile(path) and not os.access(path, os.W_OK))
         self.read_only = read_only
-        self._reader = connect(path, read_only)
+        self._full_path = None if path == ":memory:" else os.path.abspath(path)
+        self._identity = open_file(path, read_only)
+        try:
+            self._reader = connect(path, read_only)
+        except BaseException:
+            self._forget_file()
+            raise
         try:
             prepare_schema(self._reader, path, read_only)
             shared = path == ":memory:" or read_only
@@ -92,9 +101,8 @@ class SqliteRecords(SqliteLog):
                 self._writer.execute(f"PRAGMA busy_timeout = {WRITER_POLL_MS}")
         except BaseException:
             self._reader.close()
+            self._forget_file()
             raise
-        self._full_path = None if path == ":memory:" else os.path.abspath(path)
-        self._identity = file_identity(self._full_path) if self._full_path else None
         self._read_lock = threading.RLock()
         self._write_lock = self._read_lock if shared else threading.RLock()
         self._turns = Turns()
@@ -105,6 +113,15 @@ class SqliteRecords(SqliteLog):
             self._write_accesses, delayed=path != ":memory:", at_exit=path != ":memory:"
         )
         _OPEN_RECORDS.add(self)
+        self._warn_of_damage()
+
+    def _warn_of_damage(self) -> None:
+        """Look at a few memories, and say in the log if one is damaged."""
+        with self._reading() as db:
+            damaged = damage_in_sample(db)
+        if damaged:
+            ids = ", ".join(damaged)
+            _log.warning("%s: damaged memories (%s); see `salience doctor`", self.path, ids)
 
     # Writing
 
@@ -117,6 +134,7 @@ class SqliteRecords(SqliteLog):
             try:
                 with transaction(self._writer, "IMMEDIATE") as db, self._turns.taken():
                     self._check_file()
+                    db.execute(NEXT_STATE)
                     yield db
                     self._writes += 1  # before the commit, after which an interrupt may come
             except BaseException:
@@ -135,7 +153,8 @@ class SqliteRecords(SqliteLog):
         if self._full_path and file_identity(self._full_path) != self._identity:
             raise StoreError(
                 f"{self.path}: was deleted, moved or replaced while it was open; nothing was "
-                "written. Put it back, or close this store and open the file anew"
+                f"written. Put it back; or close this store wherever it is open, so that "
+                f"{self.path}-wal, its write-ahead log, is gone, and open the file anew"
             )
 
     def put(self, op: Put) -> tuple[str, ...]:
@@ -260,12 +279,11 @@ class SqliteRecords(SqliteLog):
             )
             memories.append([values[name] for name in _MEMORY_COLUMNS])
             vectors += [(space, name, row, blob) for name, blob in blobs.items()]
-        db.executemany(_INSERT_MEMORY, memories)
-        db.executemany("INSERT INTO vectors VALUES (?, ?, ?, ?)", vectors)
+        _INSERT_MEMORIES(db, memories)
+        _INSERT_VECTORS(db, vectors)
         logged = self._append(db, entries)
-        db.executemany(
-            "INSERT INTO former_vectors (space, memory, event, name, vector) "
-            "VALUES (?, ?, ?, ?, ?)",
+        INSERT_FORMER_VECTORS(
+            db,
             [(space, memory, logged[edit], *rest) for space, memory, edit, *rest in former],
         )
 
@@ -535,14 +553,70 @@ class SqliteRecords(SqliteLog):
         """Write the accesses that wait."""
         self._accesses.flush()
 
+    def back_up(self, op: BackUp) -> Backup:
+        """Copy everything to a file, checked, while all others read and write."""
+        self._accesses.flush()
+        if self._full_path is None:
+            with self._reading() as db:
+                return back_up(db, op.path, overwrite=op.overwrite, progress=op.progress)
+        self._check_file()
+        with closing(connect(self.path, read_only=True)) as db:
+            return back_up(db, op.path, overwrite=op.overwrite, progress=op.progress)
+
+    def check(self, op: CheckStore) -> tuple[Finding, ...]:
+        """Look for damage, and mend what can be; of `:memory:` there is none."""
+        if self._full_path is None:
+            return ()
+        if op.fix:
+            self._check_writable()
+        self._accesses.flush()
+        with closing(connect(self.path, read_only=True)) as db:
+            findings = check_file(
+                db,
+                self._full_path,
+                writing=self._writing if op.fix else None,
+                fold_log=self._fold_log,
+                log_event=lambda writer, space, memory, event: self._append(
+                    writer, [(space, memory, event)]
+                ),
+            )
+        if any(finding.fixed for finding in findings):
+            with self._writing() as writer:
+                self._load_anew(writer, self._numbers(writer, 1))
+        return findings
+
+    def _fold_log(self) -> bool:
+        """Fold the write-ahead log into the file; return whether nobody read it meanwhile."""
+        self._truncate_log(_ERASE_WAIT_MS)
+        return not self._has_erased_text
+
     def close(self) -> None:
         """Write the accesses that wait, and close the file."""
         try:
             self._accesses.close()
         finally:
             with self._write_lock, self._read_lock:
-                self._writer.close()
-                self._reader.close()
+                self._close_file()
+
+    def _close_file(self) -> None:
+        """Close the connections; the last in use of a file that was moved removes its log.
+
+        SQLite leaves the log of such a file where it is, beside what has taken the place.
+        """
+        path, log = self._full_path, None
+        if path and not self.read_only and file_identity(path) != self._identity:
+            log = MovedLog.folded(self._writer, path)
+        self._writer.close()
+        self._reader.close()
+        self._forget_file()
+        if path and log is not None:
+            with only_user(path) as is_free:
+                if is_free and log.is_here():
+                    remove_logs(path)
+
+    def _forget_file(self) -> None:
+        if self._full_path and self._identity:
+            OPEN_FILES.remove(self._full_path, self._identity)
 
     def disown(self) -> None:
         """Close the connections of a forked copy that no thread of the parent was using.
@@ -561,6 +635,7 @@ _OPEN_RECORDS: WeakSet[SqliteRecords] = WeakSet()
 
 
 def _disown_all() -> None:
+    OPEN_FILES.forget()
     for records in list(_OPEN_RECORDS):
         records.disown()
 

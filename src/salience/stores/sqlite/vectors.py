@@ -119,8 +119,9 @@ def put_vectors(
 ) -> None:
     """Give rows a vector, in the place of one of its name."""
     db.executemany(
-        "INSERT OR REPLACE INTO vectors SELECT space, ?, row, ? FROM memories "
-        "JOIN spaces USING (space) WHERE spaces.name = ? AND row = ?",
+        "REPLACE INTO vectors (space, name, row, vector, checksum) "
+        "SELECT space, ?1, row, ?2, checksum(space, ?1, row, ?2) FROM memories "
+        "JOIN spaces USING (space) WHERE spaces.name = ?3 AND row = ?4",
         [(stored_name, blob, namespace, row) for row, blob in vectors.items()],
     )
 

@@ -1,0 +1,95 @@
+"""The checksums of the rows of a SQLite file: which columns they are of, and whether they fit."""
+
+from __future__ import annotations
+
+import random
+import sqlite3
+from collections.abc import Collection, Iterable, Sequence
+from operator import itemgetter
+from typing import Any
+
+from salience.records.events import STATE
+from salience.records.fields import FIELDS, LEXICAL
+from salience.stores.checksums import checksum
+
+DERIVED = (
+    "features", "greets", "text_key", "attribute_key",
+    *(f"terms.{name}" for name in LEXICAL), "passages", "terms.passages",
+)  # fmt: skip
+"""The values worked out of the contents of a memory, by the names of `codec.encode_draft`."""
+_CONTENTS = tuple(name for name in FIELDS if name not in STATE)  # the rest follows from the log
+CHECKED = {
+    "memories": ("space", "sequence", *_CONTENTS, *(name.replace(".", "_") for name in DERIVED)),
+    "vectors": ("space", "name", "row", "vector"),
+    "former_vectors": ("space", "memory", "event", "name", "vector"),
+    "events": ("space", "seq", "memory", "type", "at", "actor", "session", "payload"),
+    "links": ("space", "source", "target", "type", "weight", "created_at"),
+}
+"""The columns of each table whose values its checksums are of, in order."""
+_SAMPLED = 16  # memories looked at when a file is opened
+
+
+def checksum_of(table: str, columns: Collection[str] | None = None) -> str:
+    """The SQL of the checksum that a row has to have, whatever is in it.
+
+    Text is taken as bytes, as SQLite hands no text over that is not UTF-8. A table of an older
+    schema has only some of the `columns`.
+    """
+    names = [name for name in CHECKED[table] if columns is None or name in columns]
+    values = (f"iif(typeof({n}) = 'text', CAST({n} AS BLOB), {n})" for n in names)
+    return f"checksum({', '.join(values)})"
+
+
+class Insert:
+    """The writing of rows with their checksums, which are worked out before SQLite is called.
+
+    An interrupt in a function that SQLite calls would be lost, and come back as an error of SQLite.
+    """
+
+    def __init__(self, table: str, columns: Sequence[str], verb: str = "INSERT") -> None:
+        names = [name.replace(".", "_") for name in columns]
+        self.statement = (
+            f"{verb} INTO {table} ({', '.join(names)}, checksum) "
+            f"VALUES ({', '.join('?' * (len(names) + 1))})"
+        )
+        self._checked = itemgetter(*(names.index(name) for name in CHECKED[table]))
+
+    def __call__(self, db: sqlite3.Connection, rows: Iterable[Sequence[Any]]) -> None:
+        """Write rows, their values in the order of the columns."""
+        db.executemany(self.statement, [(*row, checksum(*self._checked(row))) for row in rows])
+
+
+def damaged_memories(db: sqlite3.Connection) -> list[int]:
+    """The rows of the memories whose checksum does not fit; [] in a file without checksums yet."""
+    columns = {name for _, name, *_ in db.execute("PRAGMA table_info(memories)")}
+    if "checksum" not in columns:
+        return []
+    sound = checksum_of("memories", columns)
+    select = f"SELECT row FROM memories WHERE checksum IS NOT {sound};"
+    return [row for (row,) in db.execute(select)]
+
+
+def renew_checksums(db: sqlite3.Connection, damaged: Iterable[int] = ()) -> None:
+    """Give all memories the checksum of what they hold now, but for some damaged ones."""
+    without = ", ".join(map(str, damaged))
+    db.execute(
+        f"UPDATE memories SET checksum = {checksum_of('memories')} WHERE row NOT IN ({without});"
+    )
+
+
+def damage_in_sample(db: sqlite3.Connection) -> list[str]:
+    """The ids of damaged memories among a few that are drawn at random, with their vectors."""
+    [last] = db.execute("SELECT value FROM counter").fetchone()
+    fits = f"checksum IS {checksum_of('memories')}"
+    vectors_fit = (
+        "NOT EXISTS (SELECT 1 FROM vectors WHERE vectors.row = memories.row "
+        f"AND checksum IS NOT {checksum_of('vectors')})"
+    )
+    select = (
+        f"SELECT CAST(id AS BLOB), {fits} AND {vectors_fit} FROM memories "
+        "WHERE row >= ? ORDER BY row LIMIT 1"
+    )
+    sample = set[tuple[bytes | None, bool]]()
+    for _ in range(_SAMPLED):
+        sample.update(db.execute(select, (random.randint(1, max(last, 1)),)))
+    return sorted((id or b"?").decode("utf-8", "replace") for id, sound in sample if not sound)

@@ -1,0 +1,179 @@
+"""Recognising a write-ahead log of another file, before SQLite replays it over this one.
+
+SQLite replays whatever log lies beside a file. After a file was put in the place of one that was
+open, the log is that of the former, and replaying it destroys both. So every transaction of a store
+gives the row of `counter` a random state, and keeps the one before. A log belongs to a file if the
+file has the state before the log's first transaction, or that of one of its transactions, some of
+which SQLite may have copied into the file already. The format is that of
+https://www.sqlite.org/fileformat2.html.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import struct
+import time
+from collections.abc import Iterator
+from contextlib import closing, suppress
+from typing import BinaryIO, NamedTuple, Self
+from urllib.parse import quote
+
+from salience.errors import StoreError
+
+NEXT_STATE = "UPDATE counter SET previous_state = state, state = randomblob(8)"
+"""The statement by which each transaction begins."""
+_COUNTER_PAGE = "SELECT rootpage FROM sqlite_schema WHERE name = 'counter'"
+_STATE_BYTES = 8
+_LOG_HEADER, _FRAME_HEADER = struct.Struct(">8I"), struct.Struct(">6I")
+_LOG_MAGIC = (0x377F0682, 0x377F0683)
+_LEAF_OF_TABLE = 13  # the type of its page
+_ATTEMPTS = 5  # others may write or fold the log while it is read
+_PAUSE_SECONDS = 0.02
+
+
+class _State(NamedTuple):
+    """The states of a transaction: its own, and that before it."""
+
+    own: bytes | None
+    previous: bytes | None
+
+
+def check_log(path: str) -> None:
+    """Refuse a file whose write-ahead log is that of another.
+
+    Raises:
+        StoreError: names the log, and what to do.
+    """
+    log_path = f"{path}-wal"
+    before: object = None
+    for _ in range(_ATTEMPTS):
+        try:
+            if not os.path.getsize(log_path):
+                return
+            root, state = _state_of_file(path)
+            if state is None:  # of an older schema, or of none yet
+                return
+            header, states = _states_of_log(log_path, root)
+        except (OSError, TypeError, ValueError, sqlite3.Error):  # opening it says what is wrong
+            return
+        if not states or state == states[0].previous or state in {each.own for each in states}:
+            return
+        if before == (header, state):
+            break
+        before = header, state
+        time.sleep(_PAUSE_SECONDS)
+    else:
+        return  # it is written all the time, which nobody does to a log of another file
+    raise StoreError(
+        f"{path}: the write-ahead log {log_path} belongs to another file, which was here before; "
+        "SQLite would destroy this one with it. Close whatever still has the former file open; if "
+        f"the log stays, move it and {path}-shm elsewhere; then open {path} anew. Keep the log "
+        "with the former file, if that is needed: it may hold what was written to it last"
+    )
+
+
+class MovedLog(NamedTuple):
+    """The log of a file that is not at its path any more, once all of it is in the file."""
+
+    path: str
+    page: int  # of `counter`
+    state: bytes
+
+    @classmethod
+    def folded(cls, db: sqlite3.Connection, path: str) -> Self | None:
+        """Copy the log of such a file into it; None if that is not possible now."""
+        with suppress(sqlite3.Error):
+            [state] = db.execute("SELECT state FROM counter").fetchone()
+            [page] = db.execute(_COUNTER_PAGE).fetchone()
+            busy, frames, copied = db.execute("PRAGMA wal_checkpoint(FULL)").fetchone()
+            if not busy and frames == copied:
+                return cls(f"{path}-wal", page, state)
+        return None
+
+    def is_here(self) -> bool:
+        """Test whether it is still this log that lies beside the path."""
+        with suppress(OSError):
+            return self.state in {each.own for each in _states_of_log(self.path, self.page)[1]}
+        return False
+
+
+def _state_of_file(path: str) -> tuple[int, bytes | None]:
+    """The page of `counter`, and the state that the file has without its log."""
+    target = f"file:{quote(os.path.abspath(path))}?mode=ro&immutable=1"
+    with closing(sqlite3.connect(target, uri=True, isolation_level=None)) as db:
+        names = {name for _, name, *_ in db.execute("PRAGMA table_info(counter)")}
+        if "state" not in names:
+            return 0, None
+        [root] = db.execute(_COUNTER_PAGE).fetchone()
+        [state] = db.execute("SELECT state FROM counter").fetchone()
+    return root, state
+
+
+def _states_of_log(path: str, page: int) -> tuple[bytes, list[_State]]:
+    """The header of a log, and the states that its frames give the page of `counter`, in order."""
+    with open(path, "rb") as log:
+        header = log.read(_LOG_HEADER.size)
+        if len(header) < _LOG_HEADER.size:
+            return header, []
+        magic, _, page_size, _, *salt, _, _ = _LOG_HEADER.unpack(header)
+        if magic not in _LOG_MAGIC:
+            return header, []
+        return header, list(_states(_frames(log, page_size, salt, page)))
+
+
+def _frames(log: BinaryIO, page_size: int, salt: list[int], page: int) -> Iterator[bytes]:
+    """The versions of a page in a log, oldest first; frames of another salt are left over."""
+    place = _LOG_HEADER.size
+    while True:
+        log.seek(place)
+        frame = log.read(_FRAME_HEADER.size)
+        if len(frame) < _FRAME_HEADER.size:
+            return
+        number, _, *own_salt, _, _ = _FRAME_HEADER.unpack(frame)
+        if own_salt != salt:
+            return
+        if number == page:
+            yield log.read(page_size)
+        place += _FRAME_HEADER.size + page_size
+
+
+def _states(pages: Iterator[bytes]) -> Iterator[_State]:
+    for page in pages:
+        try:
+            state = _state_in(page)
+        except (IndexError, struct.error):  # the page was another's when it was logged
+            continue
+        if state is not None:
+            yield state
+
+
+def _state_in(page: bytes) -> _State | None:
+    """The states in the one row of `counter`; None if the page holds something else."""
+    kind, _, cells, place = struct.unpack_from(">BHH3xH", page)
+    if kind != _LEAF_OF_TABLE or cells != 1:
+        return None
+    _, place = _varint(page, place)  # of the payload
+    _, place = _varint(page, place)  # the row's number
+    header_size, types_from = _varint(page, place)
+    value, end = place + header_size, place + header_size
+    values = []
+    while types_from < end:
+        kind, types_from = _varint(page, types_from)
+        size = (0, 1, 2, 3, 4, 6, 8, 8, 0, 0)[kind] if kind < 10 else (kind - 12) // 2
+        values.append(page[value : value + size] if kind == 12 + 2 * _STATE_BYTES else None)
+        value += size
+    return _State(values[1], values[2]) if len(values) == 3 else None
+
+
+def _varint(page: bytes, place: int) -> tuple[int, int]:
+    """The number at a place, and the place after it."""
+    number = 0
+    for at in range(place, place + 9):
+        byte = page[at]
+        if at == place + 8:
+            return number << 8 | byte, at + 1
+        number = number << 7 | byte & 0x7F
+        if byte < 0x80:
+            return number, at + 1
+    raise IndexError(place)

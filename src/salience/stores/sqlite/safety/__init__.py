@@ -1,0 +1,1 @@
+"""Backups of a SQLite file, and what is done about damage."""
