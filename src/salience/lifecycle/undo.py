@@ -11,7 +11,7 @@ from salience.errors import InvalidInput, NotFound, shown
 from salience.records.events import USE_EVENTS, Event, EventType, field_from_json
 from salience.records.record import Link, MemoryRecord, new_id
 from salience.records.validation import native
-from salience.retrieval.operations import Delete, Events, Log, Put
+from salience.retrieval.operations import Events, Log, Put
 from salience.retrieval.plan import Plan, ask
 from salience.write.items import WriteContext
 from salience.write.reading import read_records
@@ -72,29 +72,36 @@ class ChangeRun:
             for id, values in changes.items()
         ]
 
-    def log(self, events: Sequence[Event], unlinks: Sequence[Link] = ()) -> Plan[list[str]]:
-        """The plan of logging events and removing links: the ids of memories that still exist.
+    def log(
+        self, events: Sequence[Event], unlinks: Sequence[Link] = (), erased: Sequence[str] = ()
+    ) -> Plan[list[str]]:
+        """The plan of logging events: the ids of memories that still exist.
 
-        In one transaction, or one for every 1,000 events; links are removed with the last of them.
+        In one transaction, or one for every 1,000 events and 1,000 memories that are `erased`. If
+        there are `unlinks`, links that are removed with the last events, nothing is erased.
         """
         changed: list[str] = []
-        scope = self.scope
-        for start in range(0, max(1, len(events)), _CHUNK_MEMORIES):
-            chunk = tuple(events[start : start + _CHUNK_MEMORIES])
-            removed = tuple(unlinks) if start + _CHUNK_MEMORIES >= len(events) else ()
-            while chunk or removed:
-                put = Put(
-                    unlinks=removed,
-                    actor=scope.actor,
-                    also=Log(scope.namespace, chunk) if chunk else None,
-                    at=scope.now,
-                )
-                missing = yield from ask(put if removed or put.also is None else put.also)
+        for start in range(0, max(1, len(events), len(erased)), _CHUNK_MEMORIES):
+            end = start + _CHUNK_MEMORIES
+            chunk, gone = tuple(events[start:end]), tuple(erased[start:end])
+            removed = tuple(unlinks) if end >= len(events) else ()
+            while chunk or gone or removed:
+                missing = yield from ask(self._written(chunk, gone, removed))
                 if not missing:
                     changed += [event.id for event in chunk if event.id is not None]
                     break
                 chunk = tuple(event for event in chunk if event.id not in missing)
         return changed
+
+    def _written(
+        self, events: tuple[Event, ...], erased: tuple[str, ...], unlinks: tuple[Link, ...]
+    ) -> Log | Put:
+        """The operation of one transaction."""
+        scope = self.scope
+        log = Log(scope.namespace, events, erased=erased) if events or erased else None
+        if log is not None and not unlinks:
+            return log
+        return Put(unlinks=unlinks, actor=scope.actor, also=log, at=scope.now)
 
     def event(self, type: EventType, id: str, values: Mapping[str, Any], **payload: Any) -> Event:
         """The event of setting fields of a memory; `updated_at` is one of them, to be undone."""
@@ -140,7 +147,8 @@ def undo(scope: WriteContext, run: str) -> Plan[Undone]:
     records = yield from read_records(scope.namespace, list(events_of))
     left = {id: "was erased since" for id in events_of if id not in records}
     written = [id for id in records if events_of[id][0].type == "write"]
-    erased, changed = yield from _erase_written(scope, written, run)
+    changed = yield from _changed_since(scope, written, run)
+    erased = [id for id in written if id not in changed]
     left.update(dict.fromkeys(changed, "was changed since it was written, and is archived instead"))
     old_values: dict[str, dict[str, Any]] = {}
     for id, record in records.items():
@@ -154,7 +162,8 @@ def undo(scope: WriteContext, run: str) -> Plan[Undone]:
     undoing = ChangeRun(f"undo-{run}", scope)
     archived = {id: {"status": "archived"} for id in changed}
     done = yield from undoing.log(
-        [*undoing.events("restore", old_values), *undoing.events("archive", archived)]
+        [*undoing.events("restore", old_values), *undoing.events("archive", archived)],
+        erased=erased,
     )
     restored = [id for id in done if id not in archived]
     return Undone(run, tuple(restored), tuple(erased), left)
@@ -184,17 +193,10 @@ def _changes_nothing_else(event: Event, run: str) -> bool:
     return is_consolidating or is_use or event.payload.get(RUN_KEY) == run
 
 
-def _erase_written(
-    scope: WriteContext, ids: Sequence[str], run: str
-) -> Plan[tuple[list[str], list[str]]]:
-    """Erase what a run wrote: the ids that were, and those to which something happened since."""
+def _changed_since(scope: WriteContext, ids: Sequence[str], run: str) -> Plan[list[str]]:
+    """The plan of finding memories that a run wrote, and to which something happened since."""
     if not ids:
-        return [], []
+        return []
     log: Iterable[Event] = yield from ask(Events(scope.namespace, tuple(ids)))
-    changed = {
-        event.id for event in log if event.id is not None and not _changes_nothing_else(event, run)
-    }
-    erased = [id for id in ids if id not in changed]
-    if erased:
-        yield from ask(Delete(scope.namespace, tuple(erased)))
-    return erased, [id for id in ids if id in changed]
+    changed = {event.id for event in log if not _changes_nothing_else(event, run)}
+    return [id for id in ids if id in changed]

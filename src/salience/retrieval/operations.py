@@ -710,11 +710,15 @@ class Log:
     Nothing is written unless there are none. `events.apply` is the effect of an event; one without
     an id applies to every memory of the namespace. Put (write, edit, link) and Touch log their
     events themselves.
+
+    The memories `erased`, at most 2,000, are erased before the events are appended; ids that do
+    not exist are ignored. The events `also` of a Put erase none.
     """
 
     namespace: str
     events: tuple[Event, ...]
     versions: Mapping[str, int] = field(default_factory=lambda: EMPTY)
+    erased: tuple[str, ...] = ()
 
     @property
     def ids(self) -> list[str] | None:

@@ -311,6 +311,8 @@ class RamRecords:
         with self._lock:
             refused = op.refused_ids(self._versions(op))
             if not refused:
+                if op.erased:
+                    self.delete(op.namespace, ids=op.erased)
                 self._log_events(op)
             return refused
 

@@ -320,7 +320,10 @@ class PostgresStore:
 
     def _log(self, op: operations.Log) -> Work[tuple[str, ...]]:
         yield Flush((op.namespace,))
-        refused: tuple[str, ...] = yield ReadWrite(lambda: event_log.log(op), (op.namespace,))
+        steps = partial(erase.erase_and_log if op.erased else event_log.log, op)
+        refused: tuple[str, ...] = yield ReadWrite(steps, (op.namespace,))
+        if op.erased:
+            self._snapshots.mark_written((op.namespace,))
         return refused
 
     def _set_fields(self, op: operations.SetFields) -> Work[None]:

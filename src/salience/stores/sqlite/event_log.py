@@ -52,6 +52,16 @@ class SqliteLog(SqliteReader, ABC):
         """Note changes of (space, row) entries for the indexes."""
 
     @abstractmethod
+    def _erase_memories(
+        self, db: sqlite3.Connection, namespace: str, key: str, values: Sequence[Any]
+    ) -> int:
+        """Erase memories by a key; return their number."""
+
+    @abstractmethod
+    def _clear_log(self) -> None:
+        """Empty the write-ahead log, which has text that was erased."""
+
+    @abstractmethod
     def _load_anew(self, db: sqlite3.Connection, seq: int) -> None:
         """Let indexes at a change before `seq` load everything anew."""
 
@@ -128,7 +138,11 @@ class SqliteLog(SqliteReader, ABC):
             states = self._states(db, self._space(db, op.namespace), op.ids)
             refused = op.refused_ids({id: state["version"] for id, state in states.items()})
             if not refused:
+                if op.erased:
+                    self._erase_memories(db, op.namespace, "id", op.erased)
                 self._log_events(db, op, states)
+        if op.erased and not refused:
+            self._clear_log()
         return refused
 
     def _log_events(

@@ -481,15 +481,9 @@ class SqliteRecords(SqliteLog):
         try:
             for part in parts:
                 with self._writing() as db:
-                    space = self._space(db, namespace)
-                    with translate_damage(self.path):
-                        memories = memories_to_erase(db, space, key, part, where)
-                    if everything and part is parts[-1]:
-                        erase_common(db, space)
-                    erase_traces(db, space, memories)
-                    self._erase_rows(db, [memory.row for memory in memories])
-                    erase_empty_space(db, space)
-                erased += len(memories)
+                    last = everything and part is parts[-1]
+                    number = self._erase_memories(db, namespace, key, part, where, common=last)
+                erased += number
         except StoreError as problem:
             if not erased:
                 raise
@@ -497,10 +491,35 @@ class SqliteRecords(SqliteLog):
             raise StoreError(f"{problem}; {rest}") from problem
         finally:
             if erased or everything:
-                self._has_erased_text = True
-                with suppress(StoreError):  # they are erased; the next write tries again
-                    self._truncate_log(_ERASE_WAIT_MS)
+                self._clear_log()
         return erased
+
+    def _erase_memories(
+        self,
+        db: sqlite3.Connection,
+        namespace: str,
+        key: str,
+        values: Sequence[Any],
+        where: Filter | None = None,
+        *,
+        common: bool = False,
+    ) -> int:
+        """Erase memories by a key, with what is `common` to all if told; return their number."""
+        space = self._space(db, namespace)
+        with translate_damage(self.path):
+            memories = memories_to_erase(db, space, key, values, where)
+        if common:
+            erase_common(db, space)
+        erase_traces(db, space, memories)
+        self._erase_rows(db, [memory.row for memory in memories])
+        erase_empty_space(db, space)
+        return len(memories)
+
+    def _clear_log(self) -> None:
+        """Empty the write-ahead log, which has text that was erased."""
+        self._has_erased_text = True
+        with suppress(StoreError):  # it is erased; the next write tries again
+            self._truncate_log(_ERASE_WAIT_MS)
 
     def rewrite(self) -> None:
         """Write the file anew: copies of erased text, left where pages were split, are not in it.

@@ -117,6 +117,22 @@ class EventLog(StoreCase):
         assert get_record(memory, "a").pinned is None
         assert types_and_ids(events(memory)) == [("write", "a")]
 
+    def test_memories_are_erased_with_events_or_neither(self, memory: Memory, clock: Clock) -> None:
+        memory.add_many({"id": id, "content": f"thing {id}"} for id in "abc")
+        one = Event("pin", "a", clock.now, payload={"set": {"pinned": 1.0}})
+        other = Event("pin", "nobody", clock.now, payload={"set": {"pinned": 1.0}})
+        refused = operations.Log("default", (one, other), erased=("b", "c"))
+        assert perform(memory, refused) == ("nobody",)
+        assert memory.count() == 3
+        assert get_record(memory, "a").pinned is None
+        done = operations.Log("default", (one,), erased=("b", "c", "gone"))
+        assert perform(memory, done) == ()
+        assert get_record(memory, "a").pinned == 1.0
+        assert memory.search("thing", touch=False).ids == ("a",)
+        assert types_and_ids(events(memory)) == [("write", "a"), ("pin", "a")]
+        assert perform(memory, operations.Log("default", (), erased=("a",))) == ()
+        assert memory.count() == 0
+
     def test_an_event_of_all_is_logged_once(self, memory: Memory, clock: Clock) -> None:
         memory.add_many({"id": id, "content": "x", "strength": 0.5} for id in "abc")
         at = clock.pass_(days=10)

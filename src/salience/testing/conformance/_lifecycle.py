@@ -7,6 +7,7 @@ from asyncio import CancelledError
 from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 
@@ -187,7 +188,12 @@ class Lifecycle(StoreCase):
         assert one.id in ids
         assert not set(cluster.members) & set(ids)
         assert memory.consolidate().clusters == ()
-        undone = memory.undo(done.run)
+        dispatcher = memory._core.dispatcher
+        with patch.object(dispatcher, "batch", wraps=dispatcher.batch) as batch:
+            undone = memory.undo(done.run)
+        written = [op for call in batch.call_args_list for op in call.args[0]]
+        writes = (operations.Log, operations.Put, operations.Delete)
+        assert sum(isinstance(op, writes) for op in written) == 1  # so all is done, or nothing
         assert undone.erased == (one.id,)
         assert sorted(undone.restored) == sorted(cluster.members)
         assert everything(memory) == before

@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from salience.records.filters import Filter
+from salience.retrieval.operations import Log
 from salience.stores.postgres.sql.filters import compile_filter
 from salience.stores.postgres.wire.commands import Abandon, Command, Statement, Steps
 from salience.stores.postgres.write.batch import NamespaceBatch
+from salience.stores.postgres.write.event_log import log
 from salience.stores.postgres.write.put import LOCK_NAMESPACE, bury_places, delete_vectors
 
 ERASED_AT_ONCE = 2_000
@@ -18,7 +20,23 @@ _ERASED_COLUMNS = ("row", "sequence", "session_id", "speaker")
 
 def delete(namespace: str, ids: Sequence[str] | None, where: Filter | None) -> Steps[int]:
     """Erase some memories by id or filter, their vectors and links; the number of memories."""
+    erased = yield from _erase(namespace, ids, where)
+    if not erased:
+        raise Abandon(0)
+    return erased
+
+
+def erase_and_log(op: Log) -> Steps[tuple[str, ...]]:
+    """Erase memories and append events; or nothing, and the ids in the way of the events."""
+    yield from _erase(op.namespace, op.erased, None)
+    return (yield from log(op))
+
+
+def _erase(namespace: str, ids: Sequence[str] | None, where: Filter | None) -> Steps[int]:
+    """Erase what `delete` does; the number may be 0."""
     batch = yield from _lock_erased(namespace, ids, where)
+    if batch is None:
+        return 0
     for before in batch.replaced.values():
         batch.remove(before["row"], before)
     yield _erase_commands(batch) + batch.tally_commands() + batch.order_commands(True)
@@ -27,7 +45,7 @@ def delete(namespace: str, ids: Sequence[str] | None, where: Filter | None) -> S
 
 def _lock_erased(
     namespace: str, ids: Sequence[str] | None, where: Filter | None
-) -> Steps[NamespaceBatch]:
+) -> Steps[NamespaceBatch | None]:
     """A batch that replaces the memories to be erased by nothing; they are locked."""
     condition = compile_filter(where, "m")
     own_ids, parameters = ("", ()) if ids is None else (" AND id = ANY(%s::text[])", (list(ids),))
@@ -40,7 +58,7 @@ def _lock_erased(
     )
     [head, rows] = yield [Statement(LOCK_NAMESPACE, (namespace,)), select]
     if not rows:
-        raise Abandon(0)
+        return None
     batch = NamespaceBatch(namespace, *head[0])
     batch.replaced = {id: dict(zip(_ERASED_COLUMNS, values, strict=True)) for id, *values in rows}
     [vectors] = yield [
