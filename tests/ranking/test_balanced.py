@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from salience import Memory
 from salience.ranking.balanced import PARTS
@@ -170,9 +172,27 @@ def test_what_is_of_the_kind_asked_for_comes_before_what_is_not() -> None:
     ]
     with Memory.open("ram://") as memory:
         memory.add_many([{"id": id, "content": text, "speaker": "Ana"} for text, id in turns])
-        [sport, *_] = memory.search("Which sports does Ana do?", explain=True)
+        [sport, *others] = memory.search("Which sports does Ana do?", explain=True)
+        without = memory.search("Which sports does Ana do?", weights={"of_kind": 0.0})
         [instrument, *_] = memory.search("Which instruments does Ana play?")
     assert (sport.id, instrument.id) == ("judo", "cello")
     part = sport.explanation and sport.explanation.find("of_kind")
     assert part
-    assert part.value == 1.0
+    assert (part.value, part.group) == (1.0, "answer type")
+    # The part adds its weight times 1 to what names one, and nothing to what names none.
+    scores = {hit.id: hit.score for hit in without}
+    assert sport.score - scores["judo"] == pytest.approx(0.5)
+    assert [hit.score for hit in others] == [scores[hit.id] for hit in others]
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.sampled_from("judo rowing Golf ping pong train bread we".split())))
+def test_a_memory_is_of_a_kind_if_it_names_all_words_of_one(said: list[str]) -> None:
+    text = " ".join(["oranges", *said])
+    named = {"judo", "rowing", "Golf"} & {*said} or {"ping", "pong"} <= {*said}
+    with Memory.open("ram://", embedder=None) as memory:
+        memory.add(text)
+        [hit] = memory.search("Which sports and oranges?", explain=True)
+    part = hit.explanation and hit.explanation.find("of_kind")
+    assert part
+    assert part.value == float(bool(named))

@@ -118,6 +118,7 @@ def test_snapshots() -> None:
         "composite_hit": memory.explain(QUERY, "risotto", profile="composite", limit=3),
         "composite_cut": memory.explain(QUERY, "tea", profile="composite", limit=3),
         "balanced_hit": memory.explain(QUERY, "paella", limit=3),
+        "balanced_kind": memory.explain("which drinks are poured at five", "tea", limit=3),
         "activation_conflict": memory.explain(QUERY, "cake", profile="activation", limit=2),
         "multi_route_mmr": memory.explain(QUERY, "curry", profile="multi_route", limit=2),
     }

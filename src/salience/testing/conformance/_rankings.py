@@ -24,6 +24,7 @@ _ODD = (
     "deploy* and mov* last week",
     "What did Sara say in March?",
     "who am I now",
+    "Which food and how many sports does Sarah like?",
     "zzz",
 )
 CHUNKS: list[dict[str, Any]] = [
