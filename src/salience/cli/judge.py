@@ -175,15 +175,19 @@ def verify(
     if settings.json:
         output.emit(verification.to_dict())
     else:
+        for finding in verification.damage:
+            output.say(str(finding))
         for difference in verification.differences[:_MAX_DIFFERENCES]:
             output.say(str(difference))
         if len(verification) > _MAX_DIFFERENCES:
             output.note(
                 f"... and {len(verification) - _MAX_DIFFERENCES:,} more; --json prints them all"
             )
-        state = "all as in the log" if verification else f"{len(verification):,} differences"
+        state = f"{len(verification):,} differences" if len(verification) else "all as in the log"
         if verification.repaired:
             state += ", repaired"
+        if verification.damage:
+            state += f"; {len(verification.damage):,} findings of damage"
         output.say(f"{verification.memories:,} memories, {verification.events:,} events: {state}")
     if not verification and not verification.repaired:
         raise typer.Exit(1)

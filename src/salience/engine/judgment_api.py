@@ -219,9 +219,10 @@ class JudgmentApi(PlanRunner):
         return self._run(judgments.pin(id, 0.0, self._core.write_context(), if_version))
 
     def verify(self, *, repair: bool = False) -> Verification:
-        """Compare every memory, bit by bit, with what its log gives; true if all are the same.
+        """Check every row of the namespace by its checksum, and every memory by its log.
 
-        Accesses, status, judgements and every other field beside the contents follow from the log.
-        With `repair`, a field that differs is set to what the log gives.
+        The contents have a checksum in a SQLite file. Accesses, status, judgements and every other
+        field follow from the log, and are compared with it bit by bit. With `repair`, a field that
+        differs is set to what the log gives; where rows are damaged, `doctor` comes first.
         """
         return self._run_upkeep(verify(self._core.namespace, repair=repair))

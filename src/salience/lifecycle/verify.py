@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 from salience.display.result import Result, to_json
@@ -41,15 +41,19 @@ class Difference(Result):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Verification(Result):
-    """The result of verifying a namespace; true if all memories are what the log says."""
+    """The result of verifying a namespace; true if its memories are what was written and logged.
+
+    `damage` are the rows whose checksums do not fit, and whatever else of the store is unsound.
+    """
 
     memories: int
     events: int
     differences: tuple[Difference, ...]
     repaired: bool = False
+    damage: tuple[Finding, ...] = ()
 
     def __bool__(self) -> bool:
-        return not self.differences
+        return not self.differences and all(finding.harmless for finding in self.damage)
 
     def __iter__(self) -> Iterator[Difference]:
         return iter(self.differences)
@@ -91,7 +95,7 @@ def doctor(*, fix: bool) -> Plan[Diagnosis]:
     namespaces = (yield from ask(ReadStats(())))["namespaces"]
     for namespace in namespaces:
         try:
-            verification = yield from verify(namespace, repair=fix)
+            verification = yield from _verify_log(namespace, fix)
         except StoreError as problem:
             findings.append(Finding("history", str(problem), examples=(namespace,)))
             continue
@@ -107,12 +111,26 @@ def doctor(*, fix: bool) -> Plan[Diagnosis]:
 
 
 def verify(namespace: str, *, repair: bool) -> Plan[Verification]:
-    """The plan of comparing the memories of a namespace with its log, field by field, exactly.
+    """The plan of checking a namespace: its rows by checksums, its memories by their log.
 
-    Differences are checked a second time, as they may have been written meanwhile. With `repair`,
-    memories become what the log says.
+    With `repair`, memories become what the log says, unless rows are damaged.
     """
     repair = boolean("repair", repair)
+    damage: tuple[Finding, ...] = tuple((yield from ask(CheckStore(namespace=namespace))))
+    try:
+        verification = yield from _verify_log(namespace, repair and not damage)
+    except StoreError:
+        if not damage:
+            raise
+        verification = Verification(0, 0, ())  # what is damaged cannot be read on
+    return replace(verification, damage=damage)
+
+
+def _verify_log(namespace: str, repair: bool) -> Plan[Verification]:
+    """The plan of comparing the memories of a namespace with its log, field by field, exactly.
+
+    Differences are checked a second time, as they may have been written meanwhile.
+    """
     memories, events, differences = yield from _compare(namespace)
     if differences:
         again = set((yield from _compare(namespace))[2])

@@ -909,10 +909,12 @@ class BackUp:
 class CheckStore:
     """Look for damage in the whole store, and mend what can be with `fix` -> tuple of Finding.
 
-    What is damaged and cannot be mended is kept in a file of its own before it is taken out.
+    What is damaged and cannot be mended is kept in a file of its own before it is taken out. With a
+    namespace, only its rows and the structure that all share are looked at, and nothing is mended.
     """
 
     fix: bool = False
+    namespace: str | None = None
 
 
 Op = (

@@ -49,7 +49,7 @@ from salience.stores.sqlite.links import delete_links, insert_links, linking_mem
 from salience.stores.sqlite.places import take_places
 from salience.stores.sqlite.reader import ALL_NAMESPACES
 from salience.stores.sqlite.safety.backup import back_up, remove_logs
-from salience.stores.sqlite.safety.checkup import check_file
+from salience.stores.sqlite.safety.checkup import check_file, check_namespace
 from salience.stores.sqlite.statements import chunks, execute_rows, placeholders
 from salience.stores.sqlite.turns import Turns
 from salience.stores.sqlite.vectors import (
@@ -590,6 +590,8 @@ class SqliteRecords(SqliteLog):
             self._check_writable()
         self._accesses.flush()
         with closing(connect(self.path, read_only=True)) as db:
+            if op.namespace is not None:
+                return check_namespace(db, self._full_path, op.namespace)
             findings = check_file(
                 db,
                 self._full_path,

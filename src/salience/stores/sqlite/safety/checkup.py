@@ -82,7 +82,6 @@ def check_file(
     log_event: Callable[[sqlite3.Connection, int, int, Event], object] | None = None,
 ) -> tuple[Finding, ...]:
     """Look for damage in a file by a connection; mend it where `writing` is given."""
-    db.text_factory = partial(str, encoding="utf-8", errors="backslashreplace")
     checkup = _Checkup(db, path, Quarantine(path), fold_log, log_event)
     findings: list[Finding] = []
     try:
@@ -104,31 +103,41 @@ def check_file(
     return tuple(findings)
 
 
+def check_namespace(db: sqlite3.Connection, path: str, namespace: str) -> tuple[Finding, ...]:
+    """Look for damage in the rows of a namespace, and in the structure of the whole file."""
+    try:
+        checkup = _Checkup(db, path, Quarantine(path), namespace=namespace)
+        return tuple(problem.finding for problem in checkup.problems_of_rows())
+    except (sqlite3.DatabaseError, SalienceError) as error:
+        return (Finding(STRUCTURE, f"it cannot be read on: {error}", remedy=DAMAGED),)
+
+
 class _Checkup:
-    """The checks of a file."""
+    """The checks of a file, or of one of its namespaces."""
 
     def __init__(
         self,
         db: sqlite3.Connection,
         path: str,
         quarantine: Quarantine,
-        fold_log: Callable[[], bool] | None,
-        log_event: Callable[[sqlite3.Connection, int, int, Event], object] | None,
+        fold_log: Callable[[], bool] | None = None,
+        log_event: Callable[[sqlite3.Connection, int, int, Event], object] | None = None,
+        namespace: str | None = None,
     ) -> None:
+        db.text_factory = partial(str, encoding="utf-8", errors="backslashreplace")
         self._db = db
         self._path = path
         self._quarantine = quarantine
         self._fold_log = fold_log
         self._log_event = log_event
+        self._within = "" if namespace is None else f"space = {self._space(namespace):d} AND "
 
     def problems(self) -> Iterator[_Problem]:
         """All problems, those first that others may come from."""
         yield from self._structure()
         yield from self._schema()
         yield from self._counter()
-        yield from self._damaged_memories()
-        for table in ("events", "links", "vectors", "former_vectors"):
-            yield from self._damaged_rows(table)
+        yield from self._damage()
         for table in _ORPHANS:
             yield from self._orphans(table)
         yield from self._nameless()
@@ -136,6 +145,12 @@ class _Checkup:
         yield from self._missing_vectors()
         yield from self._size_of_log()
         yield from self._free_pages()
+
+    def problems_of_rows(self) -> Iterator[_Problem]:
+        """What is wrong with the structure, and with rows by their checksums."""
+        for problem in self._structure():  # its examples name rows of other namespaces
+            yield replace(problem, finding=replace(problem.finding, examples=()))
+        yield from self._damage()
 
     # The file
 
@@ -189,8 +204,13 @@ class _Checkup:
 
     # Rows
 
+    def _damage(self) -> Iterator[_Problem]:
+        yield from self._damaged_memories()
+        for table in ("events", "links", "vectors", "former_vectors"):
+            yield from self._damaged_rows(table)
+
     def _damaged_memories(self) -> Iterator[_Problem]:
-        where = f"checksum IS NOT {checksum_of('memories')}"
+        where = f"{self._within}checksum IS NOT {checksum_of('memories')}"
         rows = [row for (row,) in self._db.execute(f"SELECT row FROM memories WHERE {where}")]
         repairs = {row: values for row in rows if (values := self._recomputed(row)) is not None}
         if repairs:
@@ -244,7 +264,7 @@ class _Checkup:
             take("memories", "row = ?", (row,))
 
     def _damaged_rows(self, table: str) -> Iterator[_Problem]:
-        where = f"checksum IS NOT {checksum_of(table)}"
+        where = f"{self._within}checksum IS NOT {checksum_of(table)}"
         count = self._one(f"SELECT count(*) FROM {table} WHERE {where}")
         if not count:
             return
@@ -361,7 +381,15 @@ class _Checkup:
 
     @property
     def _remedy(self) -> str:
+        if self._within:
+            return "see `salience doctor`"
         return f"`salience doctor --fix` moves them to {self._quarantine.path}"
+
+    def _space(self, namespace: str) -> int:
+        """The number of a namespace; 0, which none has, if it is empty."""
+        select = "SELECT space FROM spaces WHERE name = ?"
+        row = self._db.execute(select, (namespace,)).fetchone()
+        return int(row[0]) if row else 0
 
     def _one(self, select: str) -> int:
         [value] = self._db.execute(select).fetchone()
