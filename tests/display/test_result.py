@@ -8,7 +8,9 @@ import inspect
 import json
 import math
 import pickle
+import sqlite3
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints
@@ -73,7 +75,7 @@ def results(folder: Path) -> list[Any]:
     memory.add("gone", expires_at=NOW - timedelta(days=1), created_at=old)
     memory.link("soup", "tea", "contradicts")
     memory.add(f"# Ferries\n\n{'The ferry leaves at nine. ' * 60}", id="note")
-    every = [
+    every: list[Any] = [
         memory.search("the ferry at nine", limit=1),
         memory.add(LONG),
         memory.add_many(["one", {"content": 5}, {"content": "two", "links": [{"target": "no"}]}]),
@@ -115,6 +117,11 @@ def results(folder: Path) -> list[Any]:
     url = f"sqlite:///{folder / 'one.db'}"
     with Memory.open(url, embedder=Designed()) as one:
         one.add("to be copied")
+        every += [one.doctor(), one.backup(folder / "backup.db")]
+    with closing(sqlite3.connect(folder / "one.db")) as db, db:
+        db.execute("UPDATE memories SET strength = 0.25")
+    with Memory.open(url, embedder=Designed()) as one:
+        every += [one.verify(), one.doctor(fix=True)]
     copied = copy_store(url, f"sqlite:///{folder / 'other.db'}")
     Memory.reembedding(url, WordHashEmbedder(16), step="fill")
     compared = Memory.reembedding(url, WordHashEmbedder(16), step="compare", embedder=Designed())

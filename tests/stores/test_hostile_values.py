@@ -105,6 +105,26 @@ def test_any_setting_is_taken_or_refused_at_opening(name: str) -> None:
 
 
 @pytest.mark.parametrize("make", HOSTILE)
+def test_any_value_is_taken_or_refused_by_what_writes_files(
+    make: Callable[[], Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with Memory(tmp_path / "memory.db", embedder=None) as memory:
+        memory.add("An apple a day", id="taken")
+        for name, argument in (
+            ("backup", "path"),
+            ("backup", "overwrite"),
+            ("backup", "progress"),
+            ("restore_backup", "backup"),
+            ("restore_backup", "url"),
+            ("restore_backup", "overwrite"),
+            ("restore_backup", "progress"),
+        ):
+            call(memory, name, argument, make())
+        assert memory.verify()
+
+
+@pytest.mark.parametrize("make", HOSTILE)
 def test_what_a_function_of_the_caller_gives_is_checked(make: Callable[[], Any]) -> None:
     class Own(WordHashEmbedder):
         def embed(self, texts: Any, *, kind: Any = "document") -> Any:

@@ -32,13 +32,16 @@ OPTIONS: dict[str, type] = {
     "search": SearchOptions,
     "update": MemoryChanges,
 }
-UNTRIED = {"close", "flush", "open", "reembed", "reembedding", "export", "import_"}
+UNTRIED = {
+    "backup", "close", "export", "flush", "import_", "open", "reembed", "reembedding",
+    "restore_backup",
+}  # fmt: skip
 FUNCTIONS = {"progress", "counter", "facets", "summarise", "clock", "count_tokens", "trace"}
 """Arguments that are called: an error in a function of the caller is the caller's."""
 
 
 def doors() -> list[tuple[str, str]]:
-    """Each argument of each public method."""
+    """Each argument of each public method that writes no file of its own."""
     found = []
     for name, method in inspect.getmembers(Memory, inspect.isfunction):
         if name.startswith("_") or name in UNTRIED:
@@ -56,7 +59,7 @@ def call(memory: Memory, name: str, argument: str, value: Any) -> None:
     for parameter in inspect.signature(getattr(Memory, name)).parameters.values():
         if parameter.default is parameter.empty and parameter.kind is not parameter.VAR_KEYWORD:
             arguments.setdefault(parameter.name, "taken")
-    arguments.pop("self")
+    arguments.pop("self", None)
     arguments[argument] = value
     try:
         getattr(memory, name)(**arguments)

@@ -30,6 +30,7 @@ NOT_OVER_HTTP = {
     "test_an_extractor_may_find_no_facets": "a function that finds facets cannot be sent",
     "test_a_call_that_is_killed_has_done_all_or_nothing": _OPERATIONS,
     "test_an_unseen_memory_is_in_the_way": _OPERATIONS,
+    "test_undoing_is_one_write": _OPERATIONS,
     "test_sync_and_async_agree": "two memories over one store are compared",
 }
 """Tests that do not apply to a memory at a server, and why."""

@@ -15,7 +15,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from os import PathLike, fspath
+from os import PathLike
 from typing import IO, Any, Self, Unpack
 
 from salience import stores
@@ -59,6 +59,7 @@ from salience.records.record import Link, MemoryRecord
 from salience.records.validation import (
     boolean,
     callable_or_none,
+    file_path,
     integer,
     namespace_name,
     text,
@@ -1012,7 +1013,7 @@ class AsyncTransferApi(AsyncPlanRunner):
         """
         progress = callable_or_none("progress", progress)
         return await self._run_upkeep(
-            ask(BackUp(fspath(path), boolean("overwrite", overwrite), progress))
+            ask(BackUp(file_path("path", path), boolean("overwrite", overwrite), progress))
         )
 
     @staticmethod

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from os import PathLike, fspath
+from os import PathLike
 from typing import IO, Any
 
 from salience import stores
@@ -11,7 +11,7 @@ from salience.engine.lifecycle_api import Progress
 from salience.engine.runner import PlanRunner
 from salience.engine.transfer import export_to, import_from
 from salience.lifecycle.verify import Diagnosis, doctor
-from salience.records.validation import boolean, callable_or_none
+from salience.records.validation import boolean, callable_or_none, file_path
 from salience.retrieval.operations import BackUp
 from salience.retrieval.plan import ask
 from salience.retrieval.safety import Backup
@@ -95,7 +95,7 @@ class TransferApi(PlanRunner):
         """
         progress = callable_or_none("progress", progress)
         return self._run_upkeep(
-            ask(BackUp(fspath(path), boolean("overwrite", overwrite), progress))
+            ask(BackUp(file_path("path", path), boolean("overwrite", overwrite), progress))
         )
 
     @staticmethod

@@ -6,6 +6,7 @@ import operator
 from collections.abc import Mapping
 from datetime import date, datetime, time, timezone
 from itertools import islice
+from os import fsencode, fspath
 from typing import Any, TypeVar
 
 import numpy as np
@@ -181,6 +182,19 @@ def callable_or_none(name: str, value: F | None) -> F | None:
     if value is not None and not callable(value):
         raise InvalidInput(name, f"is {shown(value)}", "give a function, or leave it out")
     return value
+
+
+def file_path(name: str, value: Any) -> str:
+    """A path of a file, of text or a path object; InvalidInput otherwise."""
+    try:
+        path = fspath(value)
+        path = str.__str__(path)  # a type from outside may give another text as its own
+        is_usable = bool(path.strip()) and b"\0" not in fsencode(path)
+    except Exception:  # of any kind, in a type from outside
+        is_usable = False
+    if not is_usable:
+        raise InvalidInput(name, f"is {shown(value)}", "give the path of a file")
+    return path
 
 
 def timestamp(name: str, value: Any) -> datetime:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib.util import find_spec
-from os import PathLike, fspath
+from os import PathLike
 
 from salience.errors import InvalidInput, StoreError, shown
 from salience.extensions import load_entry_point
+from salience.records.validation import file_path
 from salience.retrieval.safety import NO_FILE, Backup
 from salience.stores.address import SQLITE, Address, store_url, unknown_store
 from salience.stores.embedded import EmbeddedStore
@@ -125,7 +126,7 @@ def restore_backup(
         raise InvalidInput("url", "is no file to restore", NO_FILE)
     from salience.stores.sqlite.safety.backup import restore_file
 
-    return restore_file(fspath(backup), path, overwrite=overwrite, progress=progress)
+    return restore_file(file_path("backup", backup), path, overwrite=overwrite, progress=progress)
 
 
 def build_indexes(url: Address, progress: Callable[[int, int], None] | None = None) -> int:

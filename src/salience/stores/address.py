@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable
+from contextlib import suppress
 
 from salience.errors import InvalidInput, shown
 
 Address = str | os.PathLike[str]
 """The path of a SQLite file, or the URL of a store."""
+_MAX_CHARACTERS = 10_000  # no path or URL in use is longer
 
 DB_VARIABLE = "SALIENCE_DB"
 """The environment variable with the address of the store that is opened by default."""
@@ -52,6 +54,10 @@ def store_url(address: Address | None) -> str:
     name = str.__str__(name)
     if not name.strip():
         raise InvalidInput("url", "is empty", _example())
+    if len(name) > _MAX_CHARACTERS:
+        raise InvalidInput("url", f"has {len(name):,} characters", _example())
+    if "\0" in name or not _is_encodable(name):
+        raise InvalidInput("url", f"{shown(_masked(name))} names no file", _example())
     if name != name.strip() and not is_path:
         raise InvalidInput("url", f"{shown(_masked(name))} begins or ends with a blank", "strip it")
     scheme = None if is_path else _SCHEME.match(name)
@@ -64,6 +70,13 @@ def store_url(address: Address | None) -> str:
         path = name.removeprefix(SQLITE)
         return SQLITE + os.path.expanduser(path) if name != path else name
     return SQLITE + os.path.expanduser(name)
+
+
+def _is_encodable(name: str) -> bool:
+    """Test whether a file could have that name."""
+    with suppress(UnicodeEncodeError):
+        return bool(os.fsencode(name))
+    return False
 
 
 def _refuse_misplaced_password(name: str) -> None:

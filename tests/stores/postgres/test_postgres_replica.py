@@ -22,7 +22,6 @@ from salience.stores.postgres.replica import manager
 from salience.stores.postgres.replica import memory as replica_memory
 from salience.testing import WordHashEmbedder
 from salience.testing.conformance._case import Clock
-from salience.testing.postgres import PostgresServer
 from support.steps import FILTERED, NEIGHBOURS, apply, ids, steps
 
 EMBEDDER = WordHashEmbedder()
@@ -94,7 +93,7 @@ def ranked(memory: Memory) -> list[list[tuple[str, float]]]:
 )  # fmt: skip
 @given(taken=st.lists(taken_by, min_size=1, max_size=10))
 def test_whoever_writes_it_ranks_as_ram_does(
-    postgres: PostgresServer, taken: list[tuple[str, tuple[Any, ...]]]
+    database: str, taken: list[tuple[str, tuple[Any, ...]]]
 ) -> None:
     clock, namespace = Clock(), uuid.uuid4().hex
 
@@ -102,8 +101,8 @@ def test_whoever_writes_it_ranks_as_ram_does(
         return Memory.open(store, embedder=EMBEDDER, clock=clock, namespace=namespace)
 
     with (
-        opened(PostgresStore(postgres.url, memory=LIMIT, at_once=True)) as keeps,
-        opened(PostgresStore(postgres.url, memory=0)) as other,
+        opened(PostgresStore(database, memory=LIMIT, at_once=True)) as keeps,
+        opened(PostgresStore(database, memory=0)) as other,
         opened("ram://") as ram,
     ):
         for who, step in taken:

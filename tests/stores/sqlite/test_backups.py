@@ -141,7 +141,8 @@ def test_the_log_of_a_killed_process_is_not_replayed_over_another_file(
         with opened(path) as memory:
             memory.add("Since the copy was made.")
     writer = started(ADDING, path)
-    time.sleep(0.2)
+    while Path(f"{path}-wal").stat().st_size < 200_000:  # until it has written
+        time.sleep(0.01)
     killed(writer)
     os.replace(copy, path)
     with pytest.raises(StoreError, match="belongs to another file"):

@@ -136,11 +136,14 @@ def translate_os_errors(path: Path) -> Iterator[None]:
 
 
 def _check_target(target: Path, overwrite: bool) -> None:
-    if target.is_dir():
+    with translate_os_errors(target):
+        is_folder, exists = target.is_dir(), target.exists()
+        has_folder = target.parent.is_dir()
+    if is_folder:
         raise InvalidInput("path", f"{target} is a folder", "name a file in it")
-    if not target.parent.is_dir():
+    if not has_folder:
         raise InvalidInput("path", f"there is no folder {target.parent}", "make it first")
-    if target.exists() and not overwrite:
+    if exists and not overwrite:
         raise _exists(target)
 
 
