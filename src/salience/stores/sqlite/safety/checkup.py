@@ -147,7 +147,7 @@ class _Checkup:
         yield from self._free_pages()
 
     def problems_of_rows(self) -> Iterator[_Problem]:
-        """What is wrong with the structure, and with rows by their checksums."""
+        """Problems of the structure, and of rows by their checksums."""
         for problem in self._structure():  # its examples name rows of other namespaces
             yield replace(problem, finding=replace(problem.finding, examples=()))
         yield from self._damage()
