@@ -126,7 +126,9 @@ def restore_backup(
         raise InvalidInput("url", "is no file to restore", NO_FILE)
     from salience.stores.sqlite.safety.backup import restore_file
 
-    return restore_file(file_path("backup", backup), path, overwrite=overwrite, progress=progress)
+    return restore_file(
+        file_path("backup", backup), file_path("url", path), overwrite=overwrite, progress=progress
+    )
 
 
 def build_indexes(url: Address, progress: Callable[[int, int], None] | None = None) -> int:

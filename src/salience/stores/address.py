@@ -5,13 +5,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable
-from contextlib import suppress
 
 from salience.errors import InvalidInput, shown
 
 Address = str | os.PathLike[str]
 """The path of a SQLite file, or the URL of a store."""
-_MAX_CHARACTERS = 10_000  # no path or URL in use is longer
 
 DB_VARIABLE = "SALIENCE_DB"
 """The environment variable with the address of the store that is opened by default."""
@@ -33,7 +31,7 @@ _SCHEMES = ("sqlite", "postgresql", "postgres", "ram")
 _LOCAL = ("sqlite://", "ram://")  # their paths may have any character
 _URL = re.compile("[^:/@]*://([^/?#]*)(.*)", re.S)
 _HOSTS = re.compile(r"(\[[^\]]*\]|[^:,]*)(:\d*)?(,(\[[^\]]*\]|[^:,]*)(:\d*)?)*")
-_CREDENTIALS = re.compile("([^:/@]*:?/{0,2})([^:]*):(.*)@(.*)", re.S)  # what others write, too
+_CREDENTIALS = re.compile("([^:/@]*+:?/{0,2})([^:]*):(.*)@(.*)", re.S)  # what others write, too
 
 
 def store_url(address: Address | None) -> str:
@@ -54,10 +52,6 @@ def store_url(address: Address | None) -> str:
     name = str.__str__(name)
     if not name.strip():
         raise InvalidInput("url", "is empty", _example())
-    if len(name) > _MAX_CHARACTERS:
-        raise InvalidInput("url", f"has {len(name):,} characters", _example())
-    if "\0" in name or not _is_encodable(name):
-        raise InvalidInput("url", f"{shown(_masked(name))} names no file", _example())
     if name != name.strip() and not is_path:
         raise InvalidInput("url", f"{shown(_masked(name))} begins or ends with a blank", "strip it")
     scheme = None if is_path else _SCHEME.match(name)
@@ -72,15 +66,10 @@ def store_url(address: Address | None) -> str:
     return SQLITE + os.path.expanduser(name)
 
 
-def _is_encodable(name: str) -> bool:
-    """Test whether a file could have that name."""
-    with suppress(UnicodeEncodeError):
-        return bool(os.fsencode(name))
-    return False
-
-
 def _refuse_misplaced_password(name: str) -> None:
     """Refuse an address with a password that would be read as a path or as part of a host."""
+    if ":" not in name or "@" not in name:
+        return
     written = _CREDENTIALS.fullmatch(name)
     if written is None or name.startswith(_LOCAL) or os.path.exists(name):
         return

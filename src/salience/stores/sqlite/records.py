@@ -588,10 +588,11 @@ class SqliteRecords(SqliteLog):
             return ()
         if op.fix:
             self._check_writable()
+        if op.namespace is not None:
+            with closing(connect(self.path, read_only=True)) as db:
+                return check_namespace(db, self._full_path, op.namespace)
         self._accesses.flush()
         with closing(connect(self.path, read_only=True)) as db:
-            if op.namespace is not None:
-                return check_namespace(db, self._full_path, op.namespace)
             findings = check_file(
                 db,
                 self._full_path,

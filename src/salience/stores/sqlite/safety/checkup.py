@@ -130,7 +130,8 @@ class _Checkup:
         self._quarantine = quarantine
         self._fold_log = fold_log
         self._log_event = log_event
-        self._within = "" if namespace is None else f"space = {self._space(namespace):d} AND "
+        self._spaces = () if namespace is None else (self._space(namespace),)
+        self._within = "" if namespace is None else "space = ? AND "
 
     def problems(self) -> Iterator[_Problem]:
         """All problems, those first that others may come from."""
@@ -210,8 +211,9 @@ class _Checkup:
             yield from self._damaged_rows(table)
 
     def _damaged_memories(self) -> Iterator[_Problem]:
-        where = f"{self._within}checksum IS NOT {checksum_of('memories')}"
-        rows = [row for (row,) in self._db.execute(f"SELECT row FROM memories WHERE {where}")]
+        is_damaged = f"checksum IS NOT {checksum_of('memories')}"
+        select = f"SELECT row FROM memories WHERE {self._within}{is_damaged}"
+        rows = [row for (row,) in self._db.execute(select, self._spaces)]
         repairs = {row: values for row in rows if (values := self._recomputed(row)) is not None}
         if repairs:
             problem = f"what {len(repairs):,} memories are found by is damaged"
@@ -265,10 +267,10 @@ class _Checkup:
 
     def _damaged_rows(self, table: str) -> Iterator[_Problem]:
         where = f"{self._within}checksum IS NOT {checksum_of(table)}"
-        count = self._one(f"SELECT count(*) FROM {table} WHERE {where}")
+        count = self._one(f"SELECT count(*) FROM {table} WHERE {where}", self._spaces)
         if not count:
             return
-        names = self._examples(table, where)
+        names = self._examples(table, where, self._spaces)
         remedy = self._remedy
         if table == "vectors":
             remedy += "; then `salience reembed --missing` makes them anew"
@@ -391,13 +393,15 @@ class _Checkup:
         row = self._db.execute(select, (namespace,)).fetchone()
         return int(row[0]) if row else 0
 
-    def _one(self, select: str) -> int:
-        [value] = self._db.execute(select).fetchone()
+    def _one(self, select: str, parameters: tuple[int, ...] = ()) -> int:
+        [value] = self._db.execute(select, parameters).fetchone()
         return value
 
-    def _examples(self, table: str, where: str) -> tuple[str, ...]:
+    def _examples(
+        self, table: str, where: str, parameters: tuple[int, ...] = ()
+    ) -> tuple[str, ...]:
         select = f"SELECT {_KEYS[table]} FROM {table} WHERE {where} LIMIT {_EXAMPLES}"
-        return tuple(str(name) for (name,) in self._db.execute(select))
+        return tuple(str(name) for (name,) in self._db.execute(select, parameters))
 
 
 def _set_derived(db: sqlite3.Connection, repairs: dict[int, dict[str, object]]) -> None:
