@@ -109,10 +109,11 @@ def test_the_report_as_json(folder: Path, store: str, capsys: pytest.CaptureFixt
     assert [one["profile"] for one in report["results"]] == ["balanced", "composite"]
     for one in report["results"]:
         assert set(one) == {
-            *("set", "profile", "embedder", "queries", "metrics", "categories", "ms_per_query")
+            *("set", "profile", "embedder", "queries", "metrics", "intervals", "categories"),
+            "ms_per_query",
         }
-        assert tuple(one["metrics"]) == MEASURES
-        assert set(one["categories"]["1"]) == {"queries", *MEASURES}
+        assert tuple(one["metrics"]) == tuple(one["intervals"]) == MEASURES
+        assert set(one["categories"]["1"]) == {"queries", *MEASURES, "intervals"}
         assert one["embedder"] == "default"
 
 

@@ -18,8 +18,6 @@ from salience.ranking import profiles
 from salience.records.validation import unit
 
 if TYPE_CHECKING:
-    from salience.evaluation.metrics import Metrics
-    from salience.evaluation.runner import Outcome, Report
     from salience.evaluation.tuning import Tuned
 
 
@@ -59,6 +57,19 @@ def eval_(
         int, typer.Option(min=0, help="Compare with answers in notes of so many words.")
     ] = 0,
     seed: Annotated[int, typer.Option(help="The seed of these changes.")] = 0,
+    save: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Keep the run, to compare later ones with.")
+    ] = None,
+    against: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Compare with a run that was saved.")
+    ] = None,
+    gate: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="So too, and fail if a figure fell, not by chance."),
+    ] = None,
+    page: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write a page with plots (HTML).")
+    ] = None,
     abstention: Annotated[
         bool,
         typer.Option(
@@ -85,7 +96,11 @@ def eval_(
         _abstention(settings, folders or [], unanswerable, profile, embedder)
         return
     from salience.evaluation import runner
+    from salience.evaluation.figures import comparison
+    from salience.evaluation.figures import page as figures_page
     from salience.evaluation.perturbations import Perturbation
+
+    former = None if (run := gate or against) is None else comparison.read_run(run)
 
     perturbation = Perturbation(unit("with_facts", with_facts) or 0.0, typos, long_notes, seed)
     with output.progress() as progress:
@@ -99,19 +114,34 @@ def eval_(
         )
         before = measure(change=perturbation.before) if perturbation else None
         report = measure(check=check, change=perturbation.after)
+    changes = () if former is None else comparison.compare_runs(former, report.outcomes)
+    if save is not None:
+        _write("save", save, comparison.run_to_json(report.outcomes))
+    if page is not None:
+        _write("page", page, figures_page.page(report.outcomes, changes))
     for message in dict.fromkeys(report.notes):
         output.note(message)
     if settings.json:
         unchanged = {} if before is None else {"unchanged": before.to_dict()["results"]}
-        output.emit(report.to_dict() | unchanged)
+        changed = {} if former is None else {"changes": [each.to_dict() for each in changes]}
+        output.emit(report.to_dict() | unchanged | changed)
     else:
-        _tables(report, before)
+        from salience.cli.printing import render_quality
+
+        console = output.console(table=True)
+        console.print(render_quality.report(report, before))
+        if changes:
+            console.print(render_quality.changes(changes))
     if report.check is not None and not report.check.passed:
         broken = report.check
         output.note(
             f"the check failed: {broken.unexplained:,} scores differ from their explanations, "
             f"and the stores differ on {broken.stores_differ:,} of {broken.queries:,} queries"
         )
+        raise typer.Exit(1)
+    fallen = [change for change in changes if change.fell]
+    if gate is not None and fallen:
+        output.note(f"{len(fallen)} of {len(changes)} figures fell below those of {gate}")
         raise typer.Exit(1)
 
 
@@ -202,40 +232,6 @@ def _abstention(
         output.console().print(render.figures(rounded))
 
 
-def _tables(report: Report, before: Report | None = None) -> None:
-    """The figures by category, or, with those from before a change, the change of each."""
-    from salience.cli.printing import render
-    from salience.evaluation.metrics import MEASURES, difference
-
-    left_out = ("Hit@1",) if before is None else ("R@5", "R@20")  # a line has 80 columns
-    measures = [name for name in MEASURES if name not in left_out]
-
-    def cells(metrics: Metrics, form: str = ".3f") -> list[str]:
-        return [f"{metrics[name]:{form}}" for name in measures]
-
-    numbers = ("n", *measures, "ms")
-    rows = render.table("", *numbers, numbers=numbers)
-    for place, outcome in enumerate(report.outcomes):
-        title = f"{outcome.set} · {outcome.profile} · {outcome.embedder}"
-        first = outcome if before is None else before.outcomes[place]
-        rows.add_row(title, *_counted(first, cells(first.metrics)))
-        if before is not None:
-            rows.add_row("  changed", *_counted(outcome, cells(outcome.metrics)))
-            by = difference(first.metrics, outcome.metrics)
-            rows.add_row("  difference", "", *cells(by, "+.3f"), style="bold")
-            continue
-        for category, (queries, metrics) in outcome.categories.items():
-            rows.add_row(f"  {category}", f"{queries:,}", *cells(metrics), style="dim")
-    console = output.console(table=True)
-    console.print(rows)
-    if report.check is not None:
-        console.print(render.figures(report.check.to_dict()))
-
-
-def _counted(outcome: Outcome, cells: list[str]) -> list[str]:
-    return [f"{outcome.queries:,}", *cells, f"{outcome.ms_per_query:.1f}"]
-
-
 def calibrate(
     settings: Settings,
     folders: Annotated[list[Path], typer.Argument(help="Folders of conversation files.")],
@@ -256,7 +252,7 @@ def calibrate(
     if out is None:
         output.emit(model.to_dict())
     else:
-        _write(out, json.dumps(model.to_dict(), indent=2))
+        _write("out", out, json.dumps(model.to_dict(), indent=2))
 
 
 def tune(
@@ -293,7 +289,7 @@ def tune(
     if not tuned.is_kept:
         raise typer.Exit(1)
     if out is not None:
-        _write(out, tuned.profile.to_json())
+        _write("out", out, tuned.profile.to_json())
 
 
 def _print_tuned(tuned: Tuned) -> None:
@@ -326,13 +322,13 @@ def _print_tuned(tuned: Tuned) -> None:
     )
 
 
-def _write(path: Path, text: str) -> None:
-    """Write a file of JSON, or refuse its path by name."""
+def _write(option: str, path: Path, text: str) -> None:
+    """Write a file, or refuse its path by the name of the option."""
     try:
         path.write_text(f"{text}\n", encoding="utf-8")
     except OSError as problem:
         reason = f"{path} cannot be written: {problem.strerror}"
-        raise InvalidInput("out", reason, "give a file in a folder that exists") from None
+        raise InvalidInput(option, reason, "give a file in a folder that exists") from None
 
 
 def bench(

@@ -22,7 +22,7 @@ from salience.engine.memory import Memory
 from salience.errors import InvalidInput
 from salience.evaluation import datasets, metrics
 from salience.evaluation.datasets import Conversation
-from salience.evaluation.metrics import Metrics
+from salience.evaluation.figures.outcomes import Judged, Outcome
 from salience.ranking.profile import Profile
 from salience.ranking.profiles import get as profile_named
 from salience.retrieval.routes import Vector
@@ -35,34 +35,6 @@ StoreKind = Literal["sqlite", "ram"]
 Change = Callable[[Conversation], Conversation]
 Progress = Callable[[str, int, int], None]
 """Takes the step, how much of it is done, and how much there is."""
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """The measures of all queries of one set, with one profile and embedder."""
-
-    set: str
-    profile: str
-    embedder: str
-    queries: int
-    metrics: Metrics
-    categories: dict[str, tuple[int, Metrics]]
-    ms_per_query: float
-
-    def to_dict(self) -> dict[str, Any]:
-        """A JSON-ready mapping."""
-        return {
-            "set": self.set,
-            "profile": self.profile,
-            "embedder": self.embedder,
-            "queries": self.queries,
-            "metrics": self.metrics,
-            "categories": {
-                name: {"queries": count, **values}
-                for name, (count, values) in self.categories.items()
-            },
-            "ms_per_query": self.ms_per_query,
-        }
 
 
 @dataclass
@@ -218,8 +190,7 @@ def _measure(
 ) -> Outcome:
     total = sum(len(conversation.queries) for conversation in members)
     milliseconds: list[float] = []
-    measured: list[Metrics] = []
-    by_category: dict[str, list[Metrics]] = {}
+    judged: list[Judged] = []
     for conversation in members:
         ranked: dict[str, Sequence[str]] = {}
         for number, query in enumerate(conversation.queries):
@@ -232,19 +203,12 @@ def _measure(
             str(number): query.relevant for number, query in enumerate(conversation.queries)
         }
         values = metrics.per_query(relevant, ranked)
-        for number, query in enumerate(conversation.queries):
-            measured.append(values[str(number)])
-            if query.category is not None:
-                by_category.setdefault(query.category, []).append(values[str(number)])
-    return Outcome(
-        name,
-        profile.name,
-        embedder,
-        len(measured),
-        metrics.mean(measured),
-        {key: (len(of), metrics.mean(of)) for key, of in sorted(by_category.items())},
-        round(median(milliseconds), 3),
-    )
+        judged += [
+            Judged(conversation.name, query.id, query.category, values[str(number)])
+            for number, query in enumerate(conversation.queries)
+        ]
+    ms_per_query = round(median(milliseconds), 3)
+    return Outcome(name, profile.name, embedder, tuple(judged), ms_per_query)
 
 
 def _compare(

@@ -1,0 +1,97 @@
+"""The quality of recall for people: measures by category, their intervals, and their changes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+
+from salience.cli.printing import render
+from salience.evaluation.figures.comparison import COMPARED, Change
+from salience.evaluation.figures.intervals import Interval
+from salience.evaluation.figures.outcomes import Judged, Outcome, intervals
+from salience.evaluation.metrics import MEASURES, Metrics, difference
+from salience.evaluation.runner import Report
+
+
+def report(report: Report, before: Report | None = None) -> RenderableType:
+    """The figures by category, or, with those from before a change, the change of each."""
+    parts: list[RenderableType] = [_measures(report, before)]
+    if before is None:
+        parts += ["", _intervals(report.outcomes)]
+    if report.check is not None:
+        parts += ["", render.figures(report.check.to_dict())]
+    return Group(*parts)
+
+
+def changes(changes: Sequence[Change]) -> RenderableType:
+    """The difference of each figure from the run before, with its interval."""
+    numbers = ("n", "before", "now", "difference")
+    rows = render.table("since the run before", "", *numbers, "interval", numbers=numbers)
+    for change in changes:
+        is_first = change.category is None and change.measure == COMPARED[0]
+        name = "" if change.category is None else f"  {change.category}"
+        rows.add_row(
+            _title(change) if is_first else name,
+            change.measure,
+            f"{change.queries:,}",
+            f"{change.before:.3f}",
+            f"{change.after:.3f}",
+            f"{change.after - change.before:+.3f}",
+            _span((change.low, change.high), "+.3f"),
+            style="red" if change.fell else "green" if change.rose else None,
+        )
+    fallen, risen = (sum(getattr(each, way) for each in changes) for way in ("fell", "rose"))
+    summary = f"{fallen} of {len(changes)} figures fell and {risen} rose; the rest may be chance."
+    return Group("", rows, "", summary)
+
+
+def _measures(report: Report, before: Report | None) -> Table:
+    left_out = ("Hit@1",) if before is None else ("R@5", "R@20")  # a line has 80 columns
+    measures = [name for name in MEASURES if name not in left_out]
+
+    def cells(metrics: Metrics, form: str = ".3f") -> list[str]:
+        return [f"{metrics[name]:{form}}" for name in measures]
+
+    numbers = ("n", *measures, "ms")
+    rows = render.table("", *numbers, numbers=numbers)
+    for place, outcome in enumerate(report.outcomes):
+        first = outcome if before is None else before.outcomes[place]
+        rows.add_row(_title(outcome), *_counted(first, cells(first.metrics)))
+        if before is not None:
+            rows.add_row("  changed", *_counted(outcome, cells(outcome.metrics)))
+            by = difference(first.metrics, outcome.metrics)
+            rows.add_row("  difference", "", *cells(by, "+.3f"), style="bold")
+            continue
+        for category, (queries, metrics) in outcome.categories.items():
+            rows.add_row(f"  {category}", f"{queries:,}", *cells(metrics), style="dim")
+    return rows
+
+
+def _intervals(outcomes: Sequence[Outcome]) -> Table:
+    rows = render.table("95 % intervals", "conversations", *COMPARED, numbers=["conversations"])
+    for outcome in outcomes:
+        rows.add_row(_title(outcome), *_spans(outcome.judged))
+        for category, judged in outcome.by_category.items():
+            rows.add_row(f"  {category}", *_spans(judged), style="dim")
+    return rows
+
+
+def _spans(judged: Sequence[Judged]) -> list[str]:
+    found = intervals(judged)
+    conversations = len({each.conversation for each in judged})
+    return [f"{conversations:,}", *(_span(found[name]) for name in COMPARED if found)]
+
+
+def _title(figures: Outcome | Change) -> str:
+    return f"{figures.set} · {figures.profile} · {figures.embedder}"
+
+
+def _span(interval: Interval, form: str = ".3f") -> str:
+    low, high = interval
+    return f"{low:{form}} to {high:{form}}"
+
+
+def _counted(outcome: Outcome, cells: list[str]) -> list[str]:
+    return [f"{outcome.queries:,}", *cells, f"{outcome.ms_per_query:.1f}"]
