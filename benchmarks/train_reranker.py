@@ -104,7 +104,7 @@ def train(learned: list[Example], options: argparse.Namespace) -> tuple[Any, Any
         given = logits.float().split(sizes)
         loss = -torch.stack([row.log_softmax(0)[0] for row in given]).mean()
         optimizer.zero_grad()
-        loss.backward()
+        loss.backward()  # type: ignore[no-untyped-call, unused-ignore]
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
         schedule.step()
