@@ -6,12 +6,12 @@ import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from salience import __version__
 from salience.errors import InvalidInput
 from salience.evaluation.figures.intervals import CONFIDENCE, mean_intervals
 from salience.evaluation.figures.outcomes import Judged, Outcome
@@ -71,7 +71,7 @@ def run_to_json(outcomes: Iterable[Outcome]) -> str:
         for outcome in outcomes
     ]
     lines = ",\n".join(json.dumps(result, ensure_ascii=False) for result in results)
-    head = {"format": FORMAT, "version": __version__, "measures": MEASURES}
+    head = {"format": FORMAT, "version": version("salience"), "measures": MEASURES}
     return f'{json.dumps(head)[:-1]}, "results": [\n{lines}\n]}}'
 
 
