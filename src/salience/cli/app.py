@@ -142,6 +142,7 @@ COMMANDS: Commands = {
         "eval": evaluate.eval_,
         "calibrate": evaluate.calibrate,
         "tune": evaluate.tune,
+        "ab": evaluate.ab,
         "bench": evaluate.bench,
         "completion": completion.completion,
     },

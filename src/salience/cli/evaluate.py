@@ -57,6 +57,10 @@ def eval_(
         int, typer.Option(min=0, help="Compare with answers in notes of so many words.")
     ] = 0,
     seed: Annotated[int, typer.Option(help="The seed of these changes.")] = 0,
+    log: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Measure on recorded searches of the store, instead."),
+    ] = None,
     save: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Keep the run, to compare later ones with.")
     ] = None,
@@ -83,10 +87,9 @@ def eval_(
     ] = None,
 ) -> None:
     """Measure the quality of recall on conversations, on facts that change, or on a notebook."""
-    if (updates and folders) or not (updates or folders or abstention):
-        raise InvalidInput(
-            "eval", "has nothing to measure on", "give folders, or --updates, or --abstention"
-        )
+    if (folders and (updates or log)) or not (updates or folders or abstention or log):
+        remedy = "give folders, or --updates, or --abstention, or --log"
+        raise InvalidInput("eval", "has nothing, or two things, to measure on", remedy)
     if unanswerable is not None and not abstention:
         raise InvalidInput("unanswerable", "belongs to --abstention", "give both")
     if updates:
@@ -99,6 +102,7 @@ def eval_(
     from salience.evaluation.figures import comparison
     from salience.evaluation.figures import page as figures_page
     from salience.evaluation.perturbations import Perturbation
+    from salience.evaluation.replay import measuring
 
     former = None if (run := gate or against) is None else comparison.read_run(run)
 
@@ -112,8 +116,18 @@ def eval_(
             store=_server(settings) or store.value,
             progress=progress,
         )
-        before = measure(change=perturbation.before) if perturbation else None
-        report = measure(check=check, change=perturbation.after)
+        before = measure(change=perturbation.before) if perturbation and not log else None
+        report = (
+            measure(check=check, change=perturbation.after)
+            if log is None
+            else measuring.evaluate_log(
+                log,
+                settings.url,
+                profiles=[profile_of(name, rerank) for name in profile or ["balanced"]],
+                embedder=(embedder or [settings.embedder or "default"])[0],
+                progress=progress,
+            )
+        )
     changes = () if former is None else comparison.compare_runs(former, report.outcomes)
     if save is not None:
         _write("save", save, comparison.run_to_json(report.outcomes))
@@ -257,7 +271,13 @@ def calibrate(
 
 def tune(
     settings: Settings,
-    folders: Annotated[list[Path], typer.Argument(help="Folders of conversation files.")],
+    folders: Annotated[
+        list[Path] | None, typer.Argument(help="Folders of conversation files.")
+    ] = None,
+    log: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Learn from recorded searches of the store, too."),
+    ] = None,
     profile: Annotated[
         str, typer.Option(help="The profile whose weights are fitted.")
     ] = "balanced",
@@ -271,16 +291,20 @@ def tune(
     seed: Annotated[int, typer.Option(help="The seed of the folds.")] = 0,
 ) -> None:
     """Fit the weights of a profile to questions with known answers, and check them on others."""
+    if not folders and log is None:
+        raise InvalidInput("tune", "has nothing to learn from", "give folders, or --log")
     from salience.evaluation import tuning
 
     with output.progress() as progress:
         tuned = tuning.tune(
-            folders,
+            folders or [],
             profiles.get(profile),
             settings.embedder or "default",
             parts=part or (),
             seed=seed,
             progress=progress,
+            log=log,
+            url=None if log is None else settings.url,
         )
     if settings.json:
         output.emit(tuned.to_dict())
@@ -320,6 +344,40 @@ def _print_tuned(tuned: Tuned) -> None:
         if tuned.is_kept
         else "Some questions are answered worse by weights that others gave: keep those of before."
     )
+
+
+def ab(
+    settings: Settings,
+    log: Annotated[Path, typer.Argument(help="A file of recorded searches.")],
+    first: Annotated[str, typer.Argument(help="A profile.")],
+    second: Annotated[str, typer.Argument(help="The profile to compare with it.")],
+) -> None:
+    """Ask recorded searches again under two profiles, and tell which found more that was of use."""
+    from salience.evaluation.replay.interleaving import compare_profiles
+
+    settings.require()
+    with output.progress() as progress:
+        preference = compare_profiles(
+            log,
+            settings.url,
+            profiles.get(first),
+            profiles.get(second),
+            embedder=settings.embedder or "default",
+            progress=progress,
+        )
+    if settings.json:
+        output.emit(preference.to_dict())
+        return
+    names, wins = preference.profiles, preference.wins
+    even, days = preference.searches - sum(wins), preference.conversations
+    output.say(
+        f"{preference.searches:,} searches of {days:,} {'day' if days == 1 else 'days'}: "
+        f"{wins[0]:,} for {names[0]}, {wins[1]:,} for {names[1]}, {even:,} even"
+    )
+    interval = f"{preference.low:+.3f} to {preference.high:+.3f}"
+    output.say(f"preference for {names[1]}: {preference.preference:+.3f} ({interval})")
+    better = preference.better
+    output.say("the difference may be chance" if better is None else f"{better} is better")
 
 
 def _write(option: str, path: Path, text: str) -> None:

@@ -318,6 +318,8 @@ class AsyncSearchApi(AsyncPlanRunner):
         request = self._core.request(query, **options)
         result = await self._read(search.search(request), request, request.limit)
         log_search(result, request.settings.slow_search_ms)
+        if self._core.recorder is not None:
+            self._core.recorder.record(request, result, options.get("filters"))
         return result
 
     @takes(CompareOptions, ExplainOptions, defaults=SEARCH_DEFAULTS)

@@ -38,6 +38,7 @@ from salience.records.validation import (
 )
 from salience.retrieval.operations import Op
 from salience.retrieval.plan import Plan, T, drive, drive_in_thread
+from salience.search.recording import SearchRecorder, recorder_for
 from salience.search.request import SearchOptions, SearchRequest, SearchSettings, search_request
 from salience.stores import open_store
 from salience.stores.address import Address, public_url, store_url
@@ -69,6 +70,7 @@ class Core:
         actor: str | None,
         dedup: DedupPolicy,
         trace: Callable[[str], object] | None,
+        recorder: SearchRecorder | None = None,
     ) -> None:
         self.url = url
         self.dispatcher = dispatcher
@@ -76,6 +78,7 @@ class Core:
         self.actor = actor
         self.dedup = dedup
         self.trace = trace
+        self.recorder = recorder
 
     @classmethod
     def open(
@@ -102,6 +105,7 @@ class Core:
         aliases = Aliases.of(None if aliases is None else mapping("aliases", aliases))
         pause = number("embedder_pause", values["embedder_pause"], MAX_PAUSE_SECONDS) or 0.0
         limits, slow_ms = Limits.of(values["limits"]), values["slow_search_ms"]
+        recorder = recorder_for(values["search_log"])
         model = resolve(embedder)
         if isinstance(model, StaticEmbedder | SentenceTransformerEmbedder):
             model.check()
@@ -136,7 +140,7 @@ class Core:
             actor = None if actor is None else text("actor", actor, limit=512)
             dedup = DedupPolicy.of(values["dedup"], DedupPolicy())
             trace = _line_writer(values["trace"])
-            return cls(shown_url, dispatcher, searches, actor, dedup, trace)
+            return cls(shown_url, dispatcher, searches, actor, dedup, trace, recorder)
         except BaseException:
             _release(dispatcher, url)
             raise
@@ -170,7 +174,15 @@ class Core:
     def within(self, namespace: str) -> Core:
         """The same core for another namespace."""
         searches = replace(self.searches, namespace=namespace_name(namespace))
-        return Core(self.url, self.dispatcher, searches, self.actor, self.dedup, self.trace)
+        return Core(
+            self.url,
+            self.dispatcher,
+            searches,
+            self.actor,
+            self.dedup,
+            self.trace,
+            self.recorder,
+        )
 
     def time(self, name: str = "clock", value: Any = None) -> datetime:
         """The time that an argument gives; the present by default."""

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from inspect import Parameter, Signature, signature
+from os import PathLike
 from typing import Any, TextIO, TypedDict, TypeVar
 
 from salience.embedders import Embedder
@@ -43,6 +44,8 @@ class Settings(TypedDict, total=False):
         call asks it anew.
     limits: the largest values to take, as {"text": 5000000}; see `salience.records.limits.Limits`.
     slow_search_ms: the milliseconds from which a search is logged as slow; None for never.
+    search_log: a file to which each search is appended, its query and the ids of its hits, for
+        `salience eval --log`; that in the environment's SALIENCE_SEARCH_LOG by default.
     trace: print a line for each batch of operations with its time: True for stderr, or a stream, or
         a function that takes a line.
     api_key: the key of a server; that in the environment's SALIENCE_API_KEY by default.
@@ -61,6 +64,7 @@ class Settings(TypedDict, total=False):
     embedder_pause: float
     limits: Limits | Mapping[str, int] | None
     slow_search_ms: float | None
+    search_log: str | PathLike[str] | None
     trace: Trace
     api_key: str | None
     timeout: float | None

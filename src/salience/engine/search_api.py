@@ -57,6 +57,8 @@ class SearchApi(PlanRunner):
         request = self._core.request(query, **options)
         result = self._read(search.search(request), request, request.limit)
         log_search(result, request.settings.slow_search_ms)
+        if self._core.recorder is not None:
+            self._core.recorder.record(request, result, options.get("filters"))
         return result
 
     @takes(CompareOptions, ExplainOptions, defaults=SEARCH_DEFAULTS)

@@ -16,12 +16,21 @@ from salience.write import chat
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """One conversation: its memories, and the questions asked at `now`, its end."""
+    """One conversation: its memories, and the questions asked at `now`, its end.
+
+    Its memories are in the namespace of its name, unless another is given.
+    """
 
     name: str
     memories: tuple[dict[str, Any], ...]
     queries: tuple[Query, ...]
     now: datetime | None
+    namespace: str = ""
+
+    @property
+    def place(self) -> str:
+        """The namespace of its memories."""
+        return self.namespace or self.name
 
     def unanswerable(self) -> list[str]:
         """A note on each question with answers that are not memories of this conversation."""

@@ -23,6 +23,7 @@ from salience.errors import InvalidInput
 from salience.evaluation import datasets, metrics
 from salience.evaluation.datasets import Conversation
 from salience.evaluation.figures.outcomes import Judged, Outcome
+from salience.importers.conversation import Query
 from salience.ranking.profile import Profile
 from salience.ranking.profiles import get as profile_named
 from salience.retrieval.routes import Vector
@@ -123,7 +124,7 @@ def evaluate(
                     # Opened anew, so that no profile finds its queries embedded already.
                     memory = opened(filled, profile=profile)
                     report.outcomes.append(
-                        _measure(name, members, memory, profile, spec, report_progress)
+                        measure(name, members, memory, profile, spec, report_progress)
                     )
                 if report.check is None:
                     continue
@@ -158,7 +159,7 @@ def _filled(
                 raise InvalidInput("db", "holds memories already", "give an empty database")
             for done, conversation in enumerate(members):
                 report_progress("writing", done, len(members))
-                added = memory.within(conversation.name).add_many(conversation.memories)
+                added = memory.within(conversation.place).add_many(conversation.memories)
                 report.notes += [
                     f"{conversation.name}: {item.id}: {item.reason}" for item in added.rejected
                 ]
@@ -167,20 +168,26 @@ def _filled(
             yield store
             if kind not in urls:
                 for conversation in members:
-                    memory.delete_all(namespace=conversation.name)
+                    memory.delete_all(namespace=conversation.place)
         finally:
             store.close()
 
 
-def _search(
-    memory: Memory, conversation: Conversation, text: str, *, explain: bool = False
+def ask(
+    memory: Memory, conversation: Conversation, query: Query, *, explain: bool = False
 ) -> SearchResult:
-    return memory.within(conversation.name).search(
-        text, limit=metrics.DEPTH, now=conversation.now, touch=False, explain=explain
+    """Search for a question of a conversation at its time, without counting accesses."""
+    return memory.within(conversation.place).search(
+        query.text,
+        limit=metrics.DEPTH,
+        now=query.at or conversation.now,
+        filters=query.filters,
+        touch=False,
+        explain=explain,
     )
 
 
-def _measure(
+def measure(
     name: str,
     members: Sequence[Conversation],
     memory: Memory,
@@ -188,6 +195,7 @@ def _measure(
     embedder: str,
     report_progress: Progress,
 ) -> Outcome:
+    """Ask all questions of a set in an opened memory."""
     total = sum(len(conversation.queries) for conversation in members)
     milliseconds: list[float] = []
     judged: list[Judged] = []
@@ -196,7 +204,7 @@ def _measure(
         for number, query in enumerate(conversation.queries):
             report_progress(f"{name}, {profile.name}", len(milliseconds), total)
             started = time.perf_counter()
-            result = _search(memory, conversation, query.text)
+            result = ask(memory, conversation, query)
             milliseconds.append((time.perf_counter() - started) * 1e3)
             ranked[str(number)] = result.ids
         relevant = {
@@ -223,8 +231,6 @@ def _compare(
     for conversation in members:
         for query in conversation.queries:
             report_progress(f"{name}, checking", done, total)
-            first, second = (
-                _search(memory, conversation, query.text, explain=True) for memory in pair
-            )
+            first, second = (ask(memory, conversation, query, explain=True) for memory in pair)
             check.add(first, second)
             done += 1

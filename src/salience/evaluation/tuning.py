@@ -31,12 +31,15 @@ from salience.embedders import resolve
 from salience.engine.memory import Memory
 from salience.errors import InvalidInput
 from salience.evaluation import datasets
+from salience.evaluation.datasets import Conversation
+from salience.evaluation.replay.searches import questions, read_searches
 from salience.evaluation.runner import Progress
 from salience.ranking.expressions import NamedExpression, Subtotal
 from salience.ranking.profile import Profile
 from salience.ranking.run import RankedRun
 from salience.ranking.weights import walk, weighted
 from salience.search.search import rank
+from salience.stores.address import Address
 
 Floats = NDArray[np.float64]
 
@@ -146,8 +149,10 @@ def tune(
     parts: Sequence[str] = (),
     seed: int = 0,
     progress: Progress | None = None,
+    log: str | Path | None = None,
+    url: Address | None = None,
 ) -> Tuned:
-    """The weights of a profile, learned from the sets of conversations in some folders.
+    """The weights of a profile, learned from conversations with questions and from own searches.
 
     Args:
         folders: each a set of conversations with questions.
@@ -155,6 +160,9 @@ def tune(
         embedder: as `Memory.open` takes it.
         parts: the named parts whose weights may change; all by default.
         seed: of the folds.
+        progress: called with the step, how much of it is done, and how much there is.
+        log: a file of recorded searches, see `salience.evaluation.replay`.
+        url: the store that they were made in.
 
     Raises:
         ImportProblem: a folder is not a set of conversations.
@@ -162,22 +170,25 @@ def tune(
     """
     before = tunable(profile, parts)
     names = list(before)
-    questions = list(read_questions(folders, profile, embedder, names, progress))
+    learned_from = list(
+        read_questions(folders, profile, embedder, names, progress, log=log, url=url)
+    )
     start = np.array(list(before.values()))
     trials = []
     for penalty in PENALTIES:
-        folds = tuple(cross_validate(questions, start, penalty, seed))
+        folds = tuple(cross_validate(learned_from, start, penalty, seed))
         trials.append((any(fold.is_worse for fold in folds), -_gain(folds), penalty, folds))
     _, _, penalty, folds = min(trials)
-    learned = fit(questions, start, penalty)
-    left_out = tuple(leave_one_out(questions, start, penalty))
+    learned = fit(learned_from, start, penalty)
+    left_out = tuple(leave_one_out(learned_from, start, penalty))
     weights = {name: round(float(value), 4) for name, value in zip(names, learned, strict=True)}
+    sources = [Path(folder).name for folder in folders]
     fitted = {
-        "command": " ".join(["salience tune", *(Path(folder).name for folder in folders)]),
+        "command": " ".join(["salience tune", *sources, *([] if log is None else ["--log"])]),
         "profile": profile.name,
         "embedder": embedder,
-        "sets": sorted({question.set for question in questions}),
-        "questions": len(questions),
+        "sets": sorted({question.set for question in learned_from}),
+        "questions": len(learned_from),
         "weights": len(names),
         "penalty": penalty,
         "seed": seed,
@@ -232,30 +243,41 @@ def read_questions(
     embedder: str,
     names: Sequence[str],
     progress: Progress | None = None,
+    *,
+    log: str | Path | None = None,
+    url: Address | None = None,
 ) -> Iterator[Question]:
     """The answerable questions of the sets, each with the parts of all its candidates."""
     resolved = resolve(embedder)
     report = progress or (lambda step, done, total: None)
     for folder in folders:
         title, members = Path(folder).resolve().name, datasets.load(folder)
-        memory = Memory.open("ram://", embedder=resolved, profile=profile)
-        for place, member in enumerate(members):
-            report(title, place, len(members))
-            within = memory.within(member.name)
-            within.add_many(member.memories)
-            for query in member.queries:
-                if query.relevant:
-                    run = _run(within, query.text, member.now)
-                    if len(run.scored):
-                        relevant = frozenset(query.relevant)
-                        yield _question(title, member.name, run, relevant, names)
-        memory.close()
+        with Memory.open("ram://", embedder=resolved, profile=profile) as memory:
+            for place, member in enumerate(members):
+                report(title, place, len(members))
+                memory.within(member.place).add_many(member.memories)
+                yield from _of_conversation(title, member, memory, names)
+    if log is not None:
+        with Memory.open(url, embedder=resolved, profile=profile) as memory:
+            members = questions(memory, read_searches(log))
+            for place, member in enumerate(members):
+                report(Path(log).stem, place, len(members))
+                yield from _of_conversation(Path(log).stem, member, memory, names)
 
 
-def _run(memory: Memory, text: str, now: Any) -> RankedRun:
-    request = memory._core.request(text, limit=K, now=now, touch=False)
-    run, _, _ = memory._run(rank(request), K, searches=True)
-    return run
+def _of_conversation(
+    title: str, conversation: Conversation, memory: Memory, names: Sequence[str]
+) -> Iterator[Question]:
+    within = memory.within(conversation.place)
+    for query in conversation.queries:
+        if query.relevant:
+            now = query.at or conversation.now
+            request = within._core.request(
+                query.text, limit=K, now=now, filters=query.filters, touch=False
+            )
+            run, _, _ = within._run(rank(request), K, searches=True)
+            if len(run.scored):
+                yield _question(title, conversation.name, run, frozenset(query.relevant), names)
 
 
 def _question(

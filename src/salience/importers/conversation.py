@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +13,18 @@ from salience.importers._source import ImportProblem, Item, clean, moment, parse
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A question about the memories of a conversation, and the ids of those that answer it."""
+    """A question about the memories of a conversation, and the ids of those that answer it.
+
+    `at` is when it was asked, None for the end of the conversation; `filters` are those of its
+    search.
+    """
 
     id: str
     text: str
     relevant: tuple[str, ...]
     category: str | None = None
+    at: datetime | None = None
+    filters: Mapping[str, Any] | None = None
 
 
 def read(path: Path) -> Iterator[Item]:

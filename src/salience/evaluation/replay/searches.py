@@ -1,0 +1,149 @@
+"""Searches that were recorded, and what was said of their hits: questions with known answers.
+
+A hit answers its search if it was judged useful, or went into an answer (`touch`), within an hour
+after the search, and was not judged otherwise later in that hour. What is said of a memory is said
+of the last search before that has shown it. Searches of whose hits nothing good was said are left
+out. The others see the memories that were there when they were made, as these are now. Memories
+that were never shown were never judged, so the profile that showed the hits is at an advantage.
+"""
+
+from __future__ import annotations
+
+import json
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
+
+from salience.engine.memory import Memory
+from salience.errors import InvalidInput
+from salience.evaluation.datasets import Conversation
+from salience.importers.conversation import Query
+from salience.records.events import Event
+
+WITHIN = timedelta(hours=1)
+_PAGE = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedSearch:
+    """A search in one namespace: what was asked when, by which filters, and the ids of its hits."""
+
+    id: str
+    at: datetime
+    namespace: str
+    query: str
+    ids: frozenset[str]
+    filters: Mapping[str, Any] | None
+
+
+def read_searches(path: str | Path) -> list[RecordedSearch]:
+    """The searches of a file that `Memory.open(search_log=...)` has kept, oldest first.
+
+    Searches of several namespaces, or with a filter that is no mapping, are left out.
+
+    Raises:
+        InvalidInput: the file cannot be read, or a line is no search, and which.
+    """
+    remedy = "give a file that Memory.open(search_log=FILE) has kept"
+    try:
+        lines = Path(path).read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as problem:
+        raise InvalidInput("log", f"{path} cannot be read: {problem}", remedy) from None
+    searches = []
+    for number, line in enumerate(lines, start=1):
+        try:
+            recorded = json.loads(line)
+            namespaces, filters = recorded["namespaces"], recorded.get("filters")
+            search = RecordedSearch(
+                recorded["search_id"],
+                datetime.fromtimestamp(recorded["at"], timezone.utc),
+                namespaces[0],
+                recorded["query"],
+                frozenset(recorded["ids"]),
+                filters,
+            )
+        except (ValueError, KeyError, TypeError, IndexError, OverflowError, OSError) as problem:
+            reason = f"{path}, line {number}, is no search ({type(problem).__name__}: {problem})"
+            raise InvalidInput("log", reason, remedy) from None
+        if len(namespaces) == 1 and ("filters" not in recorded or filters is not None):
+            searches.append(search)
+    return sorted(searches, key=lambda search: search.at)
+
+
+def questions(memory: Memory, searches: Sequence[RecordedSearch]) -> tuple[Conversation, ...]:
+    """The recorded searches that have answers in a store; those of a day are a conversation.
+
+    Raises:
+        InvalidInput: no search has one.
+    """
+    by_namespace: defaultdict[str, list[RecordedSearch]] = defaultdict(list)
+    for search in searches:
+        by_namespace[search.namespace].append(search)
+    by_day: defaultdict[tuple[str, str], list[Query]] = defaultdict(list)
+    for namespace, asked in sorted(by_namespace.items()):
+        within = memory.within(namespace)
+        answers = _answers(within, asked)
+        for search in asked:
+            relevant = tuple(sorted(id for id in answers.get(search.id, ()) if id in within))
+            if relevant:
+                query = Query(
+                    search.id, search.query, relevant, at=search.at, filters=_then(search)
+                )
+                by_day[namespace, search.at.date().isoformat()].append(query)
+    if not by_day:
+        raise InvalidInput(
+            "log",
+            f"has {len(searches):,} searches, and nothing good was said of the hits of any",
+            'say it within an hour, by feedback(id, "useful") or touch(id)',
+        )
+    return tuple(
+        Conversation(f"{namespace} {day}", (), tuple(queries), None, namespace)
+        for (namespace, day), queries in by_day.items()
+    )
+
+
+def _then(search: RecordedSearch) -> dict[str, Any]:
+    """The filters of a search, and that a memory was there when it was made."""
+    was_there = {"added_at": {"lte": search.at.isoformat()}}
+    return {"and": [search.filters, was_there]} if search.filters else was_there
+
+
+def _answers(memory: Memory, searches: Sequence[RecordedSearch]) -> dict[str, set[str]]:
+    """The ids of the hits that answer each search, by its id."""
+    showing: defaultdict[str, list[RecordedSearch]] = defaultdict(list)
+    for search in searches:
+        for id in search.ids:
+            showing[id].append(search)
+    answers: defaultdict[str, set[str]] = defaultdict(set)
+    for event in _events(memory):
+        judged = _is_good(event)
+        if judged is None or event.id is None or event.id not in showing:
+            continue
+        shown = showing[event.id]
+        place = bisect_right(shown, event.at, key=lambda search: search.at) - 1
+        if place < 0 or event.at - shown[place].at > WITHIN:
+            continue
+        if judged:
+            answers[shown[place].id].add(event.id)
+        else:
+            answers[shown[place].id].discard(event.id)
+    return answers
+
+
+def _is_good(event: Event) -> bool | None:
+    """True if an event says that a memory was of use, False if not; None if it says nothing."""
+    if event.type == "reference":
+        return True
+    kind = (event.payload or {}).get("feedback") if event.type == "feedback" else None
+    return None if kind is None else kind == "useful"
+
+
+def _events(memory: Memory) -> Iterator[Event]:
+    cursor: str | None = None
+    while page := memory.events(cursor, limit=_PAGE):
+        yield from page
+        cursor = page.cursor
