@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import os
+import re
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -55,6 +60,46 @@ def test_the_command_prints_the_mapping_of_the_method(
     with Memory.open(tmp_path / "memory.db") as memory:
         plain = call(memory).to_dict()
     assert shape(printed) == shape(plain)
+
+
+PRINTING = """
+import json, sys
+from salience import Memory
+from salience.cli import main
+with Memory.open(sys.argv[1]) as memory:
+    for n, (tag, thing) in enumerate([("rye", "bread"), ("tuned", "piano"), ("late", "ferry")]):
+        memory.add(f"Ana likes the {thing} of Lisbon.", id=thing, tags=[tag, "t", "u"],
+                   metadata={"z": 1, "a": {"y": 2, "b": n}}, speaker="Ana",
+                   created_at="2026-05-01", links=[{"target": "bread", "type": "mentions"}])
+for command in json.loads(sys.argv[2]):
+    print(command, flush=True)
+    main(["--db", sys.argv[1], "--json", *command])
+"""
+
+
+def test_keys_have_the_same_order_in_every_process(tmp_path: Path) -> None:
+    others = ["stats", "tags", "entities", "doctor", "events", "links bread"]
+    commands = [command for command, _ in SAME.values()] + [other.split() for other in others]
+
+    def printed(seed: str) -> str:
+        result = subprocess.run(
+            [sys.executable, "-c", PRINTING, tmp_path / f"{seed}.db", json.dumps(commands)],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert result.returncode == 0, result.stderr
+        return result.stdout
+
+    first, second = (_keys(printed(seed)) for seed in ("1", "2"))
+    assert len(first) > 500
+    assert first == second
+
+
+def _keys(printed: str) -> list[str]:
+    """All keys of some JSON in the order in which they were printed."""
+    return re.findall(r'"([^"]*)": ', printed)
 
 
 def lowest_first(zones: Zones) -> Zones:

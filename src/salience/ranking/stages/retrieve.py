@@ -208,7 +208,7 @@ class Retrieve(Stage):
             if f"{words.name}.weights" in wanted:
                 requests[f"{words.name}.weights"] = TermWeights(words, query, rows)
         unmentioned: dict[str, ColumnData] = {}
-        for name in _WORDING_OF.keys() & wanted:
+        for name in [name for name in _WORDING_OF if name in wanted]:  # in the same order always
             wordings = query.reading.wordings.get(_WORDING_OF[name])
             if wordings:
                 requests[name] = Mentions(wordings, rows)
