@@ -5,7 +5,8 @@ import sqlite3
 
 def without_places(db: sqlite3.Connection) -> None:
     """Let numbers be those of the file again, and not of each namespace; without checksums."""
-    for table in ("memories", "vectors", "former_vectors", "events", "links"):
+    own = ("memories", "vectors", "former_vectors", "events", "links")
+    for table in (*own, "spaces", "notes", "meta", "access_keys"):
         db.execute(f"ALTER TABLE {table} DROP COLUMN checksum")
     for column in ("state", "previous_state"):
         db.execute(f"ALTER TABLE counter DROP COLUMN {column}")

@@ -15,13 +15,14 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from salience.testing.postgres import PostgresServer
-from torture import faults, fuzz, histories, kills, postgres
+from torture import damage, faults, fuzz, histories, kills, postgres
 from torture.life import CALLS
 from torture.tally import Tally, table
 
 SQLITE_KILLS, POSTGRES_KILLS = 1_000, 200
 HISTORY_SECONDS, PROCESSES, THREADS = 600.0, 8, 4
 ARGUMENTS, FILES = 1_000_000, 50_000
+FLIPS = 2_000
 _PROGRESS_SECONDS = 30.0
 
 
@@ -48,6 +49,7 @@ def attacks(scale: float, seed: int, folder: Path) -> dict[str, Callable[[], lis
         "faults-postgres": lambda: [faults.on_postgres(calls, seed, folder, tell)],
         "histories": lambda: [_histories(str(folder / "histories.db"), "SQLite")],
         "histories-postgres": on_postgres,
+        "damage": lambda: [damage.on_sqlite(rounds(FLIPS), seed, folder, tell)],
         "arguments": lambda: [fuzz.on_memory(rounds(ARGUMENTS), seed, folder, tell)],
         "files": lambda: [fuzz.on_files(rounds(FILES), seed, folder, tell)],
     }

@@ -1049,12 +1049,18 @@ class AsyncTransferApi(AsyncPlanRunner):
     async def doctor(self, *, fix: bool = False) -> Diagnosis:
         """Look for damage in the whole store, all its namespaces; true if all is well.
 
-        Looks at the structure and schema, the checksum of every row, orphans, vectors, the
-        write-ahead log, and compares every memory with its history (`verify`).
+        Looks at the schema, indexes, orphans, vectors, what memories are found by, and compares
+        every memory with its history (`verify`); in a file also at the checksum of every row and
+        the write-ahead log. All texts are read.
 
         Args:
-            fix: mend what can be. Damaged rows that cannot be are written to a file beside the
-                store, which the findings name, before they are taken out.
+            fix: mend what can be. Rows that cannot be are written to a file, which the findings
+                name, before they are taken out: beside a store in a file, in the current folder
+                for PostgreSQL.
+
+        Raises:
+            StoreError: the store cannot be read; or is to be mended and cannot be written; or the
+                role does not see all of a PostgreSQL store.
         """
         return await self._run_upkeep(doctor(fix=fix))
 

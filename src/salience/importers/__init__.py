@@ -14,7 +14,15 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
 
-from salience.importers import _sqlite, chatgpt, claude_code, conversation, jsonl, markdown
+from salience.importers import (
+    _sqlite,
+    chatgpt,
+    claude_code,
+    conversation,
+    jsonl,
+    markdown,
+    quarantine,
+)
 from salience.importers._source import (
     FLAT,
     Address,
@@ -66,6 +74,7 @@ FORMATS: Mapping[str, Callable[[Path], Iterator[Item]]] = MappingProxyType(
         "mcp-memory": mcp_memory.read,
         "mem0": mem0.read,
         "openmem": openmem.read,
+        "quarantine": quarantine.read,
         "zep": zep.read,
     }
 )
@@ -116,6 +125,8 @@ class Items(Iterator[Item]):
             self._items = basic_memory.read(place, left_out, self.blank.append)
         elif format == "jsonl":
             self._items = jsonl.read(place, left_out)
+        elif format == "quarantine":
+            self._items = quarantine.read(place, left_out)
         else:
             self._items = FORMATS[format](place)
 
@@ -172,6 +183,8 @@ def detect(path: Path) -> str:
     suffix = path.suffix.lower()
     if suffix in (".md", ".markdown"):
         return "basic-memory" if basic_memory.is_note(path) else "markdown"
+    if path.name.endswith(quarantine.END):
+        return "quarantine"
     name = _SUFFIXES.get(suffix)
     if name not in (None, "jsonl"):
         return name

@@ -301,7 +301,10 @@ class RemoteMemory(Memory):
 
 def _beside_the_store() -> InvalidInput:
     """The refusal of what is done to a store as a whole."""
-    remedy = "do it where the store is, as by `salience backup`; or use export here"
+    remedy = (
+        "do it where the store is, as by `salience backup` or `salience doctor`; "
+        "export and verify work here, too"
+    )
     return InvalidInput("url", "is the address of a server, not of a store", remedy)
 
 

@@ -142,11 +142,12 @@ def build_indexes(url: Address, progress: Callable[[int, int], None] | None = No
     if not _is_postgres(url):
         raise InvalidInput("url", "is of a store that keeps its indexes by itself")
     _require_postgres()
-    from salience.stores.postgres import PostgresStore, schema
+    from salience.stores.postgres import PostgresStore
+    from salience.stores.postgres.vector_indexes import build_vector_indexes
 
     store = PostgresStore(url)
     try:
-        return schema.build_vector_indexes(store.connections, progress)
+        return build_vector_indexes(store.connections, progress)
     finally:
         store.close()
 

@@ -17,7 +17,7 @@ from psycopg.sql import SQL, Identifier
 from salience import Memory
 from salience.stores import migrate
 from salience.stores.migrations import migrations
-from salience.stores.postgres import PostgresStore, schema
+from salience.stores.postgres import PostgresStore, schema, vector_indexes
 from salience.stores.postgres.wire.commands import Command, Copy, Many, Statement, Steps, set_local
 from salience.stores.postgres.wire.connection import Connections
 from salience.stores.postgres.wire.database import Database
@@ -163,7 +163,7 @@ def test_every_other_statement_is_one_task(
 ) -> None:
     """Parts beyond the suite above: segments, indexes of vectors, row-level security."""
     monkeypatch.setattr("salience.stores.postgres.write.segments.FLUSH_ROWS", 50)
-    monkeypatch.setattr("salience.stores.postgres.schema.EXACT_BELOW", 100)
+    monkeypatch.setattr("salience.stores.postgres.vector_indexes.EXACT_BELOW", 100)
     EXPLAINED.clear()
     with Memory.open(cluster, embedder=EMBEDDER) as memory:
         for start in range(0, 200, 40):
@@ -179,7 +179,7 @@ def test_every_other_statement_is_one_task(
         memory.add_many(again, dedup=True)
         memory.search('"word3 number3" numb*', profile="vitality")
     store = PostgresStore(cluster)
-    assert schema.build_vector_indexes(store.connections) == 1
+    assert vector_indexes.build_vector_indexes(store.connections) == 1
     with Memory.open(store, embedder=EMBEDDER) as memory:
         found = memory.search("word3 number40", limit=20, touch=False)
         indexed = [sql for sql in plans.said if "::halfvec(" in sql]

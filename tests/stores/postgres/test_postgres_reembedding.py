@@ -41,7 +41,7 @@ def wait_until_built(connection: psycopg.Connection) -> None:
 def test_the_index_of_new_vectors_is_built_while_others_write(
     database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("salience.stores.postgres.schema.EXACT_BELOW", 100)
+    monkeypatch.setattr("salience.stores.postgres.vector_indexes.EXACT_BELOW", 100)
     with (
         psycopg.connect(database, autocommit=True) as watching,
         Memory.open(database, embedder=OLD) as memory,

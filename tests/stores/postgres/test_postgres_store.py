@@ -394,7 +394,7 @@ def test_cosines_of_the_server_are_those_of_the_process(
 def test_an_index_of_vectors_finds_the_nearest(
     database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("salience.stores.postgres.schema.EXACT_BELOW", 100)
+    monkeypatch.setattr("salience.stores.postgres.vector_indexes.EXACT_BELOW", 100)
     with opened(database) as memory:
         filled(memory, 300)
         queries = [f"word{i} of topic{i % 11} said" for i in range(12)]

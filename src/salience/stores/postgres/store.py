@@ -22,11 +22,12 @@ from salience.retrieval.safety import NO_FILE, Backup, Finding
 from salience.retrieval.vector_sets import VectorSets, VectorSetsFigures
 from salience.stores import codec
 from salience.stores.access_queue import AccessQueue, Batch
-from salience.stores.postgres import schema
+from salience.stores.postgres import schema, vector_indexes
 from salience.stores.postgres.replica.answers import Replicas, is_answered_by_index
 from salience.stores.postgres.replica.memory import memory_limit
 from salience.stores.postgres.replica.replica import NotReplicated
 from salience.stores.postgres.row_ids import RowIds
+from salience.stores.postgres.safety.checkup import check_store
 from salience.stores.postgres.search.read_cache import SearchCache
 from salience.stores.postgres.search.route_search import SearchContext
 from salience.stores.postgres.search.routes import is_searchable
@@ -349,8 +350,11 @@ class PostgresStore:
         yield Flush(())
         if op.namespace is not None:
             return ()  # the server checks its pages itself
-        remedy = "use `salience verify`, and PostgreSQL's pg_amcheck and data checksums"
-        raise InvalidInput("doctor", "looks after SQLite files alone", remedy)
+        found, namespaces = check_store(self.connections, fix=op.fix)
+        if any(finding.fixed for finding in found):
+            self.replicas.forget(namespaces)
+            self._snapshots.mark_written(namespaces)
+        return found
 
     def _delete(self, op: operations.Delete) -> Work[int]:
         namespace = op.namespace
@@ -423,7 +427,7 @@ class PostgresStore:
 
     def _prepare_cut_over(self, _: operations.PrepareCutOver) -> Work[None]:
         sets: VectorSets = yield ReadOnly(vector_sets.read_sets, ())
-        schema.build_vector_indexes(self.connections, stored_names=sets.names_beside())
+        vector_indexes.build_vector_indexes(self.connections, stored_names=sets.names_beside())
 
     def _cut_over(self, op: operations.CutOver) -> Work[bool]:
         namespaces = yield from self._all_namespaces()
@@ -438,7 +442,7 @@ class PostgresStore:
             drop = partial(vector_sets.drop_some, namespace, names)
             while (yield ReadWrite(drop, (namespace,))):
                 pass
-        schema.drop_vector_indexes(self.database, names)
+        vector_indexes.drop_vector_indexes(self.database, names)
         if not (yield ReadWrite(partial(vector_sets.end_dropping, sets), ())):
             raise StoreError(
                 "somebody else changed the sets of vectors meanwhile; look at "

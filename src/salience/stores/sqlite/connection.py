@@ -35,6 +35,11 @@ _REMEDIES = (
     ("not a database", "give the path of a file that salience made, or of none"),
     ("malformed", f"{DAMAGED}; without one, SQLite's `.recover` saves what can be read"),
     ("utf-8", DAMAGED),
+    ("unsupported file format", DAMAGED),
+    ("no such", DAMAGED),  # a table or column that every file has
+    ("duplicate column", DAMAGED),
+    ("already exists", DAMAGED),
+    ("constraint failed", "`salience doctor --fix` sets numbers and builds indexes anew"),
     ("unable to open", "check that its folder exists and may be read and written"),
     ("disk i/o error", "check the disk, then try again"),
 )

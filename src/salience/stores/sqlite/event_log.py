@@ -36,6 +36,8 @@ _INSERT_EVENTS = Insert(
     "events", ("space", "seq", "memory", "type", "at", "actor", "session", "payload")
 )
 INSERT_FORMER_VECTORS = Insert("former_vectors", ("space", "memory", "event", "name", "vector"))
+_INSERT_SPACES = Insert("spaces", ("space", "name"))
+_REPLACE_NOTES = Insert("notes", ("space", "key", "value"), "REPLACE")
 Entry = tuple[int, int, Event]
 """The number of a namespace, the sequence number of a memory (0 for all), and an event."""
 
@@ -78,7 +80,7 @@ class SqliteLog(SqliteReader, ABC):
         if space:
             return space
         space = self._numbers(db, 1)
-        db.execute("INSERT INTO spaces (space, name) VALUES (?, ?)", (space, name))
+        _INSERT_SPACES(db, [(space, name)])
         return space
 
     def _append(self, db: sqlite3.Connection, entries: Sequence[Entry]) -> list[int]:
@@ -197,7 +199,7 @@ class SqliteLog(SqliteReader, ABC):
                 if op.key in (LOCK_NOTE, COPYING_NOTE):  # they were kept for it
                     erase_empty_space(db, space)
             else:
-                db.execute("REPLACE INTO notes VALUES (?, ?, ?)", (space, op.key, op.value))
+                _REPLACE_NOTES(db, [(space, op.key, op.value)])
         return True
 
     def set_fields(self, namespace: str, values: Mapping[str, Mapping[str, Any]]) -> None:

@@ -43,7 +43,12 @@ from salience.stores.sqlite.erase import (
 )
 from salience.stores.sqlite.event_log import INSERT_FORMER_VECTORS, Entry, SqliteLog
 from salience.stores.sqlite.integrity.open_files import OPEN_FILES, file_identity, only_user
-from salience.stores.sqlite.integrity.row_checksums import DERIVED, Insert, damage_in_sample
+from salience.stores.sqlite.integrity.row_checksums import (
+    DERIVED,
+    Insert,
+    checksum_of,
+    damage_in_sample,
+)
 from salience.stores.sqlite.integrity.write_ahead_log import NEXT_STATE, MovedLog
 from salience.stores.sqlite.links import delete_links, insert_links, linking_memories
 from salience.stores.sqlite.places import take_places
@@ -56,10 +61,12 @@ from salience.stores.sqlite.vectors import (
     any_without_vector,
     drop_some,
     embedder_of,
+    note_embedder,
     put_vectors,
     vector_dimensions,
     vector_sets,
     vectors_by_row,
+    write_meta,
     write_sets,
 )
 
@@ -71,6 +78,7 @@ _ERASE_WAIT_MS = 500  # that an erasure waits for others to finish reading
 _REWRITE_WAIT_MS = 30_000
 _MEMORY_COLUMNS = ("row", "space", "sequence", *FIELDS, *DERIVED)
 _INSERT_MEMORIES = Insert("memories", _MEMORY_COLUMNS)
+_RENEW_KEY = f"UPDATE access_keys SET checksum = {checksum_of('access_keys')} WHERE id = ?"
 _INSERT_VECTORS = Insert("vectors", ("space", "name", "row", "vector"))
 
 
@@ -177,13 +185,16 @@ class SqliteRecords(SqliteLog):
             if op.past is not None:
                 self._log_history(db, op.past)
             if op.embedder and any(draft.vectors for draft in op.drafts):
-                db.execute("INSERT OR IGNORE INTO meta VALUES ('embedder', ?)", (op.embedder,))
+                note_embedder(db, op.embedder)
         return ()
 
     def put_key(self, key: AccessKey) -> bool:
         """Write a new access key or the next version of one; return whether it was written."""
         with self._writing() as db:
-            return db.execute(PUT_KEY, row_of(key)).fetchone() is not None
+            is_written = bool(db.execute(PUT_KEY, row_of(key)).fetchall())
+            if is_written:
+                db.execute(_RENEW_KEY, (key.id,))
+        return is_written
 
     def use_key(self, op: UseKey) -> None:
         """Note the last use of an access key; a store open for reading notes none."""
@@ -354,7 +365,7 @@ class SqliteRecords(SqliteLog):
                 if after != sets:
                     write_sets(db, after)
             elif embedder is not None:
-                db.execute("INSERT OR IGNORE INTO meta VALUES ('embedder', ?)", (embedder,))
+                note_embedder(db, embedder)
             put_vectors(db, namespace, sets.stored_name(name, beside=beside), vectors)
             if not beside:
                 self._load_anew(db, self._numbers(db, 1))
@@ -376,7 +387,7 @@ class SqliteRecords(SqliteLog):
             if sets.dropped != dropped or any_without_vector(db, stored, last):
                 return False  # others have written since
             write_sets(db, sets.cut_over(embedder_of(db), embedder))
-            db.execute("INSERT OR REPLACE INTO meta VALUES ('embedder', ?)", (embedder,))
+            write_meta(db, "embedder", embedder)
             self._load_anew(db, self._numbers(db, 1))
         return True
 
@@ -408,11 +419,10 @@ class SqliteRecords(SqliteLog):
 
     def _load_anew(self, db: sqlite3.Connection, seq: int) -> None:
         """Let indexes at a change before `seq` load everything anew."""
-        db.execute(
-            "INSERT INTO meta VALUES ('changes_from', ?) ON CONFLICT DO UPDATE "
-            "SET value = max(CAST(value AS INTEGER), CAST(excluded.value AS INTEGER))",
-            (str(seq),),
-        )
+        [noted] = db.execute(
+            "SELECT max(CAST(value AS INTEGER)) FROM meta WHERE key = 'changes_from'"
+        ).fetchone()
+        write_meta(db, "changes_from", str(max(seq, noted or 0)))
 
     def touch(self, op: Touch) -> bool:
         """Queue a use of each row, written within a second; a store open for reading keeps none."""

@@ -7,10 +7,23 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from salience.language.passages import is_vector_name
 from salience.retrieval.vector_sets import VectorSets
+from salience.stores.sqlite.integrity.row_checksums import Insert
 from salience.stores.sqlite.statements import chunks, placeholders
 
+_REPLACE_META = Insert("meta", ("key", "value"), "REPLACE")
 DROPPED_AT_ONCE = 2_000
 """Vectors that are erased in one transaction; other writers wait for it."""
+
+
+def write_meta(db: sqlite3.Connection, key: str, value: str) -> None:
+    """Note something about the whole file, in the place of what was noted under the key."""
+    _REPLACE_META(db, [(key, value)])
+
+
+def note_embedder(db: sqlite3.Connection, embedder: str) -> None:
+    """Note whose the vectors of the file are, where nothing is noted yet."""
+    if embedder_of(db) is None:
+        write_meta(db, "embedder", embedder)
 
 
 def embedder_of(db: sqlite3.Connection) -> str | None:
@@ -27,7 +40,7 @@ def vector_sets(db: sqlite3.Connection) -> VectorSets:
 
 def write_sets(db: sqlite3.Connection, sets: VectorSets) -> None:
     """Note how the vectors of the file are named from now on."""
-    db.execute("INSERT OR REPLACE INTO meta VALUES ('vectors', ?)", (sets.to_json(),))
+    write_meta(db, "vectors", sets.to_json())
 
 
 def vector_dimensions(

@@ -38,9 +38,9 @@ _LONE_PERCENT = re.compile("%(?![0-9A-Fa-f]{2})")
 class Database:
     """The database of an address; `on_command` hears every statement, `on_trip` every round trip.
 
-    `row_security` is True where rows are hidden from this role unless a transaction names their
-    namespaces, `distributed` where the tables are spread over a cluster. `sets` are the sets of
-    vectors as they were when it was opened.
+    `name` is that of the database. `row_security` is True where rows are hidden from this role
+    unless a transaction names their namespaces, `distributed` where the tables are spread over a
+    cluster. `sets` are the sets of vectors as they were when it was opened.
     """
 
     def __init__(self, url: str) -> None:
@@ -50,6 +50,7 @@ class Database:
             )
         with translate_errors("url"):
             parts = psycopg.conninfo.conninfo_to_dict(url)
+        self.name = str(parts.get("dbname") or parts.get("user") or "salience")  # as libpq does
         self.server = f"{parts.get('host', 'localhost')}/{parts.get('dbname', '')}"
         self.url = url
         self.breakers = Breakers(self.server)

@@ -8,7 +8,7 @@ from typing import Any
 from salience.records.events import Event, edit_event, write_event
 from salience.records.fields import FIELDS, LEXICAL
 from salience.records.filters import FOLDED_FIELDS, folded
-from salience.records.record import Draft, Edit
+from salience.records.record import Draft, Edit, MemoryRecord
 from salience.retrieval import operations
 from salience.retrieval.vector_sets import VectorSets
 from salience.stores import codec
@@ -29,11 +29,7 @@ _COLUMN_TYPES = {
     "list": "text[]",
     "json": "text",
 }
-_MEMORY_COLUMNS: dict[str, str] = {
-    "namespace": "text",
-    "row": "int4",
-    "sequence": "int4",
-    **{name: _COLUMN_TYPES.get(each.type, "float8[]") for name, each in FIELDS.items()},
+_DERIVED_COLUMNS: dict[str, str] = {
     "features": "bytea",
     "greets": "text",
     "text_key": "int8",
@@ -42,10 +38,21 @@ _MEMORY_COLUMNS: dict[str, str] = {
     "spellings": "text[]",
     **{folded_column(name): "text[]" for name in sorted(FOLDED_FIELDS)},
 }
+_MEMORY_COLUMNS: dict[str, str] = {
+    "namespace": "text",
+    "row": "int4",
+    "sequence": "int4",
+    **{name: _COLUMN_TYPES.get(each.type, "float8[]") for name, each in FIELDS.items()},
+    **_DERIVED_COLUMNS,
+}
+DERIVED = tuple(_DERIVED_COLUMNS)
+"""The columns of a memory that are worked out of its contents."""
+TERMS = (*LEXICAL, "passages")
+"""The columns of its terms."""
 _WORDS_COLUMNS: dict[str, str] = {
     "namespace": "text",
     "row": "int4",
-    **dict.fromkeys((*LEXICAL, "passages"), "bytea"),
+    **dict.fromkeys(TERMS, "bytea"),
 }
 _PLACES_COLUMNS: dict[str, str] = {
     "namespace": "text",
@@ -63,6 +70,19 @@ SHARE_SETS = "SELECT pg_advisory_xact_lock_shared(1380402262)"  # see `vector_se
 SELECT_SETS = Statement("SELECT key, value FROM meta WHERE key IN ('embedder', 'vectors')")
 _REPLACED_COLUMNS = ("row", "sequence", *FIELDS)
 """The columns read of a memory that is replaced."""
+
+
+def names_of(record: MemoryRecord) -> dict[str, list[str] | None]:
+    """The columns of a memory with its names as routes and filters compare them."""
+    return {
+        "spellings": spelling_keys(record),
+        **{folded_column(n): list(folded(getattr(record, n))) or None for n in FOLDED_FIELDS},
+    }
+
+
+def terms_of(values: Mapping[str, Any]) -> list[bytes | None]:
+    """The columns of `TERMS` out of the values of `codec.encode_draft`."""
+    return [values[f"terms.{name}"] for name in TERMS]
 
 
 PreparedDrafts = Sequence[tuple[Draft, dict[str, Any]]]
@@ -286,14 +306,13 @@ def _add_memory(
         tags=list(record.tags) or None,
         entities=list(record.entities) or None,
         accesses=list(codec.unpack_times(values["accesses"])),
-        spellings=spelling_keys(record),
-        **{folded_column(n): list(folded(getattr(record, n))) or None for n in FOLDED_FIELDS},
+        **names_of(record),
     )
     values.update((name, float(values[name])) for name in WHOLE_NUMBERS)
-    blobs = [values[f"terms.{name}"] for name in LEXICAL]
+    blobs = terms_of(values)
     batch.memories.append([values[name] for name in _MEMORY_COLUMNS])
-    batch.words.append([batch.namespace, row, *blobs, values["terms.passages"]])
-    lengths = [len(blob) // 8 if blob else 0 for blob in blobs]
+    batch.words.append([batch.namespace, row, *blobs])
+    lengths = [len(blob) // 8 if blob else 0 for blob in blobs[: len(LEXICAL)]]
     batch.lengths.append((row, lengths))
     if record.speaker:
         batch.tallies["speaker", record.speaker] += 1

@@ -14,7 +14,7 @@ FLUSH_ROWS = 4096  # rows outside segments at which they become one
 _MERGE_SIZE_RATIO = (
     4  # a segment up to this many times as large as its right neighbour is merged with it
 )
-_MAX_SEGMENT_ROWS = 1 << 18  # rows beyond which segments are not merged
+MAX_SEGMENT_ROWS = 1 << 18  # rows beyond which segments are not merged
 
 
 def flush_segments(namespace: str, merged: int, counter: int) -> Steps[None]:
@@ -57,7 +57,7 @@ def flush_segments(namespace: str, merged: int, counter: int) -> Steps[None]:
 
 
 def _is_merged(left: int, right: int) -> bool:
-    return left <= right * _MERGE_SIZE_RATIO and left + right <= _MAX_SEGMENT_ROWS
+    return left <= right * _MERGE_SIZE_RATIO and left + right <= MAX_SEGMENT_ROWS
 
 
 def _replace_segments(

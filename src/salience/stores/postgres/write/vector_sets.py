@@ -18,7 +18,7 @@ DROPPED_AT_ONCE = 2_000
 """Vectors of a namespace that are erased in one transaction; its other writers wait for it."""
 _LOCK_SETS = SHARE_SETS.replace("_shared", "")
 # A replica has to be loaded again when vectors that it holds were replaced.
-_MARK_RENEWED = (
+MARK_RENEWED = (
     "INSERT INTO tallies SELECT namespace, 'renewed', '', 0, 0, version FROM spaces "
     "WHERE namespace = %s ON CONFLICT (namespace, kind, name) DO UPDATE "
     "SET version = excluded.version"
@@ -54,7 +54,7 @@ def put_vectors(op: PutVectors, rows: Sequence[int], vectors: Sequence[Embedding
             "number = excluded.number, size = excluded.size, version = excluded.version",
             (version, namespace, name),
         ),
-        *([] if op.beside else [Statement(_MARK_RENEWED, (namespace,))]),
+        *([] if op.beside else [Statement(MARK_RENEWED, (namespace,))]),
         *([] if op.beside or op.embedder is None else [owner]),
     ]
 

@@ -24,6 +24,10 @@ CHECKED = {
     "former_vectors": ("space", "memory", "event", "name", "vector"),
     "events": ("space", "seq", "memory", "type", "at", "actor", "session", "payload"),
     "links": ("space", "source", "target", "type", "weight", "created_at"),
+    "notes": ("space", "key", "value"),
+    "spaces": ("space", "name"),
+    "meta": ("key", "value"),
+    "access_keys": ("id", "version", "entry"),
 }
 """The columns of each table whose values its checksums are of, in order."""
 _SAMPLED = 16  # memories looked at when a file is opened

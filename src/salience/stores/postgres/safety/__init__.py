@@ -1,0 +1,1 @@
+"""Looking for damage in a PostgreSQL store, and mending it."""

@@ -1,0 +1,314 @@
+"""Checks of the rows of one namespace: what they belong to, and what is counted of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any
+
+from salience.records.fields import LEXICAL
+from salience.retrieval.safety import Finding
+from salience.retrieval.vector_sets import VectorSets
+from salience.stores.index.session_order import SESSION_ORDER_SQL
+from salience.stores.postgres.safety.problem import Problem
+from salience.stores.postgres.safety.words import WordChecks
+from salience.stores.postgres.wire.commands import Command, Statement, Steps
+from salience.stores.postgres.wire.connection import Connections
+from salience.stores.postgres.write.put import LOCK_NAMESPACE
+from salience.stores.postgres.write.session_order import relink_sessions
+from salience.stores.postgres.write.vector_sets import MARK_RENEWED
+from salience.stores.safety import findings
+from salience.stores.safety.quarantine import Quarantine
+
+_OF_ROW = 'NOT EXISTS (SELECT FROM memories m WHERE m.namespace = %s AND m."row" = t."row")'
+_ORPHANS = {
+    "vectors": _OF_ROW,
+    "words": _OF_ROW,
+    "events": (
+        "t.memory <> 0 AND NOT EXISTS (SELECT FROM memories m WHERE m.namespace = %s "
+        "AND m.sequence = t.memory)"
+    ),
+    # The target may be a memory that is still to come.
+    "links": "NOT EXISTS (SELECT FROM memories m WHERE m.namespace = %s AND m.id = t.source)",
+    "former_vectors": (
+        "NOT EXISTS (SELECT FROM events e WHERE e.namespace = %s AND e.seq = t.event)"
+    ),
+}
+"""The rows `t` of each table that belong to nothing; the parameter is the namespace."""
+_KEYS = {
+    "vectors": "t.name || ' of row ' || t.\"row\"",
+    "words": "'row ' || t.\"row\"",
+    "events": "t.type || ' at ' || t.seq",
+    "links": "t.source || ' ' || t.type || ' ' || t.target",
+    "former_vectors": "t.name || ' at ' || t.event",
+}
+"""The name of a row in a finding."""
+_LENGTHS = ", ".join(f"coalesce(octet_length(w.{name}) / 8, 0)" for name in LEXICAL)
+_LEXICAL = ", ".join(LEXICAL)
+_OWN_LENGTHS = ", ".join(f"p.{name}" for name in LEXICAL)
+_LOST_PLACES = f"""
+SELECT count(*) FROM memories m LEFT JOIN words w ON w.namespace = %s AND w."row" = m."row"
+    LEFT JOIN places p ON p.namespace = %s AND p."row" = m."row"
+WHERE m.namespace = %s AND (p.living IS NOT TRUE
+    OR ({_OWN_LENGTHS}) IS DISTINCT FROM ({_LENGTHS})
+    OR (m.session_id IS NULL AND (p.previous, p.following, p.position) <> (0, 0, -1)))
+"""
+_PLACES_OF_NONE = f"""
+SELECT count(*) FROM places t WHERE t.namespace = %s AND t.living AND {_OF_ROW}
+"""
+_OUT_OF_ORDER = f"""
+SELECT count(*) FROM ({SESSION_ORDER_SQL}) AS now JOIN places p ON p.namespace = %s
+    AND p."row" = now."row" WHERE (p.previous, p.following, p.position)
+    IS DISTINCT FROM (now.previous, now.following, now.position)
+"""
+_SESSIONS = (
+    "SELECT DISTINCT session_id FROM memories WHERE namespace = %s AND session_id IS NOT NULL"
+)
+_BURY = (
+    "UPDATE places t SET living = FALSE, version = %s, previous = 0, following = 0, position = -1, "
+    + ", ".join(f"{name} = 0" for name in LEXICAL)
+    + f" WHERE t.namespace = %s AND t.living AND {_OF_ROW}"
+)
+_PLACE = f"""
+INSERT INTO places (namespace, "row", version, living, previous, following, position, {_LEXICAL})
+SELECT m.namespace, m."row", %s::bigint, TRUE, 0, 0, -1, {_LENGTHS}
+FROM memories m LEFT JOIN words w ON w.namespace = %s AND w."row" = m."row"
+WHERE m.namespace = %s
+ON CONFLICT (namespace, "row") DO UPDATE SET living = TRUE, version = excluded.version,
+    previous = 0, following = 0, position = -1,
+    {", ".join(f"{name} = excluded.{name}" for name in LEXICAL)}
+"""
+_LAST_ROW = """greatest(
+    coalesce((SELECT max("row") FROM memories WHERE namespace = %s), 0),
+    coalesce((SELECT max("row") FROM places WHERE namespace = %s), 0))"""
+_LIVING = "(SELECT count(*) FROM memories WHERE namespace = %s)"
+_LAST_EVENT = "coalesce((SELECT max(seq) FROM events WHERE namespace = %s), 0)"
+_TALLIES = """
+SELECT 'speaker' AS kind, speaker AS name, count(*)::integer AS number, 0 AS size
+FROM memories WHERE namespace = %s AND speaker <> '' GROUP BY speaker
+UNION ALL SELECT 'vector', name, count(*)::integer, max(vector_dims(vector))
+FROM vectors WHERE namespace = %s GROUP BY name
+"""
+_WRONG_TALLIES = f"""
+SELECT coalesce(own.kind, now.kind), coalesce(own.name, now.name)
+FROM (SELECT * FROM tallies WHERE namespace = %s AND kind IN ('speaker', 'vector')
+        AND number <> 0) AS own
+    FULL JOIN ({_TALLIES}) AS now ON now.kind = own.kind AND now.name = own.name
+WHERE own.number IS DISTINCT FROM now.number
+    OR (own.kind = 'vector' AND own.size IS DISTINCT FROM now.size)
+"""
+_SET_TALLIES = f"""
+INSERT INTO tallies (namespace, kind, name, number, size, version)
+SELECT %s, now.kind, now.name, now.number, now.size, %s::bigint FROM ({_TALLIES}) AS now
+ON CONFLICT (namespace, kind, name) DO UPDATE SET number = excluded.number,
+    size = excluded.size, version = excluded.version
+"""
+
+
+class NamespaceChecks:
+    """The checks of a namespace; each mends in one transaction that locks it."""
+
+    def __init__(self, connections: Connections, namespace: str, quarantine: Quarantine) -> None:
+        self._connections = connections
+        self._namespace = namespace
+        self._quarantine = quarantine
+        self._words = WordChecks(namespace, self._read, self._mend)
+
+    def problems(self) -> Iterator[Problem]:
+        """All problems, those first that others may come from."""
+        for table in _ORPHANS:
+            yield from self._orphans(table)
+        yield from self._dimensions()
+        yield from self._counters()
+        yield from self._words.stale_words()
+        yield from self._places()
+        yield from self._words.stale_postings()
+        yield from self._tallies()
+        yield from self._missing_vectors()
+
+    # Reading and writing
+
+    def _read(self, *statements: Statement) -> list[Any]:
+        """The answers of statements, which see one state."""
+
+        def steps() -> Steps[list[Any]]:
+            answers = yield list(statements)
+            return answers
+
+        return self._connections.read(steps, (self._namespace,))
+
+    def _count(self, select: str, *parameters: Any) -> int:
+        [[[count]]] = self._read(Statement(select, parameters))
+        return int(count)
+
+    def _mend(self, commands: Callable[[int], Steps[None]]) -> None:
+        """Lock the namespace and run steps, given its next version; whoever holds it loads anew."""
+        name = self._namespace
+
+        def steps() -> Steps[None]:
+            [[[_, version, _]]] = yield [Statement(LOCK_NAMESPACE, (name,))]
+            yield from commands(version)
+            yield [
+                Statement(MARK_RENEWED, (name,)),
+                Statement(
+                    "UPDATE spaces SET named = version, linked = version WHERE namespace = %s",
+                    (name,),
+                ),
+            ]
+
+        self._connections.write(steps, (name,))
+
+    def _take(self, table: str, where: str, parameters: Sequence[Any], why: str) -> None:
+        """Write the rows that pass a condition to the quarantine, then delete them."""
+
+        def steps(version: int) -> Steps[None]:
+            condition = f"FROM {table} t WHERE t.namespace = %s AND {where}"
+            values = (self._namespace, *parameters)
+            [rows] = yield [Statement(f"SELECT to_jsonb(t)::text {condition}", values)]
+            found = ((self._namespace, json.loads(row)) for (row,) in rows)
+            self._quarantine.keep(table, found, why)
+            yield [Statement(f"DELETE {condition}", values)]
+
+        self._mend(steps)
+
+    # The checks
+
+    def _orphans(self, table: str) -> Iterator[Problem]:
+        where = _ORPHANS[table]
+        condition = f"FROM {table} t WHERE t.namespace = %s AND {where}"
+        values = (self._namespace, self._namespace)
+        [[[count]], examples] = self._read(
+            Statement(f"SELECT count(*) {condition}", values),
+            Statement(f"SELECT {_KEYS[table]} {condition} LIMIT {findings.EXAMPLES}", values),
+        )
+        if count:
+            remedy = findings.moved_out(self._quarantine.path)
+            finding = findings.orphans(table, count, [name for (name,) in examples], remedy)
+            take = partial(self._take, table, where, (self._namespace,), "orphan")
+            yield Problem(finding, take)
+
+    def _dimensions(self) -> Iterator[Problem]:
+        select = (
+            "SELECT name, vector_dims(vector), count(*) FROM vectors WHERE namespace = %s "
+            "GROUP BY 1, 2"
+        )
+        [rows] = self._read(Statement(select, (self._namespace,)))
+        sizes: dict[str, dict[int, int]] = {}
+        for name, size, count in rows:
+            sizes.setdefault(name, {})[size] = count
+        for name, counts in sizes.items():
+            usual = findings.usual_size(counts)
+            odd = sum(counts.values()) - counts[usual]
+            if odd:
+                where = "t.name = %s AND vector_dims(t.vector) <> %s"
+                take = partial(self._take, "vectors", where, (name, usual), "dimensions")
+                remedy = findings.moved_out(self._quarantine.path)
+                yield Problem(findings.odd_dimensions(name, odd, usual, remedy), take)
+
+    def _missing_vectors(self) -> Iterator[Problem]:
+        [embedder, kept] = self._read(
+            Statement("SELECT 1 FROM meta WHERE key = 'embedder'"),
+            Statement("SELECT value FROM meta WHERE key = 'vectors'"),
+        )
+        if not embedder:
+            return
+        stored = VectorSets.from_json(kept[0][0] if kept else None).stored_name("content")
+        count = self._count(
+            "SELECT count(*) FROM memories m WHERE m.namespace = %s AND NOT EXISTS (SELECT FROM "
+            'vectors v WHERE v.namespace = %s AND v.name = %s AND v."row" = m."row")',
+            self._namespace,
+            self._namespace,
+            stored,
+        )
+        if count:
+            yield Problem(findings.missing_vectors(count))
+
+    def _places(self) -> Iterator[Problem]:
+        """How long each memory is, and what stands beside it in its session."""
+        name = self._namespace
+        [[[lost]], [[of_none]], sessions] = self._read(
+            Statement(_LOST_PLACES, (name, name, name)),
+            Statement(_PLACES_OF_NONE, (name, name)),
+            Statement(_SESSIONS, (name,)),
+        )
+        ids = sorted(session for (session,) in sessions)
+        out_of_order = self._count(_OUT_OF_ORDER, name, ids, name)
+        wrong = lost + of_none + out_of_order
+        if wrong:
+            problem = f"{wrong:,} memories have a wrong length or place in their session"
+            remedy = f"{findings.FIX} works them out anew"
+            yield Problem(Finding("places", problem, wrong, remedy=remedy), self._place)
+
+    def _place(self) -> None:
+        def steps(version: int) -> Steps[None]:
+            name = self._namespace
+            [_, _, sessions] = yield [
+                Statement(_BURY, (version, name, name)),
+                Statement(_PLACE, (version, name, name)),
+                Statement(_SESSIONS, (name,)),
+            ]
+            ids = sorted(session for (session,) in sessions)
+            commands: list[Command] = relink_sessions(name, version, ids)
+            if commands:
+                yield commands
+
+        self._mend(steps)
+
+    def _counters(self) -> Iterator[Problem]:
+        """Numbers that would be given a second time, and the number of memories."""
+        name = self._namespace
+        [[[counter, living, merged, last, count]], events] = self._read(
+            Statement(
+                f"SELECT counter, living, merged, {_LAST_ROW}, {_LIVING} FROM spaces "
+                "WHERE namespace = %s",
+                (name, name, name, name),
+            ),
+            Statement(
+                "SELECT 1 FROM events WHERE namespace = %s AND seq > coalesce((SELECT seq "
+                "FROM clocks WHERE namespace = %s), 0) LIMIT 1",
+                (name, name),
+            ),
+        )
+        if counter >= last and living == count and merged <= counter and not events:
+            return
+        problem = f"the numbers of the namespace (row {counter}, {living} memories) are wrong"
+        finding = Finding("counter", problem, remedy=f"{findings.FIX} sets them")
+        yield Problem(finding, partial(self._mend, self._set_counters))
+
+    def _set_counters(self, version: int) -> Steps[None]:
+        name = self._namespace
+        yield [
+            Statement(
+                f"UPDATE spaces SET counter = greatest(counter, {_LAST_ROW}), living = {_LIVING}, "
+                f"merged = least(merged, greatest(counter, {_LAST_ROW})) WHERE namespace = %s",
+                (name,) * 6,
+            ),
+            Statement(
+                f"INSERT INTO clocks AS c (namespace, seq) SELECT %s, {_LAST_EVENT} ON CONFLICT "
+                "(namespace) DO UPDATE SET seq = greatest(c.seq, excluded.seq)",
+                (name, name),
+            ),
+        ]
+
+    def _tallies(self) -> Iterator[Problem]:
+        """How many memories each speaker said, and how many have vectors."""
+        name = self._namespace
+        [wrong] = self._read(Statement(_WRONG_TALLIES, (name, name, name)))
+        if wrong:
+            examples = tuple(f"{kind} {of}" for kind, of in wrong[: findings.EXAMPLES])
+            problem = f"{len(wrong):,} tallies of speakers and vectors are wrong"
+            remedy = f"{findings.FIX} counts anew"
+            finding = Finding("tallies", problem, len(wrong), examples, remedy)
+            yield Problem(finding, partial(self._mend, self._set_tallies))
+
+    def _set_tallies(self, version: int) -> Steps[None]:
+        name = self._namespace
+        yield [
+            Statement(
+                "UPDATE tallies SET number = 0, version = %s WHERE namespace = %s "
+                "AND kind IN ('speaker', 'vector')",
+                (version, name),
+            ),
+            Statement(_SET_TALLIES, (name, version, name, name)),
+        ]

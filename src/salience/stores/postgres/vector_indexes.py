@@ -1,0 +1,129 @@
+"""Indexes of vectors: one for each name of each large namespace, built while others go on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from hashlib import blake2b
+from typing import Any
+
+import psycopg
+
+from salience.retrieval.vector_sets import VectorSets
+from salience.stores.index.vector_index import EXACT_BELOW
+from salience.stores.postgres.wire.commands import Statement, Steps, quote_literal
+from salience.stores.postgres.wire.connection import Connections
+from salience.stores.postgres.wire.database import Database
+from salience.stores.postgres.wire.errors import translate_errors
+
+_INDEX_TALLY = "index"  # the kind of tally for vectors of a name that have an index
+_EF_CONSTRUCTION = 128  # candidates considered for each vector that is added to an index
+_INDEX_LOCK = 0x52454349  # only one process builds at a time
+
+Progress = Callable[[int, int], None]
+
+
+def build_vector_indexes(
+    connections: Connections,
+    progress: Progress | None = None,
+    stored_names: Sequence[str] | None = None,
+) -> int:
+    """Build missing indexes of vectors while searches and writes go on; the number built.
+
+    They are those of the vectors that are searched, unless the stored names of others are given.
+    """
+    database = connections.database
+    with database.connect() as connection, translate_errors(database.server):
+        connection.execute("SELECT pg_advisory_lock(%s)", (_INDEX_LOCK,))
+        connection.execute("ANALYZE")
+        kept = connection.execute("SELECT value FROM meta WHERE key = 'vectors'").fetchone()
+        sets = VectorSets.from_json(kept[0] if kept else None)
+        wanted = connection.execute(
+            "SELECT namespace, name, size FROM tallies t WHERE kind = 'vector' AND number >= %s "
+            "AND (name = ANY(%s::text[])) = %s "
+            "AND name !~ '^_?content#' "  # all of passages are compared
+            "AND NOT EXISTS (SELECT FROM tallies i WHERE "
+            "i.namespace = t.namespace AND i.kind = %s AND i.name = t.name AND i.number > 0) "
+            "ORDER BY 1, 2",
+            (
+                EXACT_BELOW,
+                sets.names_beside() if stored_names is None else stored_names,
+                stored_names is not None,
+                _INDEX_TALLY,
+            ),
+        ).fetchall()
+        for done, (namespace, name, size) in enumerate(wanted):
+            if progress is not None:
+                progress(done, len(wanted))
+            _build_vector_index(connection, namespace, name, size)
+            connections.write(partial(_note_vector_index, namespace, name, size), (namespace,))
+        return len(wanted)
+
+
+def drop_vector_indexes(database: Database, stored_names: Sequence[str]) -> None:
+    """Drop the indexes of vectors of stored names, which are not searched."""
+    with database.connect() as connection, translate_errors(database.server):
+        connection.execute("SELECT pg_advisory_lock(%s)", (_INDEX_LOCK,))
+        for namespace, name, size in connection.execute(
+            "SELECT namespace, name, size FROM tallies WHERE kind = %s AND name = ANY(%s::text[])",
+            (_INDEX_TALLY, list(stored_names)),
+        ).fetchall():
+            called = _index_name(namespace, name, size)
+            connection.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {called}".encode())
+
+
+def noted_vector_indexes(connection: psycopg.Connection[Any]) -> list[tuple[str, str, str]]:
+    """The indexes that are noted as built: namespace, stored name of the vectors, own name."""
+    noted = connection.execute(
+        "SELECT namespace, name, size FROM tallies WHERE kind = %s AND number > 0 ORDER BY 1, 2",
+        (_INDEX_TALLY,),
+    ).fetchall()
+    return [(space, name, _index_name(space, name, size)) for space, name, size in noted]
+
+
+def forget_vector_index(namespace: str, name: str) -> Steps[None]:
+    """Note that there is no index of the vectors of a stored name."""
+    yield [
+        Statement("UPDATE spaces SET version = version + 1 WHERE namespace = %s", (namespace,)),
+        Statement(
+            "UPDATE tallies SET number = 0, version = (SELECT version FROM spaces WHERE "
+            "namespace = %s) WHERE namespace = %s AND kind = %s AND name = %s",
+            (namespace, namespace, _INDEX_TALLY, name),
+        ),
+    ]
+
+
+def _index_name(namespace: str, name: str, size: int) -> str:
+    digest = blake2b(f"{namespace}\x1f{name}\x1f{size}".encode(), digest_size=8).hexdigest()
+    return f"vectors_near_{digest}"
+
+
+def _build_vector_index(connection: Any, namespace: str, name: str, size: int) -> None:
+    called = _index_name(namespace, name, size)
+    connection.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {called}".encode())
+    # Named with its schema: the workers of a cluster have another search path.
+    [ranked] = connection.execute(
+        "SELECT format('%I.%I', n.nspname, o.opcname) FROM pg_opclass o "
+        "JOIN pg_namespace n ON n.oid = o.opcnamespace WHERE o.opcname = 'halfvec_ip_ops'"
+    ).fetchone()
+    connection.execute(
+        f"CREATE INDEX CONCURRENTLY {called} ON vectors USING hnsw "
+        f"((vector::halfvec({size})) {ranked}) "
+        f"WITH (ef_construction = {_EF_CONSTRUCTION}) WHERE namespace = {quote_literal(namespace)} "
+        f"AND name = {quote_literal(name)} AND vector_dims(vector) = {size}".encode()
+    )
+
+
+def _note_vector_index(namespace: str, name: str, size: int) -> Steps[None]:
+    yield [
+        Statement(
+            "UPDATE spaces SET version = version + 1 WHERE namespace = %s RETURNING version",
+            (namespace,),
+        ),
+        Statement(
+            "INSERT INTO tallies (namespace, kind, name, number, size, version) SELECT namespace, "
+            "%s, %s, 1, %s, version FROM spaces WHERE namespace = %s ON CONFLICT (namespace, kind, "
+            "name) DO UPDATE SET number = 1, size = excluded.size, version = excluded.version",
+            (_INDEX_TALLY, name, size, namespace),
+        ),
+    ]

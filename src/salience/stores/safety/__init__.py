@@ -1,0 +1,1 @@
+"""What every store has in common where it looks for damage: its findings, and the quarantine."""

@@ -1,0 +1,319 @@
+"""Checks of the rows of a SQLite file: by their checksums, and by what they belong to."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from functools import partial
+from typing import Any
+
+from salience.display.result import to_json
+from salience.records.events import STATE, Event
+from salience.records.fields import FIELDS
+from salience.records.record import Draft, MemoryRecord
+from salience.retrieval.safety import Finding
+from salience.stores import codec
+from salience.stores.checksums import checksum
+from salience.stores.safety import findings
+from salience.stores.safety.quarantine import Quarantine
+from salience.stores.sqlite.connection import DAMAGED
+from salience.stores.sqlite.integrity.row_checksums import CHECKED, DERIVED, checksum_of
+from salience.stores.sqlite.statements import chunks
+from salience.stores.sqlite.vectors import embedder_of, vector_sets
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+_NO_CONTENTS = MemoryRecord("", "", "", created_at=_EPOCH, updated_at=_EPOCH)
+_COLUMNS = ("row", "checksum", *CHECKED["memories"])
+_OF_NAMESPACES = ("events", "links", "vectors", "former_vectors", "notes")
+_OF_THE_FILE = ("spaces", "meta", "access_keys")
+_NOT_MOVED_OUT = ("spaces", "meta")  # nothing would be right without them
+_ORPHANS = {
+    "vectors": (
+        "NOT EXISTS (SELECT 1 FROM memories AS m WHERE m.row = vectors.row "
+        "AND m.space = vectors.space)"
+    ),
+    "events": (
+        "memory <> 0 AND NOT EXISTS (SELECT 1 FROM memories AS m WHERE m.sequence = memory "
+        "AND m.space = events.space)"
+    ),
+    # The target may be a memory that is still to come.
+    "links": (
+        "NOT EXISTS (SELECT 1 FROM memories AS m WHERE m.space = links.space AND m.id = source)"
+    ),
+    "former_vectors": (
+        "NOT EXISTS (SELECT 1 FROM events WHERE events.space = former_vectors.space "
+        "AND events.seq = former_vectors.event)"
+    ),
+}
+"""The rows of each table that belong to nothing."""
+_KEYS = {
+    "memories": "id",
+    "vectors": "name || ' of row ' || row",
+    "events": "type || ' at ' || seq",
+    "links": "source || ' ' || type || ' ' || target",
+    "former_vectors": "name || ' at ' || event",
+    "notes": "key",
+    "spaces": "name",
+    "meta": "key",
+    "access_keys": "id",
+}
+"""The name of a row in a finding."""
+LogEvent = Callable[[sqlite3.Connection, int, int, Event], object]
+"""Logs an event of the memory with a sequence number, in a namespace by its number."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A finding, with what mends it in a transaction, or outside of any."""
+
+    finding: Finding
+    mend: Callable[[sqlite3.Connection], object] | None = None
+    mend_alone: Callable[[], bool] | None = None
+
+
+class RowChecks:
+    """The checks of all rows, or of those of one namespace and of what is common to all."""
+
+    def __init__(
+        self,
+        db: sqlite3.Connection,
+        quarantine: Quarantine,
+        log_event: LogEvent | None = None,
+        namespace: str | None = None,
+    ) -> None:
+        db.text_factory = partial(str, encoding="utf-8", errors="backslashreplace")
+        self._db = db
+        self._quarantine = quarantine
+        self._log_event = log_event
+        self._spaces = () if namespace is None else (self._space(namespace),)
+        self._within = "" if namespace is None else "space = ? AND "
+
+    def damage(self) -> Iterator[Problem]:
+        """Rows whose checksums do not fit."""
+        yield from self._damaged_memories()
+        for table in _OF_NAMESPACES:
+            yield from self._damaged_rows(table, self._within, self._spaces)
+        for table in _OF_THE_FILE:
+            yield from self._damaged_rows(table)
+
+    def unfit(self) -> Iterator[Problem]:
+        """Rows that belong to nothing, vectors that cannot be compared, words of other texts."""
+        for table in _ORPHANS:
+            yield from self._orphans(table)
+        yield from self._nameless()
+        yield from self._dimensions()
+        yield from self._missing_vectors()
+        yield from self._stale_words()
+
+    # Damage
+
+    def _damaged_memories(self) -> Iterator[Problem]:
+        where = f"{self._within}checksum IS NOT {checksum_of('memories')}"
+        damaged = {
+            stored["row"]: _recomputed(stored, must_fit=True)
+            for stored in self._memories(where, self._spaces)
+        }
+        repairs = {row: values for row, values in damaged.items() if values is not None}
+        if repairs:
+            problem = f"what {len(repairs):,} memories are found by is damaged"
+            remedy = f"{findings.FIX} works it out anew from their texts"
+            finding = Finding("memories", problem, len(repairs), self._names(repairs), remedy)
+            yield Problem(finding, partial(_set_derived, repairs=repairs))
+        lost = [row for row in damaged if row not in repairs]
+        if lost:
+            problem = f"{len(lost):,} memories are damaged"
+            finding = Finding("memories", problem, len(lost), self._names(lost), self._remedy)
+            yield Problem(finding, partial(self._take_memories, rows=lost))
+
+    def _memories(self, where: str, values: Sequence[Any] = ()) -> Iterator[dict[str, Any]]:
+        """The stored values of the memories that pass a condition."""
+        select = f"SELECT {', '.join(_COLUMNS)} FROM memories WHERE {where}"
+        for row in self._db.execute(select, values):
+            yield dict(zip(_COLUMNS, row, strict=True))
+
+    def _names(self, rows: object) -> tuple[str, ...]:
+        some = ", ".join(str(row) for row in list(rows)[: findings.EXAMPLES])  # type: ignore[call-overload]
+        return tuple(
+            str(id) for (id,) in self._db.execute(f"SELECT id FROM memories WHERE row IN ({some})")
+        )
+
+    def _take(
+        self, db: sqlite3.Connection, table: str, where: str, values: Sequence[Any], why: str
+    ) -> None:
+        """Write the rows that pass a condition to the quarantine, then delete them."""
+        cursor = db.execute(f"SELECT * FROM {table} WHERE {where}", values)
+        names = [column[0] for column in cursor.description]
+        spaces: dict[Any, str] = dict(db.execute("SELECT space, name FROM spaces"))
+        rows = (dict(zip(names, row, strict=True)) for row in cursor)
+        self._quarantine.keep(table, ((spaces.get(row.get("space")), row) for row in rows), why)
+        db.execute(f"DELETE FROM {table} WHERE {where}", values)
+
+    def _take_memories(self, db: sqlite3.Connection, rows: list[int]) -> None:
+        """Take memories out, with all that belongs to them."""
+        for row in rows:
+            found = db.execute(
+                "SELECT space, id, sequence FROM memories WHERE row = ?", (row,)
+            ).fetchone()
+            if found is None:
+                continue
+            space, id, sequence = found
+            take = partial(self._take, db, why="damaged memory")
+            take("vectors", "row = ?", (row,))
+            take("former_vectors", "space = ? AND memory = ?", (space, sequence))
+            take("links", "space = ? AND (source = ? OR target = ?)", (space, id, id))
+            take("events", "space = ? AND memory = ?", (space, sequence))
+            take("memories", "row = ?", (row,))
+
+    def _damaged_rows(
+        self, table: str, within: str = "", spaces: Sequence[Any] = ()
+    ) -> Iterator[Problem]:
+        where = f"{within}checksum IS NOT {checksum_of(table)}"
+        count = self._one(f"SELECT count(*) FROM {table} WHERE {where}", spaces)
+        if not count:
+            return
+        is_of_others = bool(self._within) and not within
+        names = () if is_of_others else self._examples(table, where, spaces)
+        remedy = DAMAGED if table in _NOT_MOVED_OUT else self._remedy
+        if table == "vectors":
+            remedy += f"; then {findings.REMAKE} anew"
+        finding = Finding(table, f"{count:,} rows of {table} are damaged", count, names, remedy)
+
+        def mend(db: sqlite3.Connection) -> None:
+            memories = set[tuple[int, int]]()
+            if table == "events":
+                memories = set(db.execute(f"SELECT space, memory FROM events WHERE {where}"))
+            self._take(db, table, where, (), "damaged")
+            for space, memory in memories:
+                self._begin_history_anew(db, space, memory)
+
+        yield Problem(finding, None if table in _NOT_MOVED_OUT else mend)
+
+    def _begin_history_anew(self, db: sqlite3.Connection, space: int, sequence: int) -> None:
+        """Log what a memory is now, as its history has a gap."""
+        columns = ", ".join(STATE)
+        found = db.execute(
+            f"SELECT id, {columns} FROM memories WHERE space = ? AND sequence = ?",
+            (space, sequence),
+        ).fetchone()
+        if found is None or self._log_event is None:
+            return
+        id, *values = found
+        state = {n: codec.decode(n, value) for n, value in zip(STATE, values, strict=True)}
+        payload = {"set": {name: to_json(value) for name, value in state.items()}}
+        event = Event("write", id, state["updated_at"], "doctor", None, payload)
+        self._log_event(db, space, sequence, event)
+
+    # What belongs together
+
+    def _orphans(self, table: str) -> Iterator[Problem]:
+        where = _ORPHANS[table]
+        count = self._one(f"SELECT count(*) FROM {table} WHERE {where}")
+        if count:
+            names = self._examples(table, where)
+            take = partial(self._take, table=table, where=where, values=(), why="orphan")
+            yield Problem(findings.orphans(table, count, names, self._remedy), take)
+
+    def _nameless(self) -> Iterator[Problem]:
+        where = "space NOT IN (SELECT space FROM spaces)"
+        count = self._one(f"SELECT count(*) FROM memories WHERE {where}")
+        if count:
+            problem = f"{count:,} memories are in a namespace without a name"
+            yield Problem(Finding("namespaces", problem, count, remedy=DAMAGED))
+
+    def _dimensions(self) -> Iterator[Problem]:
+        select = "SELECT space, name, length(vector), count(*) FROM vectors GROUP BY 1, 2, 3"
+        sizes: dict[tuple[int, str], dict[int, int]] = {}
+        for space, name, size, count in self._db.execute(select):
+            sizes.setdefault((space, name), {})[size] = count
+        for (space, name), counts in sizes.items():
+            usual = findings.usual_size(counts)
+            odd = sum(counts.values()) - counts[usual]
+            if odd:
+                take = partial(
+                    self._take,
+                    table="vectors",
+                    where="space = ? AND name = ? AND length(vector) <> ?",
+                    values=(space, name, usual),
+                    why="dimensions",
+                )
+                yield Problem(findings.odd_dimensions(name, odd, usual // 2, self._remedy), take)
+
+    def _missing_vectors(self) -> Iterator[Problem]:
+        if embedder_of(self._db) is None:
+            return
+        count = self._one(
+            "SELECT count(*) FROM memories AS m WHERE NOT EXISTS (SELECT 1 FROM vectors "
+            "WHERE vectors.space = m.space AND vectors.name = ? AND vectors.row = m.row)",
+            (vector_sets(self._db).stored_name("content"),),
+        )
+        if count:
+            yield Problem(findings.missing_vectors(count))
+
+    def _stale_words(self) -> Iterator[Problem]:
+        """Memories that are sound, and were found by other words before this salience."""
+        repairs: dict[int, dict[str, object]] = {}
+        for stored in self._memories(f"checksum IS {checksum_of('memories')}"):
+            values = _recomputed(stored)
+            if values is not None and any(stored[name] != value for name, value in values.items()):
+                repairs[stored["row"]] = values
+        if repairs:
+            finding = findings.stale_words(len(repairs), self._names(repairs))
+            yield Problem(finding, partial(_renew_derived, repairs=repairs))
+
+    # Parts
+
+    @property
+    def _remedy(self) -> str:
+        if self._within:
+            return "see `salience doctor`"
+        return findings.moved_out(self._quarantine.path)
+
+    def _space(self, namespace: str) -> int:
+        """The number of a namespace; 0, which none has, if it is empty."""
+        select = "SELECT space FROM spaces WHERE name = ?"
+        row = self._db.execute(select, (namespace,)).fetchone()
+        return int(row[0]) if row else 0
+
+    def _one(self, select: str, parameters: Sequence[Any] = ()) -> int:
+        [value] = self._db.execute(select, parameters).fetchone()
+        return value
+
+    def _examples(self, table: str, where: str, parameters: Sequence[Any] = ()) -> tuple[str, ...]:
+        select = f"SELECT {_KEYS[table]} FROM {table} WHERE {where} LIMIT {findings.EXAMPLES}"
+        return tuple(str(name) for (name,) in self._db.execute(select, parameters))
+
+
+def _recomputed(stored: Mapping[str, Any], must_fit: bool = False) -> dict[str, object] | None:
+    """The values worked out of the texts of a memory; None if they cannot be.
+
+    With `must_fit`, None if the checksum does not fit with them either.
+    """
+    try:
+        contents = {n: codec.decode(n, stored[n]) for n in FIELDS if n in stored}
+        record = MemoryRecord.from_values({**vars(_NO_CONTENTS), **contents})
+        encoded = codec.encode_draft(Draft(record, {}))
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return None
+    derived = {name.replace(".", "_"): encoded[name] for name in DERIVED}
+    values = {**stored, **derived}
+    if must_fit and checksum(*(values[name] for name in CHECKED["memories"])) != stored["checksum"]:
+        return None
+    return derived
+
+
+def _set_derived(db: sqlite3.Connection, repairs: Mapping[int, Mapping[str, object]]) -> None:
+    for row, values in repairs.items():
+        assignments = ", ".join(f"{name} = ?" for name in values)
+        db.execute(f"UPDATE memories SET {assignments} WHERE row = ?", (*values.values(), row))
+
+
+def _renew_derived(db: sqlite3.Connection, repairs: Mapping[int, Mapping[str, object]]) -> None:
+    """Set what follows from the texts, with the checksums that fit."""
+    _set_derived(db, repairs)
+    for part in chunks(list(repairs)):
+        marks = ", ".join("?" * len(part))
+        db.execute(
+            f"UPDATE memories SET checksum = {checksum_of('memories')} WHERE row IN ({marks})", part
+        )
