@@ -20,7 +20,7 @@ LINEAR = {
     "DELETE FROM vectors WHERE (space, name, row) IN": "a set of vectors is dropped, in parts",
     "DELETE FROM former_vectors WHERE (space, memory, event, name) IN": "and those of edits",
     "SELECT row FROM memories WHERE space = ? ORDER BY sequence": "a copy reads everything",
-    "SELECT row FROM memories WHERE space = ? AND checksum IS NOT": "each checksum is verified",
+    "SELECT row, checksum, space, sequence, id, content": "each checksum is verified",
     "SELECT count(*) FROM events WHERE space = ? AND checksum IS NOT": "each checksum is verified",
     "SELECT count(*) FROM links WHERE space = ? AND checksum IS NOT": "each checksum is verified",
     "SELECT count(*) FROM vectors WHERE space = ? AND checksum IS NOT": "each checksum is verified",

@@ -89,6 +89,16 @@ def apply(before: Values, event: Event) -> dict[str, Any]:
     return changes
 
 
+def check_payload(type: str, payload: Values) -> None:
+    """Raise a ValueError if a stored payload lacks what the type of its event needs."""
+    if not FIELDS.keys() >= {*payload.get("set", ()), *payload.get("was", ())}:
+        raise ValueError("an event sets what is no field")
+    if type == "feedback" and payload.get("feedback") not in {**FEEDBACK_WEIGHTS, **SCORE_STEPS}:
+        raise ValueError("an event is a judgement of no known kind")
+    if type == "link" and not payload.keys() >= {"target", "link", "weight"}:
+        raise ValueError("an event of a link without its target, type or weight")
+
+
 def version_after(version: int, event: Event) -> int:
     """The version of a memory after one of its events."""
     if event.type == "write":

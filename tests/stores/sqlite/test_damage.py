@@ -11,6 +11,7 @@ import pytest
 
 from salience import Memory
 from salience.access.keyring import Keyring
+from salience.errors import StoreError
 from salience.importers import read
 from salience.stores.checksums import checksum
 from salience.stores.sqlite.integrity.row_checksums import checksum_of
@@ -226,3 +227,15 @@ def test_what_was_moved_out_can_be_imported(tmp_path: Path, sound: bytes) -> Non
     assert after.metadata == {
         **before.metadata, "imported_from": "quarantine", "namespace": "default"
     }  # fmt: skip
+
+
+def test_an_event_that_lacks_what_its_type_needs_is_refused(tmp_path: Path, sound: bytes) -> None:
+    path = tmp_path / "memory.db"
+    path.write_bytes(sound)
+    changed(path, "UPDATE events SET payload = replace(payload, 'feedback', 'geedback')")
+    with opened(path) as memory:
+        assert not memory.verify()
+        with pytest.raises(StoreError, match="judgement of no known kind"):
+            memory.history("m4")
+        assert memory.doctor(fix=True)
+        assert memory.verify()

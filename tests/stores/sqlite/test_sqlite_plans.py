@@ -9,6 +9,7 @@ import pytest
 
 import salience.stores.sqlite
 from salience import Memory
+from salience.access.keyring import Keyring
 from salience.retrieval.operations import Put, SetFields
 from salience.stores.copy import copy
 from salience.stores.sqlite import records
@@ -63,6 +64,8 @@ def use_everything(folder: Path) -> None:
         memory.stats()
         memory.get_all(limit=5)
         memory.delete("m9")
+    with Keyring.open(url) as keyring:
+        keyring.create("default", "memories:read")
     copy(url, f"sqlite:///{folder / 'copy.db'}")
     Memory.reembed(url, embedder=WordHashEmbedder(48))
     with Memory.open(url, embedder=WordHashEmbedder(48)) as memory:

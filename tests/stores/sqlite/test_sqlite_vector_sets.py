@@ -218,7 +218,7 @@ def test_what_an_older_version_had_begun_to_replace_is_replaced(url: str, tmp_pa
         state = {"settled": settled, "last": last, "names": staged}
         db.execute("DELETE FROM meta WHERE key = 'vectors'")
         db.execute("UPDATE meta SET value = ? WHERE key = 'embedder'", (str(NEW.identity),))
-        db.execute("INSERT INTO meta VALUES ('adoption', ?)", (json.dumps(state),))
+        db.execute("INSERT INTO meta VALUES ('adoption', ?, 0)", (json.dumps(state),))
         [script] = [each for each in migrations("sqlite") if "adoption" in each]
         statement = ""
         for line in script.splitlines():

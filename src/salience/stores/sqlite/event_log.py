@@ -9,8 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
-from salience.records.events import Event, apply_with_previous
-from salience.records.fields import FIELDS
+from salience.records.events import Event, apply_with_previous, check_payload
 from salience.retrieval.operations import (
     COPYING_NOTE,
     LOCK_NOTE,
@@ -379,6 +378,6 @@ def _event_of(
 ) -> Event:  # fmt: skip
     moment = codec.decode("created_at", at)
     values = codec.decode("metadata", payload)
-    if values and not FIELDS.keys() >= {*values.get("set", ()), *values.get("was", ())}:
-        raise ValueError("an event sets what is no field")
+    if values or type_ in ("feedback", "link"):
+        check_payload(type_, values)
     return Event(type_, id, moment, actor, session, values, seq)
