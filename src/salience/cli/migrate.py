@@ -164,7 +164,7 @@ def doctor(
     settings: Settings,
     fix: Annotated[
         bool,
-        typer.Option("--fix", help="Mend what can be; the rest goes to a file beside the store."),
+        typer.Option("--fix", help="Mend what can be; the rest goes to a file that is named."),
     ] = False,
 ) -> None:
     """Look for damage in the whole store; ends with 1 if something is left to be mended."""

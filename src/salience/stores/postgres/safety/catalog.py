@@ -230,8 +230,8 @@ class DatabaseChecks:
     def _nameless(self) -> Iterator[Problem]:
         """Namespaces with rows that are not entered in `spaces`."""
         distinct = " UNION ".join(f"SELECT namespace FROM {t}" for t in _TABLES_OF_NAMESPACES)
-        known = set(self.namespaces())
-        lost = sorted(name for (name,) in self._rows(distinct) if name not in known)
+        used = [name for (name,) in self._rows(distinct)]
+        lost = sorted(set(used) - set(self.namespaces()))
         if lost:
             problem = f"{len(lost):,} namespaces with rows are not entered"
             remedy = f"{FIX} enters them"

@@ -226,6 +226,14 @@ class NamespaceChecks:
 
     def _places(self) -> Iterator[Problem]:
         """How long each memory is, and what stands beside it in its session."""
+        wrong = self._misplaced() and self._misplaced()  # others may have written in between
+        if wrong:
+            problem = f"{wrong:,} memories have a wrong length or place in their session"
+            remedy = f"{findings.FIX} works them out anew"
+            yield Problem(Finding("places", problem, wrong, remedy=remedy), self._place)
+
+    def _misplaced(self) -> int:
+        """The number of memories without their place, and of places without their memory."""
         name = self._namespace
         [[[lost]], [[of_none]], sessions] = self._read(
             Statement(_LOST_PLACES, (name, name, name)),
@@ -233,12 +241,7 @@ class NamespaceChecks:
             Statement(_SESSIONS, (name,)),
         )
         ids = sorted(session for (session,) in sessions)
-        out_of_order = self._count(_OUT_OF_ORDER, name, ids, name)
-        wrong = lost + of_none + out_of_order
-        if wrong:
-            problem = f"{wrong:,} memories have a wrong length or place in their session"
-            remedy = f"{findings.FIX} works them out anew"
-            yield Problem(Finding("places", problem, wrong, remedy=remedy), self._place)
+        return int(lost + of_none + self._count(_OUT_OF_ORDER, name, ids, name))
 
     def _place(self) -> None:
         def steps(version: int) -> Steps[None]:

@@ -123,6 +123,16 @@ class WordChecks:
 
     def stale_postings(self) -> Iterator[Problem]:
         """Fields whose segments do not hold the terms of the memories."""
+        wrong = self._wrong_fields()
+        if wrong:
+            wrong &= self._wrong_fields()  # others may have merged segments in between
+        if wrong:
+            problem = f"the postings of {len(wrong):,} fields are not those of the memories"
+            remedy = f"{FIX} makes them anew"
+            finding = Finding("postings", problem, len(wrong), tuple(sorted(wrong)), remedy)
+            yield Problem(finding, partial(self._mend, self._make_postings))
+
+    def _wrong_fields(self) -> set[str]:
         name = self._namespace
         [[[merged]], segments] = self._read(
             Statement("SELECT merged FROM spaces WHERE namespace = %s", (name,)),
@@ -131,19 +141,11 @@ class WordChecks:
                 (name,),
             ),
         )
-        wrong = sorted(
-            {field for field in LEXICAL if self._outside(field, merged)}
-            | {
-                field
-                for field, first, size in segments
-                if field not in LEXICAL or not self._is_right(field, first, size)
-            }
-        )
-        if wrong:
-            problem = f"the postings of {len(wrong):,} fields are not those of the memories"
-            remedy = f"{FIX} makes them anew"
-            finding = Finding("postings", problem, len(wrong), tuple(wrong), remedy)
-            yield Problem(finding, partial(self._mend, self._make_postings))
+        return {field for field in LEXICAL if self._outside(field, merged)} | {
+            field
+            for field, first, size in segments
+            if field not in LEXICAL or not self._is_right(field, first, size)
+        }
 
     def _outside(self, field: str, merged: int) -> int:
         """The number of memories that should be in a segment and are in none."""
