@@ -1,1 +1,1 @@
-"""What every store has in common where it looks for damage: its findings, and the quarantine."""
+"""Findings that are the same in every store, and the quarantine for what is taken out."""

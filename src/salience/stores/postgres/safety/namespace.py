@@ -225,7 +225,7 @@ class NamespaceChecks:
             yield Problem(findings.missing_vectors(count))
 
     def _places(self) -> Iterator[Problem]:
-        """How long each memory is, and what stands beside it in its session."""
+        """Wrong lengths of memories, and wrong places in their sessions."""
         wrong = self._misplaced() and self._misplaced()  # others may have written in between
         if wrong:
             problem = f"{wrong:,} memories have a wrong length or place in their session"
@@ -295,7 +295,7 @@ class NamespaceChecks:
         ]
 
     def _tallies(self) -> Iterator[Problem]:
-        """How many memories each speaker said, and how many have vectors."""
+        """Wrong numbers of memories of each speaker, and of vectors of each name."""
         name = self._namespace
         [wrong] = self._read(Statement(_WRONG_TALLIES, (name, name, name)))
         if wrong:

@@ -104,7 +104,7 @@ class WordChecks:
             after = rows[-1][0]
 
     def _computed(self, stored: Mapping[str, Any]) -> _Found:
-        """What a memory is to be found by, worked out of its contents."""
+        """The columns that a memory is to be found by, worked out of its contents."""
         values = codec_values_of([stored[name] for name in FIELDS])
         record = codec.record_of(self._namespace, values)
         encoded = {**codec.encode_draft(Draft(record, {})), **names_of(record)}
@@ -133,6 +133,7 @@ class WordChecks:
             yield Problem(finding, partial(self._mend, self._make_postings))
 
     def _wrong_fields(self) -> set[str]:
+        """The fields with a segment that is wrong, or with memories in none."""
         name = self._namespace
         [[[merged]], segments] = self._read(
             Statement("SELECT merged FROM spaces WHERE namespace = %s", (name,)),
