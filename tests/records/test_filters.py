@@ -260,6 +260,14 @@ def test_a_filter_built_by_hand_is_checked_too(built: Filter, field: str) -> Non
     assert caught.value.field == field
 
 
+@pytest.mark.parametrize("field", ["tags", "entities"])
+@pytest.mark.parametrize("operand", [[["a"]], {"eq": [["a"]]}, {"in": [[["a"]]]}, {"ne": [["a"]]}])
+def test_a_list_is_compared_with_texts_not_with_lists_of_lists(field: str, operand: Any) -> None:
+    with pytest.raises(InvalidInput, match="give text, or a list of texts") as caught:
+        parse_filter({field: operand})
+    assert caught.value.field == f"filters.{field}"
+
+
 def test_the_fields_of_a_filter() -> None:
     assert filter_fields(None) == frozenset()
     assert filter_fields(And(())) == frozenset()

@@ -26,7 +26,9 @@ FLIPS = 2_000
 _PROGRESS_SECONDS = 30.0
 
 
-def attacks(scale: float, seed: int, folder: Path) -> dict[str, Callable[[], list[Tally]]]:
+def attacks(
+    scale: float, seed: int, folder: Path, kept: Path | None = None
+) -> dict[str, Callable[[], list[Tally]]]:
     """The attacks by name; each is run by calling it."""
     calls = CALLS[: max(1, round(scale * len(CALLS)))]
     tell = _Progress()
@@ -40,7 +42,7 @@ def attacks(scale: float, seed: int, folder: Path) -> dict[str, Callable[[], lis
 
     def _histories(url: str, store: str) -> Tally:
         seconds = scale * HISTORY_SECONDS
-        return histories.check(url, store, seconds, PROCESSES, THREADS, seed)
+        return histories.check(url, store, seconds, PROCESSES, THREADS, seed, kept)
 
     return {
         "kills": lambda: [kills.on_sqlite(rounds(SQLITE_KILLS), seed, folder, tell)],
@@ -56,15 +58,22 @@ def attacks(scale: float, seed: int, folder: Path) -> dict[str, Callable[[], lis
 
 
 class _Progress:
-    """Prints how far an attack is, twice a minute."""
+    """Prints how far an attack is, twice a minute, and each finding at once."""
 
     def __init__(self) -> None:
         self._next = time.monotonic() + _PROGRESS_SECONDS
+        self._told = 0
+        self._tally: Tally | None = None
 
     def __call__(self, tally: Tally) -> None:
+        if tally is not self._tally:
+            self._tally, self._told = tally, 0
+        for finding in list(tally.findings.values())[self._told :]:
+            print(f"  {tally.attack}: {finding}", file=sys.stderr, flush=True)
+        self._told = len(tally.findings)
         if time.monotonic() > self._next:
             self._next = time.monotonic() + _PROGRESS_SECONDS
-            found = len(tally.findings)
+            found = sum(tally.times.values())
             print(f"  {tally.attack}: {tally.rounds:,} rounds, {found} findings", file=sys.stderr)
 
 
@@ -74,10 +83,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--attacks", nargs="*", help="some of them, by name")
     parser.add_argument("--scale", type=float, default=1.0, help="the part of each to run")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--keep", type=Path, metavar="FILE", help="write histories as JSON lines")
     options = parser.parse_args(arguments)
     tallies: list[Tally] = []
     with tempfile.TemporaryDirectory(prefix="torture-") as place:
-        known = attacks(options.scale, options.seed, Path(place))
+        kept = options.keep and options.keep.absolute()  # before the folder changes
+        known = attacks(options.scale, options.seed, Path(place), kept)
         unknown = set(options.attacks or ()) - known.keys()
         if unknown:
             parser.error(f"there is no {sorted(unknown)[0]!r}; name some of {', '.join(known)}")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import math
 import signal
+import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -24,6 +25,7 @@ from torture.life import found, opened
 from torture.tally import Tally
 
 SECONDS = 1.0
+_LIBRARY = "/salience/"
 _AT_ONCE = 1_000  # inputs that one store takes
 _DOORS = [door for door in doors() if door != ("verify", "repair")]
 _PIECES = (
@@ -105,17 +107,17 @@ def on_memory(inputs: int, seed: int, folder: Path, progress: Callable[[Tally], 
         path = folder / f"fuzz-{first}.db"
         with opened("ram://" if (first // _AT_ONCE) % 2 else path, namespace="n") as memory:
             _fill(memory)
-            for _ in range(min(_AT_ONCE, inputs - first)):
+            for number in range(first, min(first + _AT_ONCE, inputs)):
                 name, argument = door = random.choice(_DOORS)
                 given = value(random) if random.random() < 0.7 else random.choice(HOSTILE)()
                 if endless(*door, given) or isinstance(given, range):
                     continue
-                label = f"{name}({argument}={shown(given)})"
+                label = f"input {seed}/{number}: {name}({argument}={shown(given)})"
                 _attempt(tally, label, partial(call, memory, *door, given))
             if memory.get("taken") is None or memory.count() > 300:
                 memory.delete_all(namespace="n")
                 _fill(memory)
-            _attempt(tally, "a search afterwards", partial(memory.search, "apple"))
+            _attempt(tally, f"a search after {seed}/{number}", partial(memory.search, "apple"))
         for file in folder.glob(f"{path.name}*"):
             file.unlink()
         progress(tally)
@@ -133,10 +135,19 @@ def _attempt(tally: Tally, label: str, act: Callable[[], object]) -> None:
         with time_bound(), suppress(SalienceError):
             act()
         tally.acknowledged += 1  # taken, or refused with an error of the library
-    except TooSlow:
-        tally.report("slow", label)
+    except TooSlow as problem:
+        tally.report("slow", label, _place(problem))
     except Exception as problem:
-        tally.report("foreign", f"{label}: {type(problem).__name__}: {problem}"[:500])
+        kind = type(problem).__name__
+        tally.report("foreign", f"{label}: {kind}: {problem}"[:500], f"{_place(problem)} {kind}")
+
+
+def _place(problem: BaseException) -> str:
+    """The line of the library, as file:line, in which an error came up."""
+    frames = [f for f in traceback.extract_tb(problem.__traceback__) if _LIBRARY in f.filename]
+    if not frames:
+        return ""
+    return f"{frames[-1].filename.rpartition(_LIBRARY)[2]}:{frames[-1].lineno}"
 
 
 def on_files(inputs: int, seed: int, folder: Path, progress: Callable[[Tally], None]) -> Tally:
@@ -152,10 +163,10 @@ def on_files(inputs: int, seed: int, folder: Path, progress: Callable[[Tally], N
         path.write_bytes(_damaged(lines, random))
         if n % 2:
             form = random.choice(sorted(FORMATS))
-            _attempt(tally, f"read {form}, input {n}", partial(_read, path, form))
+            _attempt(tally, f"read {form}, input {seed}/{n}", partial(_read, path, form))
         else:
             with opened("ram://", namespace="n") as memory:
-                _attempt(tally, f"import_, input {n}", partial(memory.import_, path))
+                _attempt(tally, f"import_, input {seed}/{n}", partial(memory.import_, path))
         if n % _AT_ONCE == 0:
             progress(tally)
     return tally

@@ -7,14 +7,16 @@ once has to be there once.
 
 from __future__ import annotations
 
+import json
 import multiprocessing
 import threading
 import time
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import asdict, dataclass
 from functools import partial
 from multiprocessing.connection import Connection
+from pathlib import Path
 from random import Random
 
 from salience import Memory
@@ -168,8 +170,19 @@ def run(load: Load, pipe: Connection) -> None:
     pipe.close()
 
 
-def check(url: str, store: str, seconds: float, processes: int, threads: int, seed: int) -> Tally:
-    """Let processes use one store at once for some seconds, and check the histories."""
+def check(
+    url: str,
+    store: str,
+    seconds: float,
+    processes: int,
+    threads: int,
+    seed: int,
+    kept: Path | None = None,
+) -> Tally:
+    """Let processes use one store at once for some seconds, and check the histories.
+
+    They are also written to the file `kept`, a line of JSON each.
+    """
     tally = Tally(f"histories, {store}", seed)
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["torture.victim"])
@@ -193,8 +206,22 @@ def check(url: str, store: str, seconds: float, processes: int, threads: int, se
         except EOFError:
             tally.report("broken", "a process ended without its history")
         process.join()
+    if kept is not None:
+        with kept.open("a") as file:
+            file.writelines(f"{json.dumps(line)}\n" for line in as_json(merged, f"{store}/{seed}"))
     judge(tally, url, merged)
     return tally
+
+
+def as_json(histories: Histories, source: str) -> Iterator[dict[str, object]]:
+    """Each history of a memory with the calls that its check is about."""
+    for key, operations in histories.items():
+        calls = _checked(operations)
+        yield {"source": source, "memory": key, "calls": [asdict(call) for call in calls]}
+
+
+def _checked(operations: Sequence[Operation]) -> list[Operation]:
+    return [o for o in operations if o.name not in ("same_fact", _ERROR)]
 
 
 def judge(tally: Tally, url: str, histories: Histories) -> None:
@@ -202,7 +229,7 @@ def judge(tally: Tally, url: str, histories: Histories) -> None:
     with opened(url) as memory:
         facts = Counter(record.content for record in memory.iterate({"kind": "fact"}))
         for key, operations in histories.items():
-            calls = [o for o in operations if o.name not in ("same_fact", _ERROR)]
+            calls = _checked(operations)
             tally.rounds += 1
             tally.acknowledged += len(calls)
             for operation in operations:

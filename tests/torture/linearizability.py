@@ -70,8 +70,7 @@ def is_linearizable(history: Sequence[Operation], initial: Hashable, step: Step)
                 return False
             entry, state = path.pop()
             taken &= ~(1 << entry.number)
-            entry.put_back()
-            entry = entry.after
+            entry.put_back()  # and it is tried again: it may lead to another state
             continue
         assert entry.operation is not None
         now_taken = taken | 1 << entry.number
@@ -79,7 +78,7 @@ def is_linearizable(history: Sequence[Operation], initial: Hashable, step: Step)
         if not following:
             entry = entry.after
             continue
-        seen.add((now_taken, following[0]))
+        seen.add((now_taken, following[0]))  # the others come next, if this one leads nowhere
         path.append((entry, state))
         state, taken = following[0], now_taken
         entry.take_out()

@@ -71,6 +71,15 @@ def test_a_state_may_be_none() -> None:
     assert not is_linearizable([Operation(0, 1, "read", None, 1)], None, register)
 
 
+def test_each_state_that_a_call_may_lead_to_is_tried() -> None:
+    def coin(state: Hashable, operation: Operation) -> Sequence[Hashable]:
+        return ["heads", "tails"] if operation.name == "toss" else register(state, operation)
+
+    for answer, is_right in (("heads", True), ("tails", True), ("edge", False)):
+        history = [Operation(0, 1, "toss"), Operation(2, 3, "read", None, answer)]
+        assert is_linearizable(history, None, coin) is is_right
+
+
 def by_trying_all_orders(history: Sequence[Operation]) -> bool:
     for order in permutations(history):
         if any(a.begin > b.end for n, a in enumerate(order) for b in order[n + 1 :]):

@@ -286,13 +286,12 @@ def _operand(name: str, kind: Type, operator: Operator, value: Any, path: str) -
     if kind == "json":
         value = json_value(where, value)
     if kind == "list":
-        value = _element(where, value)
+        is_list = isinstance(value, (list, tuple))
+        value = [_element(where, e) for e in value] if is_list else _element(where, value)
     return tuple(value) if isinstance(value, list) else value
 
 
-def _element(where: str, value: Any) -> Any:
-    if isinstance(value, (list, tuple)):
-        return [_element(where, item) for item in value]
+def _element(where: str, value: Any) -> str:
     if not isinstance(value, str):
         raise InvalidInput(
             where, f"is compared with {shown(value)}", "give text, or a list of texts"
