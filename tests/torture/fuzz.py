@@ -132,14 +132,27 @@ def _fill(memory: Memory) -> None:
 def _attempt(tally: Tally, label: str, act: Callable[[], object]) -> None:
     tally.rounds += 1
     try:
-        with time_bound(), suppress(SalienceError):
-            act()
+        with suppress(SalienceError):
+            _in_time(act)
         tally.acknowledged += 1  # taken, or refused with an error of the library
     except TooSlow as problem:
         tally.report("slow", label, _place(problem))
     except Exception as problem:
         kind = type(problem).__name__
         tally.report("foreign", f"{label}: {kind}: {problem}"[:500], f"{_place(problem)} {kind}")
+
+
+def _in_time(act: Callable[[], object]) -> None:
+    """Call it within the time bound; what was too slow once is tried again.
+
+    Where machines are shared, the computing time of a process has that of its neighbours in it.
+    """
+    try:
+        with time_bound():
+            act()
+    except TooSlow:
+        with time_bound():
+            act()
 
 
 def _place(problem: BaseException) -> str:
