@@ -229,5 +229,5 @@ def _with_hostile_field(line: bytes, random: Random) -> bytes:
         holder = content.get("memory", content)
         holder[random.choice(sorted(holder))] = value(random)
         return _json(content) + b"\n"
-    except (ValueError, AttributeError, TypeError, IndexError):
+    except (ValueError, AttributeError, TypeError, IndexError, RecursionError):
         return line
