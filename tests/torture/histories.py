@@ -16,6 +16,8 @@ from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from multiprocessing.connection import Connection
+from multiprocessing.sharedctypes import Synchronized
+from multiprocessing.synchronize import Barrier
 from pathlib import Path
 from random import Random
 
@@ -26,8 +28,9 @@ from torture.life import opened
 from torture.linearizability import Operation, is_linearizable
 from torture.tally import Tally
 
-WINDOW_SECONDS = 0.5  # in which a few memories are used by all
-_KEYS_AT_ONCE = 4
+_KEYS_AT_ONCE = 4  # the memories that all use
+_CALLS_A_WINDOW = 64 * _KEYS_AT_ONCE  # then come the next ones, on a slow machine as on a fast one
+_READY_SECONDS = 120.0
 _ERROR = "error"
 _OPERATIONS = ("read", "update", "update_if", "feedback", "touch", "delete", "same_fact")
 _WEIGHTS = (30, 12, 20, 15, 12, 4, 7)
@@ -37,10 +40,9 @@ Histories = dict[str, list[Operation]]
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What one process does: until when, from which moment, with how many threads."""
+    """What one process does: for how long, with how many threads."""
 
     url: str
-    begin: float
     seconds: float
     threads: int
     seed: str
@@ -138,14 +140,17 @@ def _add(memory: Memory, key: str) -> Operation:
     return Operation(begin, time.monotonic_ns(), name, None, answer)
 
 
-def _work(memory: Memory, load: Load, number: int, histories: Histories) -> None:
+def _work(
+    memory: Memory, load: Load, number: int, calls: Synchronized[int], histories: Histories
+) -> None:
     random = Random(f"{load.seed}/{number}")
     known: dict[str, int] = defaultdict(int)
-    while (passed := time.monotonic() - load.begin) < load.seconds:
-        if passed < 0.0:
-            time.sleep(-passed)
-            continue
-        key = f"{int(passed / WINDOW_SECONDS)}-{random.randrange(_KEYS_AT_ONCE)}"
+    end = time.monotonic() + load.seconds
+    while time.monotonic() < end:
+        with calls.get_lock():
+            window = calls.value // _CALLS_A_WINDOW
+            calls.value += 1
+        key = f"{window}-{random.randrange(_KEYS_AT_ONCE)}"
         operation = _use(memory, random, key, max(1, known[key]))
         histories[key].append(operation)
         if isinstance(operation.answer, tuple) and operation.name != "same_fact":
@@ -154,14 +159,18 @@ def _work(memory: Memory, load: Load, number: int, histories: Histories) -> None
             histories[key].append(_add(memory, key))
 
 
-def run(load: Load, pipe: Connection) -> None:
-    """The work of one process; sends the histories of its threads."""
+def run(load: Load, calls: Synchronized[int], everyone: Barrier, pipe: Connection) -> None:
+    """The work of one process, once everyone is there; sends the histories of its threads.
+
+    `calls` counts those of all processes.
+    """
     histories: list[Histories] = [defaultdict(list) for _ in range(load.threads)]
     with opened(load.url) as memory:
         threads = [
-            threading.Thread(target=_work, args=(memory, load, n, history))
+            threading.Thread(target=_work, args=(memory, load, n, calls, history))
             for n, history in enumerate(histories)
         ]
+        everyone.wait(_READY_SECONDS)
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -188,12 +197,12 @@ def check(
     context.set_forkserver_preload(["torture.victim"])
     with opened(url):  # makes the store
         pass
-    begin = time.monotonic() + 2.0
+    calls, everyone = context.Value("q", 0), context.Barrier(processes)
     started = []
     for number in range(processes):
         receiver, sender = context.Pipe(duplex=False)
-        load = Load(url, begin, seconds, threads, f"{seed}/{number}")
-        process = context.Process(target=run, args=(load, sender))
+        load = Load(url, seconds, threads, f"{seed}/{number}")
+        process = context.Process(target=run, args=(load, calls, everyone, sender))
         process.start()
         sender.close()
         started.append((process, receiver))

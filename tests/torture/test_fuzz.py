@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from torture.fuzz import TooSlow, on_files, on_memory, time_bound
-from torture.tally import table
+from torture.tally import Tally, table
 
 
 def test_hostile_arguments_are_taken_or_refused(tmp_path: Path) -> None:
@@ -25,6 +25,19 @@ def test_hostile_files_are_taken_or_refused(tmp_path: Path) -> None:
 def test_what_takes_too_long_is_noticed() -> None:
     with pytest.raises(TooSlow), time_bound(0.05):
         _forever()
+
+
+def test_findings_of_one_kind_at_one_place_are_listed_once() -> None:
+    tally = Tally("hostile arguments", 1)
+    for number in range(3):
+        tally.report("foreign", f"input 1/{number}: KeyError", "records/filters.py:1 KeyError")
+    tally.report("slow", "input 1/7: search", "records/filters.py:9")
+    assert not tally
+    assert tally.foreign == 3
+    assert tally.listed() == [
+        "1 times at records/filters.py:9, slow: input 1/7: search",
+        "3 times at records/filters.py:1 KeyError, foreign: input 1/0: KeyError",
+    ]
 
 
 def _forever() -> None:

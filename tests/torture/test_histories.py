@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from torture.histories import check, step
@@ -10,8 +11,11 @@ from torture.tally import table
 
 
 def test_the_history_of_each_memory_is_linearizable(tmp_path: Path) -> None:
-    tally = check(str(tmp_path / "memory.db"), "SQLite", 1.5, processes=2, threads=3, seed=1)
+    url, kept = str(tmp_path / "memory.db"), tmp_path / "histories.jsonl"
+    tally = check(url, "SQLite", 1.5, processes=2, threads=3, seed=1, kept=kept)
     assert tally.acknowledged > 20
+    lines = [json.loads(line) for line in kept.read_text().splitlines()]
+    assert sum(len(line["calls"]) for line in lines) == tally.acknowledged
     assert tally, table([tally])
 
 
