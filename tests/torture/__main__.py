@@ -1,12 +1,14 @@
 """`python -m torture`: every attack in full, for hours; the table at the end.
 
 `--attacks kills faults` runs some of them, `--scale 0.1` a tenth of each, `--seed 7` other ones.
+A run that is stopped prints the table of what it reached.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import signal
 import sys
 import tempfile
 import time
@@ -27,11 +29,10 @@ _PROGRESS_SECONDS = 30.0
 
 
 def attacks(
-    scale: float, seed: int, folder: Path, kept: Path | None = None
+    scale: float, seed: int, folder: Path, tell: _Progress, kept: Path | None = None
 ) -> dict[str, Callable[[], list[Tally]]]:
     """The attacks by name; each is run by calling it."""
     calls = CALLS[: max(1, round(scale * len(CALLS)))]
-    tell = _Progress()
 
     def rounds(count: int) -> int:
         return max(1, round(scale * count))
@@ -63,11 +64,12 @@ class _Progress:
     def __init__(self) -> None:
         self._next = time.monotonic() + _PROGRESS_SECONDS
         self._told = 0
-        self._tally: Tally | None = None
+        self.tallies: list[Tally] = []
 
     def __call__(self, tally: Tally) -> None:
-        if tally is not self._tally:
-            self._tally, self._told = tally, 0
+        if not self.tallies or tally is not self.tallies[-1]:
+            self.tallies.append(tally)
+            self._told = 0
         for finding in list(tally.findings.values())[self._told :]:
             print(f"  {tally.attack}: {finding}", file=sys.stderr, flush=True)
         self._told = len(tally.findings)
@@ -78,7 +80,7 @@ class _Progress:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the attacks that are named; 0 if nothing was found."""
+    """Run the attacks that are named; 0 if all came to their end and nothing was found."""
     parser = argparse.ArgumentParser(prog="torture", description=__doc__.partition("\n")[0])
     parser.add_argument("--attacks", nargs="*", help="some of them, by name")
     parser.add_argument("--scale", type=float, default=1.0, help="the part of each to run")
@@ -86,21 +88,29 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--keep", type=Path, metavar="FILE", help="write histories as JSON lines")
     options = parser.parse_args(arguments)
     tallies: list[Tally] = []
+    is_stopped = False
     with tempfile.TemporaryDirectory(prefix="torture-") as place:
         kept = options.keep and options.keep.absolute()  # before the folder changes
-        known = attacks(options.scale, options.seed, Path(place), kept)
+        tell = _Progress()
+        known = attacks(options.scale, options.seed, Path(place), tell, kept)
         unknown = set(options.attacks or ()) - known.keys()
         if unknown:
             parser.error(f"there is no {sorted(unknown)[0]!r}; name some of {', '.join(known)}")
         os.chdir(place)  # where hostile names may make files
-        for name in options.attacks or known:
-            print(f"{name} ...", file=sys.stderr)
-            begun = time.monotonic()
-            tallies += known[name]()
-            print(f"{name}: {time.monotonic() - begun:,.0f} s", file=sys.stderr)
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
+        try:
+            for name in options.attacks or known:
+                print(f"{name} ...", file=sys.stderr)
+                begun = time.monotonic()
+                tallies += known[name]()
+                print(f"{name}: {time.monotonic() - begun:,.0f} s", file=sys.stderr)
+        except KeyboardInterrupt:
+            is_stopped = True
+            print(f"{name}: stopped", file=sys.stderr)
+            tallies += [told for told in tell.tallies if all(told is not each for each in tallies)]
     print(f"{datetime.now(timezone.utc):%Y-%m-%d}")
     print(table(tallies))
-    return 0 if all(tallies) else 1
+    return 1 if is_stopped or not all(tallies) else 0
 
 
 if __name__ == "__main__":
