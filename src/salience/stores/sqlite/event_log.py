@@ -11,9 +11,9 @@ from typing import Any
 
 from salience.records.events import Event, apply_with_previous
 from salience.records.fields import FIELDS
+from salience.retrieval.erasure import Erasure
 from salience.retrieval.operations import (
-    COPYING_NOTE,
-    LOCK_NOTE,
+    WORK_NOTES,
     Events,
     ImportedHistory,
     Log,
@@ -53,9 +53,13 @@ class SqliteLog(SqliteReader, ABC):
 
     @abstractmethod
     def _erase_memories(
-        self, db: sqlite3.Connection, namespace: str, key: str, values: Sequence[Any]
-    ) -> int:
-        """Erase memories by a key; return their number."""
+        self,
+        db: sqlite3.Connection,
+        namespace: str,
+        key: str,
+        values: Sequence[Any],
+    ) -> Erasure:
+        """Erase memories by a key, counted before and after."""
 
     @abstractmethod
     def _clear_log(self) -> None:
@@ -194,7 +198,7 @@ class SqliteLog(SqliteReader, ABC):
                 return False
             if op.value is None:
                 db.execute("DELETE FROM notes WHERE space = ? AND key = ?", (space, op.key))
-                if op.key in (LOCK_NOTE, COPYING_NOTE):  # they were kept for it
+                if op.key in WORK_NOTES:  # they were kept for it
                     erase_empty_space(db, space)
             else:
                 db.execute("REPLACE INTO notes VALUES (?, ?, ?)", (space, op.key, op.value))
