@@ -422,7 +422,7 @@ class PostgresStore:
         while after is not None:
             steps = partial(erase.erase_user, op.namespace, str(op.user_id), after)
             erased, after = yield ReadWrite(steps, (op.namespace,))
-            tally.add(erased)
+            tally.add(replace(erased, disk="") if tally.memories else erased)
 
     def _erase_name(self, namespace: str, tally: Tally) -> Work[str]:
         """Erase the name of a namespace if it has no memories any more; what is left on the disk.

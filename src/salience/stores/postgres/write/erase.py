@@ -25,6 +25,10 @@ DELETED = (
     "FULL by the owner of the tables writes them anew at once. The write-ahead log, the replicas "
     "and the backups of the server have the bytes for as long as they are kept."
 )
+IN_SEGMENTS = (
+    " Hashes of words of what was erased (40 bits each) stay in the segments of the search index "
+    "until the namespace is erased."
+)
 NAMED_BY_INDEX = (
     " The name of the namespace is left in the definition of an index over its vectors, which only "
     "the owner of the tables can drop."
@@ -82,7 +86,8 @@ def _erase(
         *batch.order_commands(True),
     ]
     yield from _forget_mentions(batch)
-    return checked(_sums(found), _sums((yield counts)), DELETED), not living
+    disk = DELETED + (IN_SEGMENTS if batch.merged else "")
+    return checked(_sums(found), _sums((yield counts)), disk), not living
 
 
 def _lock_erased(
