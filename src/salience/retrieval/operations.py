@@ -794,19 +794,30 @@ class Touch:
 
 @dataclass(frozen=True, eq=False)
 class Delete:
-    """Erase memories by id (None for all) that pass a filter -> their number."""
+    """Erase memories by id (None for all) that pass a filter -> Erasure.
+
+    Each transaction looks up again what it has erased, and is undone if anything is left. The name
+    of a `user_id` is taken out of the events of other memories, too.
+
+    Raises:
+        StoreError: something is left, or it was cut short; says how many are erased.
+    """
 
     namespace: str
     ids: tuple[str, ...] | None = None
     where: Filter | None = None
+    user_id: str | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class Rewrite:
-    """Write the whole store anew, so that no trace of what was erased is left in it -> None."""
+    """Write the whole store anew, so that no trace of what was erased is left in it -> str.
+
+    The answer says what was done, as it was checked afterwards.
+    """
 
 
-LOCK_NOTE, COPYING_NOTE = "maintenance", "copying"
+WORK_NOTES = LOCK_NOTE, COPYING_NOTE = "maintenance", "copying"
 """The keys of the notes that tell of work in progress; no copy takes them."""
 
 

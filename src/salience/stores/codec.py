@@ -22,6 +22,8 @@ from salience.records.record import Draft, Edit, Embedding, MemoryRecord, recent
 from salience.retrieval.operations import Put
 from salience.retrieval.vector_sets import VectorSets
 
+TERMS = (*(f"terms.{name}" for name in LEXICAL), "terms.passages")
+"""The stored values that are terms, eight bytes each."""
 EVENT_FIELDS = (*STATE, "metadata")
 """The fields that an event may change."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
@@ -213,6 +215,11 @@ def term_bytes(text: str | None, said: list[str] | None = None) -> bytes | None:
     """The terms of a text as stored, None where it has none; its words may be given."""
     terms = indexed_words(text, said) if text else ()
     return term_ids(terms).tobytes() if terms else None
+
+
+def term_count(values: Mapping[str, Any]) -> int:
+    """The number of terms among the stored values of a memory."""
+    return sum(len(values[name] or b"") for name in TERMS) // 8
 
 
 def record_of(namespace: str, values: Mapping[str, Any]) -> MemoryRecord:

@@ -10,9 +10,9 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from salience.records.events import Event, apply_with_previous, check_payload
+from salience.retrieval.erasure import Erasure
 from salience.retrieval.operations import (
-    COPYING_NOTE,
-    LOCK_NOTE,
+    WORK_NOTES,
     Events,
     ImportedHistory,
     Log,
@@ -54,9 +54,13 @@ class SqliteLog(SqliteReader, ABC):
 
     @abstractmethod
     def _erase_memories(
-        self, db: sqlite3.Connection, namespace: str, key: str, values: Sequence[Any]
-    ) -> int:
-        """Erase memories by a key; return their number."""
+        self,
+        db: sqlite3.Connection,
+        namespace: str,
+        key: str,
+        values: Sequence[Any],
+    ) -> Erasure:
+        """Erase memories by a key, counted before and after."""
 
     @abstractmethod
     def _clear_log(self) -> None:
@@ -195,7 +199,7 @@ class SqliteLog(SqliteReader, ABC):
                 return False
             if op.value is None:
                 db.execute("DELETE FROM notes WHERE space = ? AND key = ?", (space, op.key))
-                if op.key in (LOCK_NOTE, COPYING_NOTE):  # they were kept for it
+                if op.key in WORK_NOTES:  # they were kept for it
                     erase_empty_space(db, space)
             else:
                 _REPLACE_NOTES(db, [(space, op.key, op.value)])

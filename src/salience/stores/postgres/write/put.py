@@ -62,10 +62,6 @@ _PLACES_COLUMNS: dict[str, str] = {
     **dict.fromkeys(("previous", "following", "position", *LEXICAL), "int4"),
 }
 _VECTORS_COLUMNS = {"namespace": "text", "name": "text", "row": "int4", "vector": "halfvec"}
-LOCK_NAMESPACE = (
-    "INSERT INTO spaces (namespace, counter, version) VALUES (%s, 0, 1) ON CONFLICT (namespace)"
-    " DO UPDATE SET version = spaces.version + 1 RETURNING counter, version, merged"
-)
 SHARE_SETS = "SELECT pg_advisory_xact_lock_shared(1380402262)"  # see `vector_sets`
 SELECT_SETS = Statement("SELECT key, value FROM meta WHERE key IN ('embedder', 'vectors')")
 _REPLACED_COLUMNS = ("row", "sequence", *FIELDS)
@@ -212,7 +208,7 @@ def _select_state(op: operations.Put, name: str) -> list[Statement]:
         "metadata::text" if n == "metadata" else f'"{n}"' for n in _REPLACED_COLUMNS
     )
     statements = [
-        Statement(LOCK_NAMESPACE, (name,)),
+        event_log.lock_namespace(name),
         Statement(
             f"SELECT id, {columns} FROM memories WHERE namespace = %s AND id = ANY(%s::text[]) "
             'ORDER BY "row" FOR UPDATE',
