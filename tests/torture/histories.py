@@ -48,7 +48,7 @@ def step(state: Hashable, operation: Operation, made_again: bool = False) -> Seq
     """The states that a call on one memory may lead to, if its answer was right.
 
     A judgement gives the memory as it was read right after, so with later changes. Where an id was
-    `made_again` after it was erased, what a change gives may be of its former memory.
+    `made_again` after it was erased, that may be the next memory of this id.
     """
     answer = operation.answer
     if operation.name == "read":
@@ -74,8 +74,7 @@ def step(state: Hashable, operation: Operation, made_again: bool = False) -> Seq
             return [following] if later else []
     wanted, value = operation.argument
     following = (version + 1, value, judgements)
-    is_right = answer == following or (made_again and answer is not None)
-    return [following] if is_right and wanted in (None, version) else []
+    return [following] if answer == following and wanted in (None, version) else []
 
 
 def _seen(record: MemoryRecord | None) -> Seen:
