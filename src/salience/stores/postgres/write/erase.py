@@ -108,7 +108,7 @@ def _erase_commands(batch: NamespaceBatch) -> list[Command]:
 
 _NAMESPACE_TABLES = (
     "memories", "places", "words", "segments", "chunks", "vectors", "links", "former_vectors",
-    "notes", "attempts", "events",
+    "notes", "events",
 )  # fmt: skip
 
 
@@ -133,6 +133,8 @@ def erase_namespace(namespace: str) -> Steps[int | None]:
         for table in _NAMESPACE_TABLES
     ]
     commands += [
+        # The mark of this write stays: it tells of its commit if the answer to that is lost.
+        Statement("DELETE FROM attempts WHERE namespace = %s AND at < now()", (namespace,)),
         Statement("DELETE FROM tallies WHERE namespace = %s AND kind <> 'index'", (namespace,)),
         Statement("UPDATE spaces SET living = 0 WHERE namespace = %s", (namespace,)),
     ]
