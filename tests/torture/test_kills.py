@@ -11,13 +11,13 @@ from torture.tally import Tally, table
 
 
 def test_a_killed_process_leaves_whole_calls(tmp_path: Path) -> None:
-    tally = on_sqlite(24, 1, tmp_path, lambda _: None)
+    tally = on_sqlite(range(24), 1, tmp_path, lambda _: None)
     assert tally.rounds == 24
     assert tally, table([tally])
 
 
 def test_a_killed_client_backend_or_server_leaves_whole_calls() -> None:
-    tally = on_postgres(3, 1, lambda _: None)
+    tally = on_postgres(range(3), 1, lambda _: None)
     assert tally.rounds == 3
     assert tally, table([tally])
 
