@@ -22,15 +22,20 @@ def test_a_killed_client_backend_or_server_leaves_whole_calls() -> None:
     assert tally, table([tally])
 
 
-def test_uses_that_were_flushed_survive_the_server() -> None:
+def test_uses_that_were_flushed_survive_a_backend_and_the_server() -> None:
     with Databases() as databases:
         url = databases.copy("used")
-        with opened(url) as memory:
-            memory.touch("fact1", "reference")
-            memory.flush()
-            databases.kill_server()
-        with opened(url) as memory:
-            assert "reference" in [event.type for event in memory.history("fact1")]
+        for number, kill in enumerate(
+            [lambda: databases.kill_backend("used"), databases.kill_server]
+        ):
+            with opened(url) as memory:
+                memory.touch("fact1", "reference")
+                memory.flush()
+                kill()
+            databases.wait()
+            with opened(url) as memory:
+                uses = [event for event in memory.history("fact1") if event.type == "reference"]
+                assert len(uses) == number + 1
 
 
 def test_a_finding_makes_a_tally_false() -> None:
