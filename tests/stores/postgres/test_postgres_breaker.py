@@ -7,13 +7,14 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 
 from salience import AsyncMemory, Memory
+from salience.embedders import Kind, Rows
 from salience.errors import InvalidInput, StoreClosed, StoreError
 from salience.stores import access_queue, migrate
 from salience.stores.postgres.wire.breaker import (
@@ -183,13 +184,22 @@ def test_closing_an_awaited_memory_without_the_server_does_so_too(
     monkeypatch.setenv(WAIT_VARIABLE, "0.5")
     monkeypatch.setattr(access_queue, "WRITE_DELAY_SECONDS", 600.0)
 
+    class Silent(WordHashEmbedder):
+        """A model that is asked again in the background, as it takes its time to fail."""
+
+        def embed(self, texts: Sequence[str], *, kind: Kind = "document") -> Rows:
+            time.sleep(0.2)
+            raise TimeoutError
+
     async def run() -> None:
-        memory = await AsyncMemory.open(own_server.url, **OPTIONS)
+        memory = await AsyncMemory.open(own_server.url, embedder=Silent(), namespace="silent")
         await memory.add("Ana waters the palm.", id="palm")
         await memory.touch("palm", "read")
+        assert "salience-recovery" in {thread.name for thread in threading.enumerate()}
         await asyncio.to_thread(own_server.stop, "immediate")
         with pytest.raises(StoreError, match=r"^closed, but 1 accesses are not counted"):
             await memory.close()
+        assert "salience-recovery" not in {thread.name for thread in threading.enumerate()}
         await memory.close()
         assert len(asyncio.all_tasks()) == 1
         await asyncio.to_thread(own_server.start)
