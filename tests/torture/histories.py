@@ -35,10 +35,9 @@ Histories = dict[str, list[Operation]]
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What one process does: until when, from which moment, with how many threads."""
+    """What one process does: for how long, with how many threads."""
 
     url: str
-    begin: float
     seconds: float
     threads: int
     seed: str
@@ -48,7 +47,7 @@ def step(state: Hashable, operation: Operation, made_again: bool = False) -> Seq
     """The states that a call on one memory may lead to, if its answer was right.
 
     A judgement gives the memory as it was read right after, so with later changes. Where an id was
-    `made_again` after it was erased, what a change gives may be of its former memory.
+    `made_again` after it was erased, that may be the next memory of this id.
     """
     answer = operation.answer
     if operation.name == "read":
@@ -74,8 +73,7 @@ def step(state: Hashable, operation: Operation, made_again: bool = False) -> Seq
             return [following] if later else []
     wanted, value = operation.argument
     following = (version + 1, value, judgements)
-    is_right = answer == following or (made_again and answer is not None)
-    return [following] if is_right and wanted in (None, version) else []
+    return [following] if answer == following and wanted in (None, version) else []
 
 
 def _seen(record: MemoryRecord | None) -> Seen:
@@ -136,10 +134,10 @@ def _add(memory: Memory, key: str) -> Operation:
     return Operation(begin, time.monotonic_ns(), name, None, answer)
 
 
-def _work(memory: Memory, load: Load, number: int, histories: Histories) -> None:
+def _work(memory: Memory, load: Load, begin: float, number: int, histories: Histories) -> None:
     random = Random(f"{load.seed}/{number}")
     known: dict[str, int] = defaultdict(int)
-    while (passed := time.monotonic() - load.begin) < load.seconds:
+    while (passed := time.monotonic() - begin) < load.seconds:
         if passed < 0.0:
             time.sleep(-passed)
             continue
@@ -153,11 +151,13 @@ def _work(memory: Memory, load: Load, number: int, histories: Histories) -> None
 
 
 def run(load: Load, pipe: Connection) -> None:
-    """The work of one process; sends the histories of its threads."""
+    """The work of one process from the moment that it is told; sends its threads' histories."""
     histories: list[Histories] = [defaultdict(list) for _ in range(load.threads)]
     with opened(load.url) as memory:
+        pipe.send("ready")
+        begin = pipe.recv()
         threads = [
-            threading.Thread(target=_work, args=(memory, load, n, history))
+            threading.Thread(target=_work, args=(memory, load, begin, n, history))
             for n, history in enumerate(histories)
         ]
         for thread in threads:
@@ -175,19 +175,23 @@ def check(url: str, store: str, seconds: float, processes: int, threads: int, se
     context.set_forkserver_preload(["torture.victim"])
     with opened(url):  # makes the store
         pass
-    begin = time.monotonic() + 2.0
     started = []
     for number in range(processes):
-        receiver, sender = context.Pipe(duplex=False)
-        load = Load(url, begin, seconds, threads, f"{seed}/{number}")
-        process = context.Process(target=run, args=(load, sender))
+        here, there = context.Pipe()
+        load = Load(url, seconds, threads, f"{seed}/{number}")
+        process = context.Process(target=run, args=(load, there))
         process.start()
-        sender.close()
-        started.append((process, receiver))
+        there.close()
+        started.append((process, here))
+    for _, pipe in started:  # on a busy machine they take some time
+        pipe.recv()
+    begin = time.monotonic()
+    for _, pipe in started:
+        pipe.send(begin)
     merged: Histories = defaultdict(list)
-    for process, receiver in started:
+    for process, pipe in started:
         try:
-            for histories in receiver.recv():
+            for histories in pipe.recv():
                 for key, operations in histories.items():
                     merged[key] += operations
         except EOFError:

@@ -1223,7 +1223,12 @@ class AsyncMemory(
         await in_thread(self._core.dispatcher.flush)
 
     async def close(self) -> None:
-        """Write what is queued and release the store."""
+        """Write what is queued and release the store.
+
+        Raises:
+            StoreError: what was queued could not be written; says how many accesses are not
+                counted. All is released nevertheless, and a second call does nothing.
+        """
         await self._core.dispatcher.aclose()
 
     async def __aenter__(self) -> Self:

@@ -16,10 +16,10 @@ from salience.errors import EmbedderMismatch, InvalidInput
 from salience.language import passages
 from salience.language.features import FEATURES, features, greeted
 from salience.language.tokens import indexed_words, term_ids, text_key, words
-from salience.records.events import ACCESSES, STATE
+from salience.records.events import STATE
 from salience.records.fields import FIELDS, LEXICAL
 from salience.records.record import Draft, Edit, Embedding, MemoryRecord, recent, value_at
-from salience.retrieval.operations import Put
+from salience.retrieval.operations import Put, is_unchanged
 from salience.retrieval.vector_sets import VectorSets
 
 TERMS = (*(f"terms.{name}" for name in LEXICAL), "terms.passages")
@@ -256,17 +256,13 @@ def conflicting_ids(
         namespace, id = draft.record.namespace, draft.record.id
         values = old.get((namespace, id))
         if isinstance(draft, Edit):
-            if values is None or not _is_unchanged(record_of(namespace, values), draft.was):
+            now = None if values is None else record_of(namespace, values)
+            if now is None or (draft.was is not None and not is_unchanged(now, draft.was)):
                 conflicts.append(id)
         elif values is not None or (namespace, id) in written:
             conflicts.append(id)
         written.add((namespace, id))
     return tuple(dict.fromkeys(conflicts))
-
-
-def _is_unchanged(record: MemoryRecord, was: MemoryRecord | None) -> bool:
-    """Test whether a memory is as it was when it was read, accesses apart."""
-    return was is None or record.equals_except(ACCESSES, was)
 
 
 def decode_state(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import math
 import threading
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from copy import copy
 from dataclasses import replace
 from functools import partial
@@ -154,7 +154,7 @@ class RamRecords:
             conflicts = codec.conflicting_ids(op, self._stored(op.drafts), self._used_keys(op))
             refused = conflicts or self._unseen_ids(op.seen)
             if op.also is not None and not refused:
-                refused = op.refused_events(self._versions(op.also))
+                refused = op.refused_events(*self._state_of(op.also))
             if refused:
                 return refused
             codec.check_vectors(op, self._embedder, self.dimensions)
@@ -323,18 +323,18 @@ class RamRecords:
     def log(self, op: Log) -> tuple[str, ...]:
         """Append events and apply them; or do nothing, and return the ids in the way."""
         with self._lock:
-            refused = op.refused_ids(self._versions(op))
+            refused = op.refused_ids(*self._state_of(op))
             if not refused:
                 if op.erased:
                     self.delete(op.namespace, ids=op.erased)
                 self._log_events(op)
             return refused
 
-    def _versions(self, op: Log) -> dict[str, int]:
-        """The versions of the memories that events change, by id."""
+    def _state_of(self, op: Log) -> tuple[Collection[str], dict[str, MemoryRecord]]:
+        """The ids of a namespace, and the memories that events depend on as they are now."""
         rows, memories = self._rows.get(op.namespace, {}), self._memories.get(op.namespace, {})
-        ids = rows if op.ids is None else [id for id in op.ids if id in rows]
-        return {id: memories[rows[id]]["version"] for id in ids}
+        ids = [was.id for was in op.were if was.id in rows]
+        return rows, {id: codec.record_of(op.namespace, memories[rows[id]]) for id in ids}
 
     def _log_events(self, op: Log) -> None:
         """Append events and apply them."""

@@ -123,7 +123,7 @@ def _changed(
         changed = changed_record(record, changes, scope)
         values = {name: to_json(value) for name, value in changes.items()}
         event = Event("edit", id, scope.now, scope.actor, payload={"set": values})
-        log = Log(scope.namespace, (event,), {id: record.version})
+        log = Log(scope.namespace, (event,), (record,))
     else:
         edit = yield from edit_of(record, changes, scope, vector_of)
         changed = edit.record

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -551,30 +552,47 @@ def test_no_acknowledged_write_is_lost_when_the_server_is_killed(
         assert memory.search("apple", limit=5).ids
 
 
+def broken_commits(monkeypatch: pytest.MonkeyPatch, committed: bool) -> Iterator[bool]:
+    """The connection breaks once, right after or right before the server commits."""
+    sent, breaks = Connections.trip, iter([True])
+
+    def trip(self: Connections, connection: Any, commands: Any, **kept: Any) -> Any:
+        last = list(commands) == [Statement("COMMIT")]
+        if not last or not next(breaks, False):
+            return sent(self, connection, commands, **kept)
+        if committed:
+            sent(self, connection, commands, **kept)
+        connection.close()
+        raise psycopg.OperationalError("the connection broke")
+
+    monkeypatch.setattr(Connections, "trip", trip)
+    return breaks
+
+
 @pytest.mark.parametrize("committed", [True, False])
 def test_a_write_whose_commit_was_not_answered_is_there_once(
     empty: str, monkeypatch: pytest.MonkeyPatch, committed: bool
 ) -> None:
-    """The connection breaks right after, or right before, the server commits."""
     with opened(empty) as memory:
         memory.add("The first.", id="first")
-        sent, breaks = Connections.trip, iter([True])
-
-        def trip(self: Connections, connection: Any, commands: Any, **kept: Any) -> Any:
-            last = list(commands) == [Statement("COMMIT")]
-            if not last or not next(breaks, False):
-                return sent(self, connection, commands, **kept)
-            if committed:
-                sent(self, connection, commands, **kept)
-            connection.close()
-            raise psycopg.OperationalError("the connection broke")
-
-        monkeypatch.setattr(Connections, "trip", trip)
+        breaks = broken_commits(monkeypatch, committed)
         result = memory.add("The second.", id="second")
         assert [item.outcome for item in result] == ["ADDED"]
         assert next(breaks, "used") == "used"
         assert sorted(record.id for record in memory.get_all()) == ["first", "second"]
         assert len([e for e in memory.history("second").events if e.type == "write"]) == 1
+
+
+@pytest.mark.parametrize("committed", [True, False])
+def test_an_erased_namespace_whose_commit_was_not_answered_is_counted_once(
+    empty: str, monkeypatch: pytest.MonkeyPatch, committed: bool
+) -> None:
+    with opened(empty, namespace="ana") as memory:
+        memory.add_many(["An apple.", "A pear."])
+        breaks = broken_commits(monkeypatch, committed)
+        assert memory.delete_all(namespace="ana").memories == 2
+        assert next(breaks, "used") == "used"
+        assert memory.count() == 0
 
 
 class Other(WordHashEmbedder):

@@ -156,10 +156,14 @@ class PostgresStore:
         self._accesses.flush()
 
     def close(self) -> None:
-        """Write the pending accesses and close every connection."""
+        """Write the pending accesses and close every connection.
+
+        Raises:
+            StoreError: says how many accesses are not counted; all is closed nevertheless.
+        """
         if not self._closed:
             try:
-                self.flush()
+                self._accesses.close()
             finally:
                 self._closed = True
                 self._search_cache.set(None)

@@ -218,8 +218,8 @@ class SqliteRecords(SqliteLog):
         if op.seen is not None and not refused:
             refused = unseen_ids(db, self._space(db, op.seen.namespace), op.seen)
         if op.also is not None and not refused:
-            space = self._space(db, op.also.namespace)
-            refused = op.refused_events(self._versions(db, space, op.also.ids))
+            stored = self._stored_ids(db, op.also.namespace, op.also.ids)
+            refused = op.refused_events(stored, self._those_that_were(db, op.also))
         return refused
 
     def _stored_values(
@@ -229,18 +229,11 @@ class SqliteRecords(SqliteLog):
         ids_by_namespace: dict[str, list[str]] = {}
         for draft in drafts:
             ids_by_namespace.setdefault(draft.record.namespace, []).append(draft.record.id)
-        names = ("row", "sequence", *(name for name in FIELDS if name != "id"))
-        stored = {}
-        for namespace, ids in ids_by_namespace.items():
-            for part in chunks(ids):
-                cursor = db.execute(
-                    f"SELECT id, {', '.join(names)} FROM memories JOIN spaces USING (space) "
-                    f"WHERE name = ? AND id IN ({placeholders(part)})",
-                    (namespace, *part),
-                )
-                for id, *values in cursor:
-                    stored[namespace, id] = dict(zip(names, values, strict=True), id=id)
-        return stored
+        return {
+            (namespace, id): values
+            for namespace, ids in ids_by_namespace.items()
+            for id, values in self._values_by_id(db, namespace, ids).items()
+        }
 
     def _insert(
         self,

@@ -45,7 +45,7 @@ _NAMES_USER = "(actor = %s OR payload -> 'was' ->> 'user_id' = %s)"
 _VECTOR_NAMES = "SELECT name FROM tallies WHERE namespace = %s AND kind = 'vector'"
 _NAMESPACE_TABLES = (
     "memories", "places", "words", "segments", "chunks", "vectors", "links", "former_vectors",
-    "notes", "attempts", "events",
+    "notes", "events",
 )  # fmt: skip
 
 
@@ -289,6 +289,8 @@ def erase_namespace(namespace: str) -> Steps[Erasure | None]:
             Statement(f"DELETE FROM {table} WHERE namespace = %s", (namespace,))
             for table in _NAMESPACE_TABLES
         ),
+        # The mark of this write stays: it tells of its commit if the answer to that is lost.
+        Statement("DELETE FROM attempts WHERE namespace = %s AND at < now()", (namespace,)),
         Statement("DELETE FROM tallies WHERE namespace = %s AND kind <> 'index'", (namespace,)),
         Statement("UPDATE spaces SET living = 0 WHERE namespace = %s", (namespace,)),
     ]
@@ -320,7 +322,9 @@ def erase_name(namespace: str) -> Steps[tuple[Erasure, list[tuple[str, int]]] | 
         ),
         *counts,
     ]
-    emptied = ("events",) if busy else (*_NAMESPACE_TABLES, "tallies", "clocks", "spaces")
+    emptied = (
+        ("events",) if busy else (*_NAMESPACE_TABLES, "attempts", "tallies", "clocks", "spaces")
+    )
     yield [
         *(
             Statement(f"DELETE FROM {table} WHERE namespace = %s", (namespace,))

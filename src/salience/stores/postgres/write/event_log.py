@@ -9,12 +9,12 @@ from typing import Any
 
 from salience.records.events import Event, apply_with_previous
 from salience.records.fields import FIELDS
-from salience.records.record import ACCESSES_KEPT
+from salience.records.record import ACCESSES_KEPT, MemoryRecord
 from salience.retrieval import operations
 from salience.retrieval.vector_sets import VectorSets
 from salience.stores import codec
 from salience.stores.access_queue import Batch
-from salience.stores.postgres.sql.columns import WHOLE_NUMBERS
+from salience.stores.postgres.sql.columns import WHOLE_NUMBERS, codec_values
 from salience.stores.postgres.wire.commands import (
     Abandon,
     Command,
@@ -45,6 +45,8 @@ _LOCK_NAMESPACE = (
     "INSERT INTO spaces (namespace, counter, version, born) VALUES (%s, 0, %s, %s) ON CONFLICT "
     "(namespace) DO UPDATE SET version = spaces.version + %s RETURNING counter, version, merged"
 )
+STORED_COLUMNS = ("row", "sequence", *FIELDS)
+"""The columns read of a memory that is replaced, or has to be as it was."""
 _COLUMN_TYPES = {"text": "text", "number": "float8", "time": "float8", "json": "text"}
 
 
@@ -135,6 +137,37 @@ def lock_state(namespace: str, ids: Sequence[str] | None) -> Statement:
     )
 
 
+def select_stored(namespace: str, ids: Sequence[str], *, lock: bool = False) -> Statement:
+    """Read all stored values of memories, and lock them if told."""
+    columns = ", ".join(
+        "metadata::text" if name == "metadata" else f'"{name}"' for name in STORED_COLUMNS
+    )
+    return Statement(
+        f"SELECT {columns} FROM memories WHERE namespace = %s AND id = ANY(%s::text[]) "
+        'ORDER BY "row"' + (" FOR UPDATE" if lock else ""),
+        (namespace, list(ids)),
+    )
+
+
+def stored_by_id(rows: Iterable[Sequence[Any]]) -> dict[str, dict[str, Any]]:
+    """What `select_stored` has read, by id."""
+    stored = [dict(zip(STORED_COLUMNS, values, strict=True)) for values in rows]
+    return {values["id"]: values for values in stored}
+
+
+def select_those_that_were(op: operations.Log) -> Statement:
+    """Read the memories that events depend on; nobody else writes while the namespace is locked."""
+    return select_stored(op.namespace, [was.id for was in op.were])
+
+
+def records_by_id(namespace: str, rows: Iterable[Sequence[Any]]) -> dict[str, MemoryRecord]:
+    """The memories that `select_stored` has read, by id."""
+    return {
+        id: codec.record_of(namespace, codec_values(values))
+        for id, values in stored_by_id(rows).items()
+    }
+
+
 def apply_events(
     op: operations.Log, states: dict[str, dict[str, Any]]
 ) -> tuple[list[Command], list[LogEntry]]:
@@ -211,13 +244,14 @@ def _stored_value(name: str, value: Any) -> Any:
 
 def log(op: operations.Log) -> Steps[tuple[str, ...]]:
     """Append events and apply them; or nothing, and the ids that are not there."""
-    _, [[last]], rows = yield [
+    _, [[last]], rows, now = yield [
         lock_namespace(op.namespace, changes=False),
         advance_clock(op.namespace, len(op.events)),
         lock_state(op.namespace, op.ids),
+        select_those_that_were(op),
     ]
     states = states_by_id(rows)
-    refused = op.refused_ids({id: state["version"] for id, state in states.items()})
+    refused = op.refused_ids(states, records_by_id(op.namespace, now))
     if refused:
         raise Abandon(refused)
     commands, entries = apply_events(op, states)

@@ -175,7 +175,8 @@ def drop_some(namespace: str, names: Sequence[str]) -> Steps[bool]:
 def end_dropping(sets: VectorSets) -> Steps[bool]:
     """Note that there is no set beside; False if somebody has changed the sets meanwhile."""
     _, stored_sets = yield [Statement(_LOCK_SETS), SELECT_SETS]
-    if parse_sets(stored_sets)[1] != sets:
-        raise Abandon(False)
+    now = parse_sets(stored_sets)[1]
+    if now != sets:
+        raise Abandon(now == sets.alone())  # it was noted, and the answer to that was lost
     yield [_write_sets(sets.alone())]
     return True
