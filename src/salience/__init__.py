@@ -18,6 +18,7 @@ What the methods return:
     compare       Comparison, of two or more profiles
     get_context   Context, made of Sections
     add           AddResult
+    delete_all    ErasureReceipt; forget_user, too
     get           MemoryRecord; links gives Links
     history       History, with its Events
     verify        Verification
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from salience.records.events import Event
     from salience.records.record import Link, MemoryRecord
     from salience.remote.client import Client
+    from salience.retrieval.erasure import ErasureReceipt
     from salience.retrieval.safety import Backup, Finding
     from salience.search.compare import Comparison
     from salience.search.context import Context, Section
@@ -62,6 +64,7 @@ __all__ = [
     "Comparison",
     "Context",
     "Diagnosis",
+    "ErasureReceipt",
     "Event",
     "ExplainReport",
     "Explanation",
@@ -87,6 +90,7 @@ _HOMES = {
     "Comparison": "salience.search.compare",
     "Diagnosis": "salience.lifecycle.verify",
     "Context": "salience.search.context",
+    "ErasureReceipt": "salience.retrieval.erasure",
     "Event": "salience.records.events",
     "ExplainReport": "salience.search.explain",
     "Explanation": "salience.ranking.explanation",

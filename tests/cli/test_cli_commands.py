@@ -293,17 +293,24 @@ def test_a_change_of_another_version_is_refused(notes: Run) -> None:
 
 
 def test_delete_by_id_by_filter_and_all(notes: Run) -> None:
-    assert notes("delete", "river", "--json").json == {"deleted": 1, "missing": []}
+    deleted = notes("delete", "river", "--json").json
+    assert deleted == {"deleted": 1, "missing": [], "receipt": None}
     again = notes("delete", "river", "bread")
     assert again.code == 1
     assert "1 deleted" in again.out
     assert "'river'" in again.err
     notes("add", "left", "--kind", "fact")
-    assert notes("delete", "--filter", '{"kind": "fact"}', "--yes", "--json").json["deleted"] == 1
+    erased = notes("delete", "--filter", '{"kind": "fact"}', "--yes", "--json").json
+    assert erased["deleted"] == erased["receipt"]["memories"] == 1
+    assert erased["receipt"]["remaining"]["memories"] == 0
+    notes("add", "Ben brings the cake.", "--user-id", "ben")
+    forgotten = notes("delete", "--user", "ben", "--yes").out
+    assert forgotten.startswith("1 deleted\nerased: 1 memories, ")
+    assert "checked: 0 of them found again." in forgotten
     refused = notes("delete", "--all", stdin=b"n\n")
     assert refused.code == 1
     assert "Erase 1 memories" in refused.err
-    assert notes("delete", "--all", stdin=b"y\n").out == "1 deleted\n"
+    assert notes("delete", "--all", stdin=b"y\n").out.startswith("1 deleted\n")
     assert notes("list", "--json").json["total"] == 0
 
 

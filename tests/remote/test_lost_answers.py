@@ -51,7 +51,8 @@ CHANGES: dict[str, tuple[Change, Change | None]] = {
     "delete": (lambda m: m.delete("n7"), lambda m: m.get("n7")),
     "delete_if": (lambda m: m.delete("n8", if_version=1), lambda m: m.get("n8")),
     "delete_many": (lambda m: m.delete_many(["n0", "n7"]), len),
-    "delete_all": (lambda m: m.delete_all({"id": "n1"}), len),
+    "delete_all": (lambda m: m.delete_all({"id": "n1"}).memories, len),
+    "forget_user": (lambda m: m.forget_user("ana").memories, len),
 }
 
 

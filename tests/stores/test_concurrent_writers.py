@@ -13,6 +13,7 @@ from salience.embedders import EmbedderIdentity
 from salience.embedders.protocol import Kind, Rows
 from salience.errors import EmbedderMismatch
 from salience.records.record import MemoryRecord
+from salience.retrieval.erasure import Erasure
 from salience.retrieval.operations import Op, ReadRecords
 from salience.retrieval.plan import drive
 from salience.search.results import SearchResult
@@ -129,7 +130,7 @@ def test_a_namespace_that_was_erased_and_begun_anew_is_the_new_one(
     memory.decay_all()
     assert memory.history("new").events
     assert memory.delete("newer")
-    assert memory.delete_all(namespace="default") == 1
+    assert memory.delete_all(namespace="default").memories == 1
     assert other.get("new") is None
 
 
@@ -140,7 +141,7 @@ def before_erasing(
     assert isinstance(store, EmbeddedStore)
     once, delete = iter([True]), store._records.delete
 
-    def late(*given: Any, **named: Any) -> int:
+    def late(*given: Any, **named: Any) -> Erasure:
         if next(once, False):
             happens()
         return delete(*given, **named)
@@ -154,7 +155,10 @@ def test_what_is_edited_just_then_is_erased_all_the_same(
 ) -> None:
     memory.add("A secret of Ana", id="x", user_id="ana")
     before_erasing(memory, monkeypatch, lambda: other.update("x", content="Ana's secret, edited"))
-    assert (memory.delete("x") if how == "id" else memory.delete_all({"user_id": "ana"})) == 1
+    if how == "id":
+        assert memory.delete("x")
+    else:
+        assert memory.delete_all({"user_id": "ana"}).memories == 1
     assert other.get("x") is None
 
 
@@ -169,7 +173,7 @@ def test_what_no_longer_passes_the_filter_just_then_is_not_erased(
         memory.update("z", content="Z", metadata={"old": 2})
 
     before_erasing(memory, monkeypatch, happens)
-    assert memory.delete_all({"metadata.old": {"gte": 1}}) == 2
+    assert memory.delete_all({"metadata.old": {"gte": 1}}).memories == 2
     assert memory.get_all().memories[0].metadata == {"old": 0}
 
 

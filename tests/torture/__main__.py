@@ -29,13 +29,27 @@ _PROGRESS_SECONDS = 30.0
 
 
 def attacks(
-    scale: float, seed: int, folder: Path, tell: _Progress, kept: Path | None = None
+    scale: float,
+    seed: int,
+    folder: Path,
+    tell: _Progress,
+    kept: Path | None = None,
+    only_rounds: Sequence[int] | None = None,
+    only_calls: Sequence[str] | None = None,
 ) -> dict[str, Callable[[], list[Tally]]]:
-    """The attacks by name; each is run by calling it."""
+    """The attacks by name; each is run by calling it.
+
+    The kills are `only_rounds` of them, the faults those of `only_calls`, if these are given.
+    """
     calls = CALLS[: max(1, round(scale * len(CALLS)))]
+    if only_calls is not None:
+        calls = [call for call in CALLS if call.name in only_calls]
 
     def rounds(count: int) -> int:
         return max(1, round(scale * count))
+
+    def kill_rounds(count: int) -> Sequence[int]:
+        return range(rounds(count)) if only_rounds is None else only_rounds
 
     def on_postgres() -> list[Tally]:
         with PostgresServer(max_connections="100") as server:
@@ -46,8 +60,8 @@ def attacks(
         return histories.check(url, store, seconds, PROCESSES, THREADS, seed, kept)
 
     return {
-        "kills": lambda: [kills.on_sqlite(rounds(SQLITE_KILLS), seed, folder, tell)],
-        "kills-postgres": lambda: [postgres.on_postgres(rounds(POSTGRES_KILLS), seed, tell)],
+        "kills": lambda: [kills.on_sqlite(kill_rounds(SQLITE_KILLS), seed, folder, tell)],
+        "kills-postgres": lambda: [postgres.on_postgres(kill_rounds(POSTGRES_KILLS), seed, tell)],
         "faults": lambda: faults.on_sqlite(calls, seed, folder, tell),
         "faults-postgres": lambda: [faults.on_postgres(calls, seed, folder, tell)],
         "histories": lambda: [_histories(str(folder / "histories.db"), "SQLite")],
@@ -86,13 +100,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--scale", type=float, default=1.0, help="the part of each to run")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--keep", type=Path, metavar="FILE", help="write histories as JSON lines")
+    parser.add_argument("--rounds", nargs="*", type=int, help="some rounds of the kills, by number")
+    names = [call.name for call in CALLS]
+    parser.add_argument("--calls", nargs="*", choices=names, help="some calls of the faults")
     options = parser.parse_args(arguments)
     tallies: list[Tally] = []
     is_stopped = False
     with tempfile.TemporaryDirectory(prefix="torture-") as place:
         kept = options.keep and options.keep.absolute()  # before the folder changes
         tell = _Progress()
-        known = attacks(options.scale, options.seed, Path(place), tell, kept)
+        only = (options.rounds, options.calls)
+        known = attacks(options.scale, options.seed, Path(place), tell, kept, *only)
         unknown = set(options.attacks or ()) - known.keys()
         if unknown:
             parser.error(f"there is no {sorted(unknown)[0]!r}; name some of {', '.join(known)}")

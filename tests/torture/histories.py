@@ -17,7 +17,6 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from multiprocessing.connection import Connection
 from multiprocessing.sharedctypes import Synchronized
-from multiprocessing.synchronize import Barrier
 from pathlib import Path
 from random import Random
 
@@ -30,7 +29,6 @@ from torture.tally import Tally
 
 _KEYS_AT_ONCE = 4  # the memories that all use
 _CALLS_A_WINDOW = 64 * _KEYS_AT_ONCE  # then come the next ones, on a slow machine as on a fast one
-_READY_SECONDS = 120.0
 _ERROR = "error"
 _OPERATIONS = ("read", "update", "update_if", "feedback", "touch", "delete", "same_fact")
 _WEIGHTS = (30, 12, 20, 15, 12, 4, 7)
@@ -52,7 +50,7 @@ def step(state: Hashable, operation: Operation, made_again: bool = False) -> Seq
     """The states that a call on one memory may lead to, if its answer was right.
 
     A judgement gives the memory as it was read right after, so with later changes. Where an id was
-    `made_again` after it was erased, what a change gives may be of its former memory.
+    `made_again` after it was erased, that may be the next memory of this id.
     """
     answer = operation.answer
     if operation.name == "read":
@@ -78,8 +76,7 @@ def step(state: Hashable, operation: Operation, made_again: bool = False) -> Seq
             return [following] if later else []
     wanted, value = operation.argument
     following = (version + 1, value, judgements)
-    is_right = answer == following or (made_again and answer is not None)
-    return [following] if is_right and wanted in (None, version) else []
+    return [following] if answer == following and wanted in (None, version) else []
 
 
 def _seen(record: MemoryRecord | None) -> Seen:
@@ -141,11 +138,10 @@ def _add(memory: Memory, key: str) -> Operation:
 
 
 def _work(
-    memory: Memory, load: Load, number: int, calls: Synchronized[int], histories: Histories
+    memory: Memory, end: float, seed: str, calls: Synchronized[int], histories: Histories
 ) -> None:
-    random = Random(f"{load.seed}/{number}")
+    random = Random(seed)
     known: dict[str, int] = defaultdict(int)
-    end = time.monotonic() + load.seconds
     while time.monotonic() < end:
         with calls.get_lock():
             window = calls.value // _CALLS_A_WINDOW
@@ -159,18 +155,22 @@ def _work(
             histories[key].append(_add(memory, key))
 
 
-def run(load: Load, calls: Synchronized[int], everyone: Barrier, pipe: Connection) -> None:
-    """The work of one process, once everyone is there; sends the histories of its threads.
+def run(load: Load, calls: Synchronized[int], pipe: Connection) -> None:
+    """The work of one process from the moment that it is told; sends its threads' histories.
 
     `calls` counts those of all processes.
     """
     histories: list[Histories] = [defaultdict(list) for _ in range(load.threads)]
     with opened(load.url) as memory:
+        pipe.send("ready")
+        begin = pipe.recv()
         threads = [
-            threading.Thread(target=_work, args=(memory, load, n, calls, history))
+            threading.Thread(
+                target=_work,
+                args=(memory, begin + load.seconds, f"{load.seed}/{n}", calls, history),
+            )
             for n, history in enumerate(histories)
         ]
-        everyone.wait(_READY_SECONDS)
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -197,19 +197,23 @@ def check(
     context.set_forkserver_preload(["torture.victim"])
     with opened(url):  # makes the store
         pass
-    calls, everyone = context.Value("q", 0), context.Barrier(processes)
-    started = []
+    started, calls = [], context.Value("q", 0)
     for number in range(processes):
-        receiver, sender = context.Pipe(duplex=False)
+        here, there = context.Pipe()
         load = Load(url, seconds, threads, f"{seed}/{number}")
-        process = context.Process(target=run, args=(load, calls, everyone, sender))
+        process = context.Process(target=run, args=(load, calls, there))
         process.start()
-        sender.close()
-        started.append((process, receiver))
+        there.close()
+        started.append((process, here))
+    for _, pipe in started:  # on a busy machine they take some time
+        pipe.recv()
+    begin = time.monotonic()
+    for _, pipe in started:
+        pipe.send(begin)
     merged: Histories = defaultdict(list)
-    for process, receiver in started:
+    for process, pipe in started:
         try:
-            for histories in receiver.recv():
+            for histories in pipe.recv():
                 for key, operations in histories.items():
                     merged[key] += operations
         except EOFError:

@@ -139,13 +139,15 @@ def _judge_state(
             tally.report("searches", f"{label}: what is added afterwards is not found")
 
 
-def on_sqlite(rounds: int, seed: int, folder: Path, progress: Callable[[Tally], None]) -> Tally:
+def on_sqlite(
+    rounds: Sequence[int], seed: int, folder: Path, progress: Callable[[Tally], None]
+) -> Tally:
     """Kill a process that writes to a file: half at any moment, half before a statement."""
     tally, victims = Tally("kills, SQLite", seed), Victims()
     first = folder / "first.db"
     with opened(first, LONG_AGO) as memory:
         found(memory)
-    for number in range(rounds):
+    for number in rounds:
         random = Random(f"{seed}/{number}")
         calls, at = planned(random)
         paths = [folder / f"{name}.db" for name in ("whole", "killed")]

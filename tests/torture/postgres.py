@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from random import Random
@@ -26,10 +26,10 @@ _END_SECONDS = 30.0  # in which killed processes end
 
 
 class Databases(Closing):
-    """A server with a database that others are copied from."""
+    """A server with a database that others are copied from; `settings` are those of PostgreSQL."""
 
-    def __init__(self) -> None:
-        self.server = PostgresServer()
+    def __init__(self, **settings: str) -> None:
+        self.server = PostgresServer(**settings)
         try:
             [(folder,)] = self.ask("SHOW data_directory")
             self._pid_file = Path(folder) / "postmaster.pid"
@@ -102,11 +102,11 @@ def _runs(pid: int) -> bool:
         return False
 
 
-def on_postgres(rounds: int, seed: int, progress: Callable[[Tally], None]) -> Tally:
+def on_postgres(rounds: Sequence[int], seed: int, progress: Callable[[Tally], None]) -> Tally:
     """Kill the client, its backend and the server in turn, during a call."""
     tally, victims = Tally("kills, PostgreSQL", seed), Victims()
     with Databases() as databases:
-        for number in range(rounds):
+        for number in rounds:
             random = Random(f"{seed}/{number}")
             kind = KINDS[number % len(KINDS)]
             calls, at = planned(random)

@@ -11,26 +11,31 @@ from torture.tally import Tally, table
 
 
 def test_a_killed_process_leaves_whole_calls(tmp_path: Path) -> None:
-    tally = on_sqlite(24, 1, tmp_path, lambda _: None)
+    tally = on_sqlite(range(24), 1, tmp_path, lambda _: None)
     assert tally.rounds == 24
     assert tally, table([tally])
 
 
 def test_a_killed_client_backend_or_server_leaves_whole_calls() -> None:
-    tally = on_postgres(3, 1, lambda _: None)
+    tally = on_postgres(range(3), 1, lambda _: None)
     assert tally.rounds == 3
     assert tally, table([tally])
 
 
-def test_uses_that_were_flushed_survive_the_server() -> None:
+def test_uses_that_were_flushed_survive_a_backend_and_the_server() -> None:
     with Databases() as databases:
         url = databases.copy("used")
-        with opened(url) as memory:
-            memory.touch("fact1", "reference")
-            memory.flush()
-            databases.kill_server()
-        with opened(url) as memory:
-            assert "reference" in [event.type for event in memory.history("fact1")]
+        for number, kill in enumerate(
+            [lambda: databases.kill_backend("used"), databases.kill_server]
+        ):
+            with opened(url) as memory:
+                memory.touch("fact1", "reference")
+                memory.flush()
+                kill()
+            databases.wait()
+            with opened(url) as memory:
+                uses = [event for event in memory.history("fact1") if event.type == "reference"]
+                assert len(uses) == number + 1
 
 
 def test_a_finding_makes_a_tally_false() -> None:

@@ -16,6 +16,8 @@ export type Filters = Schemas["Filters"];
 export type ContextRequest = Body<"/v1/context">;
 export type SearchRequest = Body<"/v1/search">;
 export type MemoryRecord = Schemas["MemoryRecord"];
+/** What an erasure erased, and how that was checked. */
+export type ErasureReceipt = Schemas["ErasureReceipt"];
 export type NamesQuery = Omit<Query<"/v1/tags">, "filters"> & { filters?: Filters | null };
 export type NameCount = Schemas["NameCount"];
 export type AccessKey = Schemas["AccessKey"];
@@ -122,12 +124,21 @@ export class Salience {
 
   /** Erases the memories of some ids; gives how many there were. */
   async deleteMany(ids: readonly string[], options?: WriteOptions): Promise<number> {
-    return this.#erase({ ids: [...ids] }, options);
+    return (await this.#erase({ ids: [...ids] }, options)).deleted;
   }
 
-  /** Erases the memories that pass a filter, or with `null` all of the namespace. */
-  async deleteAll(filters: Filters | null, options?: WriteOptions): Promise<number> {
-    return this.#erase(filters === null ? { all: true } : { filters }, options);
+  /**
+   * Erases the memories that pass a filter, or with `null` all of the namespace; gives the receipt, with what was
+   * erased and how that was checked.
+   */
+  async deleteAll(filters: Filters | null, options?: WriteOptions): Promise<ErasureReceipt> {
+    const answer = await this.#erase(filters === null ? { all: true } : { filters }, options);
+    return answer.receipt!; // only an erasure by ids has none
+  }
+
+  /** Erases all memories of a user, with what names the user elsewhere; gives the receipt. */
+  forgetUser(userId: string, options?: WriteOptions): Promise<ErasureReceipt> {
+    return this.#write("/v1/memories/forget", { user_id: userId }, options);
   }
 
   // Reading
@@ -368,9 +379,8 @@ export class Salience {
     return profile === undefined ? query : { profile, ...query };
   }
 
-  #erase(body: Body<"/v1/memories/delete">, options?: WriteOptions): Promise<number> {
-    const answer = this.#write<Answer<"/v1/memories/delete">>("/v1/memories/delete", body, options);
-    return answer.then(({ deleted }) => deleted);
+  #erase(body: Body<"/v1/memories/delete">, options?: WriteOptions): Promise<Answer<"/v1/memories/delete">> {
+    return this.#write("/v1/memories/delete", body, options);
   }
 
   #names(path: string, query: NamesQuery, options?: CallOptions): Listing<NameCount, Schemas["NamePage"]> {

@@ -2,6 +2,7 @@ export {
   Salience,
   type AccessKey,
   type ContextRequest,
+  type ErasureReceipt,
   type Filters,
   type MemoryRecord,
   type NameCount,

@@ -62,8 +62,14 @@ test("memories are added, read, changed and erased", async () => {
   assert.equal(await client.delete("eve/tea 1", { ifVersion: 2 }), true);
   assert.equal(await client.delete("eve/tea 1"), false);
   assert.equal(await client.deleteMany([one.id!, "nobody"]), 1);
-  assert.equal(await client.deleteAll({ session_id: "books" }), 1);
-  assert.equal(await client.deleteAll(null), 1);
+  const receipt = await client.deleteAll({ session_id: "books" });
+  assert.deepEqual([receipt.memories, receipt.erased.memories, receipt.remaining.memories], [1, 1, 0]);
+  await client.add({ content: "Ana likes tea.", user_id: "ana" });
+  assert.deepEqual(
+    await client.forgetUser("ana").then(({ memories, user_id }) => [memories, user_id]),
+    [1, "ana"],
+  );
+  assert.equal((await client.deleteAll(null)).memories, 1);
   assert.equal(await client.count(), 0);
 });
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import sys
+from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
 import typer
@@ -15,6 +16,7 @@ from salience.cli.search import Where
 from salience.cli.settings import Settings, parse_json
 from salience.errors import InvalidInput
 from salience.records.fields import FIELDS
+from salience.retrieval.erasure import ErasureReceipt
 
 
 def add(
@@ -175,6 +177,10 @@ def delete(
     settings: Settings,
     ids: Annotated[list[str] | None, typer.Argument(help="The ids of memories.")] = None,
     where: Where = None,
+    user: Annotated[
+        str | None,
+        typer.Option(help="Forget this user: all memories of theirs, and their name elsewhere."),
+    ] = None,
     everything: Annotated[bool, typer.Option("--all", help="Erase the whole namespace.")] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
     if_version: IfVersion = None,
@@ -182,20 +188,25 @@ def delete(
         bool, typer.Option("--rewrite", help="Leave no trace of what was ever erased in the file.")
     ] = False,
 ) -> None:
-    """Erase memories: by id, by a filter, or the whole namespace."""
+    """Erase memories: by id, by a filter, by their user, or the whole namespace.
+
+    All but ids print a receipt: what was erased, and how that was checked.
+    """
     filters = parse_json("filter", where)
-    if sum((bool(ids), filters is not None, everything)) != 1:
-        raise InvalidInput("delete", "has nothing to erase", "give ids, --filter or --all")
+    if sum((bool(ids), filters is not None, user is not None, everything)) != 1:
+        raise InvalidInput("delete", "has nothing to erase", "give ids, --filter, --user or --all")
     if if_version is not None and len(ids or ()) != 1:
         raise InvalidInput("if-version", "is of one memory", "give one id with it")
     if rewrite and ids:
-        raise InvalidInput("rewrite", "goes with --filter or --all", "leave out the ids")
+        problem = "goes with --filter, --user or --all"
+        raise InvalidInput("rewrite", problem, "leave out the ids")
     if filters == {}:
         raise InvalidInput("filter", "is empty and matches every memory", "use --all for that")
-    missing = []
+    missing, receipt = [], None
     with settings.open(embeds=False) as memory:
         if not ids and not yes:
-            _confirm(settings, memory.count(filters), memory.namespace)
+            chosen = filters if user is None else {"user_id": user}
+            _confirm(settings, memory.count(chosen), memory.namespace)
         with output.progress("what was erased is gone; run it again for the rest"):
             if ids:
                 records = zip(ids, memory.get_many(ids), strict=True)
@@ -205,18 +216,35 @@ def delete(
                     if if_version is None
                     else int(memory.delete(ids[0], if_version=if_version))
                 )
+            elif user is not None:
+                receipt = memory.forget_user(user, rewrite=rewrite)
             else:
-                erased = memory.delete_all(
+                receipt = memory.delete_all(
                     filters, namespace=None if filters else memory.namespace, rewrite=rewrite
                 )
+    if receipt is not None:
+        erased = receipt.memories
     for id in missing:
         output.note(f"there is no memory {id!r}")
     if settings.json:
-        output.emit({"deleted": erased, "missing": missing})
+        shown = None if receipt is None else receipt.to_dict()
+        output.emit({"deleted": erased, "missing": missing, "receipt": shown})
     else:
         output.say(f"{erased:,} deleted")
-    if missing or (filters and not erased):
+        for line in _receipt_lines(receipt) if receipt is not None else ():
+            output.say(line)
+    if missing or (not erased and (filters or user)):
         raise typer.Exit(1)
+
+
+def _receipt_lines(receipt: ErasureReceipt) -> Iterator[str]:
+    """The lines of a receipt for people."""
+    counts = {kind.replace("_", " "): n for kind, n in receipt.erased.items() if n}
+    if counts:
+        yield "erased: " + ", ".join(f"{n:,} {kind}" for kind, n in counts.items())
+        yield f"checked: {sum(receipt.remaining.values())} of them found again. {receipt.check}"
+    yield f"on disk: {receipt.disk}"
+    yield receipt.untouched
 
 
 def _confirm(settings: Settings, count: int, namespace: str) -> None:

@@ -54,7 +54,7 @@ from salience.lifecycle.zone_history import ZoneHistory
 from salience.lifecycle.zones import Zones, zones
 from salience.ranking import profiles as profiles_by_name
 from salience.ranking.profiles import ProfileLike
-from salience.records.filters import filter_fields, parse_filter
+from salience.records.filters import Compare, filter_fields, parse_filter
 from salience.records.record import Link, MemoryRecord
 from salience.records.validation import (
     boolean,
@@ -67,6 +67,7 @@ from salience.records.validation import (
     timestamp,
 )
 from salience.retrieval.cursor import encode_cursor
+from salience.retrieval.erasure import ErasureReceipt
 from salience.retrieval.operations import (
     BackUp,
     Delete,
@@ -75,7 +76,6 @@ from salience.retrieval.operations import (
     Order,
     Place,
     ReadStats,
-    Rewrite,
 )
 from salience.retrieval.plan import Plan, T, adrive, ask, in_thread
 from salience.retrieval.safety import Backup
@@ -100,6 +100,7 @@ from salience.stores.protocol import Store
 from salience.stores.schemes import opened_by
 from salience.write import add, add_chat, chat, judgments, link_targets, reading, update
 from salience.write.dedup import DedupLike, DedupPolicy
+from salience.write.erase import erase
 from salience.write.facets import Facets, by_rules
 from salience.write.items import parse_link
 from salience.write.outcomes import AddResult, Transferred
@@ -266,23 +267,23 @@ class AsyncWriteApi(AsyncPlanRunner):
         Raises:
             InvalidInput: an id is no text; nothing was erased.
         """
-        count = await self._run(ask(Delete(self._core.namespace, texts("ids", ids))), MANY)
-        log_upkeep(self._core.namespace, "erase", count)
-        return count
+        erasure = await self._run(ask(Delete(self._core.namespace, texts("ids", ids))), MANY)
+        log_upkeep(self._core.namespace, "erase", erasure.memories)
+        return int(erasure.memories)
 
     async def delete_all(
         self, filters: Filters = None, *, namespace: str | None = None, rewrite: bool = False
-    ) -> int:
-        """Erase what passes a filter, or (if it is named) a whole namespace; returns how many.
+    ) -> ErasureReceipt:
+        """Erase what passes a filter, or (if it is named) a whole namespace; returns a receipt.
 
-        With `rewrite`, the whole file is written anew afterwards, so that it has no trace of what
-        was ever erased; other writers wait for it.
+        The receipt counts what was erased and says how that was checked; its `memories` is the
+        number of memories. With `rewrite`, the whole file is written anew afterwards, so that it
+        has no trace of what was ever erased; other writers wait for it.
 
         Raises:
             InvalidInput: neither was given.
-            StoreError: it is erased, but could not be written anew; says why.
+            StoreError: not all of it was erased; or it is, but could not be written anew; says why.
         """
-        rewrite = boolean("rewrite", rewrite)
         where = parse_filter(filters)
         if namespace is None and not filter_fields(where):
             raise InvalidInput(
@@ -292,12 +293,32 @@ class AsyncWriteApi(AsyncPlanRunner):
             )
         if namespace is None:
             namespace = self._core.namespace
-        namespace = namespace_name(namespace)
-        count = await self._run(ask(Delete(namespace, where=where)), MANY)
-        if rewrite:
-            await self._run(ask(Rewrite()), MANY)
-        log_upkeep(namespace, "erase", count)
-        return count
+        return await self._erase(Delete(namespace_name(namespace), where=where), rewrite)
+
+    async def forget_user(self, user_id: str, *, rewrite: bool = False) -> ErasureReceipt:
+        """Erase all memories of a user in this namespace, with what names the user elsewhere.
+
+        Memories with this `user_id` go with their history, links and idempotency keys. The events
+        of other memories no longer say that this user did something (their `actor`), or owned the
+        memory before; the receipt counts them as `mentions`.
+
+        Args:
+            user_id: the id that the memories were added with.
+            rewrite: True to write the whole file anew afterwards, as in `delete_all`.
+
+        Raises:
+            InvalidInput: it is no id.
+            StoreError: not all of it was erased; or it is, but could not be written anew; says why.
+        """
+        user_id = text("user_id", user_id)
+        where = Compare("user_id", "eq", user_id)
+        return await self._erase(Delete(self._core.namespace, None, where, user_id), rewrite)
+
+    async def _erase(self, op: Delete, rewrite: bool) -> ErasureReceipt:
+        plan = erase(op, self._core.time(), rewrite=boolean("rewrite", rewrite))
+        receipt = await self._run(plan, MANY)
+        log_upkeep(op.namespace, "erase", receipt.memories)
+        return receipt
 
 
 class AsyncSearchApi(AsyncPlanRunner):
@@ -1202,7 +1223,12 @@ class AsyncMemory(
         await in_thread(self._core.dispatcher.flush)
 
     async def close(self) -> None:
-        """Write what is queued and release the store."""
+        """Write what is queued and release the store.
+
+        Raises:
+            StoreError: what was queued could not be written; says how many accesses are not
+                counted. All is released nevertheless, and a second call does nothing.
+        """
         await self._core.dispatcher.aclose()
 
     async def __aenter__(self) -> Self:

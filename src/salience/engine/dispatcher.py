@@ -7,6 +7,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AsyncExitStack
 from typing import Any
 
 import numpy as np
@@ -121,14 +122,13 @@ class Dispatcher:
 
     async def aclose(self) -> None:
         """`close`, awaited."""
-        try:
+        searchers, self.searchers = self.searchers, None
+        async with AsyncExitStack() as everything:
+            if searchers is not None:
+                everything.callback(searchers.shutdown, wait=False)
+            everything.push_async_callback(in_thread, self.close)
             if self._awaitable_store is not None:
                 await self._awaitable_store.aclose()
-            await in_thread(self.close)
-        finally:
-            searchers, self.searchers = self.searchers, None
-            if searchers is not None:
-                searchers.shutdown(wait=False)
 
     def release(self) -> None:
         """Release an embedder of its own if that holds something; the store stays open."""

@@ -166,7 +166,12 @@ class Memory(WriteApi, SearchApi, ReadApi, JudgmentApi, LifecycleApi, TransferAp
         self._core.dispatcher.flush()
 
     def close(self) -> None:
-        """Write what is queued and release the store."""
+        """Write what is queued and release the store.
+
+        Raises:
+            StoreError: what was queued could not be written; says how many accesses are not
+                counted. All is released nevertheless, and a second call does nothing.
+        """
         self._core.dispatcher.close()
 
     def __enter__(self) -> Self:

@@ -15,15 +15,17 @@ from salience.engine.options import (
 )
 from salience.engine.runner import MANY, PlanRunner
 from salience.errors import InvalidInput
-from salience.records.filters import filter_fields, parse_filter
+from salience.records.filters import Compare, filter_fields, parse_filter
 from salience.records.record import MemoryRecord
 from salience.records.validation import boolean, callable_or_none, namespace_name, text, texts
-from salience.retrieval.operations import Delete, Rewrite
+from salience.retrieval.erasure import ErasureReceipt
+from salience.retrieval.operations import Delete
 from salience.retrieval.plan import ask
 from salience.search.log import log_upkeep
 from salience.search.request import Filters
 from salience.write import add, add_chat, chat, update
 from salience.write.dedup import DedupLike, DedupPolicy
+from salience.write.erase import erase
 from salience.write.facets import Facets, by_rules
 from salience.write.outcomes import AddResult
 from salience.write.upsert import OnConflict, conflict_rule
@@ -162,23 +164,23 @@ class WriteApi(PlanRunner):
         Raises:
             InvalidInput: an id is no text; nothing was erased.
         """
-        count = self._run(ask(Delete(self._core.namespace, texts("ids", ids))), MANY)
-        log_upkeep(self._core.namespace, "erase", count)
-        return count
+        erasure = self._run(ask(Delete(self._core.namespace, texts("ids", ids))), MANY)
+        log_upkeep(self._core.namespace, "erase", erasure.memories)
+        return int(erasure.memories)
 
     def delete_all(
         self, filters: Filters = None, *, namespace: str | None = None, rewrite: bool = False
-    ) -> int:
-        """Erase what passes a filter, or (if it is named) a whole namespace; returns how many.
+    ) -> ErasureReceipt:
+        """Erase what passes a filter, or (if it is named) a whole namespace; returns a receipt.
 
-        With `rewrite`, the whole file is written anew afterwards, so that it has no trace of what
-        was ever erased; other writers wait for it.
+        The receipt counts what was erased and says how that was checked; its `memories` is the
+        number of memories. With `rewrite`, the whole file is written anew afterwards, so that it
+        has no trace of what was ever erased; other writers wait for it.
 
         Raises:
             InvalidInput: neither was given.
-            StoreError: it is erased, but could not be written anew; says why.
+            StoreError: not all of it was erased; or it is, but could not be written anew; says why.
         """
-        rewrite = boolean("rewrite", rewrite)
         where = parse_filter(filters)
         if namespace is None and not filter_fields(where):
             raise InvalidInput(
@@ -188,9 +190,29 @@ class WriteApi(PlanRunner):
             )
         if namespace is None:
             namespace = self._core.namespace
-        namespace = namespace_name(namespace)
-        count = self._run(ask(Delete(namespace, where=where)), MANY)
-        if rewrite:
-            self._run(ask(Rewrite()), MANY)
-        log_upkeep(namespace, "erase", count)
-        return count
+        return self._erase(Delete(namespace_name(namespace), where=where), rewrite)
+
+    def forget_user(self, user_id: str, *, rewrite: bool = False) -> ErasureReceipt:
+        """Erase all memories of a user in this namespace, with what names the user elsewhere.
+
+        Memories with this `user_id` go with their history, links and idempotency keys. The events
+        of other memories no longer say that this user did something (their `actor`), or owned the
+        memory before; the receipt counts them as `mentions`.
+
+        Args:
+            user_id: the id that the memories were added with.
+            rewrite: True to write the whole file anew afterwards, as in `delete_all`.
+
+        Raises:
+            InvalidInput: it is no id.
+            StoreError: not all of it was erased; or it is, but could not be written anew; says why.
+        """
+        user_id = text("user_id", user_id)
+        where = Compare("user_id", "eq", user_id)
+        return self._erase(Delete(self._core.namespace, None, where, user_id), rewrite)
+
+    def _erase(self, op: Delete, rewrite: bool) -> ErasureReceipt:
+        plan = erase(op, self._core.time(), rewrite=boolean("rewrite", rewrite))
+        receipt = self._run(plan, MANY)
+        log_upkeep(op.namespace, "erase", receipt.memories)
+        return receipt

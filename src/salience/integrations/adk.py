@@ -179,7 +179,7 @@ class SalienceMemoryService(BaseMemoryService):
         """
         memory = self._of(app_name, user_id)
         await memory.delete_all({"kind": ERASED, f"metadata.{_SESSION_KEY}": session_id})
-        return await memory.delete_all({"session_id": session_id})
+        return (await memory.delete_all({"session_id": session_id})).memories
 
     def _of(self, app_name: str, user_id: str) -> AsyncMemory:
         return self._opened.within(scope(app_name, user_id)).awaited

@@ -189,7 +189,7 @@ class SalienceHistoryProvider(HistoryProvider):
 
     async def clear(self, session_id: str | None) -> int:
         """Erase the messages of a session; returns how many there were."""
-        return await self._memory.awaited.delete_all(_of_session(session_id))
+        return (await self._memory.awaited.delete_all(_of_session(session_id))).memories
 
     async def close(self) -> None:
         """Close what was opened here; a memory that was given stays open."""

@@ -282,7 +282,7 @@ class _Files:
         path = _canonical(path)
         if path == ROOT:
             raise ToolError("Error: Cannot delete the /memories directory itself")
-        if not self._memory.delete(path) and not self._memory.delete_all(_inside(path)):
+        if not self._memory.delete(path) and not self._memory.delete_all(_inside(path)).memories:
             raise _missing(path)
         return f"Successfully deleted {path}"
 

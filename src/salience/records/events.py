@@ -38,6 +38,8 @@ DAILY_DECAY = 0.01
 DAY_SECONDS = 86_400.0
 UPDATING_EVENTS = ("edit", "status", "pin", "archive", "restore", "feedback")
 """The events that change what somebody wrote or set: these move `updated_at` and `version`."""
+_MENTIONS = ("match", "into")
+"""The keys of a payload that name another memory, besides the target of a link."""
 _DEFAULTS = {name: getattr(BLANK, name) for name in STATE}
 _TIMES_OF_WRITE = ("created_at", "updated_at", "added_at")
 _SET_AT_WRITE = tuple(n for n in STATE if n not in (*_TIMES_OF_WRITE, "accesses"))
@@ -304,6 +306,30 @@ def unlink_event(link: Link, actor: str | None, at: datetime | None = None) -> E
     """The event of removing a link at a time, its `created_at` by default: its weight is None."""
     payload = {"target": link.target, "link": link.type, "weight": None}
     return Event("link", link.source, at or link.created_at, actor, payload=payload)
+
+
+def other_memory(payload: Values) -> str | None:
+    """The id of another memory that an event names: what it links to, matched, or went into."""
+    named = (payload[name] for name in ("target", *_MENTIONS) if payload.get(name) is not None)
+    return next(named, None)
+
+
+def without_mention(payload: Values) -> Values:
+    """The payload of an event that is no link, without the other memory that it names."""
+    return {name: v for name, v in payload.items() if name not in (*_MENTIONS, "settled_by")}
+
+
+def names_user(payload: Values, actor: str | None, user_id: str) -> bool:
+    """Test whether a user did an event, or owned its memory before it."""
+    return actor == user_id or payload.get("was", EMPTY).get("user_id") == user_id
+
+
+def without_user(payload: Values, user_id: str) -> Values:
+    """The payload of an event without the user who owned its memory before it."""
+    was = payload.get("was", EMPTY)
+    return (
+        {**payload, "was": {**was, "user_id": None}} if was.get("user_id") == user_id else payload
+    )
 
 
 def link_time(event: Event) -> datetime:

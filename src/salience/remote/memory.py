@@ -27,12 +27,13 @@ from salience.records.validation import boolean, callable_or_none, namespace_nam
 from salience.remote.batches import Batches
 from salience.remote.calls import OPERATIONS, Operation
 from salience.remote.exports import Received, sent_lines
-from salience.remote.refusals import as_embedded
+from salience.remote.refusals import as_embedded, refuse_rewrite
 from salience.remote.settings import RemoteSettings
 from salience.remote.transport import Transport  # sync only
 
 # async: from salience.remote.async_transport import AsyncTransport
 from salience.retrieval.cursor import encode_cursor
+from salience.retrieval.erasure import ErasureReceipt
 from salience.retrieval.operations import Order, Place
 from salience.retrieval.plan import Plan, T
 from salience.search.listing import Page, list_request
@@ -187,21 +188,27 @@ class RemoteMemory(Memory):
 
     def delete_all(
         self, filters: Filters = None, *, namespace: str | None = None, rewrite: bool = False
-    ) -> int:
-        """Erase what passes a filter, or (if it is named) a whole namespace; returns how many.
+    ) -> ErasureReceipt:
+        """Erase what passes a filter, or (if it is named) a whole namespace; returns a receipt.
 
         Raises:
             InvalidInput: neither was given, or `rewrite`, which is for the owner of the store.
         """
-        if boolean("rewrite", rewrite):
-            raise InvalidInput(
-                "rewrite", "locks a store that others use", "rewrite it where the server runs"
-            )
+        refuse_rewrite(rewrite)
         if namespace is not None:
             namespace = namespace_name(namespace)
         is_whole = filters is None and namespace is not None
         arguments = {"all": True} if is_whole else {"filters": filters or {}}
         return self._call(OPERATIONS["delete_all"], arguments, namespace)
+
+    def forget_user(self, user_id: str, *, rewrite: bool = False) -> ErasureReceipt:
+        """Erase all memories of a user, with what names the user elsewhere; returns a receipt.
+
+        Raises:
+            InvalidInput: it is no id, or `rewrite`, which is for the owner of the store.
+        """
+        refuse_rewrite(rewrite)
+        return self._call(OPERATIONS["forget_user"], {"user_id": user_id})
 
     def iterate(
         self,

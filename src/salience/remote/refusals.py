@@ -7,6 +7,19 @@ from typing import Any
 
 from salience.engine.memory import Memory
 from salience.errors import InvalidInput, SalienceError
+from salience.records.validation import boolean
+
+
+def refuse_rewrite(rewrite: Any) -> None:
+    """Refuse to write a whole store anew from afar.
+
+    Raises:
+        InvalidInput: it was asked for.
+    """
+    if boolean("rewrite", rewrite):
+        raise InvalidInput(
+            "rewrite", "locks a store that others use", "rewrite it where the server runs"
+        )
 
 
 def as_embedded(name: str, arguments: Mapping[str, Any], problem: InvalidInput) -> InvalidInput:

@@ -12,7 +12,7 @@ would take a third of the time in which this module is imported.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import chain
@@ -21,9 +21,9 @@ from typing import Any, Literal, NamedTuple, get_args
 from salience.language.analysis_types import Speakers, Wording
 from salience.language.spelling import slips
 from salience.records.access_key import AccessKey
-from salience.records.events import Event, EventType
+from salience.records.events import ACCESSES, Event, EventType
 from salience.records.filters import Filter
-from salience.records.record import EMPTY, Draft, Edit, Embedding, Link, MemoryRecord
+from salience.records.record import Draft, Edit, Embedding, Link, MemoryRecord
 from salience.retrieval.candidates import Floats, Rows
 from salience.retrieval.query import Formula, Query
 from salience.retrieval.routes import Lexical, Route
@@ -637,6 +637,11 @@ class Seen:
         ]
 
 
+def is_unchanged(record: MemoryRecord | None, was: MemoryRecord) -> bool:
+    """Test whether a memory is there as it was when it was read, accesses apart."""
+    return record is not None and record.equals_except(ACCESSES, was)
+
+
 @dataclass(frozen=True, eq=False)
 class Put:
     """Write memories, links and events in one transaction -> the ids in the way.
@@ -652,11 +657,11 @@ class Put:
     An edited memory gets a new row, and the next version, whatever the draft says. Its accesses
     count on, and if nothing is stale it also keeps the vectors beside.
 
-    The events `also` happen after the drafts are written, so they may be about these; `versions`
-    are those from before. `unlinks` are links to remove before others are made, by their ends and
-    type; links that do not exist are ignored. `at` is the time at which links are made and removed,
-    that of each link by default. With a `past`, the log is the events of that, without an event of
-    this write.
+    The events `also` happen after the drafts are written, so they may be about these; the memories
+    that `were` are those from before. `unlinks` are links to remove before others are made, by
+    their ends and type; links that do not exist are ignored. `at` is the time at which links are
+    made and removed, that of each link by default. With a `past`, the log is the events of that,
+    without an event of this write.
     """
 
     drafts: tuple[Draft, ...] = ()
@@ -683,13 +688,14 @@ class Put:
         """The drafts that take the place of a memory."""
         return [draft for draft in self.drafts if isinstance(draft, Edit)]
 
-    def refused_events(self, version_of: Mapping[str, int]) -> tuple[str, ...]:
-        """The ids in the way of the events `also`, from the versions of stored memories by id."""
+    def refused_events(
+        self, stored: Collection[str], now: Mapping[str, MemoryRecord]
+    ) -> tuple[str, ...]:
+        """The ids in the way of the events `also`; the arguments are those of `Log.refused_ids`."""
         if self.also is None:
             return ()
         own = [d.record for d in self.drafts if d.record.namespace == self.also.namespace]
-        written = {record.id: record.version for record in own}
-        return self.also.refused_ids({**written, **version_of})
+        return self.also.refused_ids({*stored, *(record.id for record in own)}, now)
 
 
 @dataclass(frozen=True, eq=False)
@@ -706,10 +712,10 @@ class ImportedHistory:
 class Log:
     """Append events and apply them to the memories, in one transaction -> the ids in the way.
 
-    These are the ids that do not exist, and those of `versions` that have another version by then.
-    Nothing is written unless there are none. `events.apply` is the effect of an event; one without
-    an id applies to every memory of the namespace. Put (write, edit, link) and Touch log their
-    events themselves.
+    These are the ids that do not exist, and those of memories that, accesses apart, are not as
+    they `were` when they were read. Nothing is written unless there are none. `events.apply` is the
+    effect of an event; one without an id applies to every memory of the namespace. Put (write,
+    edit, link) and Touch log their events themselves.
 
     The memories `erased`, at most 2,000, are erased before the events are appended; ids that do
     not exist are ignored. The events `also` of a Put erase none.
@@ -717,7 +723,7 @@ class Log:
 
     namespace: str
     events: tuple[Event, ...]
-    versions: Mapping[str, int] = field(default_factory=lambda: EMPTY)
+    were: tuple[MemoryRecord, ...] = ()
     erased: tuple[str, ...] = ()
 
     @property
@@ -726,12 +732,13 @@ class Log:
         ids = {event.id for event in self.events}
         return None if None in ids else sorted(id for id in ids if id is not None)
 
-    def refused_ids(self, version_of: Mapping[str, int]) -> tuple[str, ...]:
-        """The ids in the way, from the versions of memories by id."""
+    def refused_ids(
+        self, stored: Collection[str], now: Mapping[str, MemoryRecord]
+    ) -> tuple[str, ...]:
+        """The ids in the way: `stored` are those that exist, `now` those that `were`, by id."""
         ids = {event.id for event in self.events if event.id is not None}
-        versions = self.versions.items()
-        changed = {id for id, version in versions if version_of.get(id) != version}
-        return tuple(sorted((ids - version_of.keys()) | changed))
+        changed = {was.id for was in self.were if not is_unchanged(now.get(was.id), was)}
+        return tuple(sorted((ids - {*stored}) | changed))
 
 
 @dataclass(frozen=True, eq=False)
@@ -794,19 +801,30 @@ class Touch:
 
 @dataclass(frozen=True, eq=False)
 class Delete:
-    """Erase memories by id (None for all) that pass a filter -> their number."""
+    """Erase memories by id (None for all) that pass a filter -> Erasure.
+
+    Each transaction looks up again what it has erased, and is undone if anything is left. The name
+    of a `user_id` is taken out of the events of other memories, too.
+
+    Raises:
+        StoreError: something is left, or it was cut short; says how many are erased.
+    """
 
     namespace: str
     ids: tuple[str, ...] | None = None
     where: Filter | None = None
+    user_id: str | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class Rewrite:
-    """Write the whole store anew, so that no trace of what was erased is left in it -> None."""
+    """Write the whole store anew, so that no trace of what was erased is left in it -> str.
+
+    The answer says what was done, as it was checked afterwards.
+    """
 
 
-LOCK_NOTE, COPYING_NOTE = "maintenance", "copying"
+WORK_NOTES = LOCK_NOTE, COPYING_NOTE = "maintenance", "copying"
 """The keys of the notes that tell of work in progress; no copy takes them."""
 
 

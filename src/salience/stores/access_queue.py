@@ -207,15 +207,29 @@ class AccessQueue:
                     self.flush()
 
     def close(self) -> None:
-        """Write what waits; what cannot be written is given up."""
+        """Write what waits; what cannot be written is given up.
+
+        Raises:
+            StoreError: that is so; says how many accesses are not counted.
+        """
         try:
             self.flush()
+        except StoreError as problem:
+            raise StoreError(
+                f"closed, but {self._unwritten():,} accesses are not counted: {problem}"
+            ) from problem
         finally:
             _FLUSHED_AT_EXIT.discard(self)
             with self._lock:
                 if self._timer is not None:
                     self._timer.cancel()
                     self._timer = None
+
+    def _unwritten(self) -> int:
+        """The number of accesses that wait, or could not be written."""
+        with self._lock:
+            waiting = [batch for pair in self._batches.values() for batch in pair]
+        return sum(len(rows) for b in waiting if b.seq is None for rows, *_ in b.uses)
 
 
 def _start_timer(flush: Callable[[], None]) -> threading.Timer | None:

@@ -16,12 +16,14 @@ from salience.errors import EmbedderMismatch, InvalidInput
 from salience.language import passages
 from salience.language.features import FEATURES, features, greeted
 from salience.language.tokens import indexed_words, term_ids, text_key, words
-from salience.records.events import ACCESSES, STATE
+from salience.records.events import STATE
 from salience.records.fields import FIELDS, LEXICAL
 from salience.records.record import Draft, Edit, Embedding, MemoryRecord, recent, value_at
-from salience.retrieval.operations import Put
+from salience.retrieval.operations import Put, is_unchanged
 from salience.retrieval.vector_sets import VectorSets
 
+TERMS = (*(f"terms.{name}" for name in LEXICAL), "terms.passages")
+"""The stored values that are terms, eight bytes each."""
 EVENT_FIELDS = (*STATE, "metadata")
 """The fields that an event may change."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
@@ -215,6 +217,11 @@ def term_bytes(text: str | None, said: list[str] | None = None) -> bytes | None:
     return term_ids(terms).tobytes() if terms else None
 
 
+def term_count(values: Mapping[str, Any]) -> int:
+    """The number of terms among the stored values of a memory."""
+    return sum(len(values[name] or b"") for name in TERMS) // 8
+
+
 def record_of(namespace: str, values: Mapping[str, Any]) -> MemoryRecord:
     """The record of stored values by field name; other keys are ignored."""
     return decode_record(namespace, dict(zip(FIELDS, _FIELD_VALUES(values), strict=True)))
@@ -249,17 +256,13 @@ def conflicting_ids(
         namespace, id = draft.record.namespace, draft.record.id
         values = old.get((namespace, id))
         if isinstance(draft, Edit):
-            if values is None or not _is_unchanged(record_of(namespace, values), draft.was):
+            now = None if values is None else record_of(namespace, values)
+            if now is None or (draft.was is not None and not is_unchanged(now, draft.was)):
                 conflicts.append(id)
         elif values is not None or (namespace, id) in written:
             conflicts.append(id)
         written.add((namespace, id))
     return tuple(dict.fromkeys(conflicts))
-
-
-def _is_unchanged(record: MemoryRecord, was: MemoryRecord | None) -> bool:
-    """Test whether a memory is as it was when it was read, accesses apart."""
-    return was is None or record.equals_except(ACCESSES, was)
 
 
 def decode_state(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -24,6 +24,7 @@ from salience.records.record import Link, MemoryRecord
 from salience.retrieval import operations
 from salience.retrieval.candidates import Rows
 from salience.retrieval.edges import Edges
+from salience.retrieval.erasure import Erasure, Tally
 from salience.retrieval.safety import Backup, Finding
 from salience.retrieval.turnstile import Turnstile
 from salience.retrieval.vector_sets import VectorSetsFigures
@@ -270,19 +271,22 @@ class EmbeddedStore(IndexReader):
             for index, rows, _ in self._indexes_of(op.rows):
                 index.table.touch(rows, at)
 
-    def _delete(self, op: operations.Delete) -> int:
+    def _delete(self, op: operations.Delete) -> Erasure:
+        erase = partial(self._records.delete, op.namespace, where=op.where)
         if op.where is None or op.ids is not None:
-            return self._records.delete(op.namespace, ids=op.ids, where=op.where)
-        erased, before = 0, list[int]()
+            return erase(ids=op.ids, user_id=op.user_id)
+        tally, before = Tally(), list[int]()
         while rows := self._matching(op.namespace, op.where):  # an edit gives a memory a new row
             if rows == before:  # none of them passed any more when they were to be erased
                 break
-            erased += self._records.delete(op.namespace, rows=rows, where=op.where)
+            tally.add(erase(rows=rows))
             before = rows
-        return erased
+        if op.user_id is not None:
+            tally.add(erase(rows=(), user_id=op.user_id))
+        return tally.erasure()
 
-    def _rewrite(self, op: operations.Rewrite) -> None:
-        self._records.rewrite()
+    def _rewrite(self, op: operations.Rewrite) -> str:
+        return self._records.rewrite()
 
     def _matching(self, namespace: str, where: Filter) -> list[int]:
         """The rows that pass a filter now."""

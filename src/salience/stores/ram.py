@@ -6,7 +6,7 @@ import math
 import threading
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from copy import copy
 from dataclasses import replace
 from functools import partial
@@ -21,14 +21,20 @@ from salience.records.events import (
     apply_with_previous,
     edit_event,
     link_event,
+    names_user,
+    other_memory,
     unlink_event,
+    without_mention,
+    without_user,
     write_event,
 )
 from salience.records.filters import Filter, passes
 from salience.records.record import Draft, Edit, Link, MemoryRecord
+from salience.retrieval.erasure import IN_MEMORY, Erasure, checked
 from salience.retrieval.operations import (
     HASH_COLUMNS,
     OWNER_FIELDS,
+    WORK_NOTES,
     BackUp,
     CheckStore,
     Events,
@@ -94,6 +100,14 @@ class _Links:
         return [self._by_key[key] for key in sorted(keys)]
 
 
+def _without_user(event: Event, user_id: str) -> Event:
+    """An event without a user who did it, or owned its memory before it."""
+    if not names_user(event.payload, event.actor, user_id):
+        return event
+    actor = None if event.actor == user_id else event.actor
+    return replace(event, actor=actor, payload=without_user(event.payload, user_id))
+
+
 class RamRecords:
     """Dictionaries of stored values; gone with the process."""
 
@@ -108,7 +122,7 @@ class RamRecords:
         self._changes: dict[str, list[tuple[int, str, int]]] = {}
         self._last: Counter[str] = Counter()  # numbers the memories and events of a namespace
         self._events: dict[str, dict[int, list[Event]]] = {}  # by sequence number, 0 for all
-        self._linking: dict[tuple[str, str], set[int]] = {}  # sequences, by the target they name
+        self._mentions: dict[tuple[str, str], set[int]] = {}  # sequences, by the memory they name
         # Vectors by namespace and place of the edit that replaced them; imports may share a place.
         self._former: dict[tuple[str, int], dict[str, bytes]] = {}
         self._notes: dict[str, dict[str, str]] = {}
@@ -140,7 +154,7 @@ class RamRecords:
             conflicts = codec.conflicting_ids(op, self._stored(op.drafts), self._used_keys(op))
             refused = conflicts or self._unseen_ids(op.seen)
             if op.also is not None and not refused:
-                refused = op.refused_events(self._versions(op.also))
+                refused = op.refused_events(*self._state_of(op.also))
             if refused:
                 return refused
             codec.check_vectors(op, self._embedder, self.dimensions)
@@ -269,9 +283,9 @@ class RamRecords:
     def _enter(self, namespace: str, sequence: int, event: Event) -> None:
         """Enter an event in the log, and in the index of events that name another memory."""
         self._events.setdefault(namespace, {}).setdefault(sequence, []).append(event)
-        target = event.payload.get("target")
-        if target is not None:
-            self._linking.setdefault((namespace, target), set()).add(sequence)
+        other = other_memory(event.payload)
+        if other is not None:
+            self._mentions.setdefault((namespace, other), set()).add(sequence)
 
     def _log_history(self, past: ImportedHistory) -> None:
         """Log the events of another store, each at its place."""
@@ -309,18 +323,18 @@ class RamRecords:
     def log(self, op: Log) -> tuple[str, ...]:
         """Append events and apply them; or do nothing, and return the ids in the way."""
         with self._lock:
-            refused = op.refused_ids(self._versions(op))
+            refused = op.refused_ids(*self._state_of(op))
             if not refused:
                 if op.erased:
                     self.delete(op.namespace, ids=op.erased)
                 self._log_events(op)
             return refused
 
-    def _versions(self, op: Log) -> dict[str, int]:
-        """The versions of the memories that events change, by id."""
+    def _state_of(self, op: Log) -> tuple[Collection[str], dict[str, MemoryRecord]]:
+        """The ids of a namespace, and the memories that events depend on as they are now."""
         rows, memories = self._rows.get(op.namespace, {}), self._memories.get(op.namespace, {})
-        ids = rows if op.ids is None else [id for id in op.ids if id in rows]
-        return {id: memories[rows[id]]["version"] for id in ids}
+        ids = [was.id for was in op.were if was.id in rows]
+        return rows, {id: codec.record_of(op.namespace, memories[rows[id]]) for id in ids}
 
     def _log_events(self, op: Log) -> None:
         """Append events and apply them."""
@@ -393,41 +407,102 @@ class RamRecords:
         rows: Sequence[int] | None = None,
         ids: Sequence[str] | None = None,
         where: Filter | None = None,
-    ) -> int:
-        """Erase memories with their vectors, links and events; return their number."""
+        user_id: str | None = None,
+    ) -> Erasure:
+        """Erase memories with all they have, and the name of a user; count it before and after."""
         with self._lock:
             memories = self._memories.get(namespace, {})
+            everything = rows is None and ids is None
             if ids is not None:
                 rows = list(self.rows_by_id(namespace, ids).values())
-            if rows is None:
-                self._notes.pop(namespace, None)
-                self._events.get(namespace, {}).pop(0, None)  # the events of all memories
-            erased = [
-                row
+            erased = {
+                memories[row]["id"]: row
                 for row in (list(memories) if rows is None else rows)
                 if row in memories and passes(where, partial(codec.index_value_of, memories[row]))
-            ]
-            erased_ids = {memories[row]["id"] for row in erased}
-            self._erase_events(namespace, erased_ids, {memories[r]["sequence"] for r in erased})
-            for row in erased:
+            }
+            sequences = {memories[row]["sequence"] for row in erased.values()}
+            is_last = everything or (bool(erased) and len(erased) == len(memories))
+            kept = () if everything else WORK_NOTES if is_last else None
+            count = partial(self._count, namespace, erased, sequences, kept, user_id)
+            before = count()
+            self._erase_events(namespace, erased.keys(), sequences, user_id)
+            for row in erased.values():
                 self._drop(namespace, row)
-            for link in self._links.of(namespace, sorted(erased_ids)):
+            for link in self._links.of(namespace, sorted(erased)):
                 self._links.remove(link)
-            return len(erased)
+            if kept is not None:
+                self._erase_namespace(namespace, kept)
+            return checked(before, count(), IN_MEMORY)
 
-    def rewrite(self) -> None:
+    def rewrite(self) -> str:
         """Do nothing: what is erased is in no place."""
+        return IN_MEMORY
 
-    def _erase_events(self, namespace: str, ids: set[str], sequences: set[int]) -> None:
-        """Erase the events of memories, and those that linked others to them."""
+    def _count(
+        self,
+        namespace: str,
+        erased: Mapping[str, int],
+        sequences: Set[int],
+        kept: Sequence[str] | None,
+        user_id: str | None,
+    ) -> dict[str, int]:
+        """The rows of each kind that are of some memories, by id, or name them or a user.
+
+        Unless the notes that are `kept` are None, those of the whole namespace are among them.
+        """
+        memories, log = self._memories.get(namespace, {}), self._events.get(namespace, {})
+        rows = self._rows.get(namespace, {})
+        here = [memories[row] for row in erased.values() if row in memories]
+        events = [event for sequence in sequences for event in log.get(sequence, ())]
+        of_all = () if kept is None else log.get(0, ())
+        others = {s for id in erased for s in self._mentions.get((namespace, id), ())} - sequences
+        mentions = [e for s in others for e in log.get(s, ()) if other_memory(e.payload) in erased]
+        if user_id is not None:
+            rest = chain(*(own for sequence, own in log.items() if sequence not in sequences))
+            mentions += [e for e in rest if names_user(e.payload, e.actor, user_id)]
+        notes = () if kept is None else self._notes.get(namespace, {}).keys() - {*kept}
+        return {
+            "memories": sum(id in rows or row in memories for id, row in erased.items()),
+            "terms": sum(map(codec.term_count, here)),
+            "vectors": sum(len(self._vectors.get(row, ())) for row in erased.values()),
+            "former_vectors": sum(len(self._former.get((namespace, e.seq), ())) for e in events),
+            "links": len(self._links.of(namespace, sorted(erased))),
+            "events": len(events) + len(of_all),
+            "idempotency_keys": sum("key" in event.payload for event in events),
+            "mentions": len({event.seq for event in mentions}),
+            "notes": len(notes),
+        }
+
+    def _erase_events(
+        self, namespace: str, ids: Set[str], sequences: Set[int], user_id: str | None
+    ) -> None:
+        """Erase the events of memories, and what names these or a user in the events of others."""
         log = self._events.get(namespace, {})
         for sequence in sequences:
             for event in log.pop(sequence, ()):
                 self._former.pop((namespace, event.seq), None)
         for id in ids:
-            for sequence in self._linking.pop((namespace, id), ()):
-                entries = log.get(sequence, [])
-                entries[:] = [e for e in entries if e.payload.get("target") != id]
+            for sequence in self._mentions.pop((namespace, id), ()):
+                log.get(sequence, [])[:] = [
+                    event
+                    if other_memory(event.payload) != id
+                    else replace(event, payload=without_mention(event.payload))
+                    for event in log.get(sequence, ())
+                    if event.type != "link" or other_memory(event.payload) != id
+                ]
+        if user_id is not None:
+            for events in log.values():
+                events[:] = [_without_user(event, user_id) for event in events]
+
+    def _erase_namespace(self, namespace: str, kept: Sequence[str]) -> None:
+        """Erase what an emptied namespace has left, except for some notes."""
+        self._events.get(namespace, {}).pop(0, None)  # the events of all memories
+        notes = self._notes.pop(namespace, {})
+        busy = {key: note for key, note in notes.items() if key in kept}
+        if busy:
+            self._notes[namespace] = busy
+        elif not self._memories.get(namespace):
+            self._last.pop(namespace, None)
 
     def rows_by_key(
         self, namespace: str, column: HashColumn, keys: Sequence[int]
@@ -508,6 +583,8 @@ class RamRecords:
                 return False
             if op.value is None:
                 notes.pop(op.key, None)
+                if op.key in WORK_NOTES and not self._memories.get(op.namespace):
+                    self._erase_namespace(op.namespace, WORK_NOTES)  # it was kept for it
             else:
                 notes[op.key] = op.value
             return True

@@ -10,6 +10,7 @@ from salience.records.events import Event
 from salience.records.filters import Filter
 from salience.records.record import Link, MemoryRecord
 from salience.retrieval import operations
+from salience.retrieval.erasure import Erasure
 from salience.retrieval.operations import HashColumn
 from salience.retrieval.safety import Backup, Finding
 from salience.retrieval.vector_sets import VectorSetsFigures
@@ -66,15 +67,20 @@ class RecordStore(ChangeFeed, Protocol):
         rows: Sequence[int] | None = None,
         ids: Sequence[str] | None = None,
         where: Filter | None = None,
-    ) -> int:
-        """Erase memories by row or id (else all) with all they have; return their number.
+        user_id: str | None = None,
+    ) -> Erasure:
+        """Erase memories by row or id (else all) with all they have, counted before and after.
 
-        Those that do not pass the filter by then stay.
+        Those that do not pass the filter by then stay. The name of a user is taken out of the
+        events of other memories, too.
+
+        Raises:
+            StoreError: something was left, so that this was undone.
         """
         ...
 
-    def rewrite(self) -> None:
-        """Write everything anew, so that no trace of what was erased is left."""
+    def rewrite(self) -> str:
+        """Write everything anew, so that no trace of what was erased is left; say what was done."""
         ...
 
     def rows_by_key(

@@ -62,7 +62,7 @@ class _Changes:
     edits: dict[str, Edit] = field(default_factory=dict)  # changed ones by id
     records: dict[str, MemoryRecord] = field(default_factory=dict)  # as they will be, by id
     events: list[Event] = field(default_factory=list)
-    versions: dict[str, int] = field(default_factory=dict)  # of stored memories with events
+    were: dict[str, MemoryRecord] = field(default_factory=dict)  # stored memories with events
     links: list[Link] = field(default_factory=list)  # that items ask for
     supersessions: list[Link] = field(default_factory=list)
     seen: Seen | None = None
@@ -72,7 +72,7 @@ class _Changes:
         self.events += events
         for record in stored:
             if record.id not in self.drafts:
-                self.versions.setdefault(record.id, record.version)
+                self.were.setdefault(record.id, record)
 
     def edit(self, edit: Edit) -> None:
         """Add an edit to what is written of a memory anyway."""
@@ -86,14 +86,14 @@ class _Changes:
 
     def put(self, scope: WriteContext, waiting: Iterable[Link], found: Iterable[Link]) -> Put:
         """The operation that writes everything, with links that have found their target."""
-        versions = {id: v for id, v in self.versions.items() if id not in self.edits}
+        were = tuple(record for id, record in self.were.items() if id not in self.edits)
         return Put(
             (*self.drafts.values(), *self.edits.values()),
             (*self.links, *self.supersessions, *found),
             tuple(waiting),
             embedder=scope.embedder,
             actor=scope.actor,
-            also=Log(scope.namespace, tuple(self.events), versions) if self.events else None,
+            also=Log(scope.namespace, tuple(self.events), were) if self.events else None,
             seen=self.seen if self.drafts else None,
             at=scope.now,
         )

@@ -10,7 +10,14 @@ import numpy as np
 
 from salience.display.result import to_json
 from salience.errors import InvalidInput, shown
-from salience.records.events import FEEDBACK_WEIGHTS, SCORE_STEPS, USE_EVENTS, Event, EventType
+from salience.records.events import (
+    FEEDBACK_WEIGHTS,
+    SCORE_STEPS,
+    USE_EVENTS,
+    Event,
+    EventType,
+    apply,
+)
 from salience.records.record import Link, MemoryRecord
 from salience.records.validation import native, optional_text, text, texts
 from salience.retrieval.operations import LinksOf, Log, Put, ReadStats, RowsById, Touch
@@ -71,6 +78,9 @@ def log_event(
 ) -> Plan[MemoryRecord]:
     """The plan of logging an event of a memory, if it has a version; the memory after it.
 
+    Without a version, nobody can be in the way, and the memory is read right after: it may have
+    later changes of others.
+
     Raises:
         NotFound: there is no such memory.
         VersionConflict: it has another version than `if_version`.
@@ -78,13 +88,17 @@ def log_event(
     id, session_id = text("id", id), optional_text("session_id", session)
     version = checked_version(if_version)
     event = Event(type, id, scope.now, scope.actor, session_id, payload)
-    log = Log(scope.namespace, (event,), {} if version is None else {id: version})
     for _ in range(MAX_ATTEMPTS):
-        refused = yield from ask(log)
-        record = yield from read_existing(id, scope.namespace)
+        if version is None:
+            refused = yield from ask(Log(scope.namespace, (event,)))
+            after = yield from read_existing(id, scope.namespace)
+        else:
+            before = yield from read_existing(id, scope.namespace)
+            check_version(before, version)
+            refused = yield from ask(Log(scope.namespace, (event,), (before,)))
+            after = replace(before, **apply(vars(before), event))
         if not refused:
-            return record
-        check_version(record, version)
+            return after
     raise contention_error(id)
 
 
@@ -175,9 +189,9 @@ def supersede(
         check_version(before, version)
         yield from check_supersession(before, after, scope)
         links = (parse_link(scope, new, old, "supersedes"),)
-        versions = {old: before.version, new: after.version}
-        events = Log(scope.namespace, supersession_events(before, after, scope), versions)
-        if not (yield from ask(Put((), links, actor=scope.actor, also=events, at=scope.now))):
+        events = supersession_events(before, after, scope)
+        log = Log(scope.namespace, events, (before, after))
+        if not (yield from ask(Put((), links, actor=scope.actor, also=log, at=scope.now))):
             return
     raise contention_error(old)
 

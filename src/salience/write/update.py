@@ -123,7 +123,7 @@ def _changed(
         changed = changed_record(record, changes, scope)
         values = {name: to_json(value) for name, value in changes.items()}
         event = Event("edit", id, scope.now, scope.actor, payload={"set": values})
-        log = Log(scope.namespace, (event,), {id: record.version})
+        log = Log(scope.namespace, (event,), (record,))
     else:
         edit = yield from edit_of(record, changes, scope, vector_of)
         changed = edit.record
@@ -207,10 +207,12 @@ def delete(id: str, scope: WriteContext, if_version: Any = None) -> Plan[bool]:
     """
     version = checked_version(if_version)
     if version is None:
-        return bool((yield from ask(Delete(scope.namespace, (id,)))))
+        erasure = yield from ask(Delete(scope.namespace, (id,)))
+        return bool(erasure.memories)
     is_unchanged = Compare("version", "eq", version)
     for _ in range(MAX_ATTEMPTS):
-        if (yield from ask(Delete(scope.namespace, (id,), is_unchanged))):
+        erasure = yield from ask(Delete(scope.namespace, (id,), is_unchanged))
+        if erasure.memories:
             return True
         record = yield from read_record(id, scope.namespace)
         if record is None:

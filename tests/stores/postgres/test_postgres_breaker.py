@@ -5,16 +5,18 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 
 from salience import AsyncMemory, Memory
-from salience.errors import InvalidInput, StoreError
-from salience.stores import migrate
+from salience.embedders import Kind, Rows
+from salience.errors import InvalidInput, StoreClosed, StoreError
+from salience.stores import access_queue, migrate
 from salience.stores.postgres.wire.breaker import (
     WAIT_VARIABLE,
     Breaker,
@@ -150,6 +152,61 @@ def test_a_short_restart_is_waited_for(
             assert [len(await search) for search in searches] == [1] * 4
 
     asyncio.run(run())
+
+
+def test_closing_without_the_server_releases_all_and_says_what_is_lost(
+    own_server: PostgresServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(WAIT_VARIABLE, "0.5")
+    monkeypatch.setattr(access_queue, "WRITE_DELAY_SECONDS", 600.0)
+    before = set(threading.enumerate())
+    memory = Memory.open(own_server.url, embedder=WordHashEmbedder())
+    memory.add("Ana waters the fern.", id="fern")
+    memory.touch("fern", "read")
+    assert memory.search("fern", limit=1)
+    own_server.stop("immediate")
+    with pytest.raises(StoreError, match=r"^closed, but 2 accesses are not counted: .*server"):
+        memory.close()
+    memory.close()
+    with pytest.raises(StoreClosed):
+        memory.get("fern")
+    assert set(threading.enumerate()) <= before
+    own_server.start()
+    with Memory.open(own_server.url, embedder=WordHashEmbedder()) as memory:
+        record = memory.get("fern")
+        assert record is not None
+        assert record.access_count == 0
+
+
+def test_closing_an_awaited_memory_without_the_server_does_so_too(
+    own_server: PostgresServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(WAIT_VARIABLE, "0.5")
+    monkeypatch.setattr(access_queue, "WRITE_DELAY_SECONDS", 600.0)
+
+    class Silent(WordHashEmbedder):
+        """A model that is asked again in the background, as it takes its time to fail."""
+
+        def embed(self, texts: Sequence[str], *, kind: Kind = "document") -> Rows:
+            time.sleep(0.2)
+            raise TimeoutError
+
+    async def run() -> None:
+        memory = await AsyncMemory.open(own_server.url, embedder=Silent(), namespace="silent")
+        await memory.add("Ana waters the palm.", id="palm")
+        await memory.touch("palm", "read")
+        assert "salience-recovery" in {thread.name for thread in threading.enumerate()}
+        await asyncio.to_thread(own_server.stop, "immediate")
+        with pytest.raises(StoreError, match=r"^closed, but 1 accesses are not counted"):
+            await memory.close()
+        assert "salience-recovery" not in {thread.name for thread in threading.enumerate()}
+        await memory.close()
+        assert len(asyncio.all_tasks()) == 1
+        await asyncio.to_thread(own_server.start)
+
+    before = set(threading.enumerate())
+    asyncio.run(run())
+    assert set(threading.enumerate()) <= before
 
 
 SCRIPT = """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -551,30 +552,47 @@ def test_no_acknowledged_write_is_lost_when_the_server_is_killed(
         assert memory.search("apple", limit=5).ids
 
 
+def broken_commits(monkeypatch: pytest.MonkeyPatch, committed: bool) -> Iterator[bool]:
+    """The connection breaks once, right after or right before the server commits."""
+    sent, breaks = Connections.trip, iter([True])
+
+    def trip(self: Connections, connection: Any, commands: Any, **kept: Any) -> Any:
+        last = list(commands) == [Statement("COMMIT")]
+        if not last or not next(breaks, False):
+            return sent(self, connection, commands, **kept)
+        if committed:
+            sent(self, connection, commands, **kept)
+        connection.close()
+        raise psycopg.OperationalError("the connection broke")
+
+    monkeypatch.setattr(Connections, "trip", trip)
+    return breaks
+
+
 @pytest.mark.parametrize("committed", [True, False])
 def test_a_write_whose_commit_was_not_answered_is_there_once(
     empty: str, monkeypatch: pytest.MonkeyPatch, committed: bool
 ) -> None:
-    """The connection breaks right after, or right before, the server commits."""
     with opened(empty) as memory:
         memory.add("The first.", id="first")
-        sent, breaks = Connections.trip, iter([True])
-
-        def trip(self: Connections, connection: Any, commands: Any, **kept: Any) -> Any:
-            last = list(commands) == [Statement("COMMIT")]
-            if not last or not next(breaks, False):
-                return sent(self, connection, commands, **kept)
-            if committed:
-                sent(self, connection, commands, **kept)
-            connection.close()
-            raise psycopg.OperationalError("the connection broke")
-
-        monkeypatch.setattr(Connections, "trip", trip)
+        breaks = broken_commits(monkeypatch, committed)
         result = memory.add("The second.", id="second")
         assert [item.outcome for item in result] == ["ADDED"]
         assert next(breaks, "used") == "used"
         assert sorted(record.id for record in memory.get_all()) == ["first", "second"]
         assert len([e for e in memory.history("second").events if e.type == "write"]) == 1
+
+
+@pytest.mark.parametrize("committed", [True, False])
+def test_an_erased_namespace_whose_commit_was_not_answered_is_counted_once(
+    empty: str, monkeypatch: pytest.MonkeyPatch, committed: bool
+) -> None:
+    with opened(empty, namespace="ana") as memory:
+        memory.add_many(["An apple.", "A pear."])
+        breaks = broken_commits(monkeypatch, committed)
+        assert memory.delete_all(namespace="ana").memories == 2
+        assert next(breaks, "used") == "used"
+        assert memory.count() == 0
 
 
 class Other(WordHashEmbedder):
@@ -647,12 +665,13 @@ def test_each_transaction_erases_few_memories(
 
         monkeypatch.setattr(store.connections, "write", counted)
         if by == "filter":
-            assert memory.delete_all({"tags": "t"}) == 45
+            assert memory.delete_all({"tags": "t"}).memories == 45
         elif by == "ids":
             assert memory.delete_many(ids) == 45
         else:
-            assert memory.delete_all(namespace=memory.namespace) == 45
-        assert [count for count in counts if count is not None] == [10, 10, 10, 10, 5]
+            assert memory.delete_all(namespace=memory.namespace).memories == 45
+        parts = [part[0] if isinstance(part, tuple) else part for part in counts if part]
+        assert [part.memories for part in parts if part.memories] == [10, 10, 10, 10, 5]
         assert memory.count() == 0
 
 
@@ -676,6 +695,6 @@ def test_erasing_a_namespace_that_is_cut_short_says_how_much_is_left_to_another_
             with pytest.raises(StoreError, match="gone; 20 are erased, erase again for the rest"):
                 memory.delete_all(namespace=memory.namespace)
         assert other.count() == 25
-        assert memory.delete_all(namespace=memory.namespace) == 25
+        assert memory.delete_all(namespace=memory.namespace).memories == 25
         assert (memory.count(), other.count(), memory.links()) == (0, 0, [])
         assert memory.search("fact").ids == ()

@@ -3,6 +3,7 @@
 import itertools
 import sqlite3
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,8 +11,14 @@ import pytest
 from salience import Memory
 from salience.errors import StoreError
 from salience.stores import EmbeddedStore
-from salience.stores.sqlite import records, turns
+from salience.stores.sqlite import erase, records, turns
 from salience.stores.sqlite.records import SqliteRecords
+
+ERASING: dict[str, Callable[[Memory], object]] = {
+    "namespace": lambda memory: memory.delete_all(namespace=memory.namespace),
+    "filter": lambda memory: memory.delete_all({"tags": "t"}),
+    "id": lambda memory: memory.delete("m0"),
+}
 
 
 @pytest.fixture(autouse=True)
@@ -42,11 +49,11 @@ def test_each_transaction_erases_few_memories(tmp_path: Path, by: str) -> None:
 
         store._writer.set_trace_callback(count)
         if by == "namespace":
-            erased = memory.delete_all(namespace="a")
+            erased = memory.delete_all(namespace="a").memories
         elif by == "filter":
-            erased = memory.delete_all({"tags": "t"})
+            erased = memory.delete_all({"tags": "t"}).memories
         else:
-            erased = store.delete("a", ids=[f"m{i}" for i in range(45)])
+            erased = store.delete("a", ids=[f"m{i}" for i in range(45)]).memories
         store._writer.set_trace_callback(None)
         assert erased == 45
         assert left[-5:] == [45, 35, 25, 15, 5]  # as others see it, before each commit
@@ -67,7 +74,7 @@ def test_what_was_cut_short_says_so_and_is_continued(tmp_path: Path) -> None:
         assert memory.get_all(limit=100).total == 25
         other.execute("DROP TRIGGER trouble")
         other.commit()
-        assert memory.delete_all(namespace="a") == 25
+        assert memory.delete_all(namespace="a").memories == 25
 
 
 def test_an_edit_between_two_transactions_saves_no_memory(
@@ -84,7 +91,7 @@ def test_an_edit_between_two_transactions_saves_no_memory(
 
     with memory, other:
         monkeypatch.setattr(store._turns, "wait", between)
-        assert memory.delete_all(namespace="a") == 25
+        assert memory.delete_all(namespace="a").memories == 25
         assert [record.id for record in memory.get_all()] == ["new"]
 
 
@@ -108,7 +115,41 @@ def test_who_waits_for_the_lock_gets_it_between_two_transactions(
         store._writer.set_trace_callback(
             lambda statement: begun.set() if statement.startswith("DELETE FROM links") else None
         )
-        assert memory.delete_all(namespace="a") == 30
+        assert memory.delete_all(namespace="a").memories == 30
         store._writer.set_trace_callback(None)
         thread.join()
     assert seen[0] > 0
+
+
+@pytest.mark.parametrize("by", ERASING)
+def test_what_is_still_there_afterwards_undoes_the_erasure(tmp_path: Path, by: str) -> None:
+    path = tmp_path / "memory.db"
+    memory, _ = filled(path, 3)
+    with memory, sqlite3.connect(path) as other:
+        memory.link("m0", "m1", "supports")
+        other.execute(
+            "CREATE TRIGGER keeper AFTER DELETE ON links BEGIN INSERT INTO links VALUES (old.space,"
+            " old.source, old.target, old.type, old.weight, old.created_at, old.checksum); END"
+        )
+        other.commit()
+        with pytest.raises(StoreError, match=r"not erased: 1 of links are still there .* undone"):
+            ERASING[by](memory)
+        assert memory.count() == 3
+        other.execute("DROP TRIGGER keeper")
+        other.commit()
+        assert memory.delete_all(namespace="a").remaining["links"] == 0
+
+
+def test_a_receipt_says_what_has_become_of_the_bytes(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    memory, _ = filled(path, 3)
+    with memory:
+        receipt = memory.delete_all({"id": "m0"})
+        assert receipt.disk == erase.OVERWRITTEN
+        with sqlite3.connect(path) as reader:
+            reader.execute("BEGIN")
+            reader.execute("SELECT count(*) FROM memories").fetchone()
+            assert memory.delete_all({"id": "m1"}).disk == erase.IN_LOG
+            reader.execute("COMMIT")
+        receipt = memory.forget_user("nobody", rewrite=True)
+        assert (receipt.memories, receipt.rewritten, receipt.disk) == (0, True, erase.REWRITTEN)

@@ -64,6 +64,13 @@ def use_everything(folder: Path) -> None:
         memory.stats()
         memory.get_all(limit=5)
         memory.delete("m9")
+        memory.delete("m5")  # m4 was linked to it
+        memory.add("Ana lives in Porto.", id="porto", kind="fact")
+        memory.add("Ana lives in Lisbon.", kind="fact", idempotency_key="conflicting")
+        memory.delete("porto")
+        memory.update("m3", user_id="ana")
+        memory.update("m3", user_id="bo")
+        memory.forget_user("ana")
     with Keyring.open(url) as keyring:
         keyring.create("default", "memories:read")
     copy(url, f"sqlite:///{folder / 'copy.db'}")

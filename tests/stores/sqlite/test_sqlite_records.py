@@ -72,7 +72,7 @@ def test_a_namespace_that_is_erased_leaves_no_name(tmp_path: Path) -> None:
         memory.add_many([{"content": "Green tea", "id": "tea"}, {"content": "Coffee", "id": "c"}])
         memory.link("tea", "c")
         assert other.search("tea").ids == ("tea",)
-        assert memory.delete_all(namespace="ana@example.com") == 2
+        assert memory.delete_all(namespace="ana@example.com").memories == 2
         assert b"ana@example.com" not in on_disk(path)
         # Whoever knew it by its old number finds what it holds when it is begun anew.
         memory.add("Black tea", id="black")
@@ -164,7 +164,7 @@ def test_an_index_is_compacted_after_many_deletions(tmp_path: Path) -> None:
         sizes = [each.stats(everywhere=True)["index_mb"] for each in (memory, other)]
         for start in range(0, 2400, 300):  # in portions, some below the bound, all of it above
             ids = [f"m{i:04}" for i in range(start, start + 300)]
-            assert memory.delete_all({"id": {"in": ids}}) == 300
+            assert memory.delete_all({"id": {"in": ids}}).memories == 300
             for each in (memory, other):
                 assert search_ids(each, "apple", limit=1) == [f"m{start + 300:04}"]
         for each, size in zip((memory, other), sizes, strict=True):

@@ -117,6 +117,21 @@ def test_no_event_names_a_memory_that_was_erased(tmp_path: Path) -> None:
     assert b"qwrtzpsdfg" not in (tmp_path / "memory.db").read_bytes()
 
 
+def test_a_forgotten_user_is_named_by_no_byte(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    with Memory.open(path, embedder=None, actor="qwrtzpsdfg") as memory:
+        memory.add("The key is with the neighbour.", id="kept")
+        memory.add("The key is under the mat.", id="gone", user_id="qwrtzpsdfg")
+        memory.update("kept", user_id="qwrtzpsdfg")
+        memory.update("kept", user_id="ben", importance=0.7)
+        memory.touch(["kept"], "read")
+        receipt = memory.forget_user("qwrtzpsdfg", rewrite=True)
+        assert (receipt.memories, receipt.erased["mentions"]) == (1, 4)
+        assert memory.verify().differences == ()
+        assert memory.doctor().findings == ()
+    assert b"qwrtzpsdfg" not in path.read_bytes()
+
+
 def test_upkeep_of_an_empty_namespace_leaves_no_name(tmp_path: Path) -> None:
     with Memory.open(tmp_path / "memory.db", embedder=None, namespace="qwrtzpsdfg") as memory:
         memory.maintain()

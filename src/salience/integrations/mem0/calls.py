@@ -35,6 +35,7 @@ from salience.integrations.mem0.shapes import (
 from salience.ranking.profiles import ProfileLike
 from salience.records.record import MemoryRecord
 from salience.records.validation import timestamp
+from salience.retrieval.erasure import ErasureReceipt
 from salience.retrieval.plan import adrive, drive, in_thread
 from salience.search.listing import MAX_PAGE
 from salience.search.request import MAX_HITS
@@ -284,8 +285,8 @@ class Calls:
         if not where:
             problem = "at least one is required to delete all memories"
             raise InvalidInput(", ".join(ENTITIES), problem, "to delete all, call reset()")
-        count = yield lambda memory: memory.delete_all(conditions(where))
-        return cast("int", count)
+        receipt: ErasureReceipt = yield lambda memory: memory.delete_all(conditions(where))
+        return receipt.memories
 
     def history(self, memory_id: str) -> Steps[list[dict[str, Any]]]:
         """List the changes of a memory; none of one that is not there."""

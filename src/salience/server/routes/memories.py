@@ -11,6 +11,7 @@ from salience.errors import InvalidInput
 from salience.lifecycle.history import History
 from salience.records.record import MemoryRecord
 from salience.records.validation import MAX_IDS
+from salience.retrieval.erasure import ErasureReceipt
 from salience.search.listing import MAX_PAGE, Page
 from salience.server import document
 from salience.server.encoding import answer, large_answer, nothing
@@ -197,16 +198,37 @@ async def count(call: Call) -> Response:
         },
         one_of=(("ids", "filters", "all"),),
     ),
-    answers={200: Answer(description="How many there were.", body={"deleted": int})},
+    answers={
+        200: Answer(
+            description="How many there were; with filters or all, the receipt of the erasure.",
+            body={"deleted": int, "receipt": ErasureReceipt | None},
+        )
+    },
     example={"ids": ["note-1", "note-2"]},
 )
 async def delete_many(call: Call) -> Response:
     """Erase memories."""
     ids, filters, whole = (call.take(name) for name in ("ids", "filters", "all"))
     if ids is not None:
-        return answer({"deleted": await call.memory.delete_many(ids)})
+        return answer({"deleted": await call.memory.delete_many(ids), "receipt": None})
     namespace = call.namespace if whole else None
-    return answer({"deleted": await call.memory.delete_all(filters, namespace=namespace)})
+    receipt = await call.memory.delete_all(filters, namespace=namespace)
+    return answer({"deleted": receipt.memories, "receipt": receipt})
+
+
+@operation(
+    "POST",
+    "/memories/forget",
+    Memory.forget_user,
+    scope=DELETE,
+    tag=TAG,
+    body=Arguments("ForgetRequest", {"user_id": parameters(Memory.forget_user)["user_id"]}),
+    answers={200: Answer(description="The receipt of the erasure.", body=ErasureReceipt)},
+    example={"user_id": "ana"},
+)
+async def forget_user(call: Call) -> Response:
+    """Forget a user."""
+    return answer(await call.memory.forget_user(call.take("user_id")))
 
 
 @operation(

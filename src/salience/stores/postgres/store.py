@@ -17,6 +17,7 @@ from salience.errors import InvalidInput, StoreClosed, StoreError
 from salience.records.events import ACCESSES
 from salience.records.filters import filter_fields
 from salience.retrieval import operations
+from salience.retrieval.erasure import Erasure, Tally
 from salience.retrieval.plan import adrive, drive
 from salience.retrieval.safety import NO_FILE, Backup, Finding
 from salience.retrieval.vector_sets import VectorSets, VectorSetsFigures
@@ -32,7 +33,7 @@ from salience.stores.postgres.search.read_cache import SearchCache
 from salience.stores.postgres.search.route_search import SearchContext
 from salience.stores.postgres.search.routes import is_searchable
 from salience.stores.postgres.search.searcher import Searcher
-from salience.stores.postgres.search.snapshot import SnapshotCache
+from salience.stores.postgres.search.snapshot import Reborn, SnapshotCache
 from salience.stores.postgres.tasks import Flush, ReadOnly, ReadWrite, Work
 from salience.stores.postgres.wire.async_connection import AsyncConnections
 from salience.stores.postgres.wire.commands import Statement, Steps, concurrently
@@ -155,10 +156,14 @@ class PostgresStore:
         self._accesses.flush()
 
     def close(self) -> None:
-        """Write the pending accesses and close every connection."""
+        """Write the pending accesses and close every connection.
+
+        Raises:
+            StoreError: says how many accesses are not counted; all is closed nevertheless.
+        """
         if not self._closed:
             try:
-                self.flush()
+                self._accesses.close()
             finally:
                 self._closed = True
                 self._search_cache.set(None)
@@ -211,6 +216,9 @@ class PostgresStore:
             answers: list[Any] = yield ReadOnly(
                 lambda: self._read_steps(batch, searcher, cache), namespaces
             )
+        except Reborn as problem:
+            self._snapshots.forget(problem.namespace)
+            return (yield from self._read(batch))
         except StoreError as problem:
             overflow = isinstance(problem.__cause__, NumericValueOutOfRange)
             if overflow and all(isinstance(op, operations.TopK) for op in batch):
@@ -325,6 +333,7 @@ class PostgresStore:
         refused: tuple[str, ...] = yield ReadWrite(steps, (op.namespace,))
         if op.erased:
             self._snapshots.mark_written((op.namespace,))
+            yield from self._erase_name(op.namespace, Tally())
         return refused
 
     def _set_fields(self, op: operations.SetFields) -> Work[None]:
@@ -333,6 +342,8 @@ class PostgresStore:
 
     def _note(self, op: operations.Note) -> Work[bool]:
         done: bool = yield ReadWrite(lambda: event_log.note(op), (op.namespace,))
+        if done and op.value is None and op.key in operations.WORK_NOTES:
+            yield from self._erase_name(op.namespace, Tally())  # it was kept for the note
         return done
 
     def _put_key(self, op: operations.PutKey) -> Work[bool]:
@@ -356,16 +367,32 @@ class PostgresStore:
             self._snapshots.mark_written(namespaces)
         return found
 
-    def _delete(self, op: operations.Delete) -> Work[int]:
+    def _delete(self, op: operations.Delete) -> Work[Erasure]:
+        """Erase memories in short transactions: of some ids, or as long as there are any.
+
+        Raises:
+            StoreError: it was cut short; says how many are erased.
+        """
         namespace = op.namespace
         yield Flush((namespace,))
-        erased = yield from self._delete_some(op)
-        if op.ids is None and op.where is None:
-            self.replicas.forget((namespace,))
-        self._snapshots.mark_written((namespace,))
-        return erased
+        tally = Tally()
+        try:
+            is_empty = yield from self._delete_some(op, tally)
+            if op.user_id is not None:
+                yield from self._erase_user(op, tally)
+            disk = (yield from self._erase_name(namespace, tally)) if is_empty else ""
+        except StoreError as problem:
+            if not tally.memories:
+                raise
+            rest = f"{tally.memories:,} are erased, erase again for the rest"
+            raise StoreError(f"{problem}; {rest}") from problem
+        finally:
+            if op.ids is None and op.where is None:
+                self.replicas.forget((namespace,))
+            self._snapshots.mark_written((namespace,))
+        return tally.erasure(disk)
 
-    def _rewrite(self, op: operations.Rewrite) -> Work[None]:
+    def _rewrite(self, op: operations.Rewrite) -> Work[str]:
         """Refuse: it needs the owner of the tables, and locks out everybody."""
         yield Flush(())
         raise StoreError(
@@ -373,38 +400,52 @@ class PostgresStore:
             "of the tables runs VACUUM FULL; run it for the tables of the schema salience"
         )
 
-    def _delete_some(self, op: operations.Delete) -> Work[int]:
-        """Erase memories in short transactions: of some ids, or as long as there are any.
-
-        Raises:
-            StoreError: it was cut short; says how many are erased.
-        """
+    def _delete_some(self, op: operations.Delete, tally: Tally) -> Work[bool]:
+        """Erase the memories of an operation, adding up; True if the namespace has no others."""
         size = erase.ERASED_AT_ONCE
         ids = None if op.ids is None else deque(op.ids)
         everything = ids is None and op.where is None
-        erased = 0
-        while True:
+        emptied = is_done = False
+        while not is_done:
             part = None if ids is None else [ids.popleft() for _ in range(min(size, len(ids)))]
-            try:
-                if everything:  # once few are left, with all else that the namespace has
-                    last: int | None = yield ReadWrite(
-                        lambda: erase.erase_namespace(op.namespace), (op.namespace,)
-                    )
-                    if last is not None:
-                        return erased + last
-                count: int = yield ReadWrite(
-                    lambda: erase.delete(op.namespace, part, op.where),  # noqa: B023
-                    (op.namespace,),
+            if everything:  # once few are left, with all else that the namespace has
+                last: Erasure | None = yield ReadWrite(
+                    partial(erase.erase_namespace, op.namespace), (op.namespace,)
                 )
-            except StoreError as problem:
-                if not erased:
-                    raise
-                rest = f"{erased:,} are erased, erase again for the rest"
-                raise StoreError(f"{problem}; {rest}") from problem
-            erased += count
+                if last is not None:
+                    tally.add(last)
+                    return True
+            erased, is_empty = yield ReadWrite(
+                partial(erase.delete, op.namespace, part, op.where), (op.namespace,)
+            )
+            emptied |= is_empty
+            tally.add(erased)
+            count = erased.memories
             is_done = count < (1 if everything else size) if ids is None else not ids
-            if is_done:
-                return erased
+        return emptied
+
+    def _erase_user(self, op: operations.Delete, tally: Tally) -> Work[None]:
+        """Take the name of a user out of the events of a namespace, in short transactions."""
+        after: int | None = 0
+        while after is not None:
+            steps = partial(erase.erase_user, op.namespace, str(op.user_id), after)
+            erased, after = yield ReadWrite(steps, (op.namespace,))
+            tally.add(replace(erased, disk="") if tally.memories else erased)
+
+    def _erase_name(self, namespace: str, tally: Tally) -> Work[str]:
+        """Erase the name of a namespace if it has no memories any more; what is left on the disk.
+
+        The answer is empty if there is nothing to add.
+        """
+        done = yield ReadWrite(partial(erase.erase_name, namespace), (namespace,))
+        if done is None:
+            return ""
+        erased, indexes = done
+        tally.add(erased)
+        self._snapshots.forget(namespace)
+        if vector_indexes.drop_indexes_of(self.database, namespace, indexes):
+            return ""
+        return erase.DELETED + erase.NAMED_BY_INDEX
 
     def _put_vectors(self, op: operations.PutVectors) -> Work[None]:
         for namespace, rows, at in self._row_ids.by_namespace(op.rows):

@@ -72,6 +72,24 @@ def drop_vector_indexes(database: Database, stored_names: Sequence[str]) -> None
             connection.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {called}".encode())
 
 
+def drop_indexes_of(database: Database, namespace: str, vectors: Sequence[tuple[str, int]]) -> bool:
+    """Drop the indexes over vectors of some names and lengths of a namespace; False if it may not.
+
+    Only the owner of the tables may.
+    """
+    if not vectors:
+        return True
+    try:
+        with database.connect() as connection:
+            connection.execute("SELECT pg_advisory_lock(%s)", (_INDEX_LOCK,))
+            for name, size in vectors:
+                called = _index_name(namespace, name, size)
+                connection.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {called}".encode())
+    except psycopg.errors.InsufficientPrivilege:
+        return False
+    return True
+
+
 def noted_vector_indexes(connection: psycopg.Connection[Any]) -> list[tuple[str, str, str]]:
     """The indexes that are noted as built: namespace, stored name of the vectors, own name."""
     noted = connection.execute(

@@ -10,9 +10,11 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from salience.records.events import Event, apply_with_previous, check_payload
+from salience.records.fields import FIELDS
+from salience.records.record import MemoryRecord
+from salience.retrieval.erasure import Erasure
 from salience.retrieval.operations import (
-    COPYING_NOTE,
-    LOCK_NOTE,
+    WORK_NOTES,
     Events,
     ImportedHistory,
     Log,
@@ -54,9 +56,13 @@ class SqliteLog(SqliteReader, ABC):
 
     @abstractmethod
     def _erase_memories(
-        self, db: sqlite3.Connection, namespace: str, key: str, values: Sequence[Any]
-    ) -> int:
-        """Erase memories by a key; return their number."""
+        self,
+        db: sqlite3.Connection,
+        namespace: str,
+        key: str,
+        values: Sequence[Any],
+    ) -> Erasure:
+        """Erase memories by a key, counted before and after."""
 
     @abstractmethod
     def _clear_log(self) -> None:
@@ -137,7 +143,7 @@ class SqliteLog(SqliteReader, ABC):
         self._accesses.flush()
         with self._writing() as db:
             states = self._states(db, self._space(db, op.namespace), op.ids)
-            refused = op.refused_ids({id: state["version"] for id, state in states.items()})
+            refused = op.refused_ids(states, self._those_that_were(db, op))
             if not refused:
                 if op.erased:
                     self._erase_memories(db, op.namespace, "id", op.erased)
@@ -166,16 +172,40 @@ class SqliteLog(SqliteReader, ABC):
         self._set(db, space, {states[id]["row"]: values for id, values in changed.items()})
         self._append(db, entries)
 
-    def _versions(
-        self, db: sqlite3.Connection, space: int, ids: Sequence[str] | None
-    ) -> dict[str, int]:
-        """The versions of memories by id (all for None)."""
-        select = "SELECT id, version FROM memories WHERE space = ?"
-        versions: dict[str, int] = {}
+    def _those_that_were(self, db: sqlite3.Connection, op: Log) -> dict[str, MemoryRecord]:
+        """The memories that events depend on as they are now, by id."""
+        stored = self._values_by_id(db, op.namespace, [was.id for was in op.were])
+        with translate_damage(self.path):
+            return {id: codec.record_of(op.namespace, v) for id, v in stored.items()}
+
+    def _values_by_id(
+        self, db: sqlite3.Connection, namespace: str, ids: Sequence[str]
+    ) -> dict[str, dict[str, Any]]:
+        """All stored values of memories, by id."""
+        names = ("row", "sequence", *FIELDS)
+        stored = {}
+        for part in chunks(ids):
+            cursor = db.execute(
+                f"SELECT {', '.join(names)} FROM memories JOIN spaces USING (space) "
+                f"WHERE name = ? AND id IN ({placeholders(part)})",
+                (namespace, *part),
+            )
+            for row in cursor:
+                values = dict(zip(names, row, strict=True))
+                stored[values["id"]] = values
+        return stored
+
+    def _stored_ids(
+        self, db: sqlite3.Connection, namespace: str, ids: Sequence[str] | None
+    ) -> set[str]:
+        """Those of some ids (all for None) that memories have."""
+        space = self._space(db, namespace)
+        stored: set[str] = set()
         for part in chunks(ids) if ids is not None else [()]:
             where = "" if ids is None else f" AND id IN ({placeholders(part)})"
-            versions.update(db.execute(select + where, (space, *part)).fetchall())
-        return versions
+            found = db.execute(f"SELECT id FROM memories WHERE space = ?{where}", (space, *part))
+            stored.update(id for (id,) in found)
+        return stored
 
     def notes(self, namespace: str) -> dict[str, str]:
         """The notes of a namespace, by key."""
@@ -195,7 +225,7 @@ class SqliteLog(SqliteReader, ABC):
                 return False
             if op.value is None:
                 db.execute("DELETE FROM notes WHERE space = ? AND key = ?", (space, op.key))
-                if op.key in (LOCK_NOTE, COPYING_NOTE):  # they were kept for it
+                if op.key in WORK_NOTES:  # they were kept for it
                     erase_empty_space(db, space)
             else:
                 _REPLACE_NOTES(db, [(space, op.key, op.value)])

@@ -18,6 +18,7 @@ from salience.records.events import Event, edit_event, link_event, unlink_event,
 from salience.records.fields import FIELDS
 from salience.records.filters import Filter
 from salience.records.record import Draft, Edit
+from salience.retrieval.erasure import IN_MEMORY, Erasure, Tally, checked
 from salience.retrieval.operations import BackUp, CheckStore, Put, Touch, UseKey
 from salience.retrieval.safety import Backup, Finding
 from salience.stores import codec
@@ -36,9 +37,15 @@ from salience.stores.sqlite.connection import (
     translate_errors,
 )
 from salience.stores.sqlite.erase import (
+    IN_LOG,
+    OVERWRITTEN,
+    REWRITTEN,
+    count_rows,
     erase_common,
     erase_empty_space,
     erase_traces,
+    erase_user,
+    kept_notes,
     memories_to_erase,
 )
 from salience.stores.sqlite.event_log import INSERT_FORMER_VECTORS, Entry, SqliteLog
@@ -211,8 +218,8 @@ class SqliteRecords(SqliteLog):
         if op.seen is not None and not refused:
             refused = unseen_ids(db, self._space(db, op.seen.namespace), op.seen)
         if op.also is not None and not refused:
-            space = self._space(db, op.also.namespace)
-            refused = op.refused_events(self._versions(db, space, op.also.ids))
+            stored = self._stored_ids(db, op.also.namespace, op.also.ids)
+            refused = op.refused_events(stored, self._those_that_were(db, op.also))
         return refused
 
     def _stored_values(
@@ -222,18 +229,11 @@ class SqliteRecords(SqliteLog):
         ids_by_namespace: dict[str, list[str]] = {}
         for draft in drafts:
             ids_by_namespace.setdefault(draft.record.namespace, []).append(draft.record.id)
-        names = ("row", "sequence", *(name for name in FIELDS if name != "id"))
-        stored = {}
-        for namespace, ids in ids_by_namespace.items():
-            for part in chunks(ids):
-                cursor = db.execute(
-                    f"SELECT id, {', '.join(names)} FROM memories JOIN spaces USING (space) "
-                    f"WHERE name = ? AND id IN ({placeholders(part)})",
-                    (namespace, *part),
-                )
-                for id, *values in cursor:
-                    stored[namespace, id] = dict(zip(names, values, strict=True), id=id)
-        return stored
+        return {
+            (namespace, id): values
+            for namespace, ids in ids_by_namespace.items()
+            for id, values in self._values_by_id(db, namespace, ids).items()
+        }
 
     def _insert(
         self,
@@ -476,8 +476,9 @@ class SqliteRecords(SqliteLog):
         rows: Sequence[int] | None = None,
         ids: Sequence[str] | None = None,
         where: Filter | None = None,
-    ) -> int:
-        """Erase memories with all they have; return their number. Freed pages are overwritten.
+        user_id: str | None = None,
+    ) -> Erasure:
+        """Erase memories with all they have, and the name of a user; freed pages are overwritten.
 
         Each transaction erases at most 2,000 memories, so that other writers need not wait long.
         What is cut short is continued by another call.
@@ -487,22 +488,28 @@ class SqliteRecords(SqliteLog):
         key: str = "id" if rows is None else "row"
         chosen = self._ids(namespace) if everything else ids if rows is None else rows
         parts = list(chunks(chosen or (), _ERASED_AT_ONCE)) or [()]
-        erased = 0
+        tally = Tally()
         try:
             for part in parts:
+                last = everything and part is parts[-1]
                 with self._writing() as db:
-                    last = everything and part is parts[-1]
-                    number = self._erase_memories(db, namespace, key, part, where, common=last)
-                erased += number
+                    erased = self._erase_memories(db, namespace, key, part, where, everything=last)
+                tally.add(erased)
+            after: int | None = None if user_id is None else 0
+            while after is not None:
+                with self._writing() as db:
+                    space = self._space(db, namespace)
+                    erased, after = erase_user(db, space, str(user_id), after)
+                tally.add(erased)
         except StoreError as problem:
-            if not erased:
+            if not tally.memories:
                 raise
-            rest = f"{erased:,} are erased, erase again for the rest"
+            rest = f"{tally.memories:,} are erased, erase again for the rest"
             raise StoreError(f"{problem}; {rest}") from problem
         finally:
-            if erased or everything:
+            if tally.memories or everything or user_id is not None:
                 self._clear_log()
-        return erased
+        return tally.erasure(self._disk())
 
     def _erase_memories(
         self,
@@ -512,18 +519,27 @@ class SqliteRecords(SqliteLog):
         values: Sequence[Any],
         where: Filter | None = None,
         *,
-        common: bool = False,
-    ) -> int:
-        """Erase memories by a key, with what is `common` to all if told; return their number."""
+        everything: bool = False,
+    ) -> Erasure:
+        """Erase memories by a key, counted before and after; with them what the last ones leave."""
         space = self._space(db, namespace)
         with translate_damage(self.path):
             memories = memories_to_erase(db, space, key, values, where)
-        if common:
-            erase_common(db, space)
+        kept = kept_notes(db, space, memories, everything)
+        before = count_rows(db, space, memories, kept)
+        if kept is not None:
+            erase_common(db, space, kept)
         erase_traces(db, space, memories)
         self._erase_rows(db, [memory.row for memory in memories])
+        erasure = checked(before, count_rows(db, space, memories, kept))
         erase_empty_space(db, space)
-        return len(memories)
+        return erasure
+
+    def _disk(self) -> str:
+        """What has become of the bytes of what was erased."""
+        if self._full_path is None:
+            return IN_MEMORY
+        return IN_LOG if self._has_erased_text else OVERWRITTEN
 
     def _clear_log(self) -> None:
         """Empty the write-ahead log, which has text that was erased."""
@@ -531,7 +547,7 @@ class SqliteRecords(SqliteLog):
         with suppress(StoreError):  # it is erased; the next write tries again
             self._truncate_log(_ERASE_WAIT_MS)
 
-    def rewrite(self) -> None:
+    def rewrite(self) -> str:
         """Write the file anew: copies of erased text, left where pages were split, are not in it.
 
         Other writers wait meanwhile. The copy is made in memory, as one on the disk would be a
@@ -543,6 +559,7 @@ class SqliteRecords(SqliteLog):
             self._check_file()
             db = self._writer
             [usual] = db.execute("PRAGMA busy_timeout").fetchone()
+            [before] = db.execute("PRAGMA schema_version").fetchone()
             db.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT_SECONDS * 1_000:.0f}")
             try:
                 db.execute("VACUUM")
@@ -555,6 +572,11 @@ class SqliteRecords(SqliteLog):
                     f"{self.path}: was written anew, but another process is reading the old state "
                     "in its log; what was erased goes when that has ended and somebody writes"
                 )
+            [after] = db.execute("PRAGMA schema_version").fetchone()
+            [free] = db.execute("PRAGMA freelist_count").fetchone()
+            if after == before or free:
+                raise StoreError(f"{self.path}: was not written anew; copies of texts may remain")
+        return IN_MEMORY if self._full_path is None else REWRITTEN
 
     def _ids(self, namespace: str) -> list[str]:
         """The ids of a namespace, in the order of their rows. An edit changes the row, no id."""

@@ -44,6 +44,7 @@ from salience.testing.conformance._write_outcomes import (
 )
 from salience.testing.conformance._writes import Adding, Deleting, Linking, Updating
 from salience.testing.conformance.trust._atomicity import Atomicity, SameFacts
+from salience.testing.conformance.trust._erasure import ErasureReceipts, ForgettingUsers
 from salience.testing.conformance.trust._isolation import Isolation
 
 __all__ = ["Clock", "StoreConformance"]
@@ -57,5 +58,6 @@ class StoreConformance(
     IdempotencyKeys, MetadataMerging, DeletingMany, Upserts, Exports,
     Versions, Contradictions, Hits, AccessKeys,
     Atomicity, SameFacts, Names, EventPages, Isolation, Reembedding,
+    ErasureReceipts, ForgettingUsers,
 ):  # fmt: skip
     """All tests; a subclass defines `open_memory`."""

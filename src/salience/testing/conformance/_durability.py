@@ -128,7 +128,7 @@ class Durability(StoreCase):
         assert sorted(search_ids(memory, "group42")) == group
         assert search_ids(memory, "shared words", limit=1000) == [f"m{i:05}" for i in range(1000)]
         assert memory.get_all({"metadata.i": {"gte": 9_990}}).total == 10
-        assert memory.delete_all({"metadata.i": {"lt": 4_000}}) == 4_000
+        assert memory.delete_all({"metadata.i": {"lt": 4_000}}).memories == 4_000
         assert sorted(search_ids(memory, "group42")) == [id for id in group if id >= "m04000"]
         assert search_ids(memory, "number3999") == []
         memory.update("m04000", content="changed beyond recognition")

@@ -229,7 +229,7 @@ class Filters(StoreCase):
             filters, passing = case
             space = memory.within(str(filters))
             space.add_many(ITEMS)
-            assert space.delete_all(filters) == len(passing)
+            assert space.delete_all(filters).memories == len(passing)
             assert set(list_ids(space)) == set("abcd") - set(passing)
 
         check_cases(ERASURES, check)
@@ -251,7 +251,7 @@ class Filters(StoreCase):
         check_cases(enumerate(names), check)
         assert list_ids(memory, {"tags": "skoda"}) == []  # an accent makes another word
         for name in names[:-1]:
-            assert memory.delete_all({"entities": name.casefold()}) == 1
+            assert memory.delete_all({"entities": name.casefold()}).memories == 1
         memory.update("8", tags=["New"], entities=["Newer"])
         assert list_ids(memory, {"tags": "NEW"}) == ["8"]
         assert list_ids(memory, {"entities": "newer"}) == ["8"]

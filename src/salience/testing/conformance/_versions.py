@@ -228,6 +228,31 @@ class Versions(StoreCase):
         assert get_record(memory, "x").version == 1
         assert search_ids(memory, "sun") == ["x"]
 
+    @pytest.mark.parametrize("name", sorted(CONDITIONAL.keys() - {"delete"}))
+    def test_what_was_erased_meanwhile_is_not_mixed_with_what_took_its_id(
+        self, memory: Memory, clock: Clock, name: str
+    ) -> None:
+        """Another has erased the memory and added one of its id, so of its version, too."""
+        erased: dict[str, Any] = {"metadata": {"erased": 1}, "valid_to": "2020-01-01"}
+        memory.add("The sun shines.", id="x", importance=0.9, **erased)
+        memory.add("A cello stands there.", id="y")
+        scope, once = memory._core.write_context(), iter([True])
+
+        def batch(ops: Sequence[Op]) -> Sequence[Any]:
+            if any(isinstance(op, Log | Put) for op in ops) and next(once, False):
+                memory.delete("x")
+                memory.add("It rains.", id="x", importance=0.1)
+            return memory._core.dispatcher.batch(ops)
+
+        answer = drive(CONDITIONAL[name](scope, 1), batch)
+        after = get_record(memory, "x")
+        assert name == "supersede" or answer == after
+        assert (after.content, after.importance) == ("!" if name == "content" else "It rains.", 0.1)
+        assert dict(after.metadata) == ({"n": 1} if name == "metadata" else {})
+        y = get_record(memory, "y")
+        assert after.valid_to == (y.created_at if name == "supersede" else None)
+        assert memory.verify()
+
     def test_no_increment_is_lost(self, memory: Memory) -> None:
         memory.add("A counter", id="x", metadata={"n": 0})
         threads = [threading.Thread(target=increment, args=(memory, 15)) for _ in range(4)]

@@ -330,18 +330,18 @@ class Deleting(StoreCase):
         memory.add_many(
             {"id": f"m{i}", "content": "x", "tags": ["odd"] * (i % 2)} for i in range(7)
         )
-        assert memory.delete_all({"tags": "odd"}) == 3
+        assert memory.delete_all({"tags": "odd"}).memories == 3
         assert list_ids(memory) == ["m6", "m4", "m2", "m0"]
-        assert memory.delete_all({"tags": "odd"}) == 0
+        assert memory.delete_all({"tags": "odd"}).memories == 0
 
     def test_a_namespace_goes_when_it_is_named(self, memory: Memory) -> None:
         other = memory.within("other")
         memory.add("x", id="mine")
         other.add("x", id="theirs")
-        assert memory.delete_all(namespace="other") == 1
+        assert memory.delete_all(namespace="other").memories == 1
         assert list_ids(other) == []
         assert list_ids(memory) == ["mine"]
-        assert memory.delete_all(namespace="nowhere") == 0
+        assert memory.delete_all(namespace="nowhere").memories == 0
 
     def test_nothing_named_is_refused(self, memory: Memory) -> None:
         memory.add("x", id="one")

@@ -18,7 +18,7 @@ from salience.stores.postgres.wire.commands import Statement
 from salience.stores.postgres.wire.types import float_list, unpack_vectors
 
 _SELECT_WATERMARK = """
-SELECT s.counter, s.version, s.erased, s.linked, s.living,
+SELECT s.born, s.counter, s.version, s.erased, s.linked, s.living,
     coalesce((SELECT seq FROM clocks WHERE namespace = %s), 0),
     coalesce((SELECT version FROM tallies WHERE namespace = %s AND kind = 'renewed'), 0),
     (SELECT CASE WHEN count(*) = 0 THEN 0 WHEN bool_or(memory = 0) THEN 2 ELSE 1 END
@@ -136,6 +136,7 @@ class ReplicaFeed:
 class Watermark(NamedTuple):
     """The state of a namespace that its index has reached: whatever is newer comes after it."""
 
+    born: int = 0  # the first version, by which a namespace is told from one of the same name
     counter: int = 0
     version: int = 0
     erased: int = 0
@@ -155,15 +156,17 @@ class Watermark(NamedTuple):
 
     def moved(self, other: Watermark) -> bool:
         """True if the index has to look at what was written between the two."""
-        own = (self.version, self.started, self.embedder, self.vectors)
+        own = (self.born, self.version, self.started, self.embedder, self.vectors)
         return other.changes > 0 or own != (
-            other.version, other.started, other.embedder, other.vectors,
+            other.born, other.version, other.started, other.embedder, other.vectors,
         )  # fmt: skip
 
     def broken(self, other: Watermark) -> bool:
         """True if everything has to be read to get from this to the other."""
-        own = (self.erased, self.renewed, self.started, self.sets.underscored)
-        others = (other.erased, other.renewed, other.started, other.sets.underscored)
+        own = (self.born, self.erased, self.renewed, self.started, self.sets.underscored)
+        others = (
+            other.born, other.erased, other.renewed, other.started, other.sets.underscored,
+        )  # fmt: skip
         return other.changes > 1 or own != others or other.counter < self.counter
 
 

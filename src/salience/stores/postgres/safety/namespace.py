@@ -15,7 +15,7 @@ from salience.stores.postgres.safety.problem import Problem
 from salience.stores.postgres.safety.words import WordChecks
 from salience.stores.postgres.wire.commands import Command, Statement, Steps
 from salience.stores.postgres.wire.connection import Connections
-from salience.stores.postgres.write.put import LOCK_NAMESPACE
+from salience.stores.postgres.write.event_log import lock_namespace
 from salience.stores.postgres.write.session_order import relink_sessions
 from salience.stores.postgres.write.vector_sets import MARK_RENEWED
 from salience.stores.safety import findings
@@ -147,7 +147,7 @@ class NamespaceChecks:
         name = self._namespace
 
         def steps() -> Steps[None]:
-            [[[_, version, _]]] = yield [Statement(LOCK_NAMESPACE, (name,))]
+            [[[_, version, _]]] = yield [lock_namespace(name)]
             yield from commands(version)
             yield [
                 Statement(MARK_RENEWED, (name,)),

@@ -36,14 +36,16 @@ _PLACES_WIDTH = 2 + len(_PLACE_COLUMNS)  # columns of `places` in a delta
 _WORDS_WIDTH = 1 + len(LEXICAL)  # and of `words`
 _SELECT_DELTA = f"""
 SELECT (SELECT value FROM meta WHERE key = 'vectors'),
-    s.counter, s.version, s.merged, s.erased, s.named, s.linked, p.*, t.*, w.*
+    s.born, s.counter, s.version, s.merged, s.erased, s.named, s.linked, p.*, t.*, w.*
 FROM spaces s CROSS JOIN (
     SELECT array_agg("row"), array_agg(living::integer),
         {", ".join(f"array_agg({name})" for name in _PLACE_COLUMNS)}
     FROM (SELECT * FROM places WHERE namespace = %s AND version > %s ORDER BY "row") AS fresh
 ) AS p CROSS JOIN (
     SELECT array_agg(kind), array_agg(name), array_agg(number), array_agg(size)
-    FROM tallies WHERE namespace = %s AND version > %s
+    FROM tallies WHERE namespace = %s AND (version > %s OR (
+        kind = 'speaker' AND %s < (SELECT named FROM spaces WHERE namespace = %s)
+    ))
 ) AS t CROSS JOIN (
     SELECT array_agg("row"), {", ".join(f"array_agg({name})" for name in LEXICAL)} FROM (
         SELECT * FROM words WHERE namespace = %s AND "row" > greatest(
@@ -70,11 +72,20 @@ GROUP BY 1, 2
 """
 
 
+class Reborn(LookupError):
+    """A namespace was erased and has come again: what is known of it is of the former one."""
+
+    def __init__(self, namespace: str) -> None:
+        super().__init__(namespace)
+        self.namespace = namespace
+
+
 @dataclass(frozen=True, eq=False)
 class NamespaceSnapshot:
     """A namespace at one version; arrays are by ordinal, which is the row less one."""
 
     namespace: str
+    born: int = 0  # the first version, by which a namespace is told from one of the same name
     counter: int = 0
     version: int = 0
     merged: int = 0
@@ -95,34 +106,42 @@ class NamespaceSnapshot:
     def delta_query(self) -> Statement:
         """Ask for whatever is newer."""
         name, since = self.namespace, (self.namespace, self.version)
-        return Statement(_SELECT_DELTA, (*since, *since, name, self.counter, name, name))
+        speakers = (self.named, name)
+        return Statement(_SELECT_DELTA, (*since, *since, *speakers, name, self.counter, name, name))
 
     def greetings_query(self) -> Statement:
         """Ask for the names that speakers are greeted by."""
         return Statement(_SELECT_GREETINGS, (self.namespace,) * 3)
 
     def advance(self, rows: Sequence[Any]) -> NamespaceSnapshot:
-        """The snapshot as of the answer to `delta_query`."""
+        """The snapshot as of the answer to `delta_query`.
+
+        Raises:
+            Reborn: it is the answer of another namespace of the same name.
+        """
         if not rows:
             return NamespaceSnapshot(self.namespace, sets=self.sets, previews=self.previews)
-        [[stored_sets, counter, version, merged, erased, named, linked, *fresh]] = rows
+        [[stored_sets, born, counter, version, merged, erased, named, linked, *fresh]] = rows
         sets = VectorSets.from_json(stored_sets)
         sets = sets.previewed() if self.previews else sets
         if sets != self.sets:
             return replace(self, sets=sets).advance(rows)
+        if self.version and born != self.born:
+            raise Reborn(self.namespace)
         if version == self.version:
             return self if merged == self.merged else self._without_tail(merged)
         before = self if erased == self.erased else self._erased_up_to(erased)
         places, tallies = fresh[:_PLACES_WIDTH], fresh[_PLACES_WIDTH:-_WORDS_WIDTH]
         return replace(
             before,
+            born=born,
             counter=counter,
             version=version,
             merged=merged,
             named=named,
             linked=linked,
             **before._place_arrays(places, counter),
-            tallies=_merge_tallies(before.tallies, tallies),
+            tallies=_merge_tallies(before.tallies, tallies, named != self.named),
             tail=before._extended_tail(_rows_of(fresh[-_WORDS_WIDTH:]), merged, counter),
         )
 
@@ -277,8 +296,11 @@ def _rows_of(arrays: Sequence[Any]) -> list[tuple[Any, ...]]:
 
 
 def _merge_tallies(
-    before: Mapping[tuple[str, str], tuple[int, int]], fresh: Sequence[Any]
+    before: Mapping[tuple[str, str], tuple[int, int]], fresh: Sequence[Any], all_speakers: bool
 ) -> Mapping[tuple[str, str], tuple[int, int]]:
+    """Tallies with fresh ones, among which all of speakers are or those that have changed."""
+    if all_speakers:
+        before = {key: tally for key, tally in before.items() if key[0] != "speaker"}
     rows = {(kind, name): (number, size) for kind, name, number, size in _rows_of(fresh)}
     return {**before, **rows} if rows else before
 
@@ -336,6 +358,13 @@ class SnapshotCache:
                 namespace, oldest = self._snapshots.popitem(last=False)
                 self._size -= oldest.nbytes
                 self._graphs.pop(namespace, None)
+
+    def forget(self, namespace: str) -> None:
+        """Forget the snapshot of a namespace that was erased."""
+        with self._lock:
+            before = self._snapshots.pop(namespace, None)
+            self._size -= before.nbytes if before is not None else 0
+            self._graphs.pop(namespace, None)
 
     def mark_written(self, namespaces: Iterable[str]) -> None:
         """Note that this process has written to namespaces."""

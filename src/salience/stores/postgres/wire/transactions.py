@@ -62,8 +62,12 @@ class WriteTransaction:
         if not self._namespaces:
             return []
         namespace = self._namespaces[0]
-        mark = "INSERT INTO attempts (namespace, token) VALUES (%s, %s)"
-        marks = [Statement(mark, (namespace, self._token))]
+        # Of a namespace that was erased meanwhile nothing is written, not even its name.
+        mark = (
+            "INSERT INTO attempts (namespace, token) SELECT namespace, %s::uuid FROM spaces "
+            "WHERE namespace = %s"
+        )
+        marks = [Statement(mark, (self._token, namespace))]
         if random.random() < _CLEANUP_SHARE:
             old = "DELETE FROM attempts WHERE namespace = %s AND at < now() - interval '1 hour'"
             marks.append(Statement(old, (namespace,)))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from salience.records.events import link_event, unlink_event
-from salience.records.record import Link
+from salience.records.record import Link, MemoryRecord
 from salience.retrieval import operations
 from salience.retrieval.vector_sets import VectorSets
 from salience.stores import codec
@@ -60,6 +60,8 @@ class NamespaceBatch:
     """Stored memories that events of this write change, by id."""
     written_states: dict[str, dict[str, Any]] = field(default_factory=dict)
     """Those of them that this write makes or edits, as it does."""
+    those_that_were: dict[str, MemoryRecord] = field(default_factory=dict)
+    """Stored memories that have to be as they were when they were read, by id."""
     saying_the_same: Sequence[Sequence[tuple[str, int, operations.KeyOfOwner]]] = ()
     """Memories as `operations.Seen` compares them, by text and by attribute."""
     log_entries: list[event_log.LogEntry] = field(default_factory=list)

@@ -1,29 +1,62 @@
-"""Erasing memories and namespaces, as steps."""
+"""Erasing memories and namespaces, as steps, with what was counted before and after."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from salience.records.events import without_mention, without_user
 from salience.records.filters import Filter
-from salience.retrieval.operations import Log
+from salience.retrieval.erasure import Erasure, checked
+from salience.retrieval.operations import WORK_NOTES, Log
+from salience.stores import codec
 from salience.stores.postgres.sql.filters import compile_filter
-from salience.stores.postgres.wire.commands import Abandon, Command, Statement, Steps
+from salience.stores.postgres.wire.commands import Abandon, Command, Many, Statement, Steps
 from salience.stores.postgres.write.batch import NamespaceBatch
-from salience.stores.postgres.write.event_log import log
-from salience.stores.postgres.write.put import LOCK_NAMESPACE, bury_places, delete_vectors
+from salience.stores.postgres.write.event_log import lock_namespace, log, payload_text
+from salience.stores.postgres.write.put import bury_places, delete_vectors
 
 ERASED_AT_ONCE = 2_000
 """The most memories that are erased in one transaction; writers of the namespace wait for it."""
+DELETED = (
+    "The rows are deleted, and no statement finds them. PostgreSQL overwrites their bytes only "
+    "some time after VACUUM has freed their room, which it does by itself sooner or later; VACUUM "
+    "FULL by the owner of the tables writes them anew at once. The write-ahead log, the replicas "
+    "and the backups of the server have the bytes for as long as they are kept."
+)
+IN_SEGMENTS = (
+    " Hashes of words of what was erased (40 bits each) stay in the segments of the search index "
+    "until the namespace is erased."
+)
+NAMED_BY_INDEX = (
+    " The name of the namespace is left in the definition of an index over its vectors, which only "
+    "the owner of the tables can drop."
+)
+NOTHING_ERASED = Erasure({}, {}, "")
 _ERASED_COLUMNS = ("row", "sequence", "session_id", "speaker")
+_TERM_BYTES = " + ".join(
+    f"coalesce(octet_length({name.removeprefix('terms.')}), 0)" for name in codec.TERMS
+)
+_SUM_TERMS = f"SELECT 'terms', sum({_TERM_BYTES})::bigint / 8 FROM words"
+_OTHER = "coalesce(payload ->> 'target', payload ->> 'match', payload ->> 'into')"
+_HAS_KEY = "payload ->> 'key' IS NOT NULL"
+_NAMES_USER = "(actor = %s OR payload -> 'was' ->> 'user_id' = %s)"
+_VECTOR_NAMES = "SELECT name FROM tallies WHERE namespace = %s AND kind = 'vector'"
+_NAMESPACE_TABLES = (
+    "memories", "places", "words", "segments", "chunks", "vectors", "links", "former_vectors",
+    "notes", "events",
+)  # fmt: skip
 
 
-def delete(namespace: str, ids: Sequence[str] | None, where: Filter | None) -> Steps[int]:
-    """Erase some memories by id or filter, their vectors and links; the number of memories."""
-    erased = yield from _erase(namespace, ids, where)
-    if not erased:
-        raise Abandon(0)
-    return erased
+def delete(
+    namespace: str, ids: Sequence[str] | None, where: Filter | None
+) -> Steps[tuple[Erasure, bool]]:
+    """Erase some memories by id or filter, with all they have; True if none are left."""
+    erased, is_empty = yield from _erase(namespace, ids, where)
+    if not erased.memories:
+        raise Abandon((erased, False))
+    return erased, is_empty
 
 
 def erase_and_log(op: Log) -> Steps[tuple[str, ...]]:
@@ -32,15 +65,29 @@ def erase_and_log(op: Log) -> Steps[tuple[str, ...]]:
     return (yield from log(op))
 
 
-def _erase(namespace: str, ids: Sequence[str] | None, where: Filter | None) -> Steps[int]:
-    """Erase what `delete` does; the number may be 0."""
+def _erase(
+    namespace: str, ids: Sequence[str] | None, where: Filter | None
+) -> Steps[tuple[Erasure, bool]]:
+    """Erase what `delete` does, which may be nothing."""
     batch = yield from _lock_erased(namespace, ids, where)
     if batch is None:
-        return 0
+        return NOTHING_ERASED, False
     for before in batch.replaced.values():
         batch.remove(before["row"], before)
-    yield _erase_commands(batch) + batch.tally_commands() + batch.order_commands(True)
-    return len(batch.replaced)
+    counts = _count_erased(batch)
+    found = yield counts
+    [[[living]], *_] = yield [
+        *_erase_commands(batch),
+        *batch.tally_commands(),
+        Statement(
+            "DELETE FROM tallies WHERE namespace = %s AND kind = 'speaker' AND number <= 0",
+            (namespace,),
+        ),
+        *batch.order_commands(True),
+    ]
+    yield from _forget_mentions(batch)
+    disk = DELETED + (IN_SEGMENTS if batch.merged else "")
+    return checked(_sums(found), _sums((yield counts)), disk), not living
 
 
 def _lock_erased(
@@ -56,21 +103,63 @@ def _lock_erased(
         "LIMIT %s FOR UPDATE",
         (namespace, *condition.parameters, *parameters, ERASED_AT_ONCE),
     )
-    [head, rows] = yield [Statement(LOCK_NAMESPACE, (namespace,)), select]
+    [head, rows] = yield [lock_namespace(namespace), select]
     if not rows:
         return None
     batch = NamespaceBatch(namespace, *head[0])
     batch.replaced = {id: dict(zip(_ERASED_COLUMNS, values, strict=True)) for id, *values in rows}
     [vectors] = yield [
         Statement(
-            'SELECT "row", name FROM vectors WHERE namespace = %s AND name IN (SELECT name FROM '
-            "tallies WHERE namespace = %s AND kind = 'vector') AND \"row\" = ANY(%s::integer[])",
+            f'SELECT "row", name FROM vectors WHERE namespace = %s AND name IN ({_VECTOR_NAMES}) '
+            'AND "row" = ANY(%s::integer[])',
             (namespace, namespace, [before["row"] for before in batch.replaced.values()]),
         )
     ]
     for row, name in vectors:
         batch.replaced_vectors.setdefault(row, set()).add(name)
     return batch
+
+
+def _count_erased(batch: NamespaceBatch) -> list[Statement]:
+    """Count the rows of each kind that are of the replaced memories of a batch, or name them."""
+    own, ids = batch.namespace, list(batch.replaced)
+    rows = [before["row"] for before in batch.replaced.values()]
+    sequences = [before["sequence"] for before in batch.replaced.values()]
+    of_row, of_memory = '"row" = ANY(%s::integer[])', "memory = ANY(%s::integer[])"
+    return [
+        _counted("memories", "memories", f"({of_row} OR id = ANY(%s::text[]))", (own, rows, ids)),
+        Statement(f"{_SUM_TERMS} WHERE namespace = %s AND {of_row}", (own, rows)),
+        _counted("vectors", "vectors", f"name IN ({_VECTOR_NAMES}) AND {of_row}", (own, own, rows)),
+        _counted("former_vectors", "former_vectors", of_memory, (own, sequences)),
+        _counted(
+            "links",
+            "links",
+            "(source = ANY(%s::text[]) OR target = ANY(%s::text[]))",
+            (own, ids, ids),
+        ),
+        _counted("events", "events", of_memory, (own, sequences)),
+        _counted(
+            "idempotency_keys",
+            "events",
+            f"{of_memory} AND {_HAS_KEY}",
+            (own, sequences),
+        ),
+        _counted(
+            "mentions", "events", f"{_OTHER} = ANY(%s::text[]) AND NOT {of_memory}",
+            (own, ids, sequences),
+        ),
+    ]  # fmt: skip
+
+
+def _counted(kind: str, table: str, condition: str, parameters: Sequence[Any]) -> Statement:
+    """Count the rows of a table that are of a namespace, the first parameter, as a kind."""
+    select = f"SELECT '{kind}', count(*) FROM {table} WHERE namespace = %s AND {condition}"
+    return Statement(select, parameters)
+
+
+def _sums(answers: Sequence[Any]) -> dict[str, int]:
+    """The answers of statements that count, by kind."""
+    return {kind: int(number or 0) for [[kind, number]] in answers}
 
 
 def _erase_commands(batch: NamespaceBatch) -> list[Command]:
@@ -86,6 +175,11 @@ def _erase_commands(batch: NamespaceBatch) -> list[Command]:
         )
 
     return [
+        Statement(
+            "UPDATE spaces SET living = living - %s, linked = version WHERE namespace = %s "
+            "RETURNING living",
+            (len(rows), batch.namespace),
+        ),
         without("memories", '"row"', "integer", rows),
         without("words", '"row"', "integer", rows),
         bury_places(batch, rows),
@@ -95,28 +189,81 @@ def _erase_commands(batch: NamespaceBatch) -> list[Command]:
         without("events", "memory", "integer", sequences),
         without("former_vectors", "memory", "integer", sequences),
         Statement(
-            "DELETE FROM events WHERE namespace = %s AND type = 'link' "
-            "AND payload ->> 'target' = ANY(%s::text[])",
+            f"DELETE FROM events WHERE namespace = %s AND {_OTHER} = ANY(%s::text[]) "
+            "AND type = 'link'",
             (batch.namespace, ids),
-        ),
-        Statement(
-            "UPDATE spaces SET living = living - %s, linked = version WHERE namespace = %s",
-            (len(rows), batch.namespace),
         ),
     ]
 
 
-_NAMESPACE_TABLES = (
-    "memories", "places", "words", "segments", "chunks", "vectors", "links", "former_vectors",
-    "notes", "attempts", "events",
-)  # fmt: skip
+def _forget_mentions(batch: NamespaceBatch) -> Steps[None]:
+    """Take what names the replaced memories of a batch out of the events of others."""
+    [naming] = yield [
+        Statement(
+            f"SELECT seq, actor, payload::text FROM events WHERE namespace = %s "
+            f"AND {_OTHER} = ANY(%s::text[])",
+            (batch.namespace, list(batch.replaced)),
+        )
+    ]
+    yield _rewrite_events(
+        batch.namespace,
+        [(seq, actor, without_mention(json.loads(payload))) for seq, actor, payload in naming],
+    )
 
 
-def erase_namespace(namespace: str) -> Steps[int | None]:
-    """Erase a namespace; the number of its last row stays, so that no row comes again.
+def _rewrite_events(
+    namespace: str, events: Sequence[tuple[int, str | None, Mapping[str, Any]]]
+) -> list[Command]:
+    """Give events of some places another actor and payload."""
+    rows = [(actor, payload_text(payload), namespace, seq) for seq, actor, payload in events]
+    update = "UPDATE events SET actor = %s, payload = %s::json WHERE namespace = %s AND seq = %s"
+    return [Many(update, rows)] if rows else []
 
-    Returns the number of its memories; None, with nothing done, if they are too many to be erased
-    in one transaction, or if there is no such namespace.
+
+def erase_user(namespace: str, user_id: str, after: int) -> Steps[tuple[Erasure, int | None]]:
+    """Take the name of a user out of the next events of a namespace after a place.
+
+    The second part is the place of the last of them, None at the end of the log.
+    """
+    _, naming = yield [
+        lock_namespace(namespace, changes=False),
+        Statement(
+            f"SELECT seq, actor, payload::text FROM events WHERE namespace = %s AND seq > %s "
+            f"AND {_NAMES_USER} ORDER BY seq LIMIT %s",
+            (namespace, after, user_id, user_id, ERASED_AT_ONCE),
+        ),
+    ]
+    if not naming:
+        raise Abandon((NOTHING_ERASED, None))
+    places = [seq for seq, *_ in naming]
+    *_, left = yield [
+        *_rewrite_events(
+            namespace,
+            [
+                (
+                    seq,
+                    None if actor == user_id else actor,
+                    without_user(json.loads(payload) if payload else {}, user_id),
+                )
+                for seq, actor, payload in naming
+            ],
+        ),
+        _counted(
+            "mentions",
+            "events",
+            f"seq = ANY(%s::bigint[]) AND {_NAMES_USER}",
+            (namespace, places, user_id, user_id),
+        ),
+    ]
+    last = places[-1] if len(places) == ERASED_AT_ONCE else None
+    return checked({"mentions": len(naming)}, _sums([left]), DELETED), last
+
+
+def erase_namespace(namespace: str) -> Steps[Erasure | None]:
+    """Erase all of a namespace but its name.
+
+    None, with nothing done, if its memories are too many to be erased in one transaction, or if
+    there is no such namespace.
     """
     [head] = yield [
         Statement(
@@ -128,13 +275,65 @@ def erase_namespace(namespace: str) -> Steps[int | None]:
     ]
     if not head:
         raise Abandon(None)
-    commands: list[Command] = [
-        Statement(f"DELETE FROM {table} WHERE namespace = %s", (namespace,))
-        for table in _NAMESPACE_TABLES
+    counts = [
+        *(
+            _counted(table, table, "TRUE", (namespace,))
+            for table in ("memories", "vectors", "former_vectors", "links", "events", "notes")
+        ),
+        Statement(f"{_SUM_TERMS} WHERE namespace = %s", (namespace,)),
+        _counted("idempotency_keys", "events", _HAS_KEY, (namespace,)),
     ]
-    commands += [
+    before = yield counts
+    yield [
+        *(
+            Statement(f"DELETE FROM {table} WHERE namespace = %s", (namespace,))
+            for table in _NAMESPACE_TABLES
+        ),
+        # The mark of this write stays: it tells of its commit if the answer to that is lost.
+        Statement("DELETE FROM attempts WHERE namespace = %s AND at < now()", (namespace,)),
         Statement("DELETE FROM tallies WHERE namespace = %s AND kind <> 'index'", (namespace,)),
         Statement("UPDATE spaces SET living = 0 WHERE namespace = %s", (namespace,)),
     ]
-    yield commands
-    return int(head[0][0])
+    return checked(_sums(before), _sums((yield counts)), DELETED)
+
+
+def erase_name(namespace: str) -> Steps[tuple[Erasure, list[tuple[str, int]]] | None]:
+    """Erase the name of a namespace without memories, with its counters and what else it has.
+
+    None, with nothing done, if it has memories, or is not there. What upkeep in progress has noted
+    stays, and the name with it. The second part are the names and lengths of the vectors that have
+    an index, whose definition has the name of the namespace, too.
+    """
+    lock = Statement("SELECT living FROM spaces WHERE namespace = %s FOR UPDATE", (namespace,))
+    [head] = yield [lock]
+    if not head or head[0][0]:
+        raise Abandon(None)
+    work = list(WORK_NOTES)
+    counts = [
+        _counted("events", "events", "TRUE", (namespace,)),
+        _counted("notes", "notes", "NOT key = ANY(%s::text[])", (namespace, work)),
+    ]
+    busy, indexes, *before = yield [
+        Statement(
+            "SELECT key FROM notes WHERE namespace = %s AND key = ANY(%s)", (namespace, work)
+        ),
+        Statement(
+            "SELECT name, size FROM tallies WHERE namespace = %s AND kind = 'index'", (namespace,)
+        ),
+        *counts,
+    ]
+    emptied = (
+        ("events",) if busy else (*_NAMESPACE_TABLES, "attempts", "tallies", "clocks", "spaces")
+    )
+    yield [
+        *(
+            Statement(f"DELETE FROM {table} WHERE namespace = %s", (namespace,))
+            for table in emptied
+        ),
+        Statement(
+            "DELETE FROM notes WHERE namespace = %s AND NOT key = ANY(%s::text[])",
+            (namespace, work),
+        ),
+    ]
+    erasure = checked(_sums(before), _sums((yield counts)), DELETED)
+    return erasure, [] if busy else [(name, size) for name, size in indexes]

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from salience.records.events import Event, apply_with_previous
 from salience.records.fields import FIELDS
-from salience.records.record import ACCESSES_KEPT
+from salience.records.record import ACCESSES_KEPT, MemoryRecord
 from salience.retrieval import operations
 from salience.retrieval.vector_sets import VectorSets
 from salience.stores import codec
 from salience.stores.access_queue import Batch
-from salience.stores.postgres.sql.columns import WHOLE_NUMBERS
+from salience.stores.postgres.sql.columns import WHOLE_NUMBERS, codec_values
 from salience.stores.postgres.wire.commands import (
     Abandon,
     Command,
@@ -35,16 +36,17 @@ _EVENT_COLUMNS = {
     "session": "text",
     "payload": "text",
 }
+# Of a namespace that was erased meanwhile nothing is written, not even its name.
 _ADVANCE_CLOCK = (
-    "INSERT INTO clocks AS c (namespace, seq) VALUES (%s, %s) "
-    "ON CONFLICT (namespace) DO UPDATE SET seq = c.seq + excluded.seq RETURNING seq"
+    "INSERT INTO clocks AS c (namespace, seq) SELECT namespace, %s FROM spaces WHERE namespace = %s"
+    " ON CONFLICT (namespace) DO UPDATE SET seq = c.seq + excluded.seq RETURNING seq"
 )
-# Waits for other writes to the namespace, so that it is read as they leave it. The version stays,
-# as no snapshot or index has to be updated for it.
 _LOCK_NAMESPACE = (
-    "INSERT INTO spaces (namespace, counter, version) VALUES (%s, 0, 0) ON CONFLICT (namespace)"
-    " DO UPDATE SET version = spaces.version"
+    "INSERT INTO spaces (namespace, counter, version, born) VALUES (%s, 0, %s, %s) ON CONFLICT "
+    "(namespace) DO UPDATE SET version = spaces.version + %s RETURNING counter, version, merged"
 )
+STORED_COLUMNS = ("row", "sequence", *FIELDS)
+"""The columns read of a memory that is replaced, or has to be as it was."""
 _COLUMN_TYPES = {"text": "text", "number": "float8", "time": "float8", "json": "text"}
 
 
@@ -52,9 +54,20 @@ LogEntry = tuple[int, Event]
 """The sequence number of a memory (0 for all), and an event of it."""
 
 
+def lock_namespace(namespace: str, *, changes: bool = True) -> Statement:
+    """Lock a namespace, a new one if it is not there; the answer is its counter, version, merged.
+
+    Other writes to it wait, so that it is read as they leave it. The version stays if nothing
+    `changes` for which a snapshot or an index has to be updated. The first version is a time, so
+    that a namespace that was erased and comes again has none of its former versions.
+    """
+    born = time.time_ns() // 1_000
+    return Statement(_LOCK_NAMESPACE, (namespace, born, born, int(changes)))
+
+
 def advance_clock(namespace: str, count: int) -> Statement:
-    """Reserve the next numbers of the log; the answer is the last of them."""
-    return Statement(_ADVANCE_CLOCK, (namespace, count))
+    """Reserve the next numbers of the log; the answer is the last of them, none if it is gone."""
+    return Statement(_ADVANCE_CLOCK, (count, namespace))
 
 
 def append_events(namespace: str, last: int, entries: Sequence[LogEntry]) -> list[Command]:
@@ -103,9 +116,14 @@ def import_history(
 
 def _event_row(namespace: str, seq: int, sequence: int, event: Event) -> tuple[Any, ...]:
     """The row of an event of the memory with a sequence number."""
-    payload = json.dumps(event.payload, ensure_ascii=False, default=dict) if event.payload else None
     at = codec.encode("created_at", event.at)
+    payload = payload_text(event.payload)
     return (namespace, seq, sequence, event.type, at, event.actor, event.session, payload)
+
+
+def payload_text(payload: Mapping[str, Any]) -> str | None:
+    """The payload of an event as stored."""
+    return json.dumps(payload, ensure_ascii=False, default=dict) if payload else None
 
 
 def lock_state(namespace: str, ids: Sequence[str] | None) -> Statement:
@@ -117,6 +135,37 @@ def lock_state(namespace: str, ids: Sequence[str] | None) -> Statement:
         'ORDER BY "row" FOR UPDATE',
         (namespace,) if ids is None else (namespace, list(ids)),
     )
+
+
+def select_stored(namespace: str, ids: Sequence[str], *, lock: bool = False) -> Statement:
+    """Read all stored values of memories, and lock them if told."""
+    columns = ", ".join(
+        "metadata::text" if name == "metadata" else f'"{name}"' for name in STORED_COLUMNS
+    )
+    return Statement(
+        f"SELECT {columns} FROM memories WHERE namespace = %s AND id = ANY(%s::text[]) "
+        'ORDER BY "row"' + (" FOR UPDATE" if lock else ""),
+        (namespace, list(ids)),
+    )
+
+
+def stored_by_id(rows: Iterable[Sequence[Any]]) -> dict[str, dict[str, Any]]:
+    """What `select_stored` has read, by id."""
+    stored = [dict(zip(STORED_COLUMNS, values, strict=True)) for values in rows]
+    return {values["id"]: values for values in stored}
+
+
+def select_those_that_were(op: operations.Log) -> Statement:
+    """Read the memories that events depend on; nobody else writes while the namespace is locked."""
+    return select_stored(op.namespace, [was.id for was in op.were])
+
+
+def records_by_id(namespace: str, rows: Iterable[Sequence[Any]]) -> dict[str, MemoryRecord]:
+    """The memories that `select_stored` has read, by id."""
+    return {
+        id: codec.record_of(namespace, codec_values(values))
+        for id, values in stored_by_id(rows).items()
+    }
 
 
 def apply_events(
@@ -195,13 +244,14 @@ def _stored_value(name: str, value: Any) -> Any:
 
 def log(op: operations.Log) -> Steps[tuple[str, ...]]:
     """Append events and apply them; or nothing, and the ids that are not there."""
-    _, [[last]], rows = yield [
-        Statement(_LOCK_NAMESPACE, (op.namespace,)),
+    _, [[last]], rows, now = yield [
+        lock_namespace(op.namespace, changes=False),
         advance_clock(op.namespace, len(op.events)),
         lock_state(op.namespace, op.ids),
+        select_those_that_were(op),
     ]
     states = states_by_id(rows)
-    refused = op.refused_ids({id: state["version"] for id, state in states.items()})
+    refused = op.refused_ids(states, records_by_id(op.namespace, now))
     if refused:
         raise Abandon(refused)
     commands, entries = apply_events(op, states)
@@ -257,8 +307,9 @@ def write_accesses(batches: Mapping[str, Batch]) -> Steps[None]:
         ]
     answers = yield commands
     # From here on the write may be committed; until then readers overlay these accesses.
-    for (_, batch), [[last]] in zip(sorted(batches.items()), answers[::3], strict=True):
-        batch.seq = last
+    for (_, batch), clock in zip(sorted(batches.items()), answers[::3], strict=True):
+        if clock:
+            batch.seq = clock[0][0]
 
 
 def events(op: operations.Events) -> Steps[list[Event]]:
@@ -353,5 +404,6 @@ def note(op: operations.Note) -> Steps[bool]:
     if op.value is None and op.was is None:
         sql = "SELECT 1 WHERE NOT EXISTS (SELECT FROM notes WHERE namespace = %s AND key = %s)"
         parameters = where
-    [done] = yield [Statement(sql, parameters)]
+    lock = [] if op.value is None else [lock_namespace(op.namespace, changes=False)]
+    *_, done = yield [*lock, Statement(sql, parameters)]
     return bool(done)

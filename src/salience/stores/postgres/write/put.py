@@ -62,14 +62,8 @@ _PLACES_COLUMNS: dict[str, str] = {
     **dict.fromkeys(("previous", "following", "position", *LEXICAL), "int4"),
 }
 _VECTORS_COLUMNS = {"namespace": "text", "name": "text", "row": "int4", "vector": "halfvec"}
-LOCK_NAMESPACE = (
-    "INSERT INTO spaces (namespace, counter, version) VALUES (%s, 0, 1) ON CONFLICT (namespace)"
-    " DO UPDATE SET version = spaces.version + 1 RETURNING counter, version, merged"
-)
 SHARE_SETS = "SELECT pg_advisory_xact_lock_shared(1380402262)"  # see `vector_sets`
 SELECT_SETS = Statement("SELECT key, value FROM meta WHERE key IN ('embedder', 'vectors')")
-_REPLACED_COLUMNS = ("row", "sequence", *FIELDS)
-"""The columns read of a memory that is replaced."""
 
 
 def names_of(record: MemoryRecord) -> dict[str, list[str] | None]:
@@ -173,9 +167,7 @@ def _begin(op: operations.Put) -> Steps[tuple[dict[str, NamespaceBatch], str | N
             *further,
         ) = (next(remaining) for _ in own)
         batch = batches[name] = NamespaceBatch(name, counter, version, merged, sets)
-        batch.replaced = {
-            values[0]: dict(zip(_REPLACED_COLUMNS, values[1:], strict=True)) for values in old
-        }
+        batch.replaced = event_log.stored_by_id(old)
         batch.dimensions = dict(dimensions)
         for row, vector in vectors:
             batch.replaced_vectors.setdefault(row, set()).add(vector)
@@ -191,6 +183,7 @@ def _begin(op: operations.Put) -> Steps[tuple[dict[str, NamespaceBatch], str | N
             further = further[2:]
         if further:
             batch.event_states = event_log.states_by_id(further[0])
+            batch.those_that_were = event_log.records_by_id(name, further[1])
     return batches, embedder
 
 
@@ -208,16 +201,9 @@ def _select_state(op: operations.Put, name: str) -> list[Statement]:
     links = [link for link in (*op.links, *op.unlinks) if link.namespace == name]
     unlinks = [link for link in op.unlinks if link.namespace == name]
     sessions = {id for draft in drafts if (id := draft.record.session_id) is not None}
-    columns = ", ".join(
-        "metadata::text" if n == "metadata" else f'"{n}"' for n in _REPLACED_COLUMNS
-    )
     statements = [
-        Statement(LOCK_NAMESPACE, (name,)),
-        Statement(
-            f"SELECT id, {columns} FROM memories WHERE namespace = %s AND id = ANY(%s::text[]) "
-            'ORDER BY "row" FOR UPDATE',
-            (name, ids),
-        ),
+        event_log.lock_namespace(name),
+        event_log.select_stored(name, ids, lock=True),
         Statement(
             "SELECT name, size FROM tallies WHERE namespace = %s AND kind = 'vector' "
             "AND number > 0",
@@ -258,6 +244,7 @@ def _select_state(op: operations.Put, name: str) -> list[Statement]:
         ]
     if op.also is not None and op.also.namespace == name:
         statements.append(event_log.lock_state(name, op.also.ids))
+        statements.append(event_log.select_those_that_were(op.also))
     return statements
 
 
@@ -278,8 +265,8 @@ def _check_ids(op: operations.Put, batches: Mapping[str, NamespaceBatch]) -> Non
     if op.seen is not None and not refused:
         refused = op.seen.unseen_ids(batches[op.seen.namespace].saying_the_same)
     if op.also is not None and not refused:
-        states = batches[op.also.namespace].event_states
-        refused = op.refused_events({id: state["version"] for id, state in states.items()})
+        batch = batches[op.also.namespace]
+        refused = op.refused_events(batch.event_states, batch.those_that_were)
     if refused:
         raise Abandon(refused)
 

@@ -12,7 +12,7 @@ from salience.records.record import Embedding
 from salience.retrieval.operations import PutVectors
 from salience.retrieval.vector_sets import VectorSets, VectorSetsFigures
 from salience.stores.postgres.wire.commands import Abandon, Many, Statement, Steps
-from salience.stores.postgres.write.put import LOCK_NAMESPACE, SELECT_SETS, SHARE_SETS, parse_sets
+from salience.stores.postgres.write.put import SELECT_SETS, SHARE_SETS, parse_sets
 
 DROPPED_AT_ONCE = 2_000
 """Vectors of a namespace that are erased in one transaction; its other writers wait for it."""
@@ -28,11 +28,10 @@ MARK_RENEWED = (
 def put_vectors(op: PutVectors, rows: Sequence[int], vectors: Sequence[Embedding]) -> Steps[None]:
     """Give rows a vector; rows that are gone are left out."""
     namespace = op.namespace
-    _, stored_sets, [[_, version, _]] = yield [
-        Statement(SHARE_SETS),
-        SELECT_SETS,
-        Statement(LOCK_NAMESPACE, (namespace,)),
-    ]
+    _, stored_sets, head = yield [Statement(SHARE_SETS), SELECT_SETS, _next_version(namespace)]
+    if not head:  # erased meanwhile
+        raise Abandon(None)
+    [[version]] = head
     _, sets = parse_sets(stored_sets)
     if op.beside and sets.with_beside(str(op.embedder), op.name) != sets:
         raise Abandon(False)
@@ -57,6 +56,14 @@ def put_vectors(op: PutVectors, rows: Sequence[int], vectors: Sequence[Embedding
         *([] if op.beside else [Statement(MARK_RENEWED, (namespace,))]),
         *([] if op.beside or op.embedder is None else [owner]),
     ]
+
+
+def _next_version(namespace: str) -> Statement:
+    """Lock a namespace and take its next version; the answer is empty if it is not there."""
+    return Statement(
+        "UPDATE spaces SET version = version + 1 WHERE namespace = %s RETURNING version",
+        (namespace,),
+    )
 
 
 def begin_beside(embedder: str, name: str) -> Steps[None]:
@@ -129,8 +136,8 @@ def begin_dropping() -> Steps[VectorSets]:
 
 def drop_some(namespace: str, names: Sequence[str]) -> Steps[bool]:
     """Erase some of a namespace's vectors of stored names; True if there may be more."""
-    [[[_, version, _]], *counts] = yield [
-        Statement(LOCK_NAMESPACE, (namespace,)),
+    head, erased = yield [
+        _next_version(namespace),
         Statement(
             "WITH erased AS (DELETE FROM vectors WHERE namespace = %s AND name = ANY(%s::text[]) "
             'AND ("row", name) IN (SELECT "row", name FROM vectors WHERE namespace = %s '
@@ -139,7 +146,9 @@ def drop_some(namespace: str, names: Sequence[str]) -> Steps[bool]:
             (namespace, list(names), namespace, list(names), DROPPED_AT_ONCE),
         ),
     ]
-    [erased] = counts
+    if not head:  # the namespace was erased meanwhile
+        raise Abandon(False)
+    [[version]] = head
     if not erased:
         yield [
             Statement(
@@ -166,7 +175,8 @@ def drop_some(namespace: str, names: Sequence[str]) -> Steps[bool]:
 def end_dropping(sets: VectorSets) -> Steps[bool]:
     """Note that there is no set beside; False if somebody has changed the sets meanwhile."""
     _, stored_sets = yield [Statement(_LOCK_SETS), SELECT_SETS]
-    if parse_sets(stored_sets)[1] != sets:
-        raise Abandon(False)
+    now = parse_sets(stored_sets)[1]
+    if now != sets:
+        raise Abandon(now == sets.alone())  # it was noted, and the answer to that was lost
     yield [_write_sets(sets.alone())]
     return True

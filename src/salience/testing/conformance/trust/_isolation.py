@@ -27,7 +27,7 @@ _OTHERS = (
     "The blue cello was repaired on 2026-02-11.",
 )
 _QUESTIONS = ("Where does Ana live?", "Who has a celo?", "What happened in February 2026?")
-_RUN = re.compile(r"(?<=-)[0-9a-f]{8}(?=-\d)")
+RUN = re.compile(r"(?<=-)[0-9a-f]{8}(?=-\d)")
 """The part of a run's name that tells it from others that begin at once."""
 _KEY = re.compile(r'(key\\*": \\*")[0-9a-f]{32}')
 """The key that a remote memory gives to each write, so that it can be sent again."""
@@ -38,9 +38,9 @@ Step = Callable[[], object]
 class Isolation(StoreCase):
     def test_no_answer_tells_of_another_namespace(self, memory: Memory, clock: Clock) -> None:
         alone = _answers(memory.within(_ALONE), clock, lambda: None)
-        neighbour = _neighbour(memory)
+        steps = neighbour(memory)
         clock.now = START
-        beside = _answers(memory.within(_BESIDE), clock, lambda: next(neighbour))
+        beside = _answers(memory.within(_BESIDE), clock, lambda: next(steps))
         for (name, one), (_, other) in zip(alone, beside, strict=True):
             assert (name, other) == (name, one)
 
@@ -53,12 +53,12 @@ def _answers(memory: Memory, clock: Clock, meanwhile: Step) -> list[tuple[str, s
         clock.pass_(minutes=1)
         text = json.dumps(_plain(call()), ensure_ascii=False)
         memory.flush()  # uses get their places in the log
-        text = _KEY.sub(r"\1", _RUN.sub("", text))
+        text = _KEY.sub(r"\1", RUN.sub("", text))
         answers.append((name, text.replace(memory.namespace, _ALONE)))
     return answers
 
 
-def _neighbour(memory: Memory) -> Iterator[None]:
+def neighbour(memory: Memory) -> Iterator[None]:
     """Another tenant who writes, links, asks and erases, each time that it is its turn."""
     other = memory.within("ben")
     for number in count():

@@ -1,0 +1,117 @@
+"""Receipts of erasures: what a store erased, and that it found none of it afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from salience.display.result import Result
+from salience.errors import StoreError
+
+KINDS = (
+    "memories", "terms", "vectors", "former_vectors", "links", "events", "idempotency_keys",
+    "mentions", "notes",
+)  # fmt: skip
+"""The kinds of what is erased, under the same names in every store.
+
+`memories` are rows with texts, fields and features; `terms` the hashed words by which these are
+found; `former_vectors` those that edits replaced; `events` the history; `idempotency_keys` are in
+these events; `mentions` are events of other memories that name what is erased; `notes` are those of
+upkeep, which go with the last memory.
+"""
+HOW_CHECKED = (
+    "Each transaction of the erasure counted what it was about to erase, looked all of it up again "
+    "in every table, by id, row and number, and was committed only when it found nothing."
+)
+UNTOUCHED = (
+    "Not touched: backups, exports, logs of searches (search_log) and of programs, which are files "
+    "of their own; access keys; what other memories say in their texts."
+)
+NOTHING = "Nothing was there to be erased."
+IN_MEMORY = "Nothing is on a disk: what was erased was in the memory of this process alone."
+Counts = Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Erasure:
+    """The answer of a store that has erased: rows by kind, those found afterwards, and the disk."""
+
+    erased: Counts
+    remaining: Counts
+    disk: str
+
+    @property
+    def memories(self) -> int:
+        """The number of memories erased."""
+        return self.erased.get("memories", 0)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ErasureReceipt(Result):
+    """What was erased from a namespace, and how that was checked.
+
+    `erased` counts rows by kind, and `remaining` those of them that a look-up found afterwards: 0
+    of each kind, or the erasure would have been undone with an error. `user_id` is the user who was
+    to be forgotten. `disk` says what has become of the bytes; `rewritten` is true if the file was
+    written anew. `check` says how it was checked, and `untouched` what an erasure does not reach.
+    """
+
+    _computed = ("memories",)
+    _shown = ("memories", "namespace", "at")
+
+    namespace: str
+    at: datetime
+    erased: Counts
+    remaining: Counts
+    disk: str
+    rewritten: bool = False
+    user_id: str | None = None
+    check: str = HOW_CHECKED
+    untouched: str = UNTOUCHED
+
+    @property
+    def memories(self) -> int:
+        """The number of memories erased."""
+        return self.erased.get("memories", 0)
+
+
+def checked(erased: Counts, remaining: Counts, disk: str = "") -> Erasure:
+    """What one transaction counted before it erased, and after.
+
+    Raises:
+        StoreError: something is left; raised in the transaction, it undoes that.
+    """
+    left = [f"{count:,} of {kind}" for kind, count in remaining.items() if count]
+    if left:
+        raise StoreError(
+            f"not erased: {', '.join(left)} are still there after their erasure, which was "
+            "undone; look for triggers, rules or replication that write them again"
+        )
+    return Erasure(erased, remaining, disk)
+
+
+class Tally:
+    """The sums of the transactions of one erasure."""
+
+    def __init__(self) -> None:
+        self._erased = dict.fromkeys(KINDS, 0)
+        self._remaining = dict.fromkeys(KINDS, 0)
+        self._disk = NOTHING
+
+    def add(self, part: Erasure) -> None:
+        """Add what a transaction has erased, after its commit."""
+        for kind, count in part.erased.items():
+            self._erased[kind] += count
+        for kind, count in part.remaining.items():
+            self._remaining[kind] += count
+        self._disk = part.disk or self._disk
+
+    @property
+    def memories(self) -> int:
+        """The number of memories erased so far."""
+        return self._erased["memories"]
+
+    def erasure(self, disk: str = "") -> Erasure:
+        """The sums, with what has become of the bytes, by default as the last part says."""
+        return Erasure(self._erased, self._remaining, disk or self._disk)

@@ -1,0 +1,167 @@
+"""Erasure: its receipt counts what went, and nothing that is left names it."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from salience import Memory
+from salience.errors import InvalidInput
+from salience.records.events import Event
+from salience.retrieval.erasure import KINDS
+from salience.retrieval.operations import Events, Log
+from salience.testing.conformance._case import Clock, StoreCase, list_ids, perform, search_ids
+from salience.testing.conformance._lifecycle import alike
+
+_GONE = "qwrtzpsdfg"
+"""The id of a memory that is erased, which occurs nowhere else."""
+
+
+class ErasureReceipts(StoreCase):
+    def test_a_receipt_counts_what_was_erased_and_finds_none_of_it(
+        self, memory: Memory, clock: Clock
+    ) -> None:
+        memory.add("Ana plays the cello.", id="m0", tags=["music"], idempotency_key="once")
+        memory.add("The cello is old.", id="m1", tags=["music"], title="Cello")
+        memory.add("Bruno repairs bicycles.", id="kept")
+        memory.link("kept", "m0", "mentions")
+        memory.link("m0", "m1", "supports")
+        memory.update("m1", content="The cello was made in 1890.")
+        receipt = memory.delete_all({"tags": "music"})
+        erased = dict(receipt.erased)
+        assert erased.pop("idempotency_keys") >= 1  # a remote memory gives each write one
+        assert erased == {
+            "memories": 2,
+            "terms": 14,
+            "vectors": 2,
+            "former_vectors": 1,
+            "links": 2,
+            "events": 4,  # two writes, a link, an edit
+            "mentions": 1,  # the link from the memory that is kept
+            "notes": 0,
+        }
+        assert receipt.remaining == dict.fromkeys(KINDS, 0)
+        assert (receipt.namespace, receipt.at) == (memory.namespace, clock.now)
+        assert (receipt.memories, receipt.rewritten, receipt.user_id) == (2, False, None)
+        assert all((receipt.disk, receipt.check, "search_log" in receipt.untouched))
+        assert list_ids(memory) == ["kept"]
+        assert [event.type for event in memory.history("kept")] == ["write"]
+
+    def test_nothing_erased_is_a_receipt_of_nothing(self, memory: Memory) -> None:
+        memory.add("Bruno repairs bicycles.", id="kept")
+        receipt = memory.delete_all({"tags": "music"})
+        assert receipt.erased == receipt.remaining == dict.fromkeys(KINDS, 0)
+        assert list_ids(memory) == ["kept"]
+
+    def test_a_whole_namespace_goes_with_its_notes_and_events_of_all(self, memory: Memory) -> None:
+        memory.add_many([{"id": f"m{i}", "content": f"Fact {i}."} for i in range(3)])
+        memory.decay_all()
+        memory.consolidate(apply=True)
+        receipt = memory.delete_all(namespace=memory.namespace)
+        assert receipt.memories == 3
+        assert receipt.erased["notes"] >= 1
+        assert receipt.erased["events"] >= 4
+        assert not any(receipt.remaining.values())
+        assert memory.stats(everywhere=True)["namespaces"] == {}
+
+    def test_a_namespace_that_was_erased_begins_anew(self, memory: Memory) -> None:
+        places = []
+        for text in ("The cello is old.", "The viola is new."):
+            memory.add(text, id="m", session_id="s", speaker=text.split()[1])
+            places.append([event.seq for event in memory.events()])
+            assert search_ids(memory, text.split()[1]) == ["m"]
+            assert memory.search("What is it?", touch=False)[0].content == text
+            memory.delete_all(namespace=memory.namespace)
+            assert memory.search("What is it?", touch=False).ids == ()
+        assert places[0] == places[1]
+
+    def test_no_event_names_what_was_erased(self, memory: Memory) -> None:
+        memory.add("Ana lives in Porto.", id=_GONE, kind="fact")
+        conflicting: dict[str, Any] = {
+            "content": "Ana lives in Lisbon.",
+            "id": "new",
+            "kind": "fact",
+        }
+        before = memory.add(**conflicting, idempotency_key="once")
+        assert (before.items[0].outcome, before.items[0].match) == ("CONFLICTS", _GONE)
+        memory.supersede(_GONE, "new")
+        memory.touch([_GONE], utility=0.9)
+        memory.delete(_GONE)
+        assert _GONE not in _exported(memory)
+        again = memory.add(**conflicting, idempotency_key="once").items[0]
+        assert (again.id, again.outcome, again.match) == ("new", "CONFLICTS", None)
+        assert memory.verify().differences == ()
+
+    def test_no_event_names_a_merged_memory_that_was_erased(self, memory: Memory) -> None:
+        alike(memory)
+        [cluster] = memory.consolidate(apply=True).clusters
+        id = str(cluster.id)
+        assert id in _exported(memory)
+        memory.delete(id)
+        assert id not in _exported(memory)
+        assert {event.type for event in memory.history("tea0")} == {"write", "status"}
+
+
+class ForgettingUsers(StoreCase):
+    def test_all_memories_of_a_user_go(self, memory: Memory) -> None:
+        other = memory.within("other")
+        for space in (memory, other):
+            space.add("Ana plays the cello.", id="a0", user_id="ana", idempotency_key="once")
+            space.add("Ana is away.", id="a1", user_id="ana", session_id="s", speaker="Ana")
+            space.add("Ben plays the viola.", id="b0", user_id="ben")
+            space.link("b0", "a0", "mentions")
+        memory.archive(["a1"])
+        receipt = memory.forget_user("ana")
+        assert (receipt.memories, receipt.user_id) == (2, "ana")
+        assert (receipt.erased["links"], receipt.erased["mentions"]) == (1, 1)
+        assert receipt.erased["idempotency_keys"] >= 1
+        assert not any(receipt.remaining.values())
+        assert list_ids(memory) == ["b0"]
+        assert "ana" not in _exported(memory).casefold()
+        assert len(list_ids(other)) == 3
+        assert memory.forget_user("ana").memories == 0
+
+    def test_a_memory_that_was_the_users_before_says_so_no_longer(self, memory: Memory) -> None:
+        memory.add("The key is with the neighbour.", id="key", user_id="ana")
+        memory.update("key", user_id="ben", content="The key is under the mat.")
+        receipt = memory.forget_user("ana")
+        assert (receipt.memories, receipt.erased["mentions"]) == (0, 1)
+        edit = memory.history("key").events[-1]
+        assert edit.payload["was"]["user_id"] is None
+        assert edit.payload["was"]["content"] == "The key is with the neighbour."
+        assert memory.verify().differences == ()
+
+    def test_the_events_of_others_no_longer_name_the_user(
+        self, memory: Memory, clock: Clock
+    ) -> None:
+        memory.add_many([{"id": f"m{i}", "content": f"Fact {i}."} for i in range(3)])
+        pins = [
+            Event("pin", f"m{i}", clock.now, actor, payload={"set": {"pinned": 1.0}})
+            for i, actor in enumerate(("ana", "ben", "ana"))
+        ]
+        everything = Event("decay", None, clock.now, "ana")
+        perform(memory, Log(memory.namespace, (*pins, everything)))
+        before = perform(memory, Events(memory.namespace))
+        receipt = memory.forget_user("ana")
+        assert receipt.erased == {**dict.fromkeys(KINDS, 0), "mentions": 3}
+        after = perform(memory, Events(memory.namespace))
+        assert after == [replace(e, actor=None if e.actor == "ana" else e.actor) for e in before]
+        assert memory.verify().differences == ()
+
+    def test_what_is_no_id_is_refused(self, memory: Memory) -> None:
+        memory.add("The key is with the neighbour.", id="key")
+        wrong: tuple[Any, ...] = ("", " ", None, 7, "\0")
+        for user_id in wrong:
+            with pytest.raises(InvalidInput) as caught:
+                memory.forget_user(user_id)
+            assert caught.value.field == "user_id"
+        assert list_ids(memory) == ["key"]
+
+
+def _exported(memory: Memory) -> str:
+    target = io.BytesIO()
+    memory.export(target)
+    return target.getvalue().decode()

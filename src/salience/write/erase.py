@@ -1,0 +1,26 @@
+"""Erasing memories by a filter, or all of a namespace, with a receipt."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime
+
+from salience.retrieval.erasure import Erasure, ErasureReceipt
+from salience.retrieval.operations import Delete, Rewrite
+from salience.retrieval.plan import Plan, ask
+
+
+def erase(op: Delete, now: datetime, *, rewrite: bool = False) -> Plan[ErasureReceipt]:
+    """The plan of erasing, at a time; with `rewrite`, the whole store is written anew afterwards.
+
+    Raises:
+        StoreError: not all was erased, or it is, but the store could not be written anew.
+    """
+    erasure: Erasure = yield from ask(op)
+    receipt = ErasureReceipt(
+        op.namespace, now, erasure.erased, erasure.remaining, erasure.disk, user_id=op.user_id
+    )
+    if not rewrite:
+        return receipt
+    disk = yield from ask(Rewrite())
+    return replace(receipt, disk=disk, rewritten=True)
