@@ -11,6 +11,11 @@ def without_places(db: sqlite3.Connection) -> None:
     for column in ("state", "previous_state"):
         db.execute(f"ALTER TABLE counter DROP COLUMN {column}")
     db.execute("ALTER TABLE spaces DROP COLUMN last")
+    db.execute("DROP INDEX events_by_mention")
+    db.execute(
+        "CREATE INDEX events_by_target ON events (space, json_extract(payload, '$.target')) "
+        "WHERE type = 'link'"
+    )
     db.execute("DROP INDEX memories_by_sequence")
     db.execute("CREATE INDEX memories_by_sequence ON memories (sequence) WHERE row <> sequence")
     db.execute("DROP INDEX events_by_memory")

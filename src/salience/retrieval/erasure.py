@@ -49,7 +49,7 @@ class Erasure:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ErasureReceipt(Result):
-    """What was erased from a namespace, and how that was checked.
+    """Receipt of what was erased from a namespace, and of how that was checked.
 
     `erased` counts rows by kind, and `remaining` those of them that a look-up found afterwards: 0
     of each kind, or the erasure would have been undone with an error. `user_id` is the user who was
@@ -77,7 +77,7 @@ class ErasureReceipt(Result):
 
 
 def checked(erased: Counts, remaining: Counts, disk: str = "") -> Erasure:
-    """What one transaction counted before it erased, and after.
+    """The counts of one transaction before it erased, and after.
 
     Raises:
         StoreError: something is left; raised in the transaction, it undoes that.

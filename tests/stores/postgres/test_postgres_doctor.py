@@ -214,7 +214,7 @@ def test_a_schema_that_cannot_be_mended_is_named_with_the_remedy(url: str) -> No
     do(
         url,
         "ALTER TABLE memories DROP COLUMN passages",
-        "ALTER TABLE places ALTER COLUMN version TYPE integer",
+        "ALTER TABLE places ALTER COLUMN previous TYPE bigint",
         "DROP TABLE notes",
         "DROP FUNCTION casefolded",
         "ALTER TABLE links ADD COLUMN mine text",
@@ -227,7 +227,8 @@ def test_a_schema_that_cannot_be_mended_is_named_with_the_remedy(url: str) -> No
             assert [finding.problem for finding in left] == [
                 "the table notes is missing",
                 "the column passages of memories is missing",
-                "the column version of places is of the type integer NOT NULL, not bigint NOT NULL",
+                "the column previous of places is of the type bigint NOT NULL, "
+                "not integer NOT NULL",
                 "the function casefolded is missing",
             ]
             assert all("pg_restore" in finding.remedy for finding in left)

@@ -213,7 +213,7 @@ async def delete_many(call: Call) -> Response:
         return answer({"deleted": await call.memory.delete_many(ids), "receipt": None})
     namespace = call.namespace if whole else None
     receipt = await call.memory.delete_all(filters, namespace=namespace)
-    return answer({"deleted": receipt.memories, "receipt": receipt})
+    return answer({"deleted": receipt.memories, "receipt": receipt.to_dict()})
 
 
 @operation(

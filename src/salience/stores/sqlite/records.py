@@ -536,7 +536,7 @@ class SqliteRecords(SqliteLog):
         return erasure
 
     def _disk(self) -> str:
-        """What has become of the bytes of what was erased."""
+        """The state of the bytes of what was erased."""
         if self._full_path is None:
             return IN_MEMORY
         return IN_LOG if self._has_erased_text else OVERWRITTEN

@@ -150,7 +150,7 @@ def select_stored(namespace: str, ids: Sequence[str], *, lock: bool = False) -> 
 
 
 def stored_by_id(rows: Iterable[Sequence[Any]]) -> dict[str, dict[str, Any]]:
-    """What `select_stored` has read, by id."""
+    """The rows that `select_stored` has read, by id."""
     stored = [dict(zip(STORED_COLUMNS, values, strict=True)) for values in rows]
     return {values["id"]: values for values in stored}
 
