@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from salience.evaluation.datasets import Conversation
 from salience.evaluation.perturbations import (
     Perturbation,
     in_long_notes,
+    together,
     typo,
     with_facts,
     with_typos,
@@ -159,6 +161,16 @@ def test_changes_add_up() -> None:
     assert Perturbation().after(TALK) == Perturbation().before(TALK) == TALK
 
 
+def test_conversations_together_share_a_namespace_and_nothing_else() -> None:
+    first, second = (together(replace(TALK, name=name)) for name in ("first", "second"))
+    assert first.place == second.place
+    ids = [{memory["id"] for memory in each.memories} for each in (first, second)]
+    assert not ids[0] & ids[1]
+    assert first.memories[0]["session_id"] == "first/s1"
+    assert first.queries[0].relevant == ("first/m1", "first/m3")
+    assert not first.unanswerable()
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     memories = [
@@ -191,6 +203,17 @@ def test_the_figures_before_and_after_as_json(
     report = json.loads(capsys.readouterr().out)
     assert set(report) == {"results", "unchanged"}
     assert [one["queries"] for one in report["results"] + report["unchanged"]] == [1, 1]
+
+
+def test_together_the_conversations_of_a_set_are_searched_as_one(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "same.json").write_bytes((folder / "talk.json").read_bytes())
+    assert main(["eval", str(folder), "--embedder", "none", "--together", "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    [after], [before] = report["results"], report["unchanged"]
+    assert before["metrics"]["MRR"] == 1.0
+    assert after["metrics"]["MRR"] == 0.75  # the same text answers from either conversation
 
 
 def test_a_share_that_is_none_is_named(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

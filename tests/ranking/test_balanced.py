@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from salience import Memory
 from salience.ranking.balanced import PARTS
 from salience.ranking.profiles import balanced
+from salience.testing.embedder import WordHashEmbedder
 
 Turns = Sequence[tuple[str | None, str]]
 
@@ -36,6 +37,19 @@ def first(turns: Turns, question: str, **options: Any) -> str:
             [{"content": text, "speaker": speaker, **options} for speaker, text in turns]
         )
         return memory.search(question)[0].content
+
+
+@pytest.mark.parametrize(
+    ("memories", "limit", "depth"), [(50, 5, 200), (1600, 5, 240), (50, 300, 300)]
+)
+def test_routes_bring_more_of_a_larger_namespace_and_at_least_the_hits_wanted(
+    memories: int, limit: int, depth: int
+) -> None:
+    lines: list[str] = []
+    with Memory.open("ram://", embedder=WordHashEmbedder(8), trace=lines.append) as memory:
+        memory.add_many([f"Ferry {n}." for n in range(memories)], dedup=False)
+        memory.search("Which ferry?", limit=limit)
+    assert any(f"SearchRoute(lexical, depth={depth})" in line for line in lines)
 
 
 def test_every_part_has_a_group_and_a_line_of_explanation() -> None:

@@ -56,6 +56,9 @@ def eval_(
     long_notes: Annotated[
         int, typer.Option(min=0, help="Compare with answers in notes of so many words.")
     ] = 0,
+    together: Annotated[
+        bool, typer.Option("--together", help="Compare with all of a set in one namespace.")
+    ] = False,
     seed: Annotated[int, typer.Option(help="The seed of these changes.")] = 0,
     log: Annotated[
         Path | None,
@@ -106,7 +109,8 @@ def eval_(
 
     former = None if (run := gate or against) is None else comparison.read_run(run)
 
-    perturbation = Perturbation(unit("with_facts", with_facts) or 0.0, typos, long_notes, seed)
+    facts = unit("with_facts", with_facts) or 0.0
+    perturbation = Perturbation(facts, typos, long_notes, together, seed)
     with output.progress() as progress:
         measure = partial(
             runner.evaluate,

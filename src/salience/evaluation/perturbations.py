@@ -1,4 +1,4 @@
-"""Conversations changed as life changes them: facts among turns, misspelt questions, long notes.
+"""Conversations changed as life changes them: facts, misspelt questions, long notes, more of them.
 
 Each function returns a new conversation. The same seed changes the same conversation in the same
 way, whatever else is measured.
@@ -50,6 +50,22 @@ def with_facts(conversation: Conversation, share: float, seed: int = 0) -> Conve
     return replace(conversation, memories=memories)
 
 
+def together(conversation: Conversation) -> Conversation:
+    """The conversation in one namespace with all others, under ids and sessions of its own."""
+
+    def own(id: str) -> str:
+        return f"{conversation.name}/{id}"
+
+    memories = tuple(
+        {**memory, **{key: own(memory[key]) for key in ("id", "session_id") if key in memory}}
+        for memory in conversation.memories
+    )
+    queries = tuple(
+        replace(query, relevant=tuple(map(own, query.relevant))) for query in conversation.queries
+    )
+    return replace(conversation, memories=memories, queries=queries, namespace="together")
+
+
 def with_typos(conversation: Conversation, seed: int = 0) -> Conversation:
     """The conversation with one typo in one content word of every question.
 
@@ -93,15 +109,17 @@ def in_long_notes(
 
 @dataclass(frozen=True, slots=True)
 class Perturbation:
-    """Changes to compare with none: the share of facts, typos or not, the words of long notes."""
+    """Changes to compare with none: the share of facts, typos or not, the words of long notes, and
+    whether all conversations of a set are in one namespace."""
 
     facts: float = 0.0
     typos: bool = False
     long_notes: int = 0
+    together: bool = False
     seed: int = 0
 
     def __bool__(self) -> bool:
-        return bool(self.facts or self.typos or self.long_notes)
+        return bool(self.facts or self.typos or self.long_notes or self.together)
 
     def before(self, conversation: Conversation) -> Conversation:
         """The conversation to compare with: the same questions and notes, nothing added."""
@@ -113,6 +131,8 @@ class Perturbation:
             conversation = in_long_notes(conversation, self.long_notes, self.seed)
         if self.typos:
             conversation = with_typos(conversation, self.seed)
+        if self.together:
+            conversation = together(conversation)
         return with_facts(conversation, self.facts, self.seed)
 
 

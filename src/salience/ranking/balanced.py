@@ -35,7 +35,7 @@ from salience.ranking.signals import (
     WhereSet,
     likeness,
 )
-from salience.ranking.stages import Pipeline, cut, retrieve, score
+from salience.ranking.stages import Depth, Pipeline, cut, retrieve, score
 from salience.retrieval.routes import Lexical, Vector
 
 PARTS: Mapping[str, Mapping[str, str]] = {
@@ -114,16 +114,18 @@ _USER, _ASSISTANT, _NOBODY = SaidBy("user"), SaidBy("assistant"), SaidBy("nobody
 _NAMED = SaidBy("named")
 _CONTENT_WORDS = Col("content_words")
 _LATEST_NAMED = LatestFact() * MentionsName()
+# In a larger namespace more memories that do not answer come before those that do.
+_DEPTH = Depth(per_k=1, min_rows=200, share=0.1, share_rows=400)
 
 
 def balanced_pipeline() -> Pipeline:
-    """200 candidates by words and 200 by vectors, scored by the sum of all parts."""
+    """200 to 400 candidates by words and as many by vectors, scored by the sum of all parts."""
     parts = (
         *(*_match(), *_context(), *_speaker(), *_time(), *_answer_type()),
         *(*_set_by_users(), *_versions()),
     )
     words = Lexical(before=0.5, after=0.3, spelling=True, passages=True)
-    return retrieve(words, Vector(passages=True), depth=200) >> score(Sum(parts)) >> cut()
+    return retrieve(words, Vector(passages=True), depth=_DEPTH) >> score(Sum(parts)) >> cut()
 
 
 def _match() -> tuple[Signal, ...]:

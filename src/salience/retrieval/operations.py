@@ -193,7 +193,7 @@ class SpeakerMatches:
 
     `users` are the speakers of that role; where there is an assistant but nobody has the role of a
     user, the one with the most turns besides it. Both are empty among people. `turns` counts the
-    memories of each speaker named, `all_turns` those of all speakers.
+    memories of each speaker named, `all_turns` those of all speakers, `memories` all there are.
     """
 
     names: Mapping[str, frozenset[str]]
@@ -201,12 +201,15 @@ class SpeakerMatches:
     assistants: frozenset[str]
     turns: Mapping[str, int]
     all_turns: int
+    memories: int
 
     @classmethod
-    def among(cls, people: Speakers, names: Mapping[str, frozenset[str]]) -> SpeakerMatches:
+    def among(
+        cls, people: Speakers, names: Mapping[str, frozenset[str]], memories: int
+    ) -> SpeakerMatches:
         """The matches among the speakers of a namespace."""
         turns = {name: people.turns[name] for match in names.values() for name in match}
-        return cls(names, people.users, people.assistants, turns, people.all_turns)
+        return cls(names, people.users, people.assistants, turns, people.all_turns, memories)
 
     @classmethod
     def merged(cls, parts: Sequence[SpeakerMatches]) -> SpeakerMatches:
@@ -223,6 +226,7 @@ class SpeakerMatches:
             frozenset().union(*(part.assistants for part in parts)),
             turns,
             sum(part.all_turns for part in parts),
+            sum(part.memories for part in parts),
         )
 
 

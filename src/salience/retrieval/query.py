@@ -25,7 +25,7 @@ class Query:
     With `hits_only` nothing but the hits is used afterwards, so other rows need not be read.
     `known` is how far the embedder knows the text, in [0, 1], and `knows` how far it knows a
     script; None where it does not say. `evidence` are columns of all candidates that are read
-    besides those of the profile.
+    besides those of the profile. `memories` is how many the namespaces hold.
     """
 
     text: str
@@ -46,6 +46,7 @@ class Query:
     known: float = 1.0
     knows: Callable[[str], float] | None = None
     evidence: frozenset[str] = frozenset()
+    memories: int = 0
 
 
 class Formula(Protocol):

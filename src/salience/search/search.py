@@ -140,7 +140,7 @@ def rank(
     """
     profile, settings = request.profile, request.settings
     during, degraded = _time_range(request)
-    analysis, vector_names, entities = yield from _analyze(request, during)
+    analysis, vector_names, entities, memories = yield from _analyze(request, during)
     started = time.perf_counter()
     vector, problem = yield from _query_vector(request, analysis)
     embed_ms = (time.perf_counter() - started) * 1e3
@@ -173,6 +173,7 @@ def rank(
         known=_known(settings.knows, analysis),
         knows=settings.knows,
         evidence=evidence_columns() if has_probability(profile) else frozenset(),
+        memories=memories,
     )
     try:
         run = yield from in_turns(run_profile(profile, query), settings.turn)
@@ -186,8 +187,8 @@ def rank(
 
 def _analyze(
     request: SearchRequest, during: TimeRange | None
-) -> Plan[tuple[QueryAnalysis, Collection[str] | None, Sequence[str]]]:
-    """The analysis of the query, the names of the stored vectors, and the entities it names."""
+) -> Plan[tuple[QueryAnalysis, Collection[str] | None, Sequence[str], int]]:
+    """The analysis of the query, the vectors' names, its entities, and the number of memories."""
     text = request.text if during is None else _without(request.text, during.words)
     others: Mapping[str, frozenset[str]] = {}
     if request.profile.heeds_labels:
@@ -234,7 +235,7 @@ def _analyze(
     entities = [name for [spelled] in names[:1] for name in spelled]
     if possible:
         entities += known_names(possible, names[1], entities)
-    return analysis, vector_names, entities
+    return analysis, vector_names, entities, speakers.memories
 
 
 def _find_names(request: SearchRequest, possible: Sequence[PossibleName]) -> FindNames:

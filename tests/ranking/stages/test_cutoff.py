@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -144,7 +145,24 @@ def test_a_pipeline_has_to_begin_end_and_score() -> None:
         (scan >> scored >> neighbors() >> pack()).check()
 
 
-@pytest.mark.parametrize("wrong", [(0, 0), (-1, 5), (1.5, 0), (True, 0)])
-def test_impossible_depths_are_refused(wrong: tuple[int, int]) -> None:
+WRONG_DEPTHS: list[tuple[Any, ...]] = [
+    *((0, 0), (-1, 5), (1.5, 0), (True, 0)),
+    *((0, 5, 1.1, 9), (0, 5, "half", 9), (0, 5, True, 9), (0, 5, 0.5, -1), (0, 0, 0.5, 9)),
+]
+
+
+@pytest.mark.parametrize("wrong", WRONG_DEPTHS)
+def test_impossible_depths_are_refused(wrong: tuple[Any, ...]) -> None:
     with pytest.raises(InvalidInput, match="depth"):
         Depth(*wrong)
+
+
+@pytest.mark.parametrize(
+    ("memories", "rows"), [(0, 200), (1_333, 200), (1_340, 201), (2_000, 300), (10_000, 400)]
+)
+def test_a_depth_grows_with_the_memories_up_to_a_bound(memories: int, rows: int) -> None:
+    depth = Depth(min_rows=200, share=0.15, share_rows=400)
+    assert depth.rows(query(memories=memories)) == rows
+    assert depth.rows(query(450, memories=memories)) == rows
+    assert Depth(1, 200, 0.15, 400).rows(query(450, memories=memories)) == 450
+    assert str(depth) == "max(200, min(0.15 memories, 400))"

@@ -41,25 +41,40 @@ def is_stored(column: str) -> bool:
 
 @dataclass(frozen=True)
 class Depth:
-    """max(per_k * k, min_rows): a number of rows that grows with the number of hits wanted."""
+    """max(per_k * k, min_rows, min(share * memories, share_rows)): a number of rows.
 
-    per_k: int
+    It grows with the number of hits wanted, k, and with the `memories` of the namespaces searched,
+    of which it takes a `share` in [0, 1], but at most `share_rows` for it.
+    """
+
+    per_k: int = 0
     min_rows: int = 0
+    share: float = 0.0
+    share_rows: int = 0
 
     def __post_init__(self) -> None:
-        for name in ("per_k", "min_rows"):
+        for name in ("per_k", "min_rows", "share_rows"):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or value < 0:
                 raise InvalidInput(f"depth.{name}", f"is {shown(value)}", "give a whole number")
+        share = self.share
+        if isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share <= 1:
+            problem = f"is {shown(share)}"
+            raise InvalidInput("depth.share", problem, "give a number between 0 and 1")
         if self.per_k == self.min_rows == 0:
             raise InvalidInput("depth", "is never more than 0 rows")
 
     def rows(self, query: Query) -> int:
         """The number of rows for a query."""
-        return max(self.per_k * query.k, self.min_rows)
+        by_size = min(int(self.share * query.memories), self.share_rows)
+        return max(self.per_k * query.k, self.min_rows, by_size)
 
     def __str__(self) -> str:
-        return f"max({self.per_k}k, {self.min_rows})" if self.min_rows else f"{self.per_k}k"
+        terms = [f"{self.per_k}k"] if self.per_k else []
+        terms += [str(self.min_rows)] if self.min_rows else []
+        if self.share and self.share_rows:
+            terms.append(f"min({self.share:g} memories, {self.share_rows})")
+        return terms[0] if len(terms) == 1 else f"max({', '.join(terms)})"
 
 
 def depth_in_rows(depth: int | Depth | None, query: Query) -> int | None:

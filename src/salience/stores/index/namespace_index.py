@@ -130,6 +130,7 @@ class NamespaceIndex:
         return SpeakerMatches.among(
             speakers,
             named_speakers(op.words, speakers.by_word, strange, op.ordinary, op.by_sound),
+            self.table.living,
         )
 
     def occur(self, words: Sequence[str], fields: Sequence[str]) -> NDArray[np.bool_]:

@@ -13,6 +13,7 @@ from salience.ranking.functions import lookup
 from salience.ranking.signals import EntityOverlap, GroupMax
 from salience.ranking.stages import cut, retrieve, score
 from salience.records.fields import SESSION_CHUNK, TURN_CHUNK
+from salience.retrieval.operations import FindSpeakers
 from salience.retrieval.routes import ExactMatch, Lexical, MatchAll, Route, Trigram
 from salience.testing.conformance._case import (
     EVERYTHING,
@@ -21,6 +22,7 @@ from salience.testing.conformance._case import (
     StoreCase,
     get_record,
     list_ids,
+    perform,
     search_ids,
 )
 
@@ -35,6 +37,16 @@ class Search(StoreCase):
         memory.add("Nothing of the kind.", id="two")
         assert search_ids(memory, "walking rivers") == ["one"]
         assert search_ids(memory, "mountains") == []
+
+    def test_a_namespace_knows_how_many_memories_it_holds(self, memory: Memory) -> None:
+        space, other = memory.namespace, memory.within("other")
+        memory.add_many([{"content": f"Note {n}.", "id": str(n), "speaker": "Ana"} for n in "abc"])
+        other.add("One more.")
+        memory.update("a", content="Another note.")
+        memory.delete("b")
+        for namespaces, memories in (((space,), 2), ((space, "other"), 3), (("none",), 0)):
+            matches = perform(memory, FindSpeakers(namespaces, (), frozenset(), frozenset()))
+            assert matches.memories == memories
 
     def test_a_star_after_any_form_of_an_irregular_word(self, memory: Memory) -> None:
         memory.add("The foundation was poured.", id="beginning")

@@ -80,7 +80,7 @@ class Searcher(StoreReader):
         if similar:
             strange = yield from self._unused_words(snapshot, similar)
         named = named_if(strange) if strange else sure
-        return operations.SpeakerMatches.among(speakers, named)
+        return operations.SpeakerMatches.among(speakers, named, snapshot.living_count)
 
     def _unused_words(self, snapshot: NamespaceSnapshot, words: set[str]) -> Steps[set[str]]:
         """The words that no memory holds."""
