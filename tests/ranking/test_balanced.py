@@ -40,7 +40,7 @@ def first(turns: Turns, question: str, **options: Any) -> str:
 
 
 @pytest.mark.parametrize(
-    ("memories", "limit", "depth"), [(50, 5, 200), (1600, 5, 240), (50, 300, 300)]
+    ("memories", "limit", "depth"), [(50, 5, 200), (2400, 5, 240), (50, 300, 300)]
 )
 def test_routes_bring_more_of_a_larger_namespace_and_at_least_the_hits_wanted(
     memories: int, limit: int, depth: int
