@@ -110,6 +110,7 @@ def results(folder: Path) -> list[Any]:
         memory.undo(memory.archive("soup") or ""),
         memory.export(folder / "all.jsonl"),
         memory.stats(),
+        memory.forget_user("nobody"),
         memory.export(folder / "all.jsonl"),
         Difference("tea", "boosted_at", None, NOW),
         Candidate("tea", LONG, 0.05, (LONG,)),

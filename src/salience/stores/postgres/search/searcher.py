@@ -287,8 +287,7 @@ class Searcher(StoreReader):
         for namespace, rows, at in self._row_ids.by_namespace(op.rows):
             if op.of == "previous":
                 snapshot = yield from self._context.current(namespace)
-                previous = snapshot.columns["previous"][snapshot.ordinals(rows)] + 1
-                rows = np.where(rows <= snapshot.counter, previous, 0)
+                rows = snapshot.place_column("previous", rows) + 1
             here = rows > 0
             scores = np.full(len(rows), np.nan)
             scores[here] = yield from search.score(

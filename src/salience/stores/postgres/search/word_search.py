@@ -71,8 +71,11 @@ class LexicalSearch(RouteSearch[Lexical]):
         """See `RouteSearch.score`."""
         scored, _ = yield from word_scores(context, namespace, route, query)
         snapshot = context.cache.snapshots[namespace]
-        ordinals = snapshot.ordinals(rows)
-        return np.where(snapshot.living[ordinals], scored.scores[ordinals], np.nan)
+        scores = np.full(len(rows), np.nan)
+        known = rows <= snapshot.counter  # not those of a namespace that was erased meanwhile
+        ordinals = rows[known] - 1
+        scores[known] = np.where(snapshot.living[ordinals], scored.scores[ordinals], np.nan)
+        return scores
 
     def reads_previous(self, route: Lexical) -> bool:
         """See `RouteSearch.reads_previous`."""
