@@ -10,7 +10,7 @@ import math
 import signal
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import chdir, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from random import Random
@@ -106,7 +106,9 @@ def on_memory(inputs: int, seed: int, folder: Path, progress: Callable[[Tally], 
     for first in range(0, inputs, _AT_ONCE):
         random = Random(f"{seed}/{first}")
         path = folder / f"fuzz-{first}.db"
-        with opened("ram://" if (first // _AT_ONCE) % 2 else path, namespace="n") as memory:
+        store = "ram://" if (first // _AT_ONCE) % 2 else path.resolve()
+        # A log of searches may be asked for at any path, such as "apple".
+        with chdir(folder), opened(store, namespace="n") as memory:
             _fill(memory)
             for number in range(first, min(first + _AT_ONCE, inputs)):
                 name, argument = door = random.choice(_DOORS)
