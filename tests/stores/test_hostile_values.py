@@ -89,7 +89,10 @@ def test_any_value_anywhere_is_taken_or_refused_and_harms_nothing(
 
 
 @pytest.mark.parametrize("name", Settings.__annotations__)
-def test_any_setting_is_taken_or_refused_at_opening(name: str) -> None:
+def test_any_setting_is_taken_or_refused_at_opening(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # a log of searches may be asked for at "apple"
     for make in HOSTILE:
         values: dict[str, Any] = {"embedder": WordHashEmbedder(), name: make()}
         try:
