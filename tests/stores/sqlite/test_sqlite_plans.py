@@ -1,6 +1,7 @@
 """Plans of the statements: none reads all that a namespace has in a table, without statistics."""
 
 import ast
+import re
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +13,7 @@ from salience import Memory
 from salience.access.keyring import Keyring
 from salience.retrieval.operations import Put, SetFields
 from salience.stores.copy import copy
+from salience.stores.migrations import migrations
 from salience.stores.sqlite import records
 from salience.testing import WordHashEmbedder
 from salience.testing.conformance._case import perform
@@ -104,3 +106,16 @@ def test_a_statement_that_reads_a_whole_namespace_is_refused(tmp_path: Path) -> 
         ):
             with pytest.raises(LinearPlan, match="end to end"):
                 db.execute(statement, ("x",))
+
+
+def test_a_migration_looks_up_each_memory_by_its_id(tmp_path: Path) -> None:
+    with Memory.open(tmp_path / "memory.db", embedder=None) as memory:
+        memory.add("A fact.", idempotency_key="once")
+    [script] = [each for each in migrations("sqlite") if "events_by_mention" in each]
+    update = script[script.index("UPDATE events") :]
+    with sqlite3.connect(tmp_path / "memory.db") as db:
+        db.create_function("checksum", -1, lambda *values: 0)
+        plan = [step for *_, step in db.execute(f"EXPLAIN QUERY PLAN {update}")]
+    looked_up = [step for step in plan if "memories" in step]
+    assert len(looked_up) == 1, plan
+    assert re.search(r"SEARCH memories USING .*\(space=\? AND id=\?\)", looked_up[0]), plan

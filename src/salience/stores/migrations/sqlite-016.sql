@@ -14,8 +14,10 @@ FROM (
     SELECT space, seq, json_remove(payload, '$.match', '$.settled_by', '$.into') AS payload
     FROM events
     WHERE payload IS NOT NULL AND type <> 'link'
-        AND coalesce(json_extract(payload, '$.match'), json_extract(payload, '$.into')) NOT IN (
-            SELECT id FROM memories WHERE memories.space = events.space
+        AND coalesce(json_extract(payload, '$.match'), json_extract(payload, '$.into')) IS NOT NULL
+        AND NOT EXISTS (
+            SELECT 1 FROM memories WHERE memories.space = events.space AND memories.id =
+                coalesce(json_extract(events.payload, '$.match'), json_extract(events.payload, '$.into'))
         )
 ) AS now
 WHERE events.space = now.space AND events.seq = now.seq;
