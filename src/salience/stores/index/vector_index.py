@@ -17,9 +17,10 @@ EXACT_BELOW = 20_000
 """Vectors up to which all are compared exactly: up to there that is as fast as their codes."""
 NOISE = 1e-5
 """More than two sums of a cosine in single precision can differ by."""
-_SIGN_ROWS_PER_HIT = 64  # rows that the sweep over signs keeps for each one wanted,
+_SURE_DEPTH = 200  # the ranks down to which as few as can be are to be missed
+_SIGN_ROWS_PER_HIT = 64  # rows that the sweep over signs keeps for each of these,
 _SIGN_MIN_SHARE = 16  # and at least one row in so many
-_CODE_ROWS_PER_HIT = 6  # rows that the codes keep for each one wanted, to be compared exactly
+_CODE_ROWS_PER_HIT = 6  # rows that the codes keep for each of these, to be compared exactly
 _RADIUS_SAMPLE_STEP = 16  # the radius of a sweep is first estimated from one row in so many
 _BLOCK_VECTORS = 4_096  # compared at once with several queries
 _MATMUL_MIN_QUERIES = 16  # queries from which a matrix product, with its threads, pays off
@@ -113,7 +114,8 @@ class VectorIndex:
     def nearest(self, query: Embedding, depth: int, mask: NDArray[np.bool_] | None) -> Ordinals:
         """The `depth` nearest memories and some others.
 
-        Exact up to EXACT_BELOW vectors; above, a few in a thousand of the nearest may be missed.
+        Exact up to EXACT_BELOW vectors. Above, a few in a thousand of the first 200 may be missed,
+        and a few in a hundred of those after them.
         """
         ordinals = self._ordinals.view
         if len(ordinals) <= depth * _CODE_ROWS_PER_HIT:
@@ -173,11 +175,12 @@ class VectorIndex:
         distances = self._codes.sign_distances(query)
         if allowed is not None:
             distances[~allowed] = self.dimensions + 1
-        rows = max(depth * _SIGN_ROWS_PER_HIT, len(distances) // _SIGN_MIN_SHARE)
+        sure = max(min(depth, _SURE_DEPTH), depth // 2)
+        rows = max(sure * _SIGN_ROWS_PER_HIT, len(distances) // _SIGN_MIN_SHARE)
         rows = min(rows, len(distances)) - 1
         places = np.flatnonzero(distances <= _radius(distances, rows, self.dimensions))
         similar = self._codes.similarity(query, places)
-        wanted = depth * _CODE_ROWS_PER_HIT
+        wanted = sure * _CODE_ROWS_PER_HIT
         if len(similar) > wanted:
             least = np.partition(similar, len(similar) - wanted)[len(similar) - wanted]
             places = places[similar >= least]
