@@ -185,7 +185,7 @@ def delete(
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
     if_version: IfVersion = None,
     rewrite: Annotated[
-        bool, typer.Option("--rewrite", help="Leave no trace of what was ever erased in the file.")
+        bool, typer.Option("--rewrite", help="Leave no trace of what was ever erased in the store.")
     ] = False,
 ) -> None:
     """Erase memories: by id, by a filter, by their user, or the whole namespace.

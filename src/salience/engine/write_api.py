@@ -174,8 +174,8 @@ class WriteApi(PlanRunner):
         """Erase what passes a filter, or (if it is named) a whole namespace; returns a receipt.
 
         The receipt counts what was erased and says how that was checked; its `memories` is the
-        number of memories. With `rewrite`, the whole file is written anew afterwards, so that it
-        has no trace of what was ever erased; other writers wait for it.
+        number of memories. With `rewrite`, the whole file, or all tables of PostgreSQL, are written
+        anew afterwards, so that they have no trace of what was ever erased; others wait for it.
 
         Raises:
             InvalidInput: neither was given.
@@ -201,7 +201,7 @@ class WriteApi(PlanRunner):
 
         Args:
             user_id: the id that the memories were added with.
-            rewrite: True to write the whole file anew afterwards, as in `delete_all`.
+            rewrite: True to write the whole store anew afterwards, as in `delete_all`.
 
         Raises:
             InvalidInput: it is no id.

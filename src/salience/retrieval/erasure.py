@@ -112,6 +112,11 @@ class Tally:
         """The number of memories erased so far."""
         return self._erased["memories"]
 
-    def erasure(self, disk: str = "") -> Erasure:
-        """The sums, with what has become of the bytes, by default as the last part says."""
-        return Erasure(self._erased, self._remaining, disk or self._disk)
+    @property
+    def has_erased(self) -> bool:
+        """Whether anything was erased so far."""
+        return any(self._erased.values())
+
+    def erasure(self, left: str = "") -> Erasure:
+        """The sums, with what has become of the bytes as the last part says, and what is `left`."""
+        return Erasure(self._erased, self._remaining, self._disk + left)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import replace
 from functools import partial
@@ -27,6 +28,7 @@ from salience.stores.postgres import schema, vector_indexes
 from salience.stores.postgres.replica.answers import Replicas, is_answered_by_index
 from salience.stores.postgres.replica.memory import memory_limit
 from salience.stores.postgres.replica.replica import NotReplicated
+from salience.stores.postgres.rewrite import rewrite_tables
 from salience.stores.postgres.row_ids import RowIds
 from salience.stores.postgres.safety.checkup import check_store
 from salience.stores.postgres.search.read_cache import SearchCache
@@ -380,7 +382,11 @@ class PostgresStore:
             is_empty = yield from self._delete_some(op, tally)
             if op.user_id is not None:
                 yield from self._erase_user(op, tally)
-            disk = (yield from self._erase_name(namespace, tally)) if is_empty else ""
+            left = ""
+            if is_empty:
+                left = yield from self._erase_name(namespace, tally)
+            elif op.ids is None and tally.has_erased:
+                left = yield from self._renew_samples()
         except StoreError as problem:
             if not tally.memories:
                 raise
@@ -390,15 +396,11 @@ class PostgresStore:
             if op.ids is None and op.where is None:
                 self.replicas.forget((namespace,))
             self._snapshots.mark_written((namespace,))
-        return tally.erasure(disk)
+        return tally.erasure(left)
 
     def _rewrite(self, op: operations.Rewrite) -> Work[str]:
-        """Refuse: it needs the owner of the tables, and locks out everybody."""
         yield Flush(())
-        raise StoreError(
-            "what was erased is deleted, but PostgreSQL overwrites it on disk only when the owner "
-            "of the tables runs VACUUM FULL; run it for the tables of the schema salience"
-        )
+        return rewrite_tables(self.connections)
 
     def _delete_some(self, op: operations.Delete, tally: Tally) -> Work[bool]:
         """Erase the memories of an operation, adding up; True if the namespace has no others."""
@@ -433,9 +435,9 @@ class PostgresStore:
             tally.add(replace(erased, disk="") if tally.memories else erased)
 
     def _erase_name(self, namespace: str, tally: Tally) -> Work[str]:
-        """Erase the name of a namespace if it has no memories any more; what is left on the disk.
+        """Erase the name of a namespace if it has no memories any more; says what may name it.
 
-        The answer is empty if there is nothing to add.
+        The answer is empty if nothing does.
         """
         done = yield ReadWrite(partial(erase.erase_name, namespace), (namespace,))
         if done is None:
@@ -443,9 +445,20 @@ class PostgresStore:
         erased, indexes = done
         tally.add(erased)
         self._snapshots.forget(namespace)
-        if vector_indexes.drop_indexes_of(self.database, namespace, indexes):
-            return ""
-        return erase.DELETED + erase.NAMED_BY_INDEX
+        is_dropped = vector_indexes.drop_indexes_of(self.database, namespace, indexes)
+        left = yield from self._renew_samples()
+        return left if is_dropped else erase.NAMED_BY_INDEX + left
+
+    def _renew_samples(self) -> Work[str]:
+        """Take what was erased out of the samples of the planner; says if it may be in some still.
+
+        Nothing fails by it: the erasure is done.
+        """
+        is_done = False
+        if not self.database.distributed:  # the workers take theirs by themselves
+            with suppress(StoreError):
+                is_done = yield ReadWrite(erase.renew_samples, ())
+        return "" if is_done else erase.SAMPLED
 
     def _put_vectors(self, op: operations.PutVectors) -> Work[None]:
         for namespace, rows, at in self._row_ids.by_namespace(op.rows):

@@ -15,9 +15,8 @@ from salience.stores.postgres.safety.problem import Problem
 from salience.stores.postgres.safety.words import WordChecks
 from salience.stores.postgres.wire.commands import Command, Statement, Steps
 from salience.stores.postgres.wire.connection import Connections
-from salience.stores.postgres.write.event_log import lock_namespace
+from salience.stores.postgres.write.renewal import renew
 from salience.stores.postgres.write.session_order import relink_sessions
-from salience.stores.postgres.write.vector_sets import MARK_RENEWED
 from salience.stores.safety import findings
 from salience.stores.safety.quarantine import Quarantine
 
@@ -145,19 +144,7 @@ class NamespaceChecks:
     def _mend(self, commands: Callable[[int], Steps[None]]) -> None:
         """Lock the namespace and run steps, given its next version; whoever holds it loads anew."""
         name = self._namespace
-
-        def steps() -> Steps[None]:
-            [[[_, version, _]]] = yield [lock_namespace(name)]
-            yield from commands(version)
-            yield [
-                Statement(MARK_RENEWED, (name,)),
-                Statement(
-                    "UPDATE spaces SET named = version, linked = version WHERE namespace = %s",
-                    (name,),
-                ),
-            ]
-
-        self._connections.write(steps, (name,))
+        self._connections.write(partial(renew, name, commands), (name,))
 
     def _take(self, table: str, where: str, parameters: Sequence[Any], why: str) -> None:
         """Write the rows that pass a condition to the quarantine, then delete them."""

@@ -18,7 +18,7 @@ from salience.stores.postgres.sql.columns import codec_values_of
 from salience.stores.postgres.sql.postings import build_segments, join_chunks
 from salience.stores.postgres.wire.commands import Many, Statement, Steps
 from salience.stores.postgres.write.put import DERIVED, TERMS, names_of, terms_of
-from salience.stores.postgres.write.segments import MAX_SEGMENT_ROWS, flush_segments
+from salience.stores.postgres.write.segments import remake_segments
 from salience.stores.safety.findings import EXAMPLES, FIX, stale_words
 
 _PAGE_MEMORIES = 1_000
@@ -130,7 +130,7 @@ class WordChecks:
             problem = f"the postings of {len(wrong):,} fields are not those of the memories"
             remedy = f"{FIX} makes them anew"
             finding = Finding("postings", problem, len(wrong), tuple(sorted(wrong)), remedy)
-            yield Problem(finding, partial(self._mend, self._make_postings))
+            yield Problem(finding, partial(self._mend, partial(remake_segments, self._namespace)))
 
     def _wrong_fields(self) -> set[str]:
         """The fields with a segment that is wrong, or with memories in none."""
@@ -179,20 +179,6 @@ class WordChecks:
             return _same(_living(stored, alive), _living(expected, alive))
         except (ValueError, IndexError, TypeError):  # chunks that are cut short
             return False
-
-    def _make_postings(self, version: int) -> Steps[None]:
-        """Make all segments anew from the terms."""
-        name = self._namespace
-        *_, [[erased, counter]] = yield [
-            Statement("DELETE FROM chunks WHERE namespace = %s", (name,)),
-            Statement("DELETE FROM segments WHERE namespace = %s", (name,)),
-            Statement(
-                "UPDATE spaces SET merged = erased WHERE namespace = %s RETURNING erased, counter",
-                (name,),
-            ),
-        ]
-        for begin in range(erased, counter, MAX_SEGMENT_ROWS):
-            yield from flush_segments(name, begin, min(begin + MAX_SEGMENT_ROWS, counter))
 
 
 def _living(segment: Segment | None, alive: Any) -> tuple[Any, ...] | None:

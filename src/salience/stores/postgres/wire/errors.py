@@ -38,6 +38,7 @@ _REMEDIES: tuple[tuple[type[psycopg.Error], str], ...] = (
     (errors.TooManyConnections, "close some, raise max_connections, or put a pooler before it"),
     (errors.ReadOnlySqlTransaction, "this is a replica; connect to the primary to write"),
     (errors.QueryCanceled, "it took longer than statement_timeout allows"),
+    (errors.LockNotAvailable, "a transaction holds the table; end it, then try again"),
     (errors.FeatureNotSupported, "PostgreSQL 16 or newer with pgvector 0.8 is needed"),
     (errors.UndefinedFile, "install pgvector, pg_trgm and btree_gin on the server"),
 )

@@ -21,13 +21,18 @@ ERASED_AT_ONCE = 2_000
 """The most memories that are erased in one transaction; writers of the namespace wait for it."""
 DELETED = (
     "The rows are deleted, and no statement finds them. PostgreSQL overwrites their bytes only "
-    "some time after VACUUM has freed their room, which it does by itself sooner or later; VACUUM "
-    "FULL by the owner of the tables writes them anew at once. The write-ahead log, the replicas "
-    "and the backups of the server have the bytes for as long as they are kept."
+    "some time after VACUUM has freed their room, which it does by itself sooner or later; "
+    "rewrite=True, for the owner of the tables, writes them anew at once. The write-ahead log, the "
+    "replicas and the backups of the server have the bytes for as long as they are kept."
 )
 IN_SEGMENTS = (
     " Hashes of words of what was erased (40 bits each) stay in the segments of the search index "
     "until the namespace is erased."
+)
+SAMPLED = (
+    " The samples that PostgreSQL takes for its plans, of names of namespaces, users, agents, "
+    "speakers and sessions and of tags, but of no text, may have some of these until its next "
+    "ANALYZE."
 )
 NAMED_BY_INDEX = (
     " The name of the namespace is left in the definition of an index over its vectors, which only "
@@ -47,6 +52,22 @@ _NAMESPACE_TABLES = (
     "memories", "places", "words", "segments", "chunks", "vectors", "links", "former_vectors",
     "notes", "events",
 )  # fmt: skip
+_ALL_TABLES = (*_NAMESPACE_TABLES, "attempts", "tallies", "clocks", "spaces")
+_OWN_LOCKS = """
+SELECT current_setting('server_version_num')::integer, count(*)
+FROM pg_locks l JOIN pg_class c ON c.oid = l.relation
+WHERE l.pid = pg_backend_pid() AND l.mode = 'ShareUpdateExclusiveLock' AND c.relkind = 'r'
+    AND c.relnamespace = 'salience'::regnamespace
+"""
+_CLEARS_SAMPLES = 180_000  # the first server version that can
+_OF_EMPTY = """
+FROM pg_stats s JOIN pg_class c ON c.relname = s.tablename
+WHERE s.schemaname = 'salience' AND c.relnamespace = 'salience'::regnamespace AND c.reltuples = 0
+"""
+_CLEAR_SAMPLES = (
+    "SELECT pg_clear_attribute_stats(s.schemaname::text, s.tablename::text, s.attname::text, "
+    f"s.inherited) {_OF_EMPTY}"
+)
 
 
 def delete(
@@ -322,9 +343,7 @@ def erase_name(namespace: str) -> Steps[tuple[Erasure, list[tuple[str, int]]] | 
         ),
         *counts,
     ]
-    emptied = (
-        ("events",) if busy else (*_NAMESPACE_TABLES, "attempts", "tallies", "clocks", "spaces")
-    )
+    emptied = ("events",) if busy else _ALL_TABLES
     yield [
         *(
             Statement(f"DELETE FROM {table} WHERE namespace = %s", (namespace,))
@@ -337,3 +356,19 @@ def erase_name(namespace: str) -> Steps[tuple[Erasure, list[tuple[str, int]]] | 
     ]
     erasure = checked(_sums(before), _sums((yield counts)), DELETED)
     return erasure, [] if busy else [(name, size) for name, size in indexes]
+
+
+def renew_samples() -> Steps[bool]:
+    """Let the server's samples of columns be taken anew, without what was erased.
+
+    False if some were not: this role may not, somebody works on a table, or a table is empty and
+    the server is older than PostgreSQL 18, which alone can clear the samples of one.
+    """
+    analyze = Statement(f"ANALYZE (SKIP_LOCKED) {', '.join(_ALL_TABLES)}")
+    _, [[version, analyzed]] = yield [analyze, Statement(_OWN_LOCKS)]
+    if analyzed < len(_ALL_TABLES):
+        return False
+    if version >= _CLEARS_SAMPLES:
+        yield [Statement(_CLEAR_SAMPLES)]
+    [[[is_left]]] = yield [Statement(f"SELECT EXISTS (SELECT {_OF_EMPTY})")]
+    return not is_left

@@ -14,7 +14,7 @@ FLUSH_ROWS = 4096  # rows outside segments at which they become one
 _MERGE_SIZE_RATIO = (
     4  # a segment up to this many times as large as its right neighbour is merged with it
 )
-MAX_SEGMENT_ROWS = 1 << 18  # rows beyond which segments are not merged
+_MAX_SEGMENT_ROWS = 1 << 18  # rows beyond which segments are not merged
 
 
 def flush_segments(namespace: str, merged: int, counter: int) -> Steps[None]:
@@ -56,8 +56,22 @@ def flush_segments(namespace: str, merged: int, counter: int) -> Steps[None]:
     yield commands
 
 
+def remake_segments(namespace: str, version: int) -> Steps[None]:
+    """Make all segments of a namespace anew from the terms of its memories, for any version."""
+    *_, [[erased, counter]] = yield [
+        Statement("DELETE FROM chunks WHERE namespace = %s", (namespace,)),
+        Statement("DELETE FROM segments WHERE namespace = %s", (namespace,)),
+        Statement(
+            "UPDATE spaces SET merged = erased WHERE namespace = %s RETURNING erased, counter",
+            (namespace,),
+        ),
+    ]
+    for begin in range(erased, counter, _MAX_SEGMENT_ROWS):
+        yield from flush_segments(namespace, begin, min(begin + _MAX_SEGMENT_ROWS, counter))
+
+
 def _is_merged(left: int, right: int) -> bool:
-    return left <= right * _MERGE_SIZE_RATIO and left + right <= MAX_SEGMENT_ROWS
+    return left <= right * _MERGE_SIZE_RATIO and left + right <= _MAX_SEGMENT_ROWS
 
 
 def _replace_segments(

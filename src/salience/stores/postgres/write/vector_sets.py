@@ -13,16 +13,11 @@ from salience.retrieval.operations import PutVectors
 from salience.retrieval.vector_sets import VectorSets, VectorSetsFigures
 from salience.stores.postgres.wire.commands import Abandon, Many, Statement, Steps
 from salience.stores.postgres.write.put import SELECT_SETS, SHARE_SETS, parse_sets
+from salience.stores.postgres.write.renewal import MARK_RENEWED
 
 DROPPED_AT_ONCE = 2_000
 """Vectors of a namespace that are erased in one transaction; its other writers wait for it."""
 _LOCK_SETS = SHARE_SETS.replace("_shared", "")
-# A replica has to be loaded again when vectors that it holds were replaced.
-MARK_RENEWED = (
-    "INSERT INTO tallies SELECT namespace, 'renewed', '', 0, 0, version FROM spaces "
-    "WHERE namespace = %s ON CONFLICT (namespace, kind, name) DO UPDATE "
-    "SET version = excluded.version"
-)
 
 
 def put_vectors(op: PutVectors, rows: Sequence[int], vectors: Sequence[Embedding]) -> Steps[None]:

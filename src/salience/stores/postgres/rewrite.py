@@ -1,0 +1,95 @@
+"""Writing all tables anew, so that no file of the database has a row that was erased."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import psycopg
+
+from salience.errors import StoreError
+from salience.stores.postgres.wire.commands import Abandon, Statement, Steps
+from salience.stores.postgres.wire.connection import Connections
+from salience.stores.postgres.wire.errors import translate_errors
+from salience.stores.postgres.write import erase
+from salience.stores.postgres.write.renewal import renew
+from salience.stores.postgres.write.segments import remake_segments
+
+_WAIT_SECONDS = 30  # for the transactions that hold a table
+_SAMPLES = "pg_catalog.pg_statistic"
+_SELECT_DEAD = """
+SELECT s.namespace FROM spaces s WHERE EXISTS (SELECT FROM places p WHERE p.namespace = s.namespace
+    AND p."row" > s.erased AND p."row" <= s.merged AND NOT p.living) ORDER BY 1
+"""
+_SELECT_TABLES = """
+SELECT oid::regclass::text FROM pg_class
+WHERE relnamespace = 'salience'::regnamespace AND relkind = 'r' ORDER BY 1
+"""
+_SELECT_FILES = f"""
+WITH own AS (SELECT oid, reltoastrelid FROM pg_class WHERE relkind = 'r'
+    AND (relnamespace = 'salience'::regnamespace OR oid = '{_SAMPLES}'::regclass)),
+files AS (SELECT oid AS file, oid FROM own
+    UNION SELECT reltoastrelid, oid FROM own WHERE reltoastrelid <> 0)
+SELECT f.oid::regclass::text, pg_relation_filenode(f.file) FROM files f
+UNION SELECT f.oid::regclass::text, pg_relation_filenode(i.indexrelid)
+FROM files f JOIN pg_index i ON i.indrelid = f.file
+"""
+_REWRITTEN = (
+    "All {} tables and their indexes were written anew: each lies in a file that was not there "
+    "before, and the old files are deleted. The write-ahead log, the replicas and the backups of "
+    "the server have the bytes for as long as they are kept."
+)
+_OLD_SAMPLES = (
+    " Former samples for the planner lie in pg_statistic until PostgreSQL has used their room "
+    "again; only the owner of the database could write that anew."
+)
+
+
+def rewrite_tables(connections: Connections) -> str:
+    """Write all tables, indexes and segments of words anew; what was done, as it was checked.
+
+    Each table is locked while it is written, and read by nobody.
+
+    Raises:
+        StoreError: the role does not own the tables, a transaction holds one, or the tables are
+            spread over a cluster; what was erased is deleted all the same.
+    """
+    database = connections.database
+    if database.distributed:
+        raise _failed("the tables are spread over a cluster; run VACUUM FULL there")
+    try:
+        with database.connect() as connection, translate_errors(database.server):
+            for (namespace,) in connection.execute(_SELECT_DEAD).fetchall():
+                connections.write(partial(_forget_words, namespace), (namespace,))
+            connection.execute(f"SET lock_timeout = '{_WAIT_SECONDS}s'".encode())
+            before = _files(connection)
+            tables = [table for (table,) in connection.execute(_SELECT_TABLES).fetchall()]
+            for table in tables:
+                connection.execute(f"VACUUM (FULL) {table}".encode())
+            are_samples_new = connections.write(erase.renew_samples)
+            connection.execute(f"VACUUM (FULL) {_SAMPLES}".encode())
+            same = {table for table, _ in before & _files(connection)}
+    except StoreError as problem:
+        raise _failed(str(problem)) from problem
+    if same - {_SAMPLES}:
+        raise _failed(f"the owner of {', '.join(sorted(same - {_SAMPLES}))} has to do it")
+    done = _REWRITTEN.format(len(tables))
+    return done + (_OLD_SAMPLES if same else "") + ("" if are_samples_new else erase.SAMPLED)
+
+
+def _failed(problem: str) -> StoreError:
+    return StoreError(f"what was erased is deleted, but not written anew: {problem}")
+
+
+def _forget_words(namespace: str) -> Steps[None]:
+    """Make the segments of a namespace without the words of memories that are gone."""
+    lock = Statement("SELECT FROM spaces WHERE namespace = %s FOR UPDATE", (namespace,))
+    [head] = yield [lock]
+    if not head:  # erased meanwhile
+        raise Abandon(None)
+    yield from renew(namespace, partial(remake_segments, namespace))
+
+
+def _files(connection: psycopg.Connection[Any]) -> set[tuple[str, int]]:
+    """The tables, each with the numbers of all files that it, its texts and its indexes have."""
+    return {(str(table), int(file)) for table, file in connection.execute(_SELECT_FILES)}

@@ -1,0 +1,199 @@
+"""What a PostgreSQL server keeps of what was erased: samples of columns, files, hashes of words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from salience import Memory
+from salience.errors import StoreError
+from salience.language.tokens import term_id
+from salience.stores import migrate
+from salience.stores.migrations import migrations
+from salience.stores.postgres.sql.postings import join_chunks
+from salience.stores.postgres.write import erase
+from salience.testing import WordHashEmbedder
+from salience.testing.postgres import PostgresServer
+
+MARKER = "qwrtzpsdfg"
+WRITTEN = ("id", "content", "title", "gist", "tags", "entities", "metadata")
+
+
+@pytest.fixture
+def own(postgres: PostgresServer, cleaner: psycopg.Connection[Any]) -> Iterator[str]:
+    """The address of a database whose files nobody else has written."""
+    cleaner.execute("DROP DATABASE IF EXISTS traces WITH (FORCE)")
+    cleaner.execute("CREATE DATABASE traces")
+    yield postgres.address("traces")
+    cleaner.execute("DROP DATABASE traces WITH (FORCE)")
+
+
+def opened(url: str, **settings: Any) -> Memory:
+    return Memory.open(url, embedder=WordHashEmbedder(), **settings)
+
+
+def fill(memory: Memory, mark: str, count: int = 40) -> None:
+    """Add memories with a mark in everything that can have one."""
+    memory.add_many(
+        {
+            "id": f"{mark}id{i}",
+            "content": f"{mark}content{i} is told.",
+            "title": f"{mark}title{i}",
+            "gist": f"{mark}gist{i}",
+            "tags": [f"{mark}tag{i % 3}"],
+            "entities": [f"{mark}entity{i % 3}"],
+            "metadata": {f"{mark}key": i},
+            "user_id": f"{mark}user",
+            "speaker": f"{mark}speaker",
+            "session_id": f"{mark}session{i % 4}",
+            "idempotency_key": f"{mark}once{i}",
+        }
+        for i in range(count)
+    )
+    memory.link(f"{mark}id1", f"{mark}id2", "supports")
+    memory.update(f"{mark}id3", content=f"{mark}content3 is told again.")
+    memory.maintain()
+
+
+def samples(url: str) -> dict[tuple[str, str], str]:
+    """The samples of values that the planner keeps, by table or index and column."""
+    with psycopg.connect(url) as connection:
+        rows = connection.execute(
+            "SELECT tablename, attname, concat(most_common_vals, histogram_bounds, "
+            "most_common_elems) FROM pg_stats WHERE schemaname = 'salience'"
+        ).fetchall()
+    return {(table, column): values for table, column, values in rows}
+
+
+def analyze(url: str) -> None:
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("ANALYZE")
+
+
+def files_with(url: str, text: str) -> set[str]:
+    """The files of a database that have a text, after all was written to them."""
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("CHECKPOINT")
+        [folder, oid] = connection.execute(  # type: ignore[misc]
+            "SELECT current_setting('data_directory'), oid FROM pg_database "
+            "WHERE datname = current_database()"
+        ).fetchone()
+    files = Path(folder, "base", str(oid)).iterdir()
+    return {file.name for file in files if text.encode() in file.read_bytes()}
+
+
+def indexed_terms(url: str) -> set[int]:
+    """The hashes of words in the segments of the search index."""
+    select = "SELECT first, array_agg(data) FROM salience.chunks GROUP BY namespace, field, first"
+    with psycopg.connect(url) as connection:
+        rows = connection.execute(select).fetchall()
+    return {term for first, chunks in rows for term in join_chunks(first, 1, chunks).terms.tolist()}
+
+
+def test_the_planner_samples_no_text(own: str) -> None:
+    with opened(own) as memory:
+        fill(memory, MARKER)
+        analyze(own)
+        told = {place for place, values in samples(own).items() if MARKER in values}
+        assert ("memories", "user_id") in told
+        assert not {column for table, column in told if table != "tallies"} & {*WRITTEN, "expr"}
+        assert {table for table, _ in told} <= {"memories", "tallies"}
+
+
+def test_samples_of_an_older_store_go_with_its_migration(
+    own: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = "SELECT relname, attname, atttypid, attcollation, attstorage, attnotnull "
+    kept += "FROM pg_attribute JOIN pg_class c ON c.oid = attrelid WHERE attnum > 0 AND "
+    kept += "c.relnamespace = 'salience'::regnamespace AND c.relkind = 'r' ORDER BY 1, 2"
+    steps = migrations("postgres")
+    module = "salience.stores.postgres.schema.migrations"
+    with monkeypatch.context() as patch:
+        patch.setattr(module, lambda store: steps[:10])
+        with opened(own) as memory:
+            fill(memory, MARKER)
+    analyze(own)
+    assert MARKER in samples(own)["memories", "content"]
+    assert MARKER in samples(own)["events_by_key", "expr"]
+    with psycopg.connect(own) as connection:
+        before = connection.execute(kept).fetchall()
+    assert migrate(own) == (10, len(steps))
+    with psycopg.connect(own) as connection:
+        assert connection.execute(kept).fetchall() == before
+    assert not {("memories", "content"), ("events_by_key", "expr")} & samples(own).keys()
+    with opened(own) as memory:
+        assert memory.doctor().findings == ()
+
+
+@pytest.mark.parametrize("everything", [False, True])
+def test_no_sample_names_whom_was_forgotten(own: str, everything: bool) -> None:
+    with opened(own, namespace=f"{MARKER}space") as memory:
+        fill(memory, MARKER)
+        if not everything:
+            fill(memory, "kept")
+        analyze(own)
+        assert any(MARKER in values for values in samples(own).values())
+        receipt = memory.forget_user(f"{MARKER}user")
+        assert receipt.disk.startswith(erase.DELETED)
+        assert erase.SAMPLED not in receipt.disk
+        names = MARKER if everything else f"{MARKER}user"
+        assert not any(names in values for values in samples(own).values())
+
+
+def test_samples_that_nobody_may_take_are_told_of(own: str, postgres: PostgresServer) -> None:
+    migrate(own)
+    with psycopg.connect(own, autocommit=True) as connection:
+        connection.execute("DROP ROLE IF EXISTS guest")
+        connection.execute("CREATE ROLE guest LOGIN")
+        connection.execute("GRANT USAGE ON SCHEMA salience TO guest")
+        connection.execute("GRANT ALL ON ALL TABLES IN SCHEMA salience TO guest")
+        connection.execute("REVOKE MAINTAIN ON ALL TABLES IN SCHEMA salience FROM guest")
+    with opened(postgres.address("traces", "guest")) as memory:
+        fill(memory, MARKER)
+        assert memory.forget_user(f"{MARKER}user").disk == erase.DELETED + erase.SAMPLED
+        assert memory.forget_user(f"{MARKER}user").disk == "Nothing was there to be erased."
+        memory.add("A cello.", id="kept")
+        with pytest.raises(StoreError, match=r"deleted, but not written anew: the owner of .*mem"):
+            memory.delete_all({"id": "kept"}, rewrite=True)
+        assert memory.count() == 0
+
+
+def test_tables_that_are_written_anew_have_no_trace(
+    own: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("salience.stores.postgres.write.segments.FLUSH_ROWS", 20)
+    with opened(own) as memory:
+        fill(memory, MARKER)
+        fill(memory, "kept")
+        gone = [int(term_id(f"{MARKER}content{i}")) for i in range(40)]
+        analyze(own)
+        memory.delete_all({"user_id": f"{MARKER}user"})
+        assert files_with(own, MARKER)
+        assert indexed_terms(own) & set(gone)
+        receipt = memory.forget_user(f"{MARKER}user", rewrite=True)
+        assert receipt.rewritten
+        assert receipt.disk.startswith("All 16 tables and their indexes were written anew")
+        assert files_with(own, MARKER) == set()
+        assert files_with(own, "kept")
+        assert not indexed_terms(own) & set(gone)
+        assert memory.count() == 40
+        assert memory.search("keptcontent7", touch=False).ids[0] == "keptid7"
+        assert memory.doctor().findings == ()
+        assert memory.verify().differences == ()
+
+
+def test_a_table_that_a_transaction_holds_is_named(
+    own: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("salience.stores.postgres.rewrite._WAIT_SECONDS", 1)
+    with opened(own) as memory, psycopg.connect(own) as other:
+        memory.add("A cello.", id="a")
+        other.execute("SELECT FROM salience.memories")
+        with pytest.raises(StoreError, match=r"deleted, but not written.*lock.*end it, then"):
+            memory.delete_all({"id": "a"}, rewrite=True)
+        other.rollback()
+        assert memory.delete_all({"id": "a"}, rewrite=True).rewritten
