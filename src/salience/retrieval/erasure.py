@@ -114,7 +114,7 @@ class Tally:
 
     @property
     def has_erased(self) -> bool:
-        """Whether anything was erased so far."""
+        """True if anything was erased so far."""
         return any(self._erased.values())
 
     def erasure(self, left: str = "") -> Erasure:
