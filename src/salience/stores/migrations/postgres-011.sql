@@ -1,5 +1,6 @@
 -- The samples of values that the planner keeps of a column outlive the rows until they are taken anew. So none are
--- taken of what somebody wrote, of hashes of it, of vectors, or of the ids of single memories.
+-- taken of what somebody wrote, of hashes of it, or of the ids of single memories. (The plans of searches that compare
+-- all vectors need to know how large these are.)
 DO $$
 DECLARE
     field record;
@@ -19,7 +20,6 @@ BEGIN
                 'metadata', 'features', 'passages', 'text_key', 'attribute_key']),
             ('words', ARRAY['content', 'title', 'gist', 'tags', 'entities', 'passages']),
             ('chunks', ARRAY['data']),
-            ('vectors', ARRAY['vector']),
             ('former_vectors', ARRAY['vector']),
             ('links', ARRAY['source', 'target']),
             ('events', ARRAY['actor', 'session', 'payload']),

@@ -30,8 +30,8 @@ IN_SEGMENTS = (
     "until the namespace is erased."
 )
 SAMPLED = (
-    " The samples that PostgreSQL takes for its plans, of names of namespaces, users, agents, "
-    "speakers and sessions and of tags, but of no text, may have some of these until its next "
+    " The samples that PostgreSQL takes for its plans, of vectors, tags, and names of namespaces, "
+    "users, agents, speakers and sessions, but of no text, may have some of these until its next "
     "ANALYZE."
 )
 NAMED_BY_INDEX = (
