@@ -89,17 +89,18 @@ class QuantizedVectors:
 
     def _similarity(self, query: Sequence[Words], places: Places) -> NDArray[np.int32]:
         """The same for a block of places and the bits of a query, the lowest first."""
-        high, low = np.split(np.ascontiguousarray(self._both.view.take(places, axis=0).T), 2)
-        # The counts of both words for each bit of the query, weighted once at the end.
-        counts = np.zeros((len(query), len(places)), dtype=np.uint16)
-        for sign, size, *query_words in zip(high, low, *query, strict=True):
-            for count, word in zip(counts, query_words, strict=True):
-                word_count = np.bitwise_count(sign & word)
-                word_count += word_count
-                word_count += np.bitwise_count(size & word)
-                count += word_count
+        both = np.ascontiguousarray(self._both.view.take(places, axis=0, mode="clip").T)
+        words = len(both) // 2
+        shared, counts = np.empty_like(both), np.empty(both.shape, dtype=np.uint8)
         total = np.zeros(len(places), dtype=np.int32)
-        for b, count in enumerate(counts):
+        for b, query_words in enumerate(query):
+            np.bitwise_and(both[:words], query_words, out=shared[:words])
+            np.bitwise_and(both[words:], query_words, out=shared[words:])
+            np.bitwise_count(shared, out=counts)
+            signs, sizes = counts[:words], counts[words:]
+            signs += signs  # the high bit of a code
+            signs += sizes
+            count = np.add.reduce(signs, axis=0, dtype=np.int32)
             total += count * np.int32(2**b if b < _QUERY_BITS - 1 else -(2**b))
         return total
 

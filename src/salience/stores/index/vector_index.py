@@ -65,7 +65,7 @@ class VectorIndex:
         if self._is_exact or (self._last_cosines is not None and self._last_cosines[0] is query):
             cosines = self._all_cosines(query)[place]
         else:
-            cosines = _clipped(np.vecdot(self._matrix.view[place], query))
+            cosines = _clipped(np.vecdot(self._matrix.view.take(place, axis=0), query))
         if np.count_nonzero(missing):
             cosines[missing] = np.nan
         return cosines
@@ -115,7 +115,7 @@ class VectorIndex:
         """The `depth` nearest memories and some others.
 
         Exact up to EXACT_BELOW vectors. Above, a few in a thousand of the first 200 may be missed,
-        and a few in a hundred of those after them.
+        and one in a hundred of those after them.
         """
         ordinals = self._ordinals.view
         if len(ordinals) <= depth * _CODE_ROWS_PER_HIT:
@@ -175,7 +175,7 @@ class VectorIndex:
         distances = self._codes.sign_distances(query)
         if allowed is not None:
             distances[~allowed] = self.dimensions + 1
-        sure = max(min(depth, _SURE_DEPTH), depth // 2)
+        sure = max(min(depth, _SURE_DEPTH), depth * 3 // 4)
         rows = max(sure * _SIGN_ROWS_PER_HIT, len(distances) // _SIGN_MIN_SHARE)
         rows = min(rows, len(distances)) - 1
         places = np.flatnonzero(distances <= _radius(distances, rows, self.dimensions))
