@@ -46,6 +46,7 @@ from salience.importers.systems import (
     openmem,
     zep,
 )
+from salience.retrieval.safety import QUARANTINE_END
 
 __all__ = [
     "FORMATS",
@@ -183,7 +184,7 @@ def detect(path: Path) -> str:
     suffix = path.suffix.lower()
     if suffix in (".md", ".markdown"):
         return "basic-memory" if basic_memory.is_note(path) else "markdown"
-    if path.name.endswith(quarantine.END):
+    if path.name.endswith(QUARANTINE_END):
         return "quarantine"
     name = _SUFFIXES.get(suffix)
     if name not in (None, "jsonl"):

@@ -12,8 +12,6 @@ from salience.importers._entries import imported
 from salience.importers._source import ImportProblem, Item, LeftOut, lines
 from salience.records.fields import FIELDS
 
-END = ".damaged.jsonl"
-"""The end of the file's name."""
 _COUNTED = frozenset(("updated_at", "added_at", "version", "last_accessed", "access_count"))
 _FIELDS = {n: f for n, f in FIELDS.items() if f.type != "times" and n not in _COUNTED}
 _OF_OTHERS = "namespace"  # in the metadata: the namespace that a memory was in

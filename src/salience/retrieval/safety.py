@@ -15,6 +15,9 @@ NO_FILE = (
 )
 """The remedy for stores that are not a file."""
 
+QUARANTINE_END = ".damaged.jsonl"
+"""The end of the name of the file to which the doctor moves damaged rows."""
+
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Backup(Result):

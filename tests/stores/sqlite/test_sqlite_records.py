@@ -1,6 +1,8 @@
 """Contents of the one file, and what is not in it: erased text, the change feed, the embedder."""
 
 import sqlite3
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -269,3 +271,13 @@ def test_a_commit_in_the_middle_of_a_look_is_seen_once(
             other.delete(id)
         assert sorted(search_ids(memory, "apple")) == [id for id in expected if id not in late]
         other.close()
+
+
+def test_opening_a_file_loads_no_importer(tmp_path: Path) -> None:
+    code = (
+        "import sys; from salience import Memory; Memory.open(sys.argv[1]).close();"
+        "print([name for name in sys.modules if name.startswith('salience.importers')])"
+    )
+    command = [sys.executable, "-c", code, str(tmp_path / "memory.db")]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

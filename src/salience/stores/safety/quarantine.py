@@ -10,7 +10,7 @@ from datetime import datetime, timezone
 from typing import Any
 
 from salience.errors import StoreError
-from salience.importers.quarantine import END
+from salience.retrieval.safety import QUARANTINE_END
 
 
 class Quarantine:
@@ -21,7 +21,7 @@ class Quarantine:
     """
 
     def __init__(self, store: str) -> None:
-        self.path = store + END
+        self.path = store + QUARANTINE_END
 
     def keep(
         self,
