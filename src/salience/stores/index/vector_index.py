@@ -175,7 +175,7 @@ class VectorIndex:
         distances = self._codes.sign_distances(query)
         if allowed is not None:
             distances[~allowed] = self.dimensions + 1
-        sure = max(min(depth, _SURE_DEPTH), depth * 3 // 4)
+        sure = max(min(depth, _SURE_DEPTH), depth * 3 // 4)  # of the last ones few become hits
         rows = max(sure * _SIGN_ROWS_PER_HIT, len(distances) // _SIGN_MIN_SHARE)
         rows = min(rows, len(distances)) - 1
         places = np.flatnonzero(distances <= _radius(distances, rows, self.dimensions))
