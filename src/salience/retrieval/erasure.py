@@ -117,6 +117,6 @@ class Tally:
         """True if anything was erased so far."""
         return any(self._erased.values())
 
-    def erasure(self, left: str = "") -> Erasure:
-        """The sums, with what has become of the bytes as the last part says, and what is `left`."""
-        return Erasure(self._erased, self._remaining, self._disk + left)
+    def erasure(self, disk: str = "") -> Erasure:
+        """The sums, with what has become of the bytes, by default as the last part says."""
+        return Erasure(self._erased, self._remaining, disk or self._disk)

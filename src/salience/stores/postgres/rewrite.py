@@ -45,49 +45,46 @@ _OLD_SAMPLES = (
 )
 
 
-def rewrite_tables(connections: Connections) -> str:
-    """Write all tables, indexes and segments of words anew; what was done, as it was checked.
-
-    Each table is locked while it is written, and read by nobody.
-
-    Raises:
-        StoreError: the role does not own the tables, a transaction holds one, or the tables are
-            spread over a cluster; what was erased is deleted all the same.
-    """
-    database = connections.database
-    if database.distributed:
-        raise _failed("the tables are spread over a cluster; run VACUUM FULL there")
-    try:
-        with database.connect() as connection, translate_errors(database.server):
-            for (namespace,) in connection.execute(_SELECT_DEAD).fetchall():
-                connections.write(partial(_forget_words, namespace), (namespace,))
-            connection.execute(f"SET lock_timeout = '{_WAIT_SECONDS}s'".encode())
-            before = _files(connection)
-            tables = [table for (table,) in connection.execute(_SELECT_TABLES).fetchall()]
-            for table in tables:
-                connection.execute(f"VACUUM (FULL) {table}".encode())
-            are_samples_new = connections.write(erase.renew_samples)
-            connection.execute(f"VACUUM (FULL) {_SAMPLES}".encode())
-            same = {table for table, _ in before & _files(connection)}
-    except StoreError as problem:
-        raise _failed(str(problem)) from problem
-    if same - {_SAMPLES}:
-        raise _failed(f"the owner of {', '.join(sorted(same - {_SAMPLES}))} has to do it")
-    done = _REWRITTEN.format(len(tables))
-    return done + (_OLD_SAMPLES if same else "") + ("" if are_samples_new else erase.SAMPLED)
+def namespaces_with_dead() -> Steps[list[str]]:
+    """The namespaces in whose segments there are words of memories that are gone."""
+    [rows] = yield [Statement(_SELECT_DEAD)]
+    return [name for (name,) in rows]
 
 
-def _failed(problem: str) -> StoreError:
-    return StoreError(f"what was erased is deleted, but not written anew: {problem}")
-
-
-def _forget_words(namespace: str) -> Steps[None]:
+def forget_words(namespace: str) -> Steps[None]:
     """Make the segments of a namespace without the words of memories that are gone."""
     lock = Statement("SELECT FROM spaces WHERE namespace = %s FOR UPDATE", (namespace,))
     [head] = yield [lock]
     if not head:  # erased meanwhile
         raise Abandon(None)
     yield from renew(namespace, partial(remake_segments, namespace))
+
+
+def rewrite_tables(connections: Connections) -> str:
+    """Write all tables and indexes anew; what was done, as it was checked.
+
+    Each table is locked while it is written, and read by nobody.
+
+    Raises:
+        StoreError: the role does not own the tables, a transaction holds one, or the tables are
+            spread over a cluster.
+    """
+    database = connections.database
+    if database.distributed:
+        raise StoreError("the tables are spread over a cluster; run VACUUM FULL there")
+    with database.connect() as connection, translate_errors(database.server):
+        connection.execute(f"SET lock_timeout = '{_WAIT_SECONDS}s'".encode())
+        before = _files(connection)
+        tables = [table for (table,) in connection.execute(_SELECT_TABLES).fetchall()]
+        for table in tables:
+            connection.execute(f"VACUUM (FULL) {table}".encode())
+        are_samples_new = connections.write(erase.renew_samples)
+        connection.execute(f"VACUUM (FULL) {_SAMPLES}".encode())
+        same = {table for table, _ in before & _files(connection)}
+    if same - {_SAMPLES}:
+        raise StoreError(f"the owner of {', '.join(sorted(same - {_SAMPLES}))} has to do it")
+    done = _REWRITTEN.format(len(tables))
+    return done + (_OLD_SAMPLES if same else "") + ("" if are_samples_new else erase.SAMPLED)
 
 
 def _files(connection: psycopg.Connection[Any]) -> set[tuple[str, int]]:

@@ -24,11 +24,10 @@ from salience.retrieval.safety import NO_FILE, Backup, Finding
 from salience.retrieval.vector_sets import VectorSets, VectorSetsFigures
 from salience.stores import codec
 from salience.stores.access_queue import AccessQueue, Batch
-from salience.stores.postgres import schema, vector_indexes
+from salience.stores.postgres import rewrite, schema, vector_indexes
 from salience.stores.postgres.replica.answers import Replicas, is_answered_by_index
 from salience.stores.postgres.replica.memory import memory_limit
 from salience.stores.postgres.replica.replica import NotReplicated
-from salience.stores.postgres.rewrite import rewrite_tables
 from salience.stores.postgres.row_ids import RowIds
 from salience.stores.postgres.safety.checkup import check_store
 from salience.stores.postgres.search.read_cache import SearchCache
@@ -396,11 +395,21 @@ class PostgresStore:
             if op.ids is None and op.where is None:
                 self.replicas.forget((namespace,))
             self._snapshots.mark_written((namespace,))
-        return tally.erasure(left)
+        erasure = tally.erasure()
+        return replace(erasure, disk=erasure.disk + left)
 
     def _rewrite(self, op: operations.Rewrite) -> Work[str]:
         yield Flush(())
-        return rewrite_tables(self.connections)
+        try:
+            namespaces = yield ReadOnly(rewrite.namespaces_with_dead, ())
+            for namespace in namespaces:
+                yield ReadWrite(partial(rewrite.forget_words, namespace), (namespace,))
+                self._snapshots.mark_written((namespace,))
+            return rewrite.rewrite_tables(self.connections)
+        except StoreError as problem:
+            raise StoreError(
+                f"what was erased is deleted, but not written anew: {problem}"
+            ) from problem
 
     def _delete_some(self, op: operations.Delete, tally: Tally) -> Work[bool]:
         """Erase the memories of an operation, adding up; True if the namespace has no others."""
