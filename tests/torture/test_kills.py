@@ -11,8 +11,8 @@ from torture.tally import Tally, table
 
 
 def test_a_killed_process_leaves_whole_calls(tmp_path: Path) -> None:
-    tally = on_sqlite(range(24), 1, tmp_path, lambda _: None)
-    assert tally.rounds == 24
+    tally = on_sqlite(range(16), 1, tmp_path, lambda _: None)
+    assert tally.rounds == 16
     assert tally, table([tally])
 
 

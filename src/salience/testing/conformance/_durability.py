@@ -385,7 +385,7 @@ class Reembedding(StoreCase):
 
         def write(number: int) -> None:
             try:
-                for i in range(200):
+                for i in range(60):
                     if stop.is_set():
                         return
                     memory.add(f"Crate {number} {i}", id=f"w{number}-{i}")
