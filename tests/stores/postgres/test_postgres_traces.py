@@ -144,6 +144,17 @@ def test_no_sample_names_whom_was_forgotten(own: str, everything: bool) -> None:
         assert not any(names in values for values in samples(own).values())
 
 
+def test_samples_of_an_empty_table_on_an_older_server_are_told_of(
+    own: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("salience.stores.postgres.write.erase._CLEARS_SAMPLES", 10**9)
+    with opened(own, namespace=f"{MARKER}space") as memory:
+        fill(memory, MARKER)
+        analyze(own)
+        assert memory.forget_user(f"{MARKER}user").disk == erase.DELETED + erase.SAMPLED
+        assert any(MARKER in values for values in samples(own).values())
+
+
 def test_samples_that_nobody_may_take_are_told_of(own: str, postgres: PostgresServer) -> None:
     migrate(own)
     with psycopg.connect(own, autocommit=True) as connection:
