@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from salience.errors import StoreClosed, StoreError
+from salience.errors import SalienceError, StoreClosed, StoreError
 from salience.records.access_key import AccessKey
 from salience.records.events import Event
 from salience.records.filters import Filter
@@ -71,9 +71,15 @@ class EmbeddedStore(IndexReader):
         self._check_open()
         self._last_index_rows = self._state.version = None
         searches = [op for op in batch if isinstance(op, operations.SearchRoute)]
-        if searches and len(searches) == len(batch):
-            return [*self._searches(searches)]
-        return [self._answer(op) for op in batch]
+        try:
+            if searches and len(searches) == len(batch):
+                return [*self._searches(searches)]
+            return [self._answer(op) for op in batch]
+        except SalienceError:
+            raise
+        except Exception as problem:  # damaged values can make anything fail
+            self._records.refuse_damage(problem)
+            raise
 
     def _check_open(self) -> None:
         if self._closed:

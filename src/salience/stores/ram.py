@@ -438,6 +438,9 @@ class RamRecords:
         """Do nothing: what is erased is in no place."""
         return IN_MEMORY
 
+    def refuse_damage(self, problem: Exception) -> None:
+        """Do nothing: there is no file."""
+
     def _count(
         self,
         namespace: str,

@@ -83,6 +83,10 @@ class RecordStore(ChangeFeed, Protocol):
         """Write everything anew, so that no trace of what was erased is left; say what was done."""
         ...
 
+    def refuse_damage(self, problem: Exception) -> None:
+        """Raise a `StoreError` if something is damaged, as the problem may come from that."""
+        ...
+
     def rows_by_key(
         self, namespace: str, column: HashColumn, keys: Sequence[int]
     ) -> dict[int, tuple[int, ...]]:

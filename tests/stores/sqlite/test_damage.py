@@ -148,10 +148,8 @@ def test_indexes_words_and_numbers_are_worked_out_anew(tmp_path: Path, sound: by
     )
     with closing(sqlite3.connect(path)) as db, db:  # as an older version might have kept it
         db.create_function("checksum", -1, checksum)
-        db.execute(
-            f"UPDATE memories SET terms_content = NULL, checksum = {with_no_terms()} "
-            "WHERE id = 'm5'"
-        )
+        db.execute("UPDATE memories SET terms_content = NULL WHERE id = 'm5'")
+        db.execute(f"UPDATE memories SET checksum = {checksum_of('memories')} WHERE id = 'm5'")
     with opened(path) as memory:
         found = memory.doctor(fix=True)
         checks = [finding.check for finding in found]
@@ -165,11 +163,44 @@ def test_indexes_words_and_numbers_are_worked_out_anew(tmp_path: Path, sound: by
         assert memory.verify()
 
 
-def with_no_terms() -> str:
-    """The SQL of the checksum of a memory without terms of its content."""
-    return checksum_of("memories").replace(
-        "iif(typeof(terms_content) = 'text', CAST(terms_content AS BLOB), terms_content)", "NULL"
-    )
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE events SET type = CAST(type AS BLOB) WHERE seq = 4",
+        "UPDATE events SET memory = NULL WHERE seq = 4",
+        "UPDATE events SET at = NULL WHERE seq = 4",
+        "UPDATE memories SET content = CAST(content AS BLOB) WHERE id = 'm5'",
+        "UPDATE memories SET terms_content = CAST('text' AS TEXT) WHERE id = 'm5'",
+        "UPDATE memories SET importance = 'i', checksum = 0 WHERE id = 'm5'",
+        "UPDATE memories SET passages = '[[0, ' WHERE id = 'm5'",
+        "UPDATE counter SET value = 7",
+        "UPDATE vectors SET name = CAST(name AS BLOB) WHERE row = 2",
+    ],
+)
+def test_values_that_were_never_written_are_damage(
+    tmp_path: Path, sound: bytes, change: str
+) -> None:
+    path = tmp_path / "memory.db"
+    path.write_bytes(sound)
+    with closing(sqlite3.connect(path)) as db, db:  # as a flipped bit does, whatever is declared
+        db.execute("PRAGMA writable_schema = ON")
+        declared = db.execute("SELECT rowid, sql FROM sqlite_schema").fetchall()
+        db.execute("UPDATE sqlite_schema SET sql = replace(sql, ' NOT NULL', '')")
+        [version] = db.execute("PRAGMA schema_version").fetchone()
+        db.execute(f"PRAGMA schema_version = {version + 1}")
+        db.execute(change)
+        db.executemany("UPDATE sqlite_schema SET sql = ?2 WHERE rowid = ?1", declared)
+        db.execute(f"PRAGMA schema_version = {version + 2}")
+    with opened(path) as memory:
+        assert not memory.verify()
+        problems = []
+        for read_all in (lambda: memory.search("Which ship was sold?"), lambda: memory.events()):
+            try:
+                read_all()
+            except StoreError as problem:
+                problems.append(str(problem))
+        assert all(str(path) in problem for problem in problems)
+        assert not memory.doctor()
 
 
 def test_a_large_log_is_folded(

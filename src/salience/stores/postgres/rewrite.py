@@ -66,12 +66,9 @@ def rewrite_tables(connections: Connections) -> str:
     Each table is locked while it is written, and read by nobody.
 
     Raises:
-        StoreError: the role does not own the tables, a transaction holds one, or the tables are
-            spread over a cluster.
+        StoreError: the role does not own the tables, or a transaction holds one.
     """
     database = connections.database
-    if database.distributed:
-        raise StoreError("the tables are spread over a cluster; run VACUUM FULL there")
     with database.connect() as connection, translate_errors(database.server):
         connection.execute(f"SET lock_timeout = '{_WAIT_SECONDS}s'".encode())
         before = _files(connection)

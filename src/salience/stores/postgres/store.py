@@ -401,6 +401,8 @@ class PostgresStore:
     def _rewrite(self, op: operations.Rewrite) -> Work[str]:
         yield Flush(())
         try:
+            if self.database.distributed:
+                raise StoreError("the tables are spread over a cluster; run VACUUM FULL there")
             namespaces = yield ReadOnly(rewrite.namespaces_with_dead, ())
             for namespace in namespaces:
                 yield ReadWrite(partial(rewrite.forget_words, namespace), (namespace,))

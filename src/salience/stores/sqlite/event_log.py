@@ -7,6 +7,7 @@ import sqlite3
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from operator import itemgetter
 from typing import Any
 
 from salience.records.events import Event, apply_with_previous, check_payload
@@ -305,8 +306,8 @@ class SqliteLog(SqliteReader, ABC):
                     unwritten = self._unwritten(db, space, op, waiting)
             rows += page
             after = page[-1][0] if page else after
-        rows.sort()
         with translate_damage(self.path):
+            rows.sort(key=itemgetter(0))
             events = [
                 _event_of(seq, type_, id, *rest)
                 for seq, type_, memory, id, *rest in rows
@@ -407,6 +408,8 @@ def _event_of(
     payload: str | None,
 ) -> Event:  # fmt: skip
     moment = codec.decode("created_at", at)
+    if moment is None:
+        raise ValueError("an event without its time")
     values = codec.decode("metadata", payload)
     if values or type_ in ("feedback", "link"):
         check_payload(type_, values)

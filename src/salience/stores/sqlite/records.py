@@ -28,6 +28,7 @@ from salience.stores.sqlite.accesses import log_uses, update_accesses
 from salience.stores.sqlite.checks import unseen_ids, used_keys
 from salience.stores.sqlite.connection import (
     BUSY_TIMEOUT_SECONDS,
+    DAMAGED,
     WRITER_POLL_MS,
     connect,
     open_file,
@@ -60,7 +61,7 @@ from salience.stores.sqlite.integrity.write_ahead_log import NEXT_STATE, MovedLo
 from salience.stores.sqlite.links import delete_links, insert_links, linking_memories
 from salience.stores.sqlite.places import take_places
 from salience.stores.sqlite.reader import ALL_NAMESPACES
-from salience.stores.sqlite.safety.backup import back_up, remove_logs
+from salience.stores.sqlite.safety.backup import back_up, first_damage, remove_logs
 from salience.stores.sqlite.safety.checkup import check_file, check_namespace
 from salience.stores.sqlite.statements import chunks, execute_rows, placeholders
 from salience.stores.sqlite.turns import Turns
@@ -613,6 +614,18 @@ class SqliteRecords(SqliteLog):
         self._check_file()
         with closing(connect(self.path, read_only=True)) as db:
             return back_up(db, op.path, overwrite=op.overwrite, progress=op.progress)
+
+    def refuse_damage(self, problem: Exception) -> None:
+        """Raise a `StoreError` if the file is damaged, as the problem may come from that."""
+        if self._full_path is None:
+            return
+        with closing(connect(self.path, read_only=True)) as db, translate_errors(self.path):
+            damage = first_damage(db)
+        if damage is not None:
+            kind = type(problem).__name__
+            raise StoreError(
+                f"{self.path}: is damaged ({damage}), which gave a {kind} ({problem}); {DAMAGED}"
+            ) from problem
 
     def check(self, op: CheckStore) -> tuple[Finding, ...]:
         """Look for damage, and mend what can be; of `:memory:` there is none."""

@@ -16,6 +16,7 @@ from salience.stores.postgres import schema, vector_indexes
 from salience.stores.postgres.safety.problem import Problem
 from salience.stores.postgres.wire.connection import Connections
 from salience.stores.postgres.wire.errors import translate_errors
+from salience.stores.postgres.write.erase import NAMESPACE_TABLES
 from salience.stores.safety.findings import EXAMPLES, FIX
 
 _FRESH = "salience_fresh"
@@ -59,10 +60,6 @@ WHERE c.relnamespace = 'salience'::regnamespace AND (
 ORDER BY 1
 """
 _MANY_BYTES = 1 << 20
-_TABLES_OF_NAMESPACES = (
-    "spaces", "memories", "places", "words", "segments", "chunks", "vectors", "links", "events",
-    "former_vectors", "notes",
-)  # fmt: skip
 
 
 class _Index(NamedTuple):
@@ -229,7 +226,7 @@ class DatabaseChecks:
 
     def _nameless(self) -> Iterator[Problem]:
         """Namespaces with rows that are not entered in `spaces`."""
-        distinct = " UNION ".join(f"SELECT namespace FROM {t}" for t in _TABLES_OF_NAMESPACES)
+        distinct = " UNION ".join(f"SELECT namespace FROM {t}" for t in NAMESPACE_TABLES)
         used = [name for (name,) in self._rows(distinct)]
         lost = sorted(set(used) - set(self.namespaces()))
         if lost:

@@ -27,7 +27,7 @@ DELETED = (
 )
 IN_SEGMENTS = (
     " Hashes of words of what was erased (40 bits each) stay in the segments of the search index "
-    "until the namespace is erased."
+    "until the namespace is erased; rewrite=True takes them out at once."
 )
 SAMPLED = (
     " The samples that PostgreSQL takes for its plans, of vectors, tags, and names of namespaces, "
@@ -48,11 +48,12 @@ _OTHER = "coalesce(payload ->> 'target', payload ->> 'match', payload ->> 'into'
 _HAS_KEY = "payload ->> 'key' IS NOT NULL"
 _NAMES_USER = "(actor = %s OR payload -> 'was' ->> 'user_id' = %s)"
 _VECTOR_NAMES = "SELECT name FROM tallies WHERE namespace = %s AND kind = 'vector'"
-_NAMESPACE_TABLES = (
+NAMESPACE_TABLES = (
     "memories", "places", "words", "segments", "chunks", "vectors", "links", "former_vectors",
     "notes", "events",
 )  # fmt: skip
-_ALL_TABLES = (*_NAMESPACE_TABLES, "attempts", "tallies", "clocks", "spaces")
+"""The tables that have rows of a namespace beside its name, its counters and its numbers."""
+_ALL_TABLES = (*NAMESPACE_TABLES, "attempts", "tallies", "clocks", "spaces")
 _OWN_LOCKS = """
 SELECT current_setting('server_version_num')::integer, count(*)
 FROM pg_locks l JOIN pg_class c ON c.oid = l.relation
@@ -308,7 +309,7 @@ def erase_namespace(namespace: str) -> Steps[Erasure | None]:
     yield [
         *(
             Statement(f"DELETE FROM {table} WHERE namespace = %s", (namespace,))
-            for table in _NAMESPACE_TABLES
+            for table in NAMESPACE_TABLES
         ),
         # The mark of this write stays: it tells of its commit if the answer to that is lost.
         Statement("DELETE FROM attempts WHERE namespace = %s AND at < now()", (namespace,)),

@@ -30,18 +30,29 @@ CHECKED = {
     "access_keys": ("id", "version", "entry"),
 }
 """The columns of each table whose values its checksums are of, in order."""
+_BYTES = frozenset(("vector", "features", *(n.replace(".", "_") for n in DERIVED if "." in n)))
+"""The columns of bytes among them."""
 _SAMPLED = 16  # memories looked at when a file is opened
 
 
 def checksum_of(table: str, columns: Collection[str] | None = None) -> str:
     """The SQL of the checksum that a row has to have, whatever is in it.
 
-    Text is taken as bytes, as SQLite hands no text over that is not UTF-8. A table of an older
-    schema has only some of the `columns`.
+    Text is taken as bytes, as SQLite hands no text over that is not UTF-8; so what has become text
+    or bytes by damage counts as something else. A table of an older schema has only some of the
+    `columns`.
     """
     names = [name for name in CHECKED[table] if columns is None or name in columns]
-    values = (f"iif(typeof({n}) = 'text', CAST({n} AS BLOB), {n})" for n in names)
-    return f"checksum({', '.join(values)})"
+    return f"checksum({', '.join(map(_counted, names))})"
+
+
+def _counted(column: str) -> str:
+    if column in _BYTES:
+        return f"iif(typeof({column}) = 'text', 0, {column})"
+    return (
+        f"CASE typeof({column}) WHEN 'text' THEN CAST({column} AS BLOB) WHEN 'blob' THEN 0 "
+        f"ELSE {column} END"
+    )
 
 
 class Insert:

@@ -62,11 +62,18 @@ def check_namespace(db: sqlite3.Connection, path: str, namespace: str) -> tuple[
     """Look for damage in the rows of a namespace, and in what is common to the whole file."""
     try:
         rows = RowChecks(db, Quarantine(path), namespace=namespace)
+        file = _FileChecks(db, path)
         structure = (
             replace(problem.finding, examples=())  # they name rows of other namespaces
-            for problem in _FileChecks(db, path).structure()
+            for problem in file.structure()
         )
-        return (*structure, *(problem.finding for problem in rows.damage()))
+        counters = (
+            replace(
+                problem.finding, problem="numbers in use would be given again", count=1, examples=()
+            )
+            for problem in file.counters()
+        )
+        return (*structure, *counters, *(problem.finding for problem in rows.damage()))
     except (sqlite3.DatabaseError, SalienceError) as error:
         return (_unreadable(error),)
 
