@@ -5,8 +5,9 @@ BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable
 USABLE := $(VENV)/.usable
 READY := $(VENV)/.ready
+SUITE := $(BIN)/python -m pytest -q -n 3 --dist worksteal
 
-.PHONY: demo serve demo-postgres test torture integrations lint audit bench docs locked lock sbom clean
+.PHONY: demo serve demo-postgres test test-all torture integrations lint audit bench docs locked lock sbom clean
 
 demo: $(USABLE)
 	$(BIN)/salience demo
@@ -20,7 +21,11 @@ demo-postgres: $(READY)
 	$(BIN)/python -m salience.testing.postgres sh -c '$(BIN)/salience demo --db "$$SALIENCE_DB"'
 
 test: lint
-	$(BIN)/python -m pytest -q -n 3 --dist worksteal
+	$(SUITE) -m "not deep" --durations=25
+
+# The suite with its long forms.
+test-all: lint
+	$(SUITE) --hypothesis-profile=deep --durations=100
 
 # Kills, faults, concurrent histories and hostile input, for hours; SCALE=0.1 for a tenth.
 torture: $(READY)

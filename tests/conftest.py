@@ -1,15 +1,74 @@
-"""Settings that hold for every test."""
+"""Settings that hold for every test, and the processor time that each case takes.
+
+`deep` marks a case that is long; `make test-all` has these too, and the profile of that name.
+"""
 
 import os
+from collections import Counter
+from collections.abc import Generator
 
+import pytest
 from hypothesis import settings
 
+_SECONDS_OF_A_CASE = 5.0
+
 # How long an example takes says how busy the machine is, not whether the law holds.
-settings.register_profile("salience", deadline=None, max_examples=60)  # of 100, for its time
-settings.load_profile("salience")
+settings.register_profile("short", deadline=None, max_examples=20)
+settings.register_profile("deep", deadline=None, max_examples=60)
+settings.load_profile("short")
 
 # What ranx compiles takes longer to compile than to interpret.
 os.environ["NUMBA_DISABLE_JIT"] = "1"
 
 # What a process keeps of a PostgreSQL database in memory is tried where it is asked for.
 os.environ["SALIENCE_POSTGRES_MEMORY_MB"] = "0"
+
+_phase_began = pytest.StashKey[float]()
+_processor_seconds: Counter[str] = Counter()
+_clock_seconds: Counter[str] = Counter()
+_cases: Counter[str] = Counter()
+
+
+def _processor_time() -> float:
+    """The seconds that this process and its ended children have computed."""
+    times = os.times()
+    return times.user + times.system + times.children_user + times.children_system
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    item.stash[_phase_began] = _processor_time()
+    return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item,
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    now = _processor_time()
+    report.processor_seconds = seconds = now - item.stash[_phase_began]
+    item.stash[_phase_began] = now
+    # Other cases share what is set up for a module, so the limit holds for the call alone.
+    too_long = report.when == "call" and seconds > _SECONDS_OF_A_CASE
+    if too_long and report.passed and not item.get_closest_marker("deep"):
+        report.outcome = "failed"
+        report.longrepr = f"{seconds:.1f} s of processor time; mark it `deep`, or do less"
+    return report
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    folder = "/".join(report.nodeid.split("/")[:2])
+    _processor_seconds[folder] += getattr(report, "processor_seconds", 0.0)
+    _clock_seconds[folder] += report.duration
+    _cases[folder] += report.when == "call"
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    terminalreporter.section("cases, seconds of processor and clock")
+    for folder, seconds in _processor_seconds.most_common():
+        terminalreporter.write_line(
+            f"{_cases[folder]:6} {seconds:8.1f} {_clock_seconds[folder]:8.1f}  {folder}"
+        )
+    totals = (table.total() for table in (_cases, _processor_seconds, _clock_seconds))
+    terminalreporter.write_line("{:6} {:8.1f} {:8.1f}  all".format(*totals))

@@ -110,6 +110,7 @@ def succeeded(ran: subprocess.CompletedProcess[str]) -> None:
     assert ran.returncode == 0, f"{ran.args} ends with {ran.returncode}\n{ran.stdout}{ran.stderr}"
 
 
+@pytest.mark.deep
 def test_the_client_passes_its_tests(programs: Path, door: dict[str, str]) -> None:
     tested = npm("test", "--ignore-scripts", folder=programs, **door)  # they are compiled already
     succeeded(tested)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from salience import Memory
 from salience.coding_agents.recall import TAG, Limits, recall_at_start, recall_for_prompt
 from salience.errors import InvalidInput
+from support.examples import examples
 
 HERE = ("code/shop",)
 KEPT = {
@@ -100,7 +101,7 @@ def test_two_projects_are_apart_unless_both_are_asked(memory: Memory) -> None:
     assert {"x", "pytest"} <= set(both.ids)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(st.integers(1, 600), st.sampled_from(["add a unit test", "commit this", "npm or pnpm"]))
 def test_no_budget_is_passed(memory: Memory, tokens: int, prompt: str) -> None:
     limits = Limits(start_tokens=tokens, prompt_tokens=tokens)

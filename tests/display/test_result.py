@@ -33,6 +33,7 @@ from salience.stores.address import public_url
 from salience.stores.copy import Copied
 from salience.stores.copy import copy as copy_store
 from salience.testing import WordHashEmbedder
+from support.examples import examples
 from support.kitchen import QUERY, crowd
 from support.scoring import NOW, Designed
 
@@ -278,7 +279,7 @@ def test_every_result_is_read_again_from_its_json(tmp_path: Path) -> None:
 
 
 @given(st.integers(0, 10**6), st.sampled_from(["balanced", "six_factor", "vitality", "activation"]))
-@settings(max_examples=10)
+@settings(max_examples=examples(10))
 def test_any_search_is_read_again_from_its_json(seed: int, profile: str) -> None:
     memory, id = crowd(seed), f"n{seed % 40:02}"
     for one in (

@@ -21,6 +21,7 @@ _ELSEWHERE = re.compile(r"^(?:https?:)?//")
 _STYLED = re.compile(r"(?:url\(|@import)\s*[\"']?(?:https?:)?//")
 
 
+@pytest.mark.deep
 def test_the_site_is_whole(tmp_path: Path) -> None:
     pytest.importorskip("mkdocs", reason="the extra 'docs' is not installed")
     site = tmp_path / "site"

@@ -18,6 +18,7 @@ from salience.embedders import StaticEmbedder, static
 from salience.embedders._batching import clean_texts
 from salience.embedders.static import DIMENSIONS, MAX_CHARS, VOCABULARY
 from salience.errors import EmbedderError, InvalidInput
+from support.examples import examples
 
 EMBEDDER = StaticEmbedder()
 
@@ -53,7 +54,7 @@ def test_the_model_is_read_without_importing_its_package() -> None:
     assert done.stdout.strip() == "False"
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.lists(anything, max_size=12))
 def test_the_law_holds_for_any_text(texts: list[str]) -> None:
     rows = EMBEDDER.embed(texts)

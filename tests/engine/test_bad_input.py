@@ -15,6 +15,7 @@ from salience.importers import ImportProblem
 from salience.records.fields import FIELDS as FIELD_TYPES
 from salience.write.items import ITEM_KEYS
 from support.bad_input import HUGE, LONE, NAN, NO_TIME, NOW, label
+from support.examples import examples
 
 INF = float("inf")
 
@@ -342,7 +343,7 @@ def test_an_iterator_of_links_is_kept(memory: Memory) -> None:
         memory.delete(id)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(content=st.text(st.characters(codec=None), max_size=60))
 def test_any_text_is_kept_as_it_is_or_refused(memory: Memory, content: str) -> None:
     id = ""

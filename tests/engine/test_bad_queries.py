@@ -15,6 +15,7 @@ from salience import Memory
 from salience.errors import InvalidInput
 from salience.ranking import profiles
 from support.bad_input import HUGE, LONE, NAN, NO_TIME, label
+from support.examples import examples
 
 SEARCHES: list[tuple[str, Any, str]] = [
     ("query", "", "query"),
@@ -216,7 +217,7 @@ def test_an_odd_query_has_a_result(memory: Memory, query: str, profile: str) -> 
     memory.explain(query, "taken", profile=profile)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(query=st.text(st.characters(codec=None), max_size=60))
 @example(query="\ud800\udc00")
 @example(query="2026-02-30 apple")

@@ -18,6 +18,7 @@ from salience import AsyncMemory, Memory
 from salience.evaluation import sample
 from salience.ranking.profiles import BUILT_IN
 from salience.testing.embedder import WordHashEmbedder
+from support.examples import examples
 from support.ranked import NOW, PROFILES, QUESTIONS, Lists, ranked
 
 UNBOUNDED = ["balanced", "composite"]  # their candidates do not depend on the number of hits
@@ -122,7 +123,7 @@ def test_the_limit_does_not_change_the_order(expected: Lists, profile: str) -> N
             assert [(hit.id, hit.score) for hit in three] == hits[:3]
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(
     st.lists(st.lists(st.sampled_from(TALK), min_size=1, max_size=9), min_size=1, max_size=12),
     st.lists(st.sampled_from(TALK), min_size=1, max_size=5).map(" ".join),

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from salience.errors import InvalidInput
 from salience.testing import WordHashEmbedder
+from support.examples import examples
 from support.served import opened
 
 START = datetime(2026, 3, 1, tzinfo=timezone.utc)
@@ -129,7 +130,7 @@ REWORDED = edited_history(("update", "c", "red apple"))
 REWEIGHED = edited_history(("rewrite", "c", 0.5))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(histories)
 @example(REWORDED)
 @example(REWEIGHED)
@@ -137,7 +138,7 @@ def test_in_memory(history: History) -> None:
     check_history("ram://", history)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(histories)
 @example(REWORDED)
 @example(REWEIGHED)
@@ -146,7 +147,7 @@ def test_in_a_file(history: History) -> None:
         check_history(f"sqlite:///{Path(folder) / 'memory.db'}", history)
 
 
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=examples(5), deadline=None)
 @given(history=histories)
 def test_any_history_at_a_server(history: History) -> None:
     check_history("http", history)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from salience import Memory
 from salience.importers import ImportProblem, read
+from support.examples import examples
 from support.systems import (
     FILES,
     GRAPH,
@@ -80,7 +81,7 @@ def assert_that_it_names(file: Path, problem: ImportProblem) -> None:
 
 
 @pytest.mark.parametrize(("format", "name", "document"), DOCUMENTS)
-@settings(deadline=None, suppress_health_check=list(HealthCheck), max_examples=50)
+@settings(deadline=None, suppress_health_check=list(HealthCheck), max_examples=examples(50))
 @given(data=st.data())
 def test_a_strange_value_is_named_or_read(
     format: str, name: str, document: Any, data: st.DataObject

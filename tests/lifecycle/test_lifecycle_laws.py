@@ -14,6 +14,7 @@ from salience import Memory
 from salience.retrieval import operations
 from salience.retrieval.plan import ask, drive
 from salience.testing.conformance._lifecycle import everything
+from support.examples import examples
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=timezone.utc)
 REVIVED_FOR = timedelta(days=14)
@@ -71,7 +72,7 @@ def log(memory: Memory) -> int:
 
 
 @given(STORE, st.integers(0, 12))
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 def test_pruning_moves_what_has_faded_and_nothing_that_is_protected(given: Given, cap: int) -> None:
     with filled(given) as memory:
         before, links = everything(memory), memory.links()
@@ -104,7 +105,7 @@ def test_pruning_moves_what_has_faded_and_nothing_that_is_protected(given: Given
 
 
 @given(STORE)
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 def test_consolidating_and_undoing_changes_nothing(given: Given) -> None:
     facts, links = given
     with filled(((facts * 30)[:40], links)) as memory:
@@ -127,7 +128,7 @@ def test_consolidating_and_undoing_changes_nothing(given: Given) -> None:
 
 
 @given(STORE)
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 def test_maintaining_twice_is_maintaining_once(given: Given) -> None:
     with filled(given) as memory:
         before = everything(memory)

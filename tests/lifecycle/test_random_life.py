@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from salience.testing.conformance._lifecycle import everything
+from support.examples import examples
 from support.served import opened
 
 START = datetime(2026, 3, 1, 12, tzinfo=timezone.utc)
@@ -135,8 +136,12 @@ class LifeAtAServer(Life):
 
 
 TestLife = Life.TestCase
-TestLife.settings = settings(max_examples=60, stateful_step_count=25, deadline=None)
+TestLife.settings = settings(max_examples=examples(60), stateful_step_count=25, deadline=None)
 TestLifeInAFile = LifeInAFile.TestCase
-TestLifeInAFile.settings = settings(max_examples=12, stateful_step_count=20, deadline=None)
+TestLifeInAFile.settings = settings(
+    max_examples=examples(12), stateful_step_count=20, deadline=None
+)
 TestLifeAtAServer = LifeAtAServer.TestCase
-TestLifeAtAServer.settings = settings(max_examples=5, stateful_step_count=20, deadline=None)
+TestLifeAtAServer.settings = settings(
+    max_examples=examples(5), stateful_step_count=20, deadline=None
+)

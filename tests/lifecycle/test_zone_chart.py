@@ -14,6 +14,7 @@ from matplotlib.text import Text
 
 from salience.lifecycle.zone_chart import chart, spread
 from salience.lifecycle.zone_history import ZONE_ORDER, ZoneHistory, evenly_spaced
+from support.examples import examples
 
 START = datetime(2026, 1, 1, tzinfo=timezone.utc)
 HOUR_HOURS, DAY_HOURS, YEAR_HOURS = 1, 24, 8766
@@ -61,7 +62,7 @@ ROWS = st.lists(
 )
 
 
-@settings(max_examples=8)
+@settings(max_examples=examples(8))
 @given(
     rows=ROWS,
     protected=st.sampled_from([0.0, 0.5, 0.99, 1.0]),

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from salience.access import Principal
 from salience.display.for_models import NOTICE, TAG, clean
 from salience.mcp.tools import SETS, TOOLS, chosen
+from support.examples import examples
 from support.mcp_client import Connection, in_process, text_of
 
 CLOSING = f"</{TAG}>"
@@ -83,7 +84,7 @@ def test_resources_and_prompts_are_fenced_too(attacked: tuple[Connection, str]) 
     assert all(clean(each.title or "") == each.title for each in listed)
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(
     st.dictionaries(
         st.sampled_from(["query", "limit", "tags", "since", "min_similarity", "namespace", "x"]),

@@ -11,6 +11,7 @@ from salience import Memory
 from salience.ranking.balanced import PARTS
 from salience.ranking.profiles import balanced
 from salience.testing.embedder import WordHashEmbedder
+from support.examples import examples
 
 Turns = Sequence[tuple[str | None, str]]
 
@@ -199,7 +200,7 @@ def test_what_is_of_the_kind_asked_for_comes_before_what_is_not() -> None:
     assert [hit.score for hit in others] == [scores[hit.id] for hit in others]
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(st.lists(st.sampled_from("judo rowing Golf ping pong train bread we".split())))
 def test_a_memory_is_of_a_kind_if_it_names_all_words_of_one(said: list[str]) -> None:
     text = " ".join(["oranges", *said])

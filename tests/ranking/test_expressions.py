@@ -24,6 +24,7 @@ from salience.ranking.weights import rewrite, weighted, with_weights
 from salience.retrieval.candidates import Candidates, Floats, unset_column
 from salience.retrieval.query import Query
 from salience.retrieval.routes import MatchAll
+from support.examples import examples
 from support.signals import NAMES, cells, trees
 
 QUERY = Query(
@@ -60,7 +61,7 @@ def folds(node: Explanation) -> bool:
     return True
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(tree=trees, table=tables())
 def test_the_root_of_an_explanation_is_the_value(tree: Signal, table: Candidates) -> None:
     with np.errstate(all="ignore"):
@@ -76,7 +77,7 @@ def test_the_root_of_an_explanation_is_the_value(tree: Signal, table: Candidates
             str(explained)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(tree=trees, table=tables(0))
 def test_evaluating_changes_nothing(tree: Signal, table: Candidates) -> None:
     before = {name: table[name].copy() for name in table.columns}
@@ -91,7 +92,7 @@ def test_evaluating_changes_nothing(tree: Signal, table: Candidates) -> None:
         )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(tree=trees, table=tables(), unset=st.sets(st.sampled_from(NAMES), min_size=1))
 def test_a_program_for_columns_without_values_gives_the_same(
     tree: Signal, table: Candidates, unset: set[str]
@@ -112,7 +113,7 @@ def test_what_no_memory_has_set_takes_no_step() -> None:
     assert len(short.steps) == len((2.0 * A).parts) < len(general.steps)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(tree=trees)
 def test_trees_are_values(tree: Signal) -> None:
     copy = rewrite(tree, lambda node: None)

@@ -23,6 +23,7 @@ from salience.retrieval.candidates import Candidates
 from salience.retrieval.query import Query
 from salience.retrieval.routes import Route, Vector
 from salience.search.results import SearchResult
+from support.examples import examples
 from support.scoring import DAY, NOW, STORES, Designed, check_tree, each_store, opened
 
 VECTORS = (
@@ -438,7 +439,7 @@ def by_id(grades: dict[str, list[float | None]], profile: Profile, monotone: str
         return {hit.id: (hit.details["rrf_score"], dict(hit.routes)) for hit in found}
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(grades, st.sampled_from(sorted(MONOTONE)))
 def test_only_ranks_count(grades: dict[str, list[float | None]], monotone: str) -> None:
     """Cosines that grow with the old ones leave every rank, and so every fused score, as it was."""
@@ -446,7 +447,7 @@ def test_only_ranks_count(grades: dict[str, list[float | None]], monotone: str) 
     assert by_id(grades, profile, monotone) == by_id(grades, profile, "")
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(grades, st.permutations(profiles.multi_route.routes))
 def test_the_order_of_the_routes_changes_nothing(
     grades: dict[str, list[float | None]], routes: list[Route]

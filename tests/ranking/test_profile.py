@@ -18,6 +18,7 @@ from salience.ranking.expressions import Col, Signal
 from salience.ranking.stages import Cut, Pipeline, Retrieve, Score, cut, retrieve, score
 from salience.ranking.weights import weighted
 from salience.retrieval.routes import ExactMatch, Lexical, MatchAll, Trigram, Vector
+from support.examples import examples
 from support.signals import trees
 
 BUILT_IN = sorted(profiles.BUILT_IN)
@@ -67,7 +68,7 @@ def test_routes_and_stages_survive_the_journey() -> None:
     assert SIMPLE.weighted({"words": 0.75}) != SIMPLE
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(tree=trees)
 def test_any_formula_survives_the_journey(tree: Signal) -> None:
     columns = Score(Col("created_at"), into="a") >> Score(Col("created_at"), into="b")

@@ -22,6 +22,7 @@ from salience.records.filters import (
 )
 from salience.records.filters import passes as is_found
 from salience.stores.index.columns import CodedColumn, NumberColumn, TextsColumn, evaluate
+from support.examples import examples
 
 OPERATORS: tuple[Operator, ...] = get_args(Operator)
 
@@ -109,7 +110,7 @@ def comparisons(draw: st.DrawFn, operands: st.SearchStrategy[Any]) -> Compare:
     return Compare("x", operator, draw(operands))
 
 
-@settings(max_examples=400)
+@settings(max_examples=examples(400))
 @given(st.lists(anything, max_size=6), comparisons(anything))
 def test_a_coded_column_agrees_with_holds(values: list[Any], comparison: Compare) -> None:
     column = CodedColumn()
@@ -118,7 +119,7 @@ def test_a_coded_column_agrees_with_holds(values: list[Any], comparison: Compare
     assert mask.tolist() == [satisfies(comparison.operator, v, comparison.value) for v in values]
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(
     st.lists(st.one_of(numbers, st.none()), max_size=6),
     comparisons(numbers).filter(lambda c: c.operator != "contains"),
@@ -134,7 +135,7 @@ names = st.sampled_from(["a", "A", "Straße", "STRASSE", "σίσυφος", "Σί
 name_lists = st.lists(names, max_size=3).map(tuple)
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(
     st.lists(st.lists(name_lists, max_size=4), min_size=1, max_size=2),
     st.sampled_from(["eq", "ne", "in", "nin"]),
@@ -185,7 +186,7 @@ def passes(condition: Filter, value: Any) -> bool:
     return all(parts) if isinstance(condition, And) else any(parts)
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(st.lists(st.one_of(texts, st.none()), max_size=6), filters)
 def test_combinations_over_a_column(values: list[Any], condition: Filter) -> None:
     column = CodedColumn()

@@ -8,6 +8,7 @@ import io
 from pathlib import Path
 from typing import Any
 
+import pytest
 from mypy import api
 
 from salience.server.openapi import EXAMPLE_ADDRESS
@@ -38,6 +39,7 @@ def test_the_examples_of_the_page_print_what_it_says() -> None:
         known["client"].close()
 
 
+@pytest.mark.deep
 def test_the_examples_of_the_page_pass_the_type_checker(tmp_path: Path) -> None:
     file = tmp_path / "page.py"
     file.write_text("".join(block.source for block in blocks(PAGE) if block.language == "python"))

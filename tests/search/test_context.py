@@ -17,6 +17,7 @@ from salience import AsyncMemory, Memory
 from salience.display.for_models import clean
 from salience.errors import InvalidInput
 from salience.search.context import FORMATS, Context, Section, SectionLike
+from support.examples import examples
 from support.kitchen import QUERY, check_snapshot, kitchen
 from support.scoring import DAY, NOW
 
@@ -84,7 +85,7 @@ def sections(draw: st.DrawFn) -> list[Section]:
     return [draw(section(name)) for name in names]
 
 
-@settings(max_examples=250, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(250), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     mine=st.lists(MEMORY, max_size=12),
     team=st.lists(MEMORY, max_size=4),
@@ -144,7 +145,7 @@ def test_never_over_budget(
         assert json.loads(context.text) == [dict(message) for message in context.messages]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(budget=st.integers(1, 600), format=st.sampled_from(FORMATS))
 def test_a_larger_budget_never_gives_fewer_memories_whole(budget: int, format: Any) -> None:
     memory = house()

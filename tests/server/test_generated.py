@@ -17,6 +17,7 @@ from salience.access import LOCAL
 from salience.server.app import Server, create_app
 from salience.server.routes import OPERATIONS
 from salience.server.settings import ServerSettings
+from support.examples import examples
 
 EXAMPLES = 3  # of each operation and mode
 NOT_OF_A_SCHEMA = (
@@ -60,7 +61,7 @@ def test_what_a_schema_says_decides(app: Any, id: str, mode: GenerationMode) -> 
     operation = schema.find_operation_by_id(id)
 
     @settings(
-        max_examples=EXAMPLES,
+        max_examples=examples(EXAMPLES),
         phases=[Phase.generate],
         suppress_health_check=list(HealthCheck),
         derandomize=True,

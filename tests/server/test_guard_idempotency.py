@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from salience.server.guard import idempotency
 from salience.server.guard.answers import Answer, AnswersInFile, AnswersInMemory, KeptRequest
+from support.examples import examples
 from support.guarded import Guarded, until, with_guard
 
 KEY = {"Idempotency-Key": "k1"}
@@ -212,7 +213,7 @@ def test_a_request_of_a_process_that_died_is_forgotten(tmp_path: Path) -> None:
     asyncio.run(body())
 
 
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 @given(st.lists(st.tuples(st.booleans(), st.integers(0, 900)), min_size=20, max_size=40))
 def test_a_file_keeps_the_newest_answers_and_what_is_running(
     requests: list[tuple[bool, int]],

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from salience.access import Keyring, NewKey, Principal
 from salience.access.keyring import CHECK_SECONDS
+from support.examples import examples
 from support.real_server import RealServer, real_server
 from support.token_issuer import AUDIENCE, ISSUER, Issuer, token_issuer
 
@@ -73,7 +74,7 @@ _TRICKS = ["ana", "Ana", "ana/", "/ana", "ana/../bo", "bo", "team", "team/", "te
            "ana\r\nX-API-Key: x"]  # fmt: skip
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(st.one_of(st.sampled_from(_TRICKS), st.text(st.characters(codec="utf-8"), max_size=9)))
 def test_no_name_of_a_namespace_leads_to_one_that_the_key_does_not_have(
     guarded: RealServer, ana: NewKey, name: str

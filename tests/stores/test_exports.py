@@ -22,6 +22,7 @@ from salience.importers import ImportProblem
 from salience.testing import WordHashEmbedder
 from salience.testing.conformance._case import EVERYTHING, Clock
 from salience.write.transfer import parts
+from support.examples import examples
 from support.steps import IDS, QUESTIONS, added, changes, ids, texts
 
 EMBEDDER = WordHashEmbedder()
@@ -136,7 +137,9 @@ def test_namespaces_whose_logs_have_the_same_places_keep_their_own_vectors(
 
 @pytest.mark.parametrize("source", ["ram", "sqlite", "postgres"])
 @settings(
-    max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=examples(12),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(life=st.lists(steps, max_size=20), with_vectors=st.booleans())
 def test_an_import_exports_to_the_same_bytes(

@@ -22,6 +22,7 @@ from salience.errors import InvalidInput, SalienceError
 from salience.stores import migrate
 from salience.testing import WordHashEmbedder
 from support.doors import CHAT, FUNCTIONS, call, doors, endless
+from support.examples import examples
 from support.hostile import HOSTILE, Colour, Count, Word, shared
 
 DOORS = doors()
@@ -68,7 +69,7 @@ def assert_in_order(memory: Memory) -> None:
         assert memory.explain("apple", id)
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(40), deadline=None, suppress_health_check=list(HealthCheck))
 @given(door=st.sampled_from(DOORS), make=st.sampled_from(HOSTILE))
 @example(door=("add", "content"), make=lambda: Word("apple"))
 @example(door=("add", "metadata"), make=shared)

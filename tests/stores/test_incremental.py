@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from salience import Memory
 from salience.testing import WordHashEmbedder
 from salience.testing.conformance._case import Clock
+from support.examples import examples
 from support.steps import QUESTIONS, apply, steps
 
 
@@ -27,7 +28,7 @@ def seen(memory: Memory) -> list[Any]:
 
 
 @settings(
-    max_examples=25,
+    max_examples=examples(25),
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )

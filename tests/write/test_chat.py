@@ -27,6 +27,7 @@ from salience.retrieval.routes import Vector
 from salience.write.add_chat import add_chat
 from salience.write.chat import chunks_from_turns
 from salience.write.facets import by_rules
+from support.examples import examples
 from support.scoring import NOW, STORES, Designed, opened
 
 CHAT: list[dict[str, Any]] = [
@@ -105,7 +106,7 @@ def test_a_hybrid_session_is_a_memory_of_its_own(memory: Memory) -> None:
     assert hit.details["turn_support.supporting_turn_count"] == 3
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(st.sets(st.integers(1, len(CHAT) - 1)), st.sampled_from(["chunks", "hybrid"]))
 def test_messages_added_at_once_or_bit_by_bit_leave_the_same_chunks(
     cuts: set[int], mode: str
@@ -161,7 +162,7 @@ def shout(user: str, assistant: str) -> dict[str, str]:
     return {"events": assistant} if len(assistant) % 2 else {"preferences": user}
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(
     st.lists(MESSAGE, max_size=8).filter(has_text),
     st.sets(st.integers(1, 7)),

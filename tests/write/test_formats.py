@@ -19,6 +19,7 @@ from salience.importers import detect, read
 from salience.importers._source import clean
 from salience.records.record import MemoryRecord
 from salience.write.transfer.formats import export_as
+from support.examples import examples
 
 COUNTED = ("updated_at", "added_at", "version", "last_accessed", "access_count", "accesses")
 text = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=60)
@@ -73,7 +74,7 @@ def brought_back(memory: Memory, target: Path, format: str) -> Memory:
     return other
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=60)
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=examples(60))
 @given(st.lists(memories, min_size=1, max_size=4))
 @example([{"content": "---\na: b\n---\n#tag [[link]]", "title": "a: 'b' #c", "created_at": 0}])
 @example([{"content": "a\r\nb\rc", "metadata": {"k" * 250: 1e-7}, "created_at": 0}])
@@ -99,7 +100,7 @@ def test_markdown_comes_back_as_it_was(entries: list[dict[str, Any]]) -> None:
             assert links(other) == links(memory)
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=30)
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=examples(30))
 @given(st.lists(memories, min_size=1, max_size=4))
 @example([{"id": '{"}', "content": '\\"memory": {', "created_at": 0}])
 def test_json_of_mem0_comes_back_with_what_mem0_knows(entries: list[dict[str, Any]]) -> None:

@@ -21,6 +21,7 @@ from salience.integrations.mem0 import (
     ValidationError,
 )
 from salience.testing import WordHashEmbedder
+from support.examples import examples
 from support.mem0_filters import FILTERS, IDS
 from support.real_server import real_server
 
@@ -259,7 +260,7 @@ def test_reset_leaves_other_namespaces(store: Salience) -> None:
     assert (store.count(), other.count()) == (0, 1)
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(
     user=IDS, other=IDS, filters=FILTERS, extra=st.sampled_from(["agent_id", "run_id", "app_id"])
 )

@@ -21,6 +21,7 @@ from salience.server.operation import DELETE, READ, WRITE
 from salience.server.settings import ServerSettings
 from salience.stores import open_store
 from salience.testing import WordHashEmbedder
+from support.examples import examples
 from support.mem0_filters import FILTERS
 from support.scripted_model import asked, finds, says
 from support.scripted_server import Server as Model
@@ -295,7 +296,7 @@ def test_each_path_needs_a_key_with_its_scope(opened: Open, operation: Any) -> N
     assert client.request(operation.method, path, **options).status_code == 401
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(40), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(filters=FILTERS)
 def test_no_filter_reaches_another_namespace(opened: Open, filters: dict[str, Any]) -> None:
     one, two = opened("one"), opened("two")

@@ -22,6 +22,7 @@ from salience.retrieval.routes import Lexical
 from salience.stores.index.namespace_index import NamespaceIndex
 from salience.stores.index.words import postings
 from salience.stores.ram import RamRecords
+from support.examples import examples
 
 START = datetime(2026, 1, 1, tzinfo=timezone.utc)
 WINDOW = 40
@@ -185,7 +186,7 @@ def _distinct(query: list[Term]) -> tuple[Term, ...]:
     return tuple(kept)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(docs_, routes, queries)
 def test_the_index_is_the_formula(docs: list[Doc], route: Lexical, query: tuple[Term, ...]) -> None:
     index, records = index_of(docs)
@@ -194,7 +195,7 @@ def test_the_index_is_the_formula(docs: list[Doc], route: Lexical, query: tuple[
     )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(docs_, routes, queries, st.data())
 def test_what_was_erased_counts_for_nothing(
     docs: list[Doc], route: Lexical, query: tuple[Term, ...], data: st.DataObject
@@ -213,7 +214,7 @@ def test_what_was_erased_counts_for_nothing(
     assert scored(fresh, records, route, query) == scores  # to the last bit
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(docs_, routes, queries, st.integers(2, 6), st.integers(0, 40))
 def test_many_small_appends_are_one_big_build(
     docs: list[Doc], route: Lexical, query: tuple[Term, ...], full: int, recent: int

@@ -23,6 +23,7 @@ from salience.stores.index.namespace_index import NamespaceIndex
 from salience.stores.index.words import postings
 from salience.stores.ram import RamRecords
 from salience.testing.conformance._case import START
+from support.examples import examples
 
 WORDS = ("apple", "pear", "plums", "went", "go", "ana")
 COLUMNS = (
@@ -131,7 +132,7 @@ def stored_links(records: RamRecords) -> list[Edge]:
     return sorted(edge for edge in edges if edge.source in asked or edge.target in asked)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(memories, min_size=4, max_size=4), st.lists(steps, max_size=8), st.integers(0, 99))
 def test_a_refreshed_index_answers_like_one_built_anew(
     begun: list[dict[str, Any]], taken: list[tuple[Any, ...]], recent: int

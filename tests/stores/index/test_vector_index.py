@@ -13,6 +13,7 @@ from salience.stores.index import quantization
 from salience.stores.index import vector_index as module
 from salience.stores.index.quantization import QuantizedVectors
 from salience.stores.index.vector_index import VectorIndex, _radius
+from support.examples import examples
 
 Matrix = NDArray[np.float32]
 
@@ -120,7 +121,7 @@ def covers(
     return set(allowed[cosines >= bound].tolist()) <= set(near.tolist())
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(scenes())
 def test_nearest_misses_nothing_while_all_are_compared(
     scene: tuple[Matrix, Matrix, int, NDArray[np.bool_] | None],

@@ -11,6 +11,7 @@ from salience import Memory
 from salience.language.features import greeted
 from salience.language.speakers import count_greetings, nicknames
 from salience.retrieval.operations import FindSpeakers
+from support.examples import examples
 
 NAMES = ("kate", "al", "bobby")
 TURNS = st.lists(
@@ -31,7 +32,9 @@ def speakers_by_nickname(memory: Memory, namespace: str) -> dict[str, frozenset[
 
 
 @settings(
-    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=examples(30),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(turns=TURNS, times=st.integers(1, 4))
 @example(turns=[("one", "Albert", "Hey Kate!"), ("one", "Katherine", "Hello.")], times=3)

@@ -22,6 +22,7 @@ from salience.stores.postgres.replica import manager
 from salience.stores.postgres.replica import memory as replica_memory
 from salience.testing import WordHashEmbedder
 from salience.testing.conformance._case import Clock
+from support.examples import examples
 from support.steps import FILTERED, NEIGHBOURS, apply, ids, steps
 
 EMBEDDER = WordHashEmbedder()
@@ -84,7 +85,7 @@ def ranked(memory: Memory) -> list[list[tuple[str, float]]]:
 
 
 @settings(
-    max_examples=10,
+    max_examples=examples(10),
     deadline=None,
     phases=(Phase.generate,),
     suppress_health_check=[

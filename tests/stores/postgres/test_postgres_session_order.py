@@ -17,6 +17,7 @@ from salience.stores.postgres.write.session_order import (
     session_places,
 )
 from salience.testing import WordHashEmbedder
+from support.examples import examples
 
 TURNS = st.lists(
     st.tuples(
@@ -29,7 +30,7 @@ TURNS = st.lists(
 
 
 @settings(
-    max_examples=40,
+    max_examples=examples(40),
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )

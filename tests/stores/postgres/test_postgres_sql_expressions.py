@@ -61,6 +61,7 @@ from salience.retrieval.query import Query
 from salience.stores.postgres.sql.compiler import compile_signal
 from salience.stores.postgres.sql.expressions import NotCompilable, SqlExpression
 from salience.stores.postgres.sql.identifiers import spelling_key
+from support.examples import examples
 
 NOW = 1_790_000_000.0
 DAY = 86_400.0
@@ -205,7 +206,7 @@ def _numbers(connection: psycopg.Connection[Any], form: SqlExpression) -> Floats
 
 
 @settings(
-    max_examples=400,
+    max_examples=examples(400),
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.filter_too_much],
 )
 @given(st.lists(_row(), min_size=1, max_size=8), _TREES)

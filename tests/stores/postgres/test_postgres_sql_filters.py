@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from salience import Memory
 from salience.testing import WordHashEmbedder
+from support.examples import examples
 
 _TEXTS = ["Ana", "ana", "Straße", "STRASSE", "K", "山田", "a%b", "x'y", "", "é", "e\u0301"]
 _JSON = st.recursive(
@@ -110,7 +111,7 @@ def both(database: str) -> Iterator[tuple[Memory, Memory]]:
         yield tested, known
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(25), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(_MEMORIES, st.lists(_FILTERS, min_size=4, max_size=12))
 def test_a_filter_passes_the_same_memories(
     both: tuple[Memory, Memory], memories: list[dict[str, Any]], filters: list[Any]

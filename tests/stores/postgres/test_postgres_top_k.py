@@ -23,6 +23,7 @@ from salience.stores.postgres import PostgresStore
 from salience.stores.postgres.sql import threshold
 from salience.stores.postgres.wire.commands import Command, Statement
 from salience.testing import WordHashEmbedder
+from support.examples import examples
 
 NOW = 1_790_000_000.0
 DAY = 86_400.0
@@ -107,7 +108,7 @@ PROFILES = [
 ]
 
 
-@settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(80), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     _MEMORIES,
     st.sampled_from(PROFILES),
