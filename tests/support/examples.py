@@ -7,4 +7,4 @@ def examples(count: int) -> int:
     """`count` in the profile `deep`, and at most the profile's own number in another."""
     if settings.get_current_profile_name() == "deep":
         return count
-    return min(count, settings.default.max_examples)
+    return min(count, settings().max_examples)
