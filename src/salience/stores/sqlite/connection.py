@@ -9,7 +9,7 @@ import sqlite3
 import struct
 import time
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from urllib.parse import quote
@@ -18,7 +18,7 @@ from salience.errors import SalienceError, StoreClosed, StoreError
 from salience.language.tokens import text_key, words
 from salience.stores.checksums import checksum
 from salience.stores.codec import attribute_key, feature_bytes, passage_values, term_bytes
-from salience.stores.migrations import migrations
+from salience.stores.migrations import migrations, present_schema
 from salience.stores.sqlite.integrity.open_files import OPEN_FILES, Identity
 from salience.stores.sqlite.integrity.row_checksums import damaged_memories, renew_checksums
 from salience.stores.sqlite.integrity.write_ahead_log import NEXT_STATE, check_log
@@ -233,7 +233,7 @@ def _enable_wal(db: sqlite3.Connection) -> None:
     db.execute("PRAGMA journal_mode = WAL")
 
 
-def _migrate(db: sqlite3.Connection, steps: list[str], path: str) -> None:
+def _migrate(db: sqlite3.Connection, steps: Sequence[str], path: str) -> None:
     if path != ":memory:":
         _enable_wal(db)
     with transaction(db, "EXCLUSIVE"):
@@ -247,8 +247,8 @@ def _migrate(db: sqlite3.Connection, steps: list[str], path: str) -> None:
         db.create_function("passage_terms", 2, _passage_terms, deterministic=True)
         db.create_function("exact_json", 1, _exact_json, deterministic=True)
         # Steps may change what the checksums are of; what is damaged must not pass for sound then.
-        damaged = damaged_memories(db) if version < len(steps) else []
-        for step in steps[version:]:
+        damaged = damaged_memories(db) if 0 < version < len(steps) else []
+        for step in steps[version:] if version else [present_schema("sqlite")]:
             for statement in _statements(step):
                 db.execute(statement)
         if 0 < version < len(steps):

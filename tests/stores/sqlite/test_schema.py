@@ -1,0 +1,51 @@
+"""A new file has the schema that an old one has after its last step."""
+
+import re
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from salience import Memory
+from salience.stores.migrations import migrations
+from salience.stores.sqlite import connection
+
+
+def schema(path: Path) -> dict[str, Any]:
+    """What SQLite keeps of a file's schema, without comments and layout, and the rows in it."""
+    with sqlite3.connect(path) as db:
+        statements = {
+            name: re.sub(r'--[^\n]*|\s|"', "", statement or "")
+            for name, statement in db.execute("SELECT name, sql FROM sqlite_schema")
+        }
+        tables = [name for (name,) in db.execute("SELECT name FROM pragma_table_list")]
+        state = {name: db.execute(f"PRAGMA {name}").fetchall() for name in (
+            "user_version", "application_id", "page_size", "auto_vacuum", "encoding",
+            "journal_mode",
+        )}  # fmt: skip
+        columns = {name: db.execute(f"PRAGMA table_xinfo({name})").fetchall() for name in tables}
+        rows = {
+            name: db.execute(f"SELECT count(*) FROM {name}").fetchone()
+            for name in tables
+            if not name.startswith("sqlite_")
+        }
+        counter = db.execute("SELECT value, length(state), length(previous_state) FROM counter")
+        return {
+            "statements": statements,
+            "columns": columns,
+            "state": state,
+            "rows": rows,
+            "counter": counter.fetchall(),
+        }
+
+
+def test_a_new_file_has_the_schema_of_a_migrated_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Memory.open(tmp_path / "new.db").close()
+    monkeypatch.setattr(connection, "present_schema", lambda store: "".join(migrations(store)))
+    Memory.open(tmp_path / "migrated.db").close()
+    new, migrated = schema(tmp_path / "new.db"), schema(tmp_path / "migrated.db")
+    for part, expected in migrated.items():
+        assert new[part] == expected, f"{part}: the last step and sqlite.sql differ"
