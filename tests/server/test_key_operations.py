@@ -156,3 +156,19 @@ def test_python_has_the_methods_of_a_keyring(keyed: Keyed) -> None:
             client.keys.rotate(made.key.id, overlap=timedelta(-1))
     with Client(keyed.server.url, rotated.text) as revoked, pytest.raises(AccessDenied):
         revoked.keys.list()
+
+
+def test_each_event_tells_whose_key_did_it_and_each_owner_has_idempotency_keys(
+    keyed: Keyed,
+) -> None:
+    once = {"Idempotency-Key": "msg-1", "Salience-Namespace": "ana"}
+    with keyed.client("ana") as ana, keyed.client("root") as root:
+        for client, id in ((ana, "hers"), (root, "another's")):
+            body = {"id": id, "content": f"This is {id}."}
+            assert client.post("/memories", json={**body, "actor": "me"}).status_code == 422
+            assert client.post("/memories", json=body, headers=once).status_code == 201
+        assert root.post("/memories/hers/pin", json={}, headers=once).status_code == 200
+        events = ana.get("/memories/hers/history").json()["events"]
+    ids = {owner: key.text.split("_")[1] for owner, key in keyed.keys.items()}
+    did = [(event["type"], event["actor"]) for event in events]
+    assert did == [("write", ids["ana"]), ("pin", ids["root"])]

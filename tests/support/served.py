@@ -83,8 +83,8 @@ class Served(RemoteMemory):
     def url(self) -> str:
         return self._remote.url
 
-    def within(self, namespace: str) -> Served:
-        other = super().within(namespace)
+    def within(self, namespace: str, *, actor: str | None = None) -> Served:
+        other = super().within(namespace, actor=actor)
         other._server, other._behind = self._server, self._behind.within(namespace)
         other._core = other._behind._core
         return other

@@ -14,6 +14,7 @@ from typing import Any
 
 from salience.embedders._batching import import_extra
 from salience.errors import EmbedderError, InvalidInput
+from salience.forks import leave_to_parent, renew_after_fork
 
 MAX_WAIT_SECONDS = 60.0
 """The longest wait between tries; a server that asks for a longer one is given up."""
@@ -105,6 +106,7 @@ class JsonPoster:
             raise InvalidInput("base_url", f"is no URL: {problem}", "check its host") from None
         self._lock = Lock()
         self._client: Any = None
+        renew_after_fork(self)
 
     def post(self, payload: dict[str, Any], patience: float = 1.0) -> Any:
         """The answer's JSON. Raises EmbedderError as the class says. Threads may share it.
@@ -154,6 +156,11 @@ class JsonPoster:
             client, self._client = self._client, None
         if client is not None:
             client.close()
+
+    def after_fork(self) -> None:
+        """Open connections of its own, in the copy of a process."""
+        leave_to_parent(self._client)
+        self._client, self._lock = None, Lock()
 
     def _open_client(self) -> Any:
         with self._lock:

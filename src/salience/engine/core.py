@@ -136,8 +136,7 @@ class Core:
                 store.turnstile.turn if isinstance(store, EmbeddedStore) else nullcontext,
                 _DICTIONARY,
             )
-            actor = values["actor"]
-            actor = None if actor is None else text("actor", actor, limit=512)
+            actor = None if values["actor"] is None else _actor(values["actor"])
             dedup = DedupPolicy.of(values["dedup"], DedupPolicy())
             trace = _line_writer(values["trace"])
             return cls(shown_url, dispatcher, searches, actor, dedup, trace, recorder)
@@ -171,14 +170,14 @@ class Core:
         """The namespace that searches and writes are about."""
         return self.searches.namespace
 
-    def within(self, namespace: str) -> Core:
-        """The same core for another namespace."""
+    def within(self, namespace: str, actor: str | None = None) -> Core:
+        """The same core for another namespace, and for another actor if there is one."""
         searches = replace(self.searches, namespace=namespace_name(namespace))
         return Core(
             self.url,
             self.dispatcher,
             searches,
-            self.actor,
+            self.actor if actor is None else _actor(actor),
             self.dedup,
             self.trace,
             self.recorder,
@@ -242,6 +241,10 @@ class Core:
     def request(self, query: str, **options: Unpack[SearchOptions]) -> SearchRequest:
         """A checked search request."""
         return search_request(query, self.searches, options)
+
+
+def _actor(value: Any) -> str:
+    return text("actor", value, limit=512)
 
 
 def _checked(count: Callable[[str], int]) -> Callable[[str], int]:

@@ -17,6 +17,7 @@ from salience.engine.options import LONGEST_PAUSE_SECONDS
 from salience.engine.recovery import Recovery
 from salience.engine.time_travel import snapshot_at
 from salience.errors import EmbedderError, SalienceError
+from salience.forks import renew_after_fork
 from salience.language.entities import RULES, EntityExtractor
 from salience.records.record import Embedding
 from salience.records.validation import texts
@@ -50,11 +51,17 @@ class Dispatcher:
         self._snapshot_lock = threading.Lock()
         self._owns_embedder = owns_embedder  # then it is closed with this
         # Threads for awaited searches; None when closed
-        self.searchers: ThreadPoolExecutor | None = ThreadPoolExecutor(None, "salience-search")
+        self.searchers: ThreadPoolExecutor | None = _searchers()
+        renew_after_fork(self)
         self.embedder = None if embedder is None else CachedEmbedder(embedder)
         self.recovery = None
         if self.embedder is not None:
             self.recovery = Recovery(self.embedder, store, self.batch, longest_pause)
+
+    def after_fork(self) -> None:
+        """Take threads of its own, in the copy of a process."""
+        if self.searchers is not None:
+            self.searchers = _searchers()
 
     @property
     def identity(self) -> str | None:
@@ -193,3 +200,7 @@ class Dispatcher:
             # The stores keep half precision; see `salience.records.validation.vector`.
             rows = rows.astype(np.float16).astype(np.float32)
         return list(rows)
+
+
+def _searchers() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(None, "salience-search")

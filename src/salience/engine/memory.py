@@ -98,10 +98,13 @@ class Memory(WriteApi, SearchApi, ReadApi, JudgmentApi, LifecycleApi, TransferAp
         """The namespace whose memories this sees."""
         return self._core.namespace
 
-    def within(self, namespace: str) -> Self:
-        """Give the memory of another namespace in the same store; closing either closes both."""
+    def within(self, namespace: str, *, actor: str | None = None) -> Self:
+        """Give the memory of another namespace in the same store; closing either closes both.
+
+        What is done through it was done by `actor`; by that of this memory if none is given.
+        """
         memory = object.__new__(type(self))
-        memory._core = self._core.within(namespace)
+        memory._core = self._core.within(namespace, actor)
         return memory
 
     def __getitem__(self, id: str) -> MemoryRecord:  # sync only

@@ -12,6 +12,7 @@ from typing import Any
 
 import salience
 from salience.errors import StoreClosed, StoreError
+from salience.forks import leave_to_parent, renew_after_fork
 from salience.remote.calls import Request
 from salience.remote.errors import error_of
 from salience.remote.exports import awaited
@@ -27,12 +28,22 @@ class AsyncTransport:
     def __init__(self, settings: RemoteSettings) -> None:
         self._settings = settings
         self._is_closed = False
+        self._client = self._open_client()
+        renew_after_fork(self)
+
+    def after_fork(self) -> None:
+        """Open connections of its own, in the copy of a process."""
+        leave_to_parent(self._client)
+        self._client = self._open_client()
+
+    def _open_client(self) -> httpx.AsyncClient:
+        settings = self._settings
         seconds = settings.timeout
         connect = CONNECT_SECONDS if seconds is None else min(seconds, CONNECT_SECONDS)
         headers = {"User-Agent": f"salience/{salience.__version__}"}
         if settings.api_key is not None:
             headers["Authorization"] = f"Bearer {settings.api_key}"
-        self._client = httpx.AsyncClient(
+        return httpx.AsyncClient(
             headers=headers,
             timeout=httpx.Timeout(seconds, connect=connect),
             limits=httpx.Limits(

@@ -120,8 +120,16 @@ class RemoteMemory(Memory):
         """The scopes of the key."""
         return self._remote.scopes
 
-    def within(self, namespace: str) -> Self:
-        """Give the memory of another namespace at the same server; closing either closes both."""
+    def within(self, namespace: str, *, actor: str | None = None) -> Self:
+        """Give the memory of another namespace at the same server; closing either closes both.
+
+        Raises:
+            InvalidInput: an actor is given; the server takes the owner of the key.
+        """
+        if actor is not None:
+            raise InvalidInput(
+                "actor", "is set by the server", "leave it out, use a key of its own"
+            )
         memory = object.__new__(type(self))
         memory._remote, memory._transport = self._remote.within(namespace), self._transport
         return memory

@@ -8,6 +8,7 @@ from typing import Any
 from salience.engine.memory import Memory
 from salience.errors import InvalidInput, SalienceError
 from salience.records.validation import boolean
+from salience.write.idempotency import key_reused
 
 
 def refuse_rewrite(rewrite: Any) -> None:
@@ -26,8 +27,11 @@ def as_embedded(name: str, arguments: Mapping[str, Any], problem: InvalidInput) 
     """The error by which an embedded memory refuses the arguments of a method.
 
     That is asked of an empty one, which knows what is wrong more exactly than whoever could not
-    send the arguments, or could not read them. Where it takes them, the error is the `problem`.
+    send the arguments, or could not read them. Where it takes them, the error is the `problem`,
+    and so it is where the server alone knows what is wrong.
     """
+    if problem.problem == key_reused().problem:
+        return problem
     try:
         with Memory("ram://", embedder=None) as memory:
             getattr(memory, name)(**arguments)

@@ -211,7 +211,8 @@ class Server:
             NotFound: it is not one of the key.
         """
         principal = request.state.principal
-        return self.memory.within(_namespace(request, principal, self.settings.namespace))
+        namespace = _namespace(request, principal, self.settings.namespace)
+        return self.memory.within(namespace, actor=principal.key_id)
 
     def endpoint(self, operation: Operation) -> Endpoint:
         """The function that answers the requests of an operation."""

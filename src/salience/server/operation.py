@@ -57,7 +57,7 @@ class Call:
     @property
     def memory(self) -> AsyncMemory:
         """The memory of the namespace."""
-        return self.server.memory.within(self.namespace)
+        return self.server.memory.within(self.namespace, actor=self.principal.key_id)
 
     def log_found(self, count: int, degraded: Iterable[str]) -> None:
         """Tell the log and the metrics how much a search found, and what it went without."""

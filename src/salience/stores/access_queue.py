@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import atexit
 import logging
-import os
 import threading
 import time
 import warnings
@@ -15,6 +14,7 @@ from typing import Any
 from weakref import WeakSet, WeakValueDictionary
 
 from salience.errors import StoreError
+from salience.forks import renew_after_fork
 from salience.records.events import ACCESSES
 from salience.records.record import recent
 from salience.stores import codec
@@ -90,7 +90,12 @@ class AccessQueue:
         self._write = write
         self._delayed = delayed
         self._one_by_one = one_by_one
-        self._process = os.getpid()
+        self._start()
+        renew_after_fork(self)
+        if at_exit:
+            _FLUSHED_AT_EXIT.add(self)
+
+    def _start(self) -> None:
         # The batch that is being written, or was last, and the one that comes after it. Both
         # change by one assignment, so that an interrupt neither loses uses nor writes any twice.
         self._batches: dict[str, tuple[Batch, Batch]] = {}
@@ -100,8 +105,10 @@ class AccessQueue:
         # thread with the next use would cost more than the search that it counts.
         self._due: float | None = None
         self._timer: threading.Timer | None = None
-        if at_exit:
-            _FLUSHED_AT_EXIT.add(self)
+
+    def after_fork(self) -> None:
+        """Begin with an empty queue, in the copy of a process: the parent writes what waits."""
+        self._start()
 
     def add(self, namespace: str, use: Use) -> None:
         """Queue a use of rows."""
@@ -131,8 +138,6 @@ class AccessQueue:
 
         Written one by one, only the accesses of the given `namespaces` are.
         """
-        if self._process != os.getpid():  # in a forked copy: the parent writes them
-            return
         if namespaces is None or not self._one_by_one:
             with self._lock:
                 self._due = None

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Any, Literal
 
 from salience.errors import InvalidInput
@@ -287,13 +288,19 @@ def message_text(message: Mapping[str, Any], name: str) -> str:
 def items_of(content: Any, fields: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The items that `Memory.add` writes: one of a text, or one for each chat message.
 
-    Fields that are None are left out; each message gets an idempotency key of its own.
+    Fields that are None are left out. With an idempotency key, each message gets one of its own,
+    the last one tells where the chat ends, and the same key again gives the same session.
     """
     fields = {name: value for name, value in fields.items() if value is not None}
     if not isinstance(content, Sequence) or isinstance(content, (str, bytes)):
         return [{"content": content, **fields}]
     key = fields.pop("idempotency_key", None)
-    items = message_items(content, fields)
     if key is None:
-        return items
-    return [{**item, "idempotency_key": f"{key}#{i}"} for i, item in enumerate(items)]
+        return message_items(content, fields)
+    session = sha256(str(key).encode("utf-8", "replace")).hexdigest()[:32]
+    items = message_items(content, {"session_id": session, **fields})
+    places = [*range(len(items) - 1), "last"]
+    return [
+        {**item, "idempotency_key": f"{key}#{place}"}
+        for place, item in zip(places, items, strict=False)
+    ]

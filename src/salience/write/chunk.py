@@ -14,7 +14,16 @@ from salience.retrieval.plan import Plan, ask
 from salience.write import link_targets, upsert
 from salience.write.dedup import STRENGTHENING, DedupPolicy, DedupVerdict, judge
 from salience.write.embedding import embed_items, with_entities
-from salience.write.idempotency import SAME_KEY, note_of, outcome_payload, outcomes_by_key
+from salience.write.idempotency import (
+    SAME_KEY,
+    earlier_writes,
+    first_outcome,
+    key_payload,
+    key_reused,
+    note_of,
+    outcome_payload,
+    refused_keys,
+)
 from salience.write.items import Item, WriteContext, follows_text, parse_link
 from salience.write.judgments import supersession, supersession_events
 from salience.write.outcomes import ADDING_OUTCOMES, Added
@@ -150,7 +159,9 @@ class _ChunkWriter:
         """See `write_with_edits`."""
         refused: Sequence[str] = ()
         for _ in range(MAX_ATTEMPTS):
-            before = yield from outcomes_by_key(self._checked, self._scope)
+            earlier = yield from earlier_writes(self._checked, self._scope)
+            self._refuse_keys(earlier)
+            before = {key: first_outcome(event) for key, event in earlier.items()}
             changes = yield from self._changes(self._fresh(before))
             changes.edits |= {edit.record.id: edit for edit in edits}
             old, new = yield from self._pending_links(changes)
@@ -164,6 +175,13 @@ class _ChunkWriter:
                 return None
             self._taken.update(changes.drafts.keys() & set(refused))
         raise contention_error(refused[0])
+
+    def _refuse_keys(self, earlier: Mapping[str, Event]) -> None:
+        """Reject the items whose idempotency key belongs to something else."""
+        refused = dict(refused_keys(self._checked, earlier))
+        if refused and self._rules.strict:
+            raise key_reused()
+        self._checked = [refused.get(place, item) for place, item in enumerate(self._checked)]
 
     def _fresh(self, before: Mapping[str, Added]) -> dict[int, Item]:
         """The items to write, the first of each idempotency key, by place."""
@@ -302,9 +320,8 @@ class _ChunkWriter:
         for place, verdict in verdicts.items():
             if verdict.outcome.outcome not in STRENGTHENING:
                 continue
-            match, key = verdict.match, drafts[place][1].key
-            payload = {"key": key} if key is not None else {}
-            payload |= outcome_payload(verdict.outcome)
+            match = verdict.match
+            payload = key_payload(drafts[place][1]) | outcome_payload(verdict.outcome)
             use = Event("reference", match.id, scope.now, scope.actor, payload=payload)
             changes.log([use], changes.records.setdefault(match.id, match))
             gains.setdefault(match.id, {}).update(verdict.gained)

@@ -1,10 +1,14 @@
-"""Idempotency keys: a write with the key of an earlier one has its outcome, and adds nothing."""
+"""Idempotency keys: a write with the key of an earlier one has its outcome, and adds nothing.
+
+A key that comes again with another item is refused: one of the two would be lost.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from salience.errors import InvalidInput
 from salience.records.events import Event
 from salience.retrieval.operations import Events
 from salience.retrieval.plan import Plan, ask
@@ -23,10 +27,15 @@ def note_of(item: Item, verdict: DedupVerdict | None) -> dict[str, Any]:
         outcome = Added(item.record.id, "SUPERSEDES", "", item.supersedes)
     others = {"match": outcome.match, "settled_by": outcome.settled_by}
     return {
-        "key": item.key,
+        **key_payload(item),
         **outcome_payload(outcome),
         **{name: value for name, value in others.items() if value is not None},
     }
+
+
+def key_payload(item: Item) -> dict[str, Any]:
+    """The part of the payload that tells the key of an item, and a hash of all that it gave."""
+    return {} if item.key is None else {"key": item.key, "body": item.fingerprint}
 
 
 def outcome_payload(outcome: Added) -> dict[str, Any]:
@@ -34,16 +43,34 @@ def outcome_payload(outcome: Added) -> dict[str, Any]:
     return {"outcome": outcome.outcome, "similarity": outcome.similarity}
 
 
-def outcomes_by_key(checked: Iterable[Item | Added], scope: WriteContext) -> Plan[dict[str, Added]]:
-    """The outcomes of earlier writes with the idempotency keys of some items, by key."""
+def key_reused() -> InvalidInput:
+    """The error for a key that belongs to a write of something else."""
+    problem = "belongs to a write of something else"
+    return InvalidInput("idempotency_key", problem, "make a new key for each write")
+
+
+def earlier_writes(checked: Iterable[Item | Added], scope: WriteContext) -> Plan[dict[str, Event]]:
+    """The events of earlier writes with the idempotency keys of some items, by key."""
     keys = tuple({item.key for item in checked if isinstance(item, Item) and item.key is not None})
     if not keys:
         return {}
     events: Sequence[Event] = yield from ask(Events(scope.namespace, keys=keys))
-    return {event.payload["key"]: _first_outcome(event) for event in events}
+    return {event.payload["key"]: event for event in events}
 
 
-def _first_outcome(event: Event) -> Added:
+def refused_keys(
+    checked: Sequence[Item | Added], before: Mapping[str, Event]
+) -> Iterator[tuple[int, Added]]:
+    """The items, by place, whose key belongs to a write of something else, with their outcome."""
+    bodies = {key: event.payload.get("body") for key, event in before.items()}
+    for place, item in enumerate(checked):
+        if isinstance(item, Item) and item.key is not None:
+            body = bodies.setdefault(item.key, item.fingerprint)
+            if body not in (None, item.fingerprint):  # None: as an older version wrote it
+                yield place, Added(item.record.id, "REJECTED", str(key_reused()))
+
+
+def first_outcome(event: Event) -> Added:
     """The outcome that an event of a keyed write tells."""
     outcome = event.payload.get("outcome", "ADDED")
     match = event.payload.get("match") if event.type == "write" else event.id

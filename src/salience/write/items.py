@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
+from hashlib import sha256
 from typing import Any
 
+from salience.display.result import to_json
 from salience.errors import InvalidInput, shown
 from salience.language import passages
 from salience.records.field_types import Type
@@ -112,6 +115,7 @@ class Item:
     given: frozenset[str] = frozenset()  # the fields that the caller gave
     supersedes: str | None = None
     key: str | None = None
+    fingerprint: str | None = None  # of an item with a key: of all that the caller gave
 
 
 def check_field(name: str, value: Any, limits: Limits) -> Any:
@@ -168,16 +172,29 @@ def parse_item(source: Any, scope: WriteContext, dimensions: Mapping[str, int]) 
     )
     vectors = _vectors(source.get("vectors"), dimensions)
     empty = {"links": not links, "vectors": not vectors, "vector_texts": not further}
+    given = frozenset(n for n, v in source.items() if v is not None and not empty.get(n))
+    key = _optional_name("idempotency_key", source.get("idempotency_key"))
     return Item(
         record,
         vectors,
         further,
         links,
         "entities" in values,
-        frozenset(n for n, v in source.items() if v is not None and not empty.get(n)),
+        given,
         _optional_name("supersedes", source.get("supersedes")),
-        _optional_name("idempotency_key", source.get("idempotency_key")),
+        key,
+        None if key is None else _fingerprint(record, source, given),
     )
+
+
+def _fingerprint(record: MemoryRecord, source: Mapping[str, Any], given: Iterable[str]) -> str:
+    """A hash of what a caller gave: the same for the same item, whenever it is written."""
+    values = {
+        name: getattr(record, name) if name in _SETTABLE else source[name]
+        for name in given
+        if name != "idempotency_key"
+    }
+    return sha256(json.dumps(to_json(values), sort_keys=True).encode()).hexdigest()[:32]
 
 
 def _optional_name(name: str, value: Any) -> str | None:

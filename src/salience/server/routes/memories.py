@@ -87,9 +87,14 @@ async def add_many(call: Call) -> Response:
 
 
 def with_key(call: Call) -> dict[str, Any]:
-    """The arguments of a write with the `Idempotency-Key` of the request, which the store keeps."""
+    """The arguments of a write with the `Idempotency-Key` of the request, which the store keeps.
+
+    Keys of other owners are others.
+    """
     key = call.request.state.idempotency_key
-    return call.arguments if key is None else {"idempotency_key": key, **call.arguments}
+    if key is None:
+        return call.arguments
+    return {"idempotency_key": f"{call.principal.key_id} {key}", **call.arguments}
 
 
 def added(call: Call, result: AddResult) -> Response:

@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from functools import partial
 from typing import Any
-from weakref import WeakSet
 
 from salience.errors import StoreError
+from salience.forks import renew_after_fork
 from salience.records.access_key import AccessKey
 from salience.records.events import Event, edit_event, link_event, unlink_event, write_event
 from salience.records.fields import FIELDS
@@ -128,7 +128,7 @@ class SqliteRecords(SqliteLog):
         self._accesses = AccessQueue(
             self._write_accesses, delayed=path != ":memory:", at_exit=path != ":memory:"
         )
-        _OPEN_RECORDS.add(self)
+        renew_after_fork(self)
         self._warn_of_damage()
 
     def _warn_of_damage(self) -> None:
@@ -685,27 +685,15 @@ class SqliteRecords(SqliteLog):
         if self._full_path and self._identity:
             OPEN_FILES.remove(self._full_path, self._identity)
 
-    def disown(self) -> None:
+    def after_fork(self) -> None:
         """Close the connections of a forked copy that no thread of the parent was using.
 
         SQLite would take the parent's locks for those of this process, and let other processes
         fold away the log that the parent goes on writing to.
         """
+        OPEN_FILES.forget()
         sides = ((self._write_lock, self._writer), (self._read_lock, self._reader))
         for lock, db in sides:
             if lock.acquire(blocking=False):
                 db.close()
                 lock.release()
-
-
-_OPEN_RECORDS: WeakSet[SqliteRecords] = WeakSet()
-
-
-def _disown_all() -> None:
-    OPEN_FILES.forget()
-    for records in list(_OPEN_RECORDS):
-        records.disown()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_disown_all)

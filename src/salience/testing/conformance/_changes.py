@@ -191,9 +191,11 @@ class Upserts(StoreCase):
 
     def test_a_key_gives_the_first_outcome_again(self, memory: Memory) -> None:
         memory.add("One.", id="x")
-        for content, reason in (("Two.", ""), ("Three.", "the same idempotency_key again")):
-            [item] = memory.add(content, id="x", on_conflict="replace", idempotency_key="k")
+        for reason in ("", "the same idempotency_key again"):
+            [item] = memory.add("Two.", id="x", on_conflict="replace", idempotency_key="k")
             assert (item.outcome, item.id, item.reason) == ("UPDATED", "x", reason)
+        with pytest.raises(InvalidInput, match="something else"):
+            memory.add("Three.", id="x", on_conflict="replace", idempotency_key="k")
         assert get_record(memory, "x").content == "Two."
 
     def test_a_replacement_may_supersede(self, memory: Memory) -> None:

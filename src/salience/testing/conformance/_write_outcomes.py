@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from datetime import datetime, timezone
 from typing import Any
 
 import pytest
@@ -403,7 +404,7 @@ class IdempotencyKeys(StoreCase):
 
     def test_the_same_key_gives_the_first_outcome(self, memory: Memory) -> None:
         first = outcome(memory, FACT, idempotency_key="k1")
-        again = outcome(memory, "Something else.", idempotency_key="k1")
+        again = outcome(memory, FACT, idempotency_key="k1")
         assert (first.outcome, again.outcome, again.id) == ("ADDED", "ADDED", first.id)
         assert "idempotency_key" in again.reason
         duplicate = outcome(memory, FACT, idempotency_key="k2")
@@ -413,6 +414,31 @@ class IdempotencyKeys(StoreCase):
         assert memory.get_all().total == 1
         assert get_record(memory, str(first.id)).access_count == 1  # for k2, once
         assert outcome(memory.within("other"), "Else.", idempotency_key="k1").id != first.id
+
+    def test_a_key_that_comes_with_something_else_is_refused(self, memory: Memory) -> None:
+        first: dict[str, Any] = {"content": FACT, "tags": ["home"], "created_at": "2026-01-01"}
+        memory.add(**first, idempotency_key="k")
+        same = {**first, "created_at": datetime(2026, 1, 1, tzinfo=timezone.utc)}
+        assert outcome(memory, **same, idempotency_key="k").reason
+        others = ({"content": "Else."}, {"tags": ["work"]}, {"title": "x"}, {"supersedes": "y"})
+        for other in others:
+            with pytest.raises(InvalidInput) as caught:
+                memory.add(**first | other, idempotency_key="k")
+            assert caught.value.field == "idempotency_key"
+            [refused] = memory.add_many([first | other | {"idempotency_key": "k"}])
+            assert (refused.outcome, "idempotency_key" in refused.reason) == ("REJECTED", True)
+        twice = [{"content": text, "idempotency_key": "two"} for text in ("One.", "Two.", "One.")]
+        results = [item.outcome for item in memory.add_many(twice)]
+        assert results == ["ADDED", "REJECTED", "ADDED"]
+        assert sorted(record.content for record in memory.get_all()) == sorted(["One.", FACT])
+
+    def test_a_key_that_comes_with_another_chat_is_refused(self, memory: Memory) -> None:
+        turns = [{"role": "user", "content": text} for text in ("Hello.", "Bye.", "Wait.")]
+        memory.add(turns[:2], idempotency_key="talk")
+        for other in (turns, turns[:1], turns[1:], [turns[1], turns[0]]):
+            with pytest.raises(InvalidInput, match="something else"):
+                memory.add(other, idempotency_key="talk")
+        assert len(memory) == 2
 
     def test_the_same_key_names_the_same_memories_again(self, memory: Memory) -> None:
         memory.add("Ana lives in Porto.", kind="fact", id="old")
@@ -455,8 +481,8 @@ class IdempotencyKeys(StoreCase):
     ) -> None:
         memory.add("Ana lives in Porto.", id="other")
         memory.add("Tea is green.", id="first", idempotency_key="once")
-        again = memory.add("Ana lives in Lisbon.", supersedes="other", idempotency_key="once")
-        assert (again.items[0].outcome, again.items[0].id) == ("ADDED", "first")
+        with pytest.raises(InvalidInput, match="something else"):
+            memory.add("Tea is green.", supersedes="other", idempotency_key="once")
         assert get_record(memory, "other").status == "active"
 
     def test_who_comes_second_with_a_key_gets_the_first_outcome(self, memory: Memory) -> None:
@@ -464,7 +490,7 @@ class IdempotencyKeys(StoreCase):
         first: list[Added] = []
 
         def meanwhile(space: Memory) -> None:
-            first.append(outcome(space, "Ben has a cello.", idempotency_key="mail"))
+            first.append(outcome(space, FACT, idempotency_key="mail"))
 
         for strict in (True, False):
             space = memory.within(f"strict {strict}")
@@ -475,7 +501,7 @@ class IdempotencyKeys(StoreCase):
                 first[-1].id,
                 True,
             )
-            assert {one.content for one in space.get_all()} == {items[0], "Ben has a cello."}
+            assert {one.content for one in space.get_all()} == {items[0], FACT}
         memory.add("Tea is green.", id="tea")
         with pytest.raises(InvalidInput, match="taken"):
             memory.add("Tea is black.", id="tea", idempotency_key="tea")

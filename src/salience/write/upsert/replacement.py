@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from salience.records.events import ACCESSES, STATE
 from salience.records.fields import FIELDS
 from salience.records.record import EMPTY, Edit, Embedding, Link, MemoryRecord
+from salience.write.idempotency import key_payload
 from salience.write.items import (
     CONTENT_VECTORS,
     Item,
@@ -53,8 +54,8 @@ class Replacement:
     def edit(self, vector_of: Mapping[str, Embedding]) -> Edit:
         """The edit that writes it, with the vectors of its texts as far as there are any."""
         made = {name: vector_of[words] for name, words in self.texts.items() if words in vector_of}
-        key = self.item.key
-        note = EMPTY if key is None else {"key": key, "outcome": "UPDATED"}
+        key = key_payload(self.item)
+        note = {**key, "outcome": "UPDATED"} if key else EMPTY
         vectors = {**self.item.vectors, **made}
         return Edit(self.new, vectors, note, was=self.old, stale=self.stale)
 

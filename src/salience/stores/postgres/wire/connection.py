@@ -14,6 +14,7 @@ import psycopg
 from psycopg_pool import ConnectionPool
 
 from salience.errors import StoreClosed
+from salience.forks import leave_to_parent, renew_after_fork
 from salience.stores.postgres.wire.commands import (
     Abandon,
     Analyze,
@@ -39,11 +40,20 @@ class Connections:
 
     def __init__(self, database: Database) -> None:
         self.database = database
+        self._open()
+        renew_after_fork(self)
+
+    def _open(self) -> None:
         self._pools: dict[None, ConnectionPool[Any]] = {}  # sync only
         # async: self._pools: WeakKeyDictionary[
         # async:     asyncio.AbstractEventLoop, ConnectionPool[Any]
         # async: ] = WeakKeyDictionary()
         self._lock = threading.Lock()
+
+    def after_fork(self) -> None:
+        """Open pools of its own, in the copy of a process."""
+        leave_to_parent(self._pools)
+        self._open()
 
     def read(self, steps: Callable[[], Steps[T]], namespaces: Iterable[str] = ()) -> T:
         """Run steps that only read: each round trip sees one state of the database."""
