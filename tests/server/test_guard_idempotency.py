@@ -267,3 +267,26 @@ def test_kept_answers_stay_within_their_bytes_and_running_ones_are_never_forgott
             assert answers._bytes <= limit + len(running) * 1_024
 
     asyncio.run(body())
+
+
+def test_erasing_drops_the_answers_of_its_namespace_and_not_that_they_were_done(
+    tmp_path: Path,
+) -> None:
+    async def run() -> None:
+        path = tmp_path / "answers.db"
+        for answers in (AnswersInMemory(60.0, 1 << 20), AnswersInFile(str(path), 60.0, 1 << 20)):
+            for namespace in ("ana", "ben"):
+                assert await answers.begin(namespace, b"f") is None
+                text = f"secret of {namespace}".encode()
+                await answers.finish(namespace, Answer(200, (), text, namespace=namespace))
+            await answers.drop_answers("ana")
+            assert await answers.begin("ana", b"f") == KeptRequest(b"f", None, is_done=True)
+            kept = await answers.begin("ben", b"f")
+            assert kept is not None
+            assert kept.answer is not None
+            assert kept.answer.body == b"secret of ben"
+        written = b"".join(each.read_bytes() for each in tmp_path.iterdir())
+        assert b"secret of ben" in written
+        assert b"secret of ana" not in written
+
+    asyncio.run(run())

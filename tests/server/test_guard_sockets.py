@@ -290,3 +290,32 @@ def test_a_server_that_stops_answers_what_is_in_flight() -> None:
             await writer.wait_closed()
 
     asyncio.run(run())
+
+
+def test_a_head_that_comes_in_one_piece_has_the_same_limit() -> None:
+    async def body(guarded: Guarded, port: int) -> None:
+        for size, first in (
+            (40_000, b"HTTP/1.1 200 OK\r\n"),
+            (66_000, b"HTTP/1.1 431 " + TOO_LARGE),
+        ):
+            async with connected(port) as (reader, writer):
+                field = f"X-Field: {'x' * size}"
+                writer.write(head("/v1/search", field, JSON_FIELD, "Content-Length: 2") + b"{}")
+                assert await reader.readline() == first
+        assert len(guarded.calls) == 1
+
+    over_socket(body)
+
+
+def test_a_trailer_is_no_field_of_the_head() -> None:
+    async def body(guarded: Guarded, port: int) -> None:
+        async with connected(port) as (reader, writer):
+            trailer = b"Idempotency-Key: k\r\nAuthorization: Bearer ben\r\n"
+            for _ in range(2):
+                writer.write(head("/v1/search", JSON_FIELD, CHUNKED))
+                writer.write(b"2\r\n{}\r\n0\r\n" + trailer + b"\r\n")
+                code, fields, _ = await answer(reader)
+                assert (code, "idempotency-replayed" in fields) == (200, False)
+        assert guarded.calls == ["ana", "ana"]
+
+    over_socket(body)

@@ -172,3 +172,19 @@ def test_each_event_tells_whose_key_did_it_and_each_owner_has_idempotency_keys(
     ids = {owner: key.text.split("_")[1] for owner, key in keyed.keys.items()}
     did = [(event["type"], event["actor"]) for event in events]
     assert did == [("write", ids["ana"]), ("pin", ids["root"])]
+
+
+def test_what_was_erased_comes_back_from_no_kept_answer(keyed: Keyed) -> None:
+    once = {"Idempotency-Key": "erased-1"}
+    secret = {"id": "x", "content": "Ben hides the zq-key.", "user_id": "u"}
+    with keyed.client("ben") as ben:
+        assert ben.post("/memories", json=secret, headers=once).status_code == 201
+        for path, body in (("/search", {"query": "zq-key"}), ("/memories/get", {"ids": ["x"]})):
+            assert "zq-key" in ben.post(path, json=body, headers=once).text
+        changed = ben.patch("/memories/x", json={"importance": 0.9}, headers=once)
+        assert "zq-key" in changed.text
+        assert ben.post("/memories/forget", json={"user_id": "u"}).status_code == 200
+        for path, body in (("/search", {"query": "zq-key"}), ("/memories/get", {"ids": ["x"]})):
+            assert "Ben hides" not in ben.post(path, json=body, headers=once).text
+        again = ben.patch("/memories/x", json={"importance": 0.9}, headers=once)
+        assert (again.status_code, "zq-key" in again.text) == (409, False)

@@ -32,7 +32,7 @@ from salience.server.heartbeat import beat
 from salience.server.mcp_door import PATH as MCP_PATH
 from salience.server.mcp_door import McpDoor
 from salience.server.openapi import document
-from salience.server.operation import Call, Operation, foreign, scope_missing
+from salience.server.operation import Call, Operation, foreign, note_effects, scope_missing
 from salience.server.principal import Authenticator, Denied
 from salience.server.problems import Problem, ProblemResponse, Refused
 from salience.server.routes import OPERATIONS
@@ -236,6 +236,7 @@ class Server:
             namespace = _namespace(request, principal, namespace)
             if operation.scope and not principal.may(operation.scope):
                 raise Refused(scope_missing(operation.scope))
+            note_effects(request.state, operation.scope, namespace)
         arguments: dict[str, Any] = {}
         if operation.query is not None and request.url.query:
             arguments = operation.query.parse_query(request.query_params.multi_items())

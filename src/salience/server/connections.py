@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
+from httptools import HttpParserError
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 STALL_SECONDS = 30.0
@@ -27,7 +28,8 @@ class TimedHttpToolsProtocol(HttpToolsProtocol):
     _is_stopping = False
     _head: asyncio.TimerHandle | None = None
     _stall: asyncio.TimerHandle | None = None
-    _head_bytes: int | None = None  # of a head that has begun and not ended
+    _head_bytes: int | None = None  # that came since a head began which has not ended
+    _field_bytes = 0  # of the fields of the head
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -37,15 +39,23 @@ class TimedHttpToolsProtocol(HttpToolsProtocol):
         super().data_received(data)
         if self._head_bytes is not None:
             self._head_bytes += len(data)
-            if self._head_bytes > MAX_HEAD_BYTES and not self.transport.is_closing():
-                self.transport.write(_HEAD_TOO_LARGE)
-                self.transport.close()
+            if self._head_bytes > MAX_HEAD_BYTES:
+                self._refuse_head()
 
     def on_message_begin(self) -> None:
-        self._head_bytes = 0
+        self._head_bytes = self._field_bytes = 0
         super().on_message_begin()
 
+    def on_header(self, name: bytes, value: bytes) -> None:
+        if self._head_bytes is None:
+            return  # a trailer, which comes after the checks of the head
+        self._field_bytes += len(name) + len(value)
+        super().on_header(name, value)
+
     def on_headers_complete(self) -> None:
+        if len(self.url) + self._field_bytes > MAX_HEAD_BYTES:  # it came with other data
+            self._refuse_head()
+            raise HttpParserError("the head is too large")
         self._head_bytes = None
         _cancel(self._head)
         super().on_headers_complete()
@@ -79,6 +89,11 @@ class TimedHttpToolsProtocol(HttpToolsProtocol):
             self._head = self.loop.call_later(ARRIVAL_SECONDS, self.transport.close)
         else:
             super().shutdown()
+
+    def _refuse_head(self) -> None:
+        if not self.transport.is_closing():
+            self.transport.write(_HEAD_TOO_LARGE)
+            self.transport.close()
 
     def _await_head(self) -> None:
         _cancel(self._head)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal, Protocol
 from urllib.parse import unquote
 
+from starlette.datastructures import State
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -42,6 +43,15 @@ class Serving(Protocol):
     keyring: Keyring
     is_ready: bool
     metrics: Metrics
+
+
+def note_effects(state: State, scope: str, namespace: str) -> None:
+    """Tell the guard what an operation of a scope means for the answers that it keeps."""
+    state.namespace = namespace
+    if scope == READ:
+        state.keeps_nothing = True
+    elif scope == DELETE:
+        state.erased_in = namespace
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import sys
 import tempfile
@@ -15,6 +16,7 @@ from salience.access import Keyring
 from salience.errors import InvalidInput
 from salience.server.connections import TimedHttpToolsProtocol
 from salience.server.guard import ANSWERS_VARIABLE
+from salience.server.guard.answers.in_file import is_alive
 from salience.server.settings import ServerSettings
 from salience.stores import open_store
 
@@ -22,6 +24,7 @@ IDLE_SECONDS = 15  # in which the head of a request has to arrive
 GRACE_SECONDS = 30  # that requests in flight have when the server is told to stop
 START_SECONDS = 60  # in which a worker is ready, or it is given up
 _IN_MEMORY = "/dev/shm"
+_ANSWERS = "salience-answers-"
 MULTIPROCESS_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"  # the folder where workers share their metrics
 _LOGGING: dict[str, Any] = {
     "version": 1,
@@ -48,7 +51,7 @@ def serve(settings: ServerSettings) -> None:
     signal.signal(signal.SIGTERM, _leave)
     with (
         tempfile.TemporaryDirectory(prefix="salience-metrics-") as folder,
-        tempfile.TemporaryDirectory(prefix="salience-answers-", dir=_memory_folder()) as answers,
+        _answers_folder() as answers,
     ):
         if settings.workers > 1:
             os.environ.setdefault(MULTIPROCESS_VARIABLE, folder)
@@ -73,9 +76,14 @@ def serve(settings: ServerSettings) -> None:
         )
 
 
-def _memory_folder() -> str | None:
-    """A folder in memory, for what should not be written to a disk; None for the usual one."""
-    return _IN_MEMORY if os.access(_IN_MEMORY, os.W_OK) else None
+def _answers_folder() -> tempfile.TemporaryDirectory[str]:
+    """A folder in memory where there is one, as answers quote memories; those of the dead go."""
+    parent = _IN_MEMORY if os.access(_IN_MEMORY, os.W_OK) else tempfile.gettempdir()
+    for left in Path(parent).glob(f"{_ANSWERS}*"):
+        owner = left.name.removeprefix(_ANSWERS).partition("-")[0]
+        if not owner.isdigit() or not is_alive(int(owner)):
+            shutil.rmtree(left, ignore_errors=True)
+    return tempfile.TemporaryDirectory(prefix=f"{_ANSWERS}{os.getpid()}-", dir=parent)
 
 
 def _leave(number: int, frame: object) -> None:

@@ -75,6 +75,9 @@ def guard(
     idempotency_key  the `Idempotency-Key` of a change, or None
     route            its template for the log and the metrics, which the operation writes there
     counts           a dict into which an operation writes numbers for the log, as {"hits": 10}
+
+    An operation may add the `namespace` of its answer, `keeps_nothing` if the answer is not to be
+    kept, and `erased_in`, the namespace in which it erases.
     """
     if answers is None:
         answers = kept_answers(settings)

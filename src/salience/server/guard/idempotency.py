@@ -1,4 +1,8 @@
-"""Idempotency keys: a change that is sent again gets the answer of the first, and does nothing."""
+"""Idempotency keys: a change that is sent again gets the answer of the first, and does nothing.
+
+Answers quote memories. So those of reads are not kept, and an erasure drops those of its namespace
+before it is answered.
+"""
 
 from __future__ import annotations
 
@@ -28,9 +32,10 @@ _RUNNING = Problem(
     "the first request of this idempotency key is still running; ask again in a moment",
     headers=(("Retry-After", "1"),),
 )
-_TOO_LARGE = Problem(
+_NOT_KEPT = Problem(
     "RequestInProgress",
-    "the first request of this idempotency key was done, and its answer was too large to be kept",
+    "the first request of this idempotency key was done, and its answer is not kept: it was too "
+    "large, or something was erased since",
 )
 _FIELD = "Idempotency-Key"
 _REPLAYED = (b"idempotency-replayed", b"true")
@@ -41,7 +46,8 @@ class Idempotency:
 
     A key counts for its principal, namespace and path. The same key with another body is refused
     (422), and so is one whose first request is still running (409). An answer that may differ next
-    time (5xx, 409, 429) is not kept, and neither is one with a secret: the request is done again.
+    time (5xx, 409, 429) is not kept, and neither is that of a read or one with a secret: the
+    request is done again.
     """
 
     def __init__(self, app: ASGIApp, answers: AnswerStore) -> None:
@@ -50,6 +56,7 @@ class Idempotency:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         keys = header_values(scope, b"idempotency-key")
+        send = self._dropping(scope, send)
         if not keys or scope["method"] not in _METHODS:
             await self.app(scope, receive, send)
             return
@@ -74,6 +81,16 @@ class Idempotency:
             await self._run(name, scope, after(message, receive), send)
         else:
             await _repeat(first, fingerprint, scope, send)
+
+    def _dropping(self, scope: Scope, send: Send) -> Send:
+        """Send messages on, after dropping the answers that quote what a request has erased."""
+
+        async def dropping(message: Message) -> None:
+            if message["type"] == "http.response.start" and "erased_in" in state(scope):
+                await self.answers.drop_answers(state(scope)["erased_in"])
+            await send(message)
+
+        return dropping
 
     async def _run(self, name: str, scope: Scope, receive: Receive, send: Send) -> None:
         recording = _Recording(self.answers, name, scope, send)
@@ -108,9 +125,11 @@ class _Recording:
                 self._body.clear()
         is_last = message["type"] != "http.response.start" and not message.get("more_body", False)
         is_final = self._start["status"] < 500 and self._start["status"] not in _NOT_FINAL
-        if is_last and is_final and not state(self._scope).get("holds_secret"):
+        facts = state(self._scope)
+        if is_last and is_final and not facts.get("keeps_nothing"):
             status, headers = self._start["status"], self._start["headers"]
-            answer = Answer(status, headers, bytes(self._body), route_template(self._scope))
+            place = (route_template(self._scope), facts.get("namespace", ""))
+            answer = Answer(status, headers, bytes(self._body), *place)
             await self._answers.finish(self._name, None if self._is_too_large else answer)
             self.is_kept = True
         await self._send(message)
@@ -123,7 +142,7 @@ async def _repeat(first: KeptRequest, fingerprint: bytes, scope: Scope, send: Se
     elif not first.is_done:
         await respond(scope, send, _RUNNING)
     elif first.answer is None:
-        await respond(scope, send, _TOO_LARGE)
+        await respond(scope, send, _NOT_KEPT)
     else:
         state(scope)["route"] = first.answer.route
         headers = [field for field in first.answer.headers if field[0] != _REPLAYED[0]]

@@ -25,7 +25,8 @@ CREATE TABLE IF NOT EXISTS requests (
     pid INTEGER NOT NULL,
     bytes INTEGER NOT NULL,
     is_done INTEGER NOT NULL DEFAULT 0,
-    answer BLOB
+    answer BLOB,
+    namespace TEXT
 );
 """
 _WAIT_SECONDS = 5.0  # for another worker that writes
@@ -61,7 +62,7 @@ class AnswersInFile:
                 )
             ) as found:
                 row = found.fetchone()
-            if row is not None and (row[1] or _is_alive(row[3])):
+            if row is not None and (row[1] or is_alive(row[3])):
                 answer = None if row[2] is None else msgspec.msgpack.decode(row[2], type=Answer)
                 return KeptRequest(row[0], answer, bool(row[1]))
             request = KeptRequest(fingerprint)
@@ -75,17 +76,29 @@ class AnswersInFile:
 
     async def finish(self, name: str, answer: Answer | None) -> None:
         kept = None if answer is None else msgspec.msgpack.encode(answer)
+        namespace = None if answer is None else answer.namespace
         size = KeptRequest(b"", answer, is_done=True).bytes
         with self._changing() as db:
             db.execute(
-                "UPDATE requests SET is_done = 1, answer = ?, bytes = ? WHERE name = ?",
-                (kept, size, name),
+                "UPDATE requests SET is_done = 1, answer = ?, bytes = ?, namespace = ?"
+                " WHERE name = ?",
+                (kept, size, namespace, name),
             )
             self._count(size)
 
     async def abandon(self, name: str) -> None:
         with self._changing() as db:
             db.execute("DELETE FROM requests WHERE name = ?", (name,))
+
+    async def drop_answers(self, namespace: str) -> None:
+        size = KeptRequest(b"", None, is_done=True).bytes
+        with self._changing() as db:
+            db.execute(
+                "UPDATE requests SET answer = NULL, bytes = ?, namespace = NULL"
+                " WHERE namespace = ?",
+                (size, namespace),
+            )
+        self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").close()  # the log has them, too
 
     def _count(self, size: int) -> None:
         """Forget the oldest answers if there are too many bytes, looking now and then."""
@@ -116,7 +129,7 @@ class AnswersInFile:
         self._db.close()
 
 
-def _is_alive(pid: int) -> bool:
+def is_alive(pid: int) -> bool:
     """Test whether a process of this machine still runs."""
     try:
         os.kill(pid, 0)

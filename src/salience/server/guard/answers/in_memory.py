@@ -41,6 +41,11 @@ class AnswersInMemory:
     async def abandon(self, name: str) -> None:
         self._forget(name)
 
+    async def drop_answers(self, namespace: str) -> None:
+        for name, (_, request) in list(self._requests.items()):
+            if request.answer is not None and request.answer.namespace == namespace:
+                await self.finish(name, None)
+
     def _make_room(self) -> None:
         """Forget what is too old, and the oldest answers while there are too many bytes."""
         now = self._clock()

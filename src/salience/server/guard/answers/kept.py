@@ -12,19 +12,20 @@ _ENTRY_BYTES = 1_024  # of memory, beside the body
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A whole answer, and the template of the path that gave it."""
+    """A whole answer, the template of the path that gave it, and the namespace that it is about."""
 
     status: int
     headers: tuple[tuple[bytes, bytes], ...]
     body: bytes
     route: str = UNMATCHED
+    namespace: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class KeptRequest:
     """A request that was seen: the hash of its content, and its answer once there is one.
 
-    `is_done` without an answer: the answer was too large to be kept.
+    `is_done` without an answer: the answer was too large to be kept, or it is dropped.
     """
 
     fingerprint: bytes
@@ -48,3 +49,6 @@ class AnswerStore(Protocol):
 
     async def abandon(self, name: str) -> None:
         """Forget a request that failed, so that it can be sent again."""
+
+    async def drop_answers(self, namespace: str) -> None:
+        """Forget what was answered about a namespace, but not which requests were done."""
