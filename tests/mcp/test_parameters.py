@@ -101,9 +101,9 @@ def what_does_not_answer_is_left_out(c: Connection) -> None:
     cello = add(c, "Ben has a cello.")
     disk = add(c, "The disk ran full.")
     question = "What instrument does Ben have, a cello?"
-    assert found(c, question) == found(c, question, cut="auto") == [cello]
-    assert found(c, question, cut="none") == [cello, disk]
-    assert found(c, "Who won the chess tournament in Oslo?") == []
+    assert found(c, question, cut="auto") == [cello]
+    assert found(c, question) == found(c, question, cut="none") == [cello, disk]
+    assert found(c, "Who won the chess tournament in Oslo?", cut="auto") == []
 
 
 def filtered(c: Connection, ask: Callable[..., list[str]]) -> None:

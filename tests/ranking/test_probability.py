@@ -142,20 +142,27 @@ def test_a_cut_leaves_what_answers() -> None:
         assert unknown.ids == ()
         assert unknown.probability is not None
         assert unknown.probability < CUTOFFS["auto"].floor
-        context = memory.get_context("Who won the chess tournament in Oslo?")
-        assert context.ids == ()
-        assert "nothing here answers the question" in context.degraded[0]
-        assert memory.get_context("Who won the chess tournament in Oslo?", cut="none").ids
 
 
-def test_by_default_a_task_has_no_floor() -> None:
+@pytest.mark.parametrize(
+    "query", ["Who won the chess tournament in Oslo?", "Greet the guests of the tournament."]
+)
+def test_a_context_is_filled_unless_its_caller_cuts(query: str) -> None:
     with Memory.open("ram://") as memory:
         memory.add_many(FACTS)
-        task = "Greet the guests of the tournament in Oslo."
-        assert (memory.search(task).probability or 0.0) < CUTOFFS["auto"].floor
-        assert memory.search(task, cut="auto").ids == ()
-        assert memory.search(task, cut="default").ids
-        assert memory.get_context(task).ids
+        context = memory.get_context(query)
+        assert len(context.ids) == len(FACTS)
+        assert context.text.startswith("Memories (no direct answer; what is related):")
+        assert context.probability == memory.search(query).probability
+        cut = memory.get_context(query, cut="auto")
+        assert (cut.text, cut.ids, cut.probability) == ("", (), context.probability)
+
+
+def test_a_context_that_answers_says_nothing_of_it() -> None:
+    with Memory.open("ram://") as memory:
+        memory.add_many(FACTS)
+        context = memory.get_context("What is Leo allergic to?")
+    assert context.text.startswith("Memories:")
 
 
 @pytest.mark.parametrize(
@@ -176,7 +183,7 @@ def test_what_cannot_be_is_refused(options: dict[str, object], words: str) -> No
 def test_a_profile_without_evidence_gives_none() -> None:
     with Memory.open("ram://") as memory:
         memory.add_many(FACTS)
-        result = memory.search("rent", profile="composite", cut="default")
+        result = memory.search("rent", profile="composite")
     assert result.probability is None
     assert result.probability_model is None
     assert [hit.probability for hit in result] == [None] * len(FACTS)

@@ -12,14 +12,13 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from salience.errors import InvalidInput, shown
-from salience.language.query_analysis import asks_something
 from salience.ranking.probability import Estimate, has_probability
 from salience.ranking.profile import Profile
 from salience.ranking.rejection import WhyNot
 from salience.ranking.run import RankedRun
 from salience.records.validation import finite, native
 
-Cut = Literal["auto", "careful", "greedy", "none", "default"]
+Cut = Literal["auto", "careful", "greedy", "none"]
 
 
 @dataclass(frozen=True)
@@ -69,6 +68,8 @@ CUTOFFS: Mapping[str, Cutoff] = {
     "none": NO_CUTOFF,
 }
 
+UNLIKELY = CUTOFFS["auto"].floor
+"""The probability below which hardly any memory answers."""
 LIKELY = 0.5
 """The probability from which on it is more likely than not that some memory answers."""
 
@@ -77,14 +78,12 @@ def doubt(probability: float | None) -> str | None:
     """A sentence that says how unlikely it is that any memory answers; None if it is likely."""
     if probability is None or probability >= LIKELY:
         return None
-    some = "Nothing" if probability < CUTOFFS["auto"].floor else "Perhaps nothing"
+    some = "Nothing" if probability < UNLIKELY else "Perhaps nothing"
     return f"{some} here answers this (probability {probability:.2f})."
 
 
-def cutoff(query: str, profile: Profile, min_probability: Any, cut: Any) -> Cutoff:
-    """The cutoff of a search for a query with these options.
-
-    By default a query that asks nothing has no floor: the probability is one of questions.
+def cutoff(profile: Profile, min_probability: Any, cut: Any) -> Cutoff:
+    """The cutoff of a search with these options; by default it leaves nothing out.
 
     Raises:
         InvalidInput: one is wrong, or asks for a probability where the profile gives none.
@@ -93,12 +92,7 @@ def cutoff(query: str, profile: Profile, min_probability: Any, cut: Any) -> Cuto
     cut = native(cut)
     if not isinstance(cut, str | None) or cut not in (None, *get_args(Cut)):
         raise InvalidInput("cut", f"is {shown(cut)}", f"use one of {', '.join(get_args(Cut))}")
-    by_default = cut == "default"
-    if by_default:
-        cut = "auto" if has_probability(profile) else "none"
     chosen = replace(CUTOFFS[cut or "none"], least=least)
-    if by_default and not asks_something(query):
-        chosen = replace(chosen, floor=0.0)
     if chosen != NO_CUTOFF and not has_probability(profile):
         raise InvalidInput(
             "min_probability" if cut in (None, "none") else "cut",

@@ -69,10 +69,8 @@ class ExplainOptions(CompareOptions, total=False):
         "vitality"; by default that of the layer which `filters` ask for.
     min_probability: leave out hits whose probability of answering the query is below it, 0 to 1.
     cut: "auto" leaves out what does not answer the query: all hits if the chance that any memory
-        answers is below 0.15, else those with less than a fifth of the best hit's. "careful" leaves
-        out more, "greedy" less, "none" nothing (as by default). "default" is "auto" where the
-        profile gives a probability, else "none"; hits of a query that asks nothing are then
-        compared with the best alone.
+        answers is below 0.18, else those with less than a fifth of the best hit's. "careful" leaves
+        out more, "greedy" less, "none" nothing, as by default.
     """
 
     profile: ProfileLike | None
@@ -191,7 +189,7 @@ def search_request(
         token_budget,
         about,
         settings,
-        cutoff(query, profile, options["min_probability"], options["cut"]),
+        cutoff(profile, options["min_probability"], options["cut"]),
     )
 
 

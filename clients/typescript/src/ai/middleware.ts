@@ -20,7 +20,7 @@ export interface SalienceMemoryOptions {
   namespace?: string;
   /** The most tokens that the memories may take; 1,000 by default. */
   maxTokens?: number;
-  /** Further options of the context, such as `filters`, `sections` or `cut`, which is "greedy" by default. */
+  /** Further options of the context, such as `filters`, `sections` or `cut`. */
   context?: Omit<ContextRequest, "query" | "max_tokens" | "format" | "touch">;
   /**
    * The fields of the turns to remember, such as `session_id` or `user_id`; `true` for none. Nothing is
@@ -46,7 +46,6 @@ export function salienceMemory(options: SalienceMemoryOptions): LanguageModelMid
   async function recall(query: string, touch: boolean, signal: AbortSignal | undefined): Promise<string> {
     const context = await client.getContext(
       {
-        cut: "greedy", // what a message needs is seldom what it asks for in so many words
         ...options.context,
         query: end(query),
         max_tokens: options.maxTokens ?? DEFAULT_TOKENS,

@@ -47,7 +47,7 @@ class Document(TypedDict):
 @tool("Search", scope=READ, result=Results)
 async def search(caller: Caller, query: Query) -> Answer:
     """Search the memory; fetch reads what is found."""
-    result = await caller.memory.search(query, limit=_HITS, cut="default")
+    result = await caller.memory.search(query, limit=_HITS)
 
     def write(found: Any, left_out: int) -> Answer:
         return _json({"results": list(found)})

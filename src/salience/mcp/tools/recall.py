@@ -75,7 +75,7 @@ async def search_memories(
         filters=where,
         as_of=as_of,
         include_archived=include_archived,
-        cut=cut or "default",
+        cut=cut,
         **bounds,  # type: ignore[arg-type]
     )
     advice = await hint(caller.memory, result, where, bounds)

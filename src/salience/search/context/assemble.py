@@ -69,7 +69,9 @@ class Context(Result):
 
     `provenance` names the memories in the order of the text. `degraded` names everything that had
     to be done without, `taken` the words of the query that no memory holds, with those that they
-    were taken for. In the format "messages", `text` holds the `messages` as JSON.
+    were taken for. `probability` is the chance that any memory that its first search found answers
+    the query, None if the profile gives none. In the format "messages", `text` holds the `messages`
+    as JSON.
     """
 
     _shown = ("query", "tokens", "max_tokens", "format", "ids", "degraded")
@@ -84,6 +86,7 @@ class Context(Result):
     messages: tuple[Mapping[str, str], ...] = ()
     degraded: tuple[str, ...] = ()
     taken: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    probability: float | None = None
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -112,8 +115,8 @@ class ContextOptions(TypedDict, total=False):
     filters: a condition that each memory must meet, in every section.
     references: mark each memory with a short reference, [m:...]; see `Context.provenance`.
     touch: count an access of each memory that the context holds.
-    cut: leave out what does not answer the query, as `search` does; "default" by default,
-        "none" takes all that fits.
+    cut: leave out what does not answer the query, as `search` does; by default all that fits is
+        taken.
     min_probability: leave out memories whose probability of answering the query is below it.
     """
 
@@ -184,7 +187,7 @@ def context_request(
     shared = {
         "profile": options["profile"],
         "now": now,
-        "cut": "default" if options["cut"] is None else options["cut"],
+        "cut": options["cut"],
         "min_probability": options["min_probability"],
     }
     searches = tuple(
@@ -243,6 +246,7 @@ def assemble(request: ContextRequest) -> Plan[Context]:
         ),
         degraded=tuple(dict.fromkeys(note for one in gathered for note in one.degraded)),
         taken={word: others for one in gathered for word, others in one.taken.items()},
+        probability=next((p for one in gathered if (p := one.probability) is not None), None),
     )
 
 

@@ -15,6 +15,7 @@ from salience.records.record import MemoryRecord
 from salience.records.validation import boolean, integer, text
 from salience.retrieval.operations import ListRecords, ReadRecords, RowsById
 from salience.retrieval.plan import Plan, ask
+from salience.search.cutoff import UNLIKELY
 from salience.search.passages import Passage, excerpt, matching_passages
 from salience.search.request import MAX_HITS, SearchRequest
 from salience.search.search import rank
@@ -22,6 +23,7 @@ from salience.search.search import rank
 Source = Literal["search", "recent", "listed"]
 MAX_REF_CHARACTERS = 12  # a longer id is shortened
 MIN_REF_CHARACTERS = 8  # of a shortened id
+_NO_DIRECT_ANSWER = "no direct answer; what is related"  # tells a model how to take the memories
 
 
 def _check_budget(path: str, budget: Any) -> None:
@@ -128,12 +130,16 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
-    """A section, the memories it may hold, the most important first, and what was missing."""
+    """A section, the memories it may hold, the most important first, and what was missing.
+
+    `probability` is the chance that any memory that its search found answers the query.
+    """
 
     section: Section
     items: tuple[Item, ...]
     degraded: tuple[str, ...] = ()
     taken: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    probability: float | None = None
 
 
 def sections_of(sections: Sequence[SectionLike] | None) -> tuple[Section, ...]:
@@ -197,11 +203,11 @@ def gather(section: Section, request: SearchRequest) -> Plan[Gathered]:
             if record is not None
         )
         taken = run.query.reading.taken
-        if found and likely is not None and not items:
-            lack = f"nothing here answers the question, probability {likely.result:.2f}"
-            return Gathered(section, (), (*degraded, f"{section.name}: {lack}"), taken)
-        if items:
-            return Gathered(section, items, degraded, taken)
+        probability = None if likely is None else likely.result
+        if found and probability is not None and probability < UNLIKELY:
+            section = replace(section, title=f"{section.heading} ({_NO_DIRECT_ANSWER})")
+        if items or (found and likely is not None):  # or all that was found is cut
+            return Gathered(section, items, degraded, taken, probability)
         note = f"{section.name}: nothing matches the query; the most recent instead"
         section = replace(section, title=f"{section.heading} (nothing matches, the most recent)")
         return Gathered(section, (yield from _newest(request)), (*degraded, note), taken)
