@@ -1,10 +1,18 @@
-"""Servers for tests: in a thread of this process, over a store of a test, with its clock."""
+"""Servers for tests: in a thread of this process, over a store of a test, with its clock.
+
+They share one port, and each has a path of its own.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import atexit
 import threading
 from collections.abc import Iterator
+from concurrent.futures import Future
 from contextlib import ExitStack
+from functools import cache
+from itertools import count
 from typing import Any
 
 import pytest
@@ -37,37 +45,74 @@ NOT_OVER_HTTP = {
 _CLIENTS_OWN = ("namespace", "profile", "dedup")
 
 
-class Server(uvicorn.Server):
-    """A server that listens on a port of its own until it is stopped."""
+class _Listener(uvicorn.Server):
+    """The one server of this process: the first part of a path says which application is meant."""
 
-    def __init__(self, app: Any) -> None:
-        super().__init__(uvicorn.Config(app, port=0, log_level="error", lifespan="on"))
+    def __init__(self) -> None:
+        super().__init__(
+            uvicorn.Config(
+                self._route, port=0, log_level="error", lifespan="off", interface="asgi3"
+            )
+        )
+        self.applications: dict[str, Any] = {}
         self._ready = threading.Event()
-        self._thread = threading.Thread(target=self._listen, daemon=True)
+        self._thread = threading.Thread(target=self.run, daemon=True)
         self._thread.start()
         self._ready.wait()
-        if not self.started:
-            self._thread.join()
-        assert self.started, "the server did not start"
-
-    def _listen(self) -> None:
-        try:
-            self.run()
-        finally:
-            self._ready.set()
+        atexit.register(self.close)
 
     async def startup(self, sockets: Any = None) -> None:
         await super().startup(sockets)
+        self.loop = asyncio.get_running_loop()
+        port = self.servers[0].sockets[0].getsockname()[1]
+        self.url = f"http://127.0.0.1:{port}"
         self._ready.set()
 
-    @property
-    def url(self) -> str:
-        port = self.servers[0].sockets[0].getsockname()[1]
-        return f"http://127.0.0.1:{port}"
+    async def _route(self, scope: Any, receive: Any, send: Any) -> None:
+        prefix = "/" + scope["path"].split("/")[1]
+        path, raw_path = scope["path"][len(prefix) :], scope["raw_path"][len(prefix) :]
+        inner = {**scope, "path": path, "raw_path": raw_path}
+        await self.applications[prefix](inner, receive, send)
 
     def close(self) -> None:
         self.should_exit = True
         self._thread.join()
+
+
+@cache
+def _listener() -> _Listener:
+    return _Listener()
+
+
+class Server:
+    """A server of an application, at an address of its own until it is closed."""
+
+    _count = count(1)
+
+    def __init__(self, app: Any) -> None:
+        self._listener, self._prefix = _listener(), f"/{next(self._count)}"
+        self.url = self._listener.url + self._prefix
+        self._is_started: Future[None] = Future()
+        self._end = asyncio.Event()
+        life = self._live(app)
+        self._is_over = asyncio.run_coroutine_threadsafe(life, self._listener.loop)
+        self._is_started.result()
+
+    async def _live(self, app: Any) -> None:
+        try:
+            async with app.router.lifespan_context(app):
+                self._listener.applications[self._prefix] = app
+                self._is_started.set_result(None)
+                await self._end.wait()
+                del self._listener.applications[self._prefix]
+        except BaseException as problem:
+            if self._is_started.done():
+                raise
+            self._is_started.set_exception(problem)
+
+    def close(self) -> None:
+        self._listener.loop.call_soon_threadsafe(self._end.set)
+        self._is_over.result()
 
 
 class Served(RemoteMemory):
