@@ -16,6 +16,9 @@ import sys
 import traceback
 from pathlib import Path
 
+from support.children import end_child, start_child
+
+TESTS = str(Path(__file__).parents[1])
 _CLIENT = """#!{python} -IS
 import json, os, socket, sys
 server = socket.socket(socket.AF_UNIX)
@@ -35,8 +38,10 @@ class CommandServer:
         program.write_text(_CLIENT.format(python=sys.executable, address=address), "utf-8")
         program.chmod(0o755)
         self.folder = folder
-        self._process = subprocess.Popen(
-            [sys.executable, __file__, address],
+        self._process = start_child(
+            f"import sys; sys.path.insert(0, {TESTS!r})\n"
+            "from support.command_server import serve; serve(sys.argv[1])",
+            address,
             env={**os.environ, "TOKENIZERS_PARALLELISM": "false"},  # it warns in forks otherwise
             stdout=subprocess.PIPE,
         )
@@ -44,8 +49,7 @@ class CommandServer:
         assert self._process.stdout.readline() == b"ready\n"
 
     def close(self) -> None:
-        self._process.kill()
-        self._process.communicate()
+        end_child(self._process)
 
 
 def serve(address: str) -> None:
@@ -92,7 +96,3 @@ def _run(client: socket.socket) -> None:
     finally:
         client.sendall(str(code).encode())
         os._exit(code)
-
-
-if __name__ == "__main__":
-    serve(sys.argv[1])

@@ -6,7 +6,6 @@ import os
 import signal
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,16 +15,19 @@ from typing import Any, Self
 
 import httpx
 
-_PROGRAM = "import sys; from salience.cli import main; sys.exit(main())"
-_START_SECONDS = 60.0
+from support.children import PROGRAM, end_child, start_child
+
+_HANG_SECONDS = 300.0  # it takes two, on a machine with nothing else to do
 
 
 class RealServer:
     """A process of `salience serve` over a store; `kill` ends it as a loss of power would."""
 
     def __init__(self, db: str | Path, *options: str, log: Path | None = None) -> None:
-        self.db, self.options, self.port = str(db), options, free_port()
+        self.db, self.options = str(db), options
         self._log = log
+        self._reserved = _reserve(0)
+        self.port: int = self._reserved.getsockname()[1]
         self.start()
 
     @property
@@ -34,18 +36,19 @@ class RealServer:
 
     def start(self) -> None:
         """Start the process, and wait until it is ready."""
-        command = [sys.executable, "-c", _PROGRAM, "serve", "--db", self.db]
+        if self._reserved.fileno() < 0:  # it was killed
+            self._reserved = _reserve(self.port)
         output: Any = subprocess.DEVNULL if self._log is None else self._log.open("ab")
-        self.process = subprocess.Popen(
-            [*command, "--port", str(self.port), *self.options],
+        self.process = start_child(
+            PROGRAM,
+            *("serve", "--db", self.db, "--port", str(self.port), *self.options),
             stdout=output,
             stderr=output,
             env={**os.environ, "PYTHONWARNINGS": "default"},
-            start_new_session=True,  # its workers go with it
         )
         if self._log is not None:
             output.close()
-        deadline = time.monotonic() + _START_SECONDS
+        deadline = time.monotonic() + _HANG_SECONDS
         while not self.is_ready():
             if self.process.poll() is not None or time.monotonic() > deadline:
                 self.kill()
@@ -67,13 +70,12 @@ class RealServer:
     def stop(self) -> int:
         """Tell it to stop, and wait; its exit code."""
         self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(60)
+        return self.process.wait(_HANG_SECONDS)
 
     def kill(self) -> None:
         """End it and its workers at once."""
-        if self.process.poll() is None:
-            os.killpg(self.process.pid, signal.SIGKILL)
-        self.process.wait(60)
+        end_child(self.process)
+        self._reserved.close()
 
     def __enter__(self) -> Self:
         return self
@@ -86,14 +88,22 @@ class RealServer:
     ) -> None:
         if self.process.poll() is None:
             self.stop()
+        self.kill()
 
 
 def free_port() -> int:
     """A port that nobody listens at."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
+    with _reserve(0) as reserved:
+        port: int = reserved.getsockname()[1]
         return port
+
+
+def _reserve(port: int) -> socket.socket:
+    """A socket that keeps a port, or any free one, from others until a server listens there."""
+    reserved = socket.socket()
+    reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as servers do
+    reserved.bind(("127.0.0.1", port))
+    return reserved
 
 
 @contextmanager

@@ -1,6 +1,6 @@
 """The warm process that answers hooks: one for a user, started by the first hook, gone when idle.
 
-A lock file makes it the only one; whoever has the lock replaces a socket that a killed daemon left.
+It ends, too, when its socket or the folder of its log is removed: no hook finds it any more. A lock file makes it the only one; whoever has the lock replaces a socket that a killed daemon left.
 The folder of the socket is this user's alone.
 """
 
@@ -18,7 +18,12 @@ from contextlib import suppress
 from typing import Any
 
 from salience.coding_agents.log import log_failure, open_log
-from salience.coding_agents.paths import make_private, runtime_folder, socket_path
+from salience.coding_agents.paths import (
+    make_private,
+    runtime_folder,
+    socket_path,
+    state_folder,
+)
 
 if sys.platform != "win32":
     import fcntl
@@ -57,6 +62,7 @@ class Daemon:
             umask = os.umask(0o177)
             listener.bind(path)
             os.umask(umask)
+            own = os.stat(path)
             listener.listen(64)  # from here on hooks can wait, while the rest is imported
             listener.settimeout(_WAIT_SECONDS)
             for number in (signal.SIGTERM, signal.SIGINT):
@@ -64,17 +70,26 @@ class Daemon:
             from salience.coding_agents.handling import Handler
 
             with Handler() as handler, ThreadPoolExecutor(_THREADS) as pool:
-                self._listen(listener, handler, pool)
-                os.unlink(path)
+                self._listen(listener, handler, pool, own)
+                if _is_at(path, own):
+                    os.unlink(path)
         return 0
 
-    def _listen(self, listener: socket.socket, handler: Any, pool: ThreadPoolExecutor) -> None:
+    def _listen(
+        self,
+        listener: socket.socket,
+        handler: Any,
+        pool: ThreadPoolExecutor,
+        own: os.stat_result,
+    ) -> None:
         while not self._ending.is_set():
             try:
                 connection, _ = listener.accept()
             except TimeoutError:
                 idle = time.monotonic() - self._last
                 if not self._active and idle > self._idle_seconds:
+                    return
+                if not _is_at(socket_path(), own) or not os.path.isdir(state_folder()):
                     return
                 continue
             with self._lock:
@@ -111,6 +126,14 @@ class Daemon:
             }
         answer: dict[str, Any] = handler.answer(message)
         return answer
+
+
+def _is_at(path: str, file: os.stat_result) -> bool:
+    """Test whether a path leads to a file."""
+    try:
+        return os.path.samestat(os.stat(path), file)
+    except OSError:
+        return False
 
 
 def _received(connection: socket.socket) -> bytes:
