@@ -22,16 +22,16 @@ import salience
 from salience import Memory
 from salience.access import Keyring
 from support.pages import ROOT, page
-from support.real_server import RealServer, real_server
+from support.real_server import RealServer, free_port, real_server
 from support.workers import workers
 
 yaml = pytest.importorskip("yaml", reason="the extra 'import' is not installed")
 
 
-@pytest.fixture
-def exposed(tmp_path: Path) -> Iterator[RealServer]:
+@pytest.fixture(scope="module")
+def exposed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealServer]:
     """A server that listens at all addresses, as in a container, and knows a key."""
-    db = tmp_path / "memory.db"
+    db = tmp_path_factory.mktemp("exposed") / "memory.db"
     with Keyring.open(str(db)) as keys:
         keys.create(["ana"], ["memories:read"])
     with real_server(db, "--host", "0.0.0.0") as running:
@@ -49,8 +49,7 @@ def health_check(port: int) -> int:
 
 def test_the_health_check_of_the_image_tells_a_server_that_is_ready(exposed: RealServer) -> None:
     assert health_check(exposed.port) == 0
-    exposed.stop()
-    assert health_check(exposed.port) == 1
+    assert health_check(free_port()) == 1
 
 
 def test_the_probes_of_the_pod_are_answered_under_the_address_of_the_pod(
@@ -129,6 +128,7 @@ def environment(folder: Path, version: str) -> Path:
     return folder
 
 
+@pytest.mark.deep
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="workers are counted in /proc")
 @pytest.mark.skipif(sys.prefix == sys.base_prefix, reason="this Python is in no environment")
 def test_a_reload_brings_a_new_version_and_no_request_fails(
@@ -184,6 +184,7 @@ def version(server: RealServer) -> str:
     return told
 
 
+@pytest.mark.deep
 def test_servers_go_on_when_a_migration_comes_and_old_ones_do_not_start_again(
     tmp_path: Path,
 ) -> None:

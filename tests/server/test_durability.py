@@ -47,17 +47,18 @@ def write_until_it_dies(server: RealServer, round: int) -> list[str]:
     return acknowledged
 
 
-def test_every_acknowledged_write_survives_a_kill(tmp_path: Path) -> None:
+@pytest.mark.parametrize("rounds", [1, pytest.param(3, marks=pytest.mark.deep)])
+def test_every_acknowledged_write_survives_a_kill(rounds: int, tmp_path: Path) -> None:
     db = tmp_path / "memory.db"
     acknowledged: list[str] = []
     with real_server(db) as server:
-        for round in range(3):
+        for round in range(rounds):
             acknowledged += write_until_it_dies(server, round)
             server.start()
         with server.client() as client:
             found = client.post("/memories/get", json={"ids": acknowledged}).json()["memories"]
     lost = [id for id, record in zip(acknowledged, found, strict=True) if record is None]
-    assert len(acknowledged) >= 120
+    assert len(acknowledged) >= 40 * rounds
     assert not lost
     with Memory.open(db) as memory:
         assert memory.verify()
@@ -74,7 +75,7 @@ def test_a_stop_writes_what_is_queued(tmp_path: Path) -> None:
         assert memory["tea"].access_count == 1
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.deep)])
 def db(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     """The address of an empty store."""
     if request.param == "sqlite":

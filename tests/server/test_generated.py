@@ -19,7 +19,7 @@ from salience.server.routes import OPERATIONS
 from salience.server.settings import ServerSettings
 from support.examples import examples
 
-EXAMPLES = 3  # of each operation and mode
+EXAMPLES = 3 if settings.get_current_profile_name() == "deep" else 1  # of an operation and mode
 NOT_OF_A_SCHEMA = (
     r"cursor: is not one of a listing|after: is not one of a page",  # they come from answers
     r"as_of: .* is in the future|is in the year|is before (the first time|valid_from)",
