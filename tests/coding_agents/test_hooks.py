@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import shutil
 import signal
 import socket
 import stat
@@ -24,6 +25,7 @@ from salience.coding_agents import handling
 from salience.coding_agents.hook import request
 from salience.coding_agents.project import OFF_FILE
 from salience.errors import StoreError
+from support.children import ends
 from support.real_server import RealServer, free_port
 
 pytestmark = pytest.mark.skipif(
@@ -276,6 +278,16 @@ def test_an_idle_daemon_ends_and_the_next_hook_starts_another(home: Home, projec
     assert not home.sockets
     assert home.hook("prompt", project, prompt=RULE).err == ""
     assert list(remembered(home).values()) == [RULE]
+
+
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="/proc tells which processes there are")
+@pytest.mark.parametrize("gone", ["socket", "state"])
+def test_a_daemon_that_no_hook_finds_any_more_ends(home: Home, project: Path, gone: str) -> None:
+    assert home.hook("session-start", project).err == ""
+    daemon = home.daemon()
+    assert daemon is not None
+    shutil.rmtree(home.runtime / "salience" if gone == "socket" else home.log.parent)
+    assert ends(daemon["pid"])
 
 
 def test_a_running_server_is_the_store(home: Home, project: Path, tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ pytest.importorskip("uvicorn", reason="the extra 'server' is not installed")
 BENCHMARK = Path(__file__).resolve().parents[2] / "benchmarks" / "serve.py"
 
 
+@pytest.mark.deep
 def test_searches_are_answered_and_kill_9_loses_no_accepted_write(tmp_path: Path) -> None:
     figures = tmp_path / "figures.json"
     size = ("--memories", "300", "--seconds", "1", "--connections", "2")

@@ -6,6 +6,8 @@ import os
 import signal
 import subprocess
 import sys
+import time
+from pathlib import Path
 from typing import Any
 
 PROGRAM = "import sys; from salience.cli import main; sys.exit(main())"
@@ -29,3 +31,19 @@ def end_child(process: subprocess.Popen[bytes]) -> None:
     if process.poll() is None:
         os.killpg(process.pid, signal.SIGKILL)
     process.communicate()
+
+
+def runs(pid: int) -> bool:
+    """Whether a process is there, and no zombie that its parent has not seen."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def ends(pid: int) -> bool:
+    """Whether a process ends before a test would be thought to hang."""
+    deadline = time.monotonic() + 60
+    while runs(pid) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return not runs(pid)

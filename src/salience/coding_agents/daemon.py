@@ -1,7 +1,8 @@
 """The warm process that answers hooks: one for a user, started by the first hook, gone when idle.
 
-It ends, too, when its socket or the folder of its log is removed: no hook finds it any more. A lock file makes it the only one; whoever has the lock replaces a socket that a killed daemon left.
-The folder of the socket is this user's alone.
+It ends, too, when its socket or the folder of its log is removed: no hook finds it any more. A lock
+file makes it the only one; whoever has the lock replaces a socket that a killed daemon left. The
+folder of the socket is this user's alone.
 """
 
 from __future__ import annotations
