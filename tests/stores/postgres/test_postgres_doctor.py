@@ -15,25 +15,22 @@ from salience import AsyncMemory, Memory
 from salience.errors import StoreError
 from salience.stores import build_indexes, migrate
 from salience.testing import WordHashEmbedder
-from salience.testing.postgres import PostgresServer
+from support.shared_postgres import Databases
 
 EMBEDDER = WordHashEmbedder(32)
 NOW = "2026-06-01"
 
 
 @pytest.fixture(scope="module")
-def sound(postgres: PostgresServer) -> Iterator[str]:
+def sound(postgres: Databases) -> Iterator[str]:
     """The name of a database with memories, of which each test has a copy."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("salience.stores.postgres.write.segments.FLUSH_ROWS", 100)
         yield _fill(postgres)
 
 
-def _fill(postgres: PostgresServer) -> str:
-    with psycopg.connect(postgres.url, autocommit=True) as connection:
-        connection.execute("DROP DATABASE IF EXISTS sound WITH (FORCE)")
-        connection.execute("CREATE DATABASE sound")
-    with Memory.open(postgres.address("sound"), embedder=EMBEDDER) as memory:
+def _fill(postgres: Databases) -> str:
+    with Memory.open(postgres.fresh("sound"), embedder=EMBEDDER) as memory:
         memory.add_many(
             {  # more than stay outside of segments
                 "id": f"m{i}",
@@ -55,14 +52,9 @@ def _fill(postgres: PostgresServer) -> str:
 
 
 @pytest.fixture
-def url(
-    postgres: PostgresServer, sound: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> str:
+def url(postgres: Databases, sound: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.chdir(tmp_path)  # where the quarantine is
-    with psycopg.connect(postgres.url, autocommit=True) as connection:
-        connection.execute("DROP DATABASE IF EXISTS ill WITH (FORCE)")
-        connection.execute(f"CREATE DATABASE ill TEMPLATE {sound} STRATEGY file_copy".encode())
-    return postgres.address("ill")
+    return postgres.fresh("ill", sound)
 
 
 def do(url: str, *statements: str) -> None:
@@ -84,7 +76,7 @@ def answers(memory: Memory) -> list[Any]:
 
 
 @pytest.fixture(scope="module")
-def expected(postgres: PostgresServer, sound: str) -> list[Any]:
+def expected(postgres: Databases, sound: str) -> list[Any]:
     with opened(postgres.address(sound)) as memory:
         assert memory.doctor() == memory.doctor(fix=True)
         assert memory.doctor().findings == ()  # a link may lead to a memory that is to come
@@ -165,7 +157,8 @@ def test_orphans_are_kept_in_a_file_and_removed(url: str, expected: list[Any]) -
         assert memory.doctor(fix=True)
         assert memory.doctor().findings == ()
         assert answers(memory) == expected
-    lines = Path("ill.damaged.jsonl").read_text("utf-8").splitlines()
+    [quarantine] = Path().glob("ill_*.damaged.jsonl")
+    lines = quarantine.read_text("utf-8").splitlines()
     kept = [json.loads(line) for line in lines]
     assert [line["table"] for line in kept] == ["vectors", "words", "events", "links",
         "former_vectors"]  # fmt: skip
@@ -265,13 +258,10 @@ def test_a_key_that_would_not_be_unique_is_told(url: str) -> None:
         assert "m1" in finding.remedy
 
 
-def test_a_role_that_does_not_see_all_is_sent_to_the_owner(
-    url: str, postgres: PostgresServer
-) -> None:
+def test_a_role_that_does_not_see_all_is_sent_to_the_owner(url: str, postgres: Databases) -> None:
     migrate(url, row_security=True)
     do(
         url,
-        "DROP ROLE IF EXISTS tenant",
         "CREATE ROLE tenant LOGIN",
         "GRANT USAGE ON SCHEMA salience TO tenant",
         "GRANT ALL ON ALL TABLES IN SCHEMA salience TO tenant",

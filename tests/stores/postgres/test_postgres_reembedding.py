@@ -32,7 +32,10 @@ def indexes(connection: psycopg.Connection) -> list[str]:
 def wait_until_built(connection: psycopg.Connection) -> None:
     """Wait until an index is built up to the point at which it waits for the writer."""
     deadline = time.monotonic() + 30.0
-    waiting = "SELECT 1 FROM pg_stat_progress_create_index WHERE phase LIKE 'waiting for%'"
+    waiting = (
+        "SELECT 1 FROM pg_stat_progress_create_index WHERE phase LIKE 'waiting for%' "
+        "AND datname = current_database()"
+    )
     while connection.execute(waiting).fetchone() is None:
         assert time.monotonic() < deadline
         time.sleep(0.01)

@@ -26,17 +26,15 @@ from salience.stores.postgres.wire.connection import Connections
 from salience.stores.postgres.write import erase
 from salience.testing import WordHashEmbedder
 from salience.testing.postgres import PostgresServer
+from support.shared_postgres import Databases
 
 EMBEDDER = WordHashEmbedder()
 
 
 @pytest.fixture
-def empty(postgres: PostgresServer) -> str:
+def empty(postgres: Databases) -> str:
     """The address of a database in which nothing is."""
-    with psycopg.connect(postgres.url, autocommit=True) as connection:
-        connection.execute("DROP DATABASE IF EXISTS empty WITH (FORCE)")
-        connection.execute("CREATE DATABASE empty")
-    return postgres.address("empty")
+    return postgres.fresh("empty")
 
 
 def opened(url: str, **settings: Any) -> Memory:
@@ -444,10 +442,9 @@ def test_two_processes_see_each_other(database: str) -> None:
         assert other.search("apple").ids == ("a",)
 
 
-def test_row_security_hides_what_is_not_named(empty: str, postgres: PostgresServer) -> None:
+def test_row_security_hides_what_is_not_named(empty: str, postgres: Databases) -> None:
     migrate(empty, row_security=True)
     with psycopg.connect(empty, autocommit=True) as connection:
-        connection.execute("DROP ROLE IF EXISTS app")
         connection.execute("CREATE ROLE app LOGIN")
         connection.execute("GRANT USAGE ON SCHEMA salience TO app")
         connection.execute(
@@ -499,21 +496,21 @@ def test_row_security_comes_to_tables_of_later_versions(
 
 @pytest.mark.parametrize("memory", [0, 1 << 30])
 def test_row_security_does_not_hide_what_is_asked_for(
-    empty: str, postgres: PostgresServer, memory: int
+    empty: str, postgres: Databases, memory: int
 ) -> None:
     migrate(empty, row_security=True)
     with psycopg.connect(empty, autocommit=True) as connection:
-        connection.execute("DROP ROLE IF EXISTS other_app")
-        connection.execute("CREATE ROLE other_app LOGIN")
-        connection.execute("GRANT USAGE ON SCHEMA salience TO other_app")
-        connection.execute("GRANT ALL ON ALL TABLES IN SCHEMA salience TO other_app")
-    store = PostgresStore(postgres.address("empty", "other_app"), memory=memory, at_once=True)
-    with opened(store) as app:  # type: ignore[arg-type]
-        filled(app, 40)
-        filled(app.within("other"), 20)
+        app = f"app_{memory}"
+        connection.execute(f"CREATE ROLE {app} LOGIN".encode())
+        connection.execute(f"GRANT USAGE ON SCHEMA salience TO {app}".encode())
+        connection.execute(f"GRANT ALL ON ALL TABLES IN SCHEMA salience TO {app}".encode())
+    store = PostgresStore(postgres.address("empty", app), memory=memory, at_once=True)
+    with opened(store) as other:  # type: ignore[arg-type]
+        filled(other, 40)
+        filled(other.within("other"), 20)
         for _ in range(2):
-            assert len(app.search("word3 topic4")) == 10
-            assert len(app.search("word3 topic4", namespaces=["default", "other"])) == 10
+            assert len(other.search("word3 topic4")) == 10
+            assert len(other.search("word3 topic4", namespaces=["default", "other"])) == 10
         assert store.replicas.hold(["default", "other"]) is bool(memory)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,7 @@ from salience.stores.migrations import migrations
 from salience.stores.postgres.sql.postings import join_chunks
 from salience.stores.postgres.write import erase
 from salience.testing import WordHashEmbedder
-from salience.testing.postgres import PostgresServer
+from support.shared_postgres import Databases
 from support.traces import check_erasures
 
 MARKER = "qwrtzpsdfg"
@@ -25,12 +24,9 @@ WRITTEN = ("id", "content", "title", "gist", "tags", "entities", "metadata")
 
 
 @pytest.fixture
-def own(postgres: PostgresServer, cleaner: psycopg.Connection[Any]) -> Iterator[str]:
+def own(postgres: Databases) -> str:
     """The address of a database whose files nobody else has written."""
-    cleaner.execute("DROP DATABASE IF EXISTS traces WITH (FORCE)")
-    cleaner.execute("CREATE DATABASE traces")
-    yield postgres.address("traces")
-    cleaner.execute("DROP DATABASE traces WITH (FORCE)")
+    return postgres.fresh("traces")
 
 
 def opened(url: str, **settings: Any) -> Memory:
@@ -155,10 +151,9 @@ def test_samples_of_an_empty_table_on_an_older_server_are_told_of(
         assert any(MARKER in values for values in samples(own).values())
 
 
-def test_samples_that_nobody_may_take_are_told_of(own: str, postgres: PostgresServer) -> None:
+def test_samples_that_nobody_may_take_are_told_of(own: str, postgres: Databases) -> None:
     migrate(own)
     with psycopg.connect(own, autocommit=True) as connection:
-        connection.execute("DROP ROLE IF EXISTS guest")
         connection.execute("CREATE ROLE guest LOGIN")
         connection.execute("GRANT USAGE ON SCHEMA salience TO guest")
         connection.execute("GRANT ALL ON ALL TABLES IN SCHEMA salience TO guest")

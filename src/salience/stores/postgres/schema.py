@@ -39,11 +39,11 @@ def schema_version(connection: psycopg.Connection[Any]) -> int:
     return int(row[0]) if row else 0
 
 
-def check_schema(database: Database) -> None:
+def open_database(database: Database) -> None:
     """Refuse a schema that is older or newer than this code; make one where there is none.
 
     Raises:
-        StoreError: says which version it is and what to do.
+        StoreError: says which version it is and what to do, or the database has no pgvector.
     """
     steps = len(migrations("postgres"))
     with database.connect() as connection, translate_errors(database.server):
@@ -74,6 +74,7 @@ def check_schema(database: Database) -> None:
         secured = connection.execute("SELECT row_security_active('salience.memories')").fetchone()
         database.row_security = bool(secured and secured[0])
         database.distributed = is_distributed(connection)
+        database.open(connection)
 
 
 def migrate(database: Database, citus: bool = False) -> tuple[int, int]:

@@ -100,8 +100,7 @@ class PostgresStore:
         limit = memory_limit() if memory is None else memory
         self._previews = previews
         self.database = Database(url)
-        schema.check_schema(self.database)
-        self.database.open()
+        schema.open_database(self.database)
         self.connections = Connections(self.database)
         self.async_connections = AsyncConnections(self.database)
         self._row_ids = RowIds()

@@ -67,14 +67,13 @@ class Database:
         with translate_errors(self.server):
             return psycopg.connect(self.url, **CONNECTION_SETTINGS)
 
-    def open(self) -> None:
+    def open(self, connection: psycopg.Connection[Any]) -> None:
         """Let pools be made; the schema has to be there.
 
         Raises:
             StoreError: the database does not have pgvector.
         """
-        with self.connect() as connection, translate_errors(self.server):
-            self._vector = vector_type(connection)
+        self._vector = vector_type(connection)
         if self._vector is None:
             raise StoreError(f"{self.server}: has no pgvector; CREATE EXTENSION vector")
         self.is_open = True
