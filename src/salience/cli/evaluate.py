@@ -88,6 +88,10 @@ def eval_(
     unanswerable: Annotated[
         Path | None, typer.Option(help="With --abstention: a folder of further such questions.")
     ] = None,
+    leave_out: Annotated[
+        bool,
+        typer.Option("--leave-out", help="Measure without each part of the profile in turn."),
+    ] = False,
 ) -> None:
     """Measure the quality of recall on conversations, on facts that change, or on a notebook."""
     if (folders and (updates or log)) or not (updates or folders or abstention or log):
@@ -100,6 +104,9 @@ def eval_(
         return
     if abstention:
         _abstention(settings, folders or [], unanswerable, profile, embedder)
+        return
+    if leave_out:
+        _leave_out(settings, folders or [], profile, embedder)
         return
     from salience.evaluation import runner
     from salience.evaluation.figures import comparison
@@ -248,6 +255,26 @@ def _abstention(
         values = {line: getattr(outcome, name) for line, name in lines.items()}
         rounded = {k: round(v, 3) if isinstance(v, float) else v for k, v in values.items()}
         output.console().print(render.figures(rounded))
+
+
+def _leave_out(
+    settings: Settings,
+    folders: list[Path],
+    profile: list[str] | None,
+    embedder: list[str] | None,
+) -> None:
+    from salience.evaluation.leave_out import leave_out
+
+    chosen = profiles.get((profile or ["balanced"])[0])
+    embedder_name = (embedder or [settings.embedder or "default"])[0]
+    with output.progress() as progress:
+        found = leave_out(folders, chosen, embedder_name, progress=progress)
+    if settings.json:
+        output.emit([each.to_dict() for each in found])
+        return
+    from salience.cli.printing import render_quality
+
+    output.console(table=True).print(render_quality.left_out(found))
 
 
 def calibrate(

@@ -27,18 +27,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from salience.embedders import resolve
-from salience.engine.memory import Memory
 from salience.errors import InvalidInput
-from salience.evaluation import datasets
-from salience.evaluation.datasets import Conversation
-from salience.evaluation.replay.searches import questions, read_searches
+from salience.evaluation.rankings import Ranking, rankings
 from salience.evaluation.runner import Progress
 from salience.ranking.expressions import NamedExpression, Subtotal
 from salience.ranking.profile import Profile
-from salience.ranking.run import RankedRun
 from salience.ranking.weights import walk, weighted
-from salience.search.search import rank
 from salience.stores.address import Address
 
 Floats = NDArray[np.float64]
@@ -248,41 +242,13 @@ def read_questions(
     url: Address | None = None,
 ) -> Iterator[Question]:
     """The answerable questions of the sets, each with the parts of all its candidates."""
-    resolved = resolve(embedder)
-    report = progress or (lambda step, done, total: None)
-    for folder in folders:
-        title, members = Path(folder).resolve().name, datasets.load(folder)
-        with Memory.open("ram://", embedder=resolved, profile=profile) as memory:
-            for place, member in enumerate(members):
-                report(title, place, len(members))
-                memory.within(member.place).add_many(member.memories)
-                yield from _of_conversation(title, member, memory, names)
-    if log is not None:
-        with Memory.open(url, embedder=resolved, profile=profile) as memory:
-            members = questions(memory, read_searches(log))
-            for place, member in enumerate(members):
-                report(Path(log).stem, place, len(members))
-                yield from _of_conversation(Path(log).stem, member, memory, names)
+    for ranking in rankings(folders, profile, embedder, progress, log=log, url=url):
+        if len(ranking.run.scored):
+            yield _question(ranking, names)
 
 
-def _of_conversation(
-    title: str, conversation: Conversation, memory: Memory, names: Sequence[str]
-) -> Iterator[Question]:
-    within = memory.within(conversation.place)
-    for query in conversation.queries:
-        if query.relevant:
-            now = query.at or conversation.now
-            request = within._core.request(
-                query.text, limit=K, now=now, filters=query.filters, touch=False
-            )
-            run, _, _ = within._run(rank(request), K, searches=True)
-            if len(run.scored):
-                yield _question(title, conversation.name, run, frozenset(query.relevant), names)
-
-
-def _question(
-    title: str, conversation: str, run: RankedRun, relevant: frozenset[str], names: Sequence[str]
-) -> Question:
+def _question(ranking: Ranking, names: Sequence[str]) -> Question:
+    run, relevant = ranking.run, frozenset(ranking.query.relevant)
     ids = run.scored["id"].tolist()
     order = sorted(range(len(ids)), key=ids.__getitem__)
     values, weights = run.parts(), weighted(run.profile.signal)
@@ -290,7 +256,14 @@ def _question(
     own = np.array([weights[name] for name in names])
     rest = run.scored.floats("score")[order] - parts @ own
     is_relevant = np.array([ids[place] in relevant for place in order])
-    return Question(title, conversation, parts.astype(np.float32), rest, is_relevant, len(relevant))
+    return Question(
+        ranking.set,
+        ranking.conversation,
+        parts.astype(np.float32),
+        rest,
+        is_relevant,
+        len(relevant),
+    )
 
 
 def quality(questions: Sequence[Question], weights: Floats) -> Quality:

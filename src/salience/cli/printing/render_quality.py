@@ -11,6 +11,7 @@ from salience.cli.printing import render
 from salience.evaluation.figures.comparison import COMPARED, Change
 from salience.evaluation.figures.intervals import Interval
 from salience.evaluation.figures.outcomes import Judged, Outcome, intervals
+from salience.evaluation.leave_out import LeftOut
 from salience.evaluation.metrics import MEASURES, Metrics, difference
 from salience.evaluation.runner import Report
 
@@ -45,6 +46,32 @@ def changes(changes: Sequence[Change]) -> RenderableType:
     fallen, risen = (sum(getattr(each, way) for each in changes) for way in ("fell", "rose"))
     summary = f"{fallen} of {len(changes)} figures fell and {risen} rose; the rest may be chance."
     return Group("", rows, "", summary)
+
+
+def left_out(found: Sequence[LeftOut]) -> RenderableType:
+    """A table for each measure: its change, in thousandths, where a part is left out."""
+    tables: list[RenderableType] = []
+    parts = list(found[0].changes)
+    idle = [part for part in parts if not any(any(one.changes[part][1]) for one in found)]
+    for measure in dict.fromkeys(one.measure for one in found):
+        of_sets = [one for one in found if one.measure == measure]
+        rows = render.table(f"{measure} without", *(one.set for one in of_sets))
+        rows.add_row("(all parts)", *(f"{1000 * one.with_all:.0f}" for one in of_sets))
+        rows.add_row("(questions)", *(f"{one.questions:,}" for one in of_sets))
+        for part in parts:
+            if part not in idle:
+                rows.add_row(part, *(_left_out_cell(*one.changes[part]) for one in of_sets))
+        tables += [rows, ""]
+    legend = "In thousandths, with the sign on each third of a set: - where the part helps."
+    return Group(*tables, legend, f"Without effect here: {', '.join(idle)}" if idle else "")
+
+
+def _left_out_cell(change: float, folds: Sequence[float]) -> str:
+    """The change in thousandths, and its sign on each fold; nothing where there is none."""
+    if not any(folds):
+        return ""
+    signs = "".join("-" if fold < 0.0 else "+" if fold > 0.0 else "." for fold in folds)
+    return f"{1000 * change:+.0f} {signs}"
 
 
 def _measures(report: Report, before: Report | None) -> Table:
