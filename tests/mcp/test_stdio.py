@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -91,3 +93,34 @@ def test_without_its_package_a_command_names_the_remedy(
 def test_a_wrong_set_of_tools_is_refused_before_anything_starts(tmp_path: Path) -> None:
     assert main(["--db", str(tmp_path / "a.db"), "mcp", "--tools", "all"]) == 2
     assert not (tmp_path / "a.db").exists()
+
+
+def test_every_request_is_answered_with_its_id(db: Path) -> None:
+    """A model that is cut off leaves half an emoji; the parser of the protocol takes no such."""
+    version = {"name": "x", "version": "1"}
+    opening = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": version}
+    note = {"content": "a \udc00 b", "title": None, "tags": ""}
+    requests: dict[Any, Any] = {
+        1: ("initialize", opening),
+        2: ("tools/call", {"name": "search_memories", "arguments": {"query": "\ud83d"}}),
+        "three": ("tools/call", []),
+        4: ("tools/call", {"name": "add_memory", "arguments": note}),
+    }
+    program = [sys.executable, "-c", "import sys; from salience.cli import main; sys.exit(main())"]
+    pipe = subprocess.PIPE
+    command = [*program, "--db", str(db), "--embedder", "none", "mcp"]
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as served:
+        assert served.stdin is not None
+        assert served.stdout is not None
+        answers = {}
+        for id, (method, params) in requests.items():
+            request = {"jsonrpc": "2.0", "id": id, "method": method, "params": params}
+            served.stdin.write(f"{json.dumps(request)}\n")
+            served.stdin.flush()
+            answer = json.loads(served.stdout.readline())
+            answers[answer["id"]] = answer
+        served.stdin.close()
+    assert answers.keys() == requests.keys()
+    assert "error" in answers["three"]
+    assert not answers[2]["result"].get("isError")
+    assert not answers[4]["result"].get("isError")

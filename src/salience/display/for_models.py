@@ -19,6 +19,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timezone
 from typing import Any, Protocol
+from unicodedata import category, normalize
 
 TAG = "recalled-memories"
 NOTICE = (
@@ -29,16 +30,18 @@ MAX_NAME_CHARACTERS = 200  # of a name in the line of provenance
 MIN_CUT_CHARACTERS = 24  # less of a memory says nothing
 
 _LINE_ENDS = re.compile("\r\n|[\r\v\f\x85\u2028\u2029]")
-_INVISIBLE = re.compile(
-    "[\0-\x08\x0e-\x1f\x7f-\x9f"  # controls; tabs and newlines stay
-    "\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"  # shown as nothing, in several scripts
-    "\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff"  # of zero width, or turning the text around
-    "\u3164\uffa0\ufe00-\ufe0f\ufff0-\ufffb"  # fillers, variation selectors, annotations
-    "\ud800-\udfff"  # halves of characters
-    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"  # tags, more selectors
+_UNSEEN_KINDS = frozenset(("Cc", "Cf", "Cs", "Co", "Cn"))  # of Unicode: control to unassigned
+_SEEN = frozenset("\t\n\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u070f\u08e2\U000110bd\U000110cd")
+_BLANK = re.compile(  # of other kinds, and shown as nothing
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\uffa0\ufe00-\ufe0f\U000e0100-\U000e01ef]"
 )
-_ANGLES = "<\u2039\u2329\u276e\u27e8\u3008\ufe64\uff1c"
-_TAG_IN_TEXT = re.compile(rf"[{_ANGLES}](?=[\s/]*recalled[\s_\-\u2010-\u2015]*memories)", re.I)
+_ANGLE = re.compile(
+    "[<\u02c2\u1438\u16b2\u2039\u226e\u227a\u2329\u276c\u276e\u2770"
+    "\u27e8\u27ea\u2991\u29fc\u3008\u300a\ufe64\uff1c]"
+)
+_TAG_BEGINS = re.compile(r"[\W_]*recalled[\W_]*memories")
+_TAG_CHARACTERS = 60  # in which the tag ends, with what may stand between its letters
+_LOOK_ALIKES = str.maketrans("асеіӏоѕԁмгᴦαειορсᴄᴍⅿⅼ|", "aceilosdmrraeiopccmmll")
 
 
 class Recalled(Protocol):
@@ -63,11 +66,13 @@ class Recalled(Protocol):
 def clean(text: str) -> str:
     """Remove the characters that a reader does not see: controls, tags, zero widths, directions.
 
-    Tabs stay, and line ends of any kind become newlines.
+    So are those that no font shows, of private use or unassigned. Tabs stay, and line ends of any
+    kind become newlines.
     """
     if text.isascii() and text.isprintable():
         return text
-    return _INVISIBLE.sub("", _LINE_ENDS.sub("\n", text))
+    lines = _BLANK.sub("", _LINE_ENDS.sub("\n", text))
+    return "".join(c for c in lines if category(c) not in _UNSEEN_KINDS or c in _SEEN)
 
 
 def one_line(text: str, characters: int = MAX_NAME_CHARACTERS) -> str:
@@ -133,7 +138,15 @@ def _name(text: str) -> str:
 
 def _unfenced(text: str) -> str:
     """A cleaned text in which the tag of the fence is no tag."""
-    return _TAG_IN_TEXT.sub("(", clean(text))
+    cleaned = clean(text)
+    return _ANGLE.sub(lambda angle: "(" if _begins_tag(cleaned, angle.end()) else angle[0], cleaned)
+
+
+def _begins_tag(text: str, start: int) -> bool:
+    """Test whether a text goes on with the name of the tag, or with what looks like it."""
+    plain = normalize("NFKD", text[start : start + _TAG_CHARACTERS]).casefold()
+    letters = "".join(c for c in plain if category(c) != "Mn")
+    return _TAG_BEGINS.match(letters.translate(_LOOK_ALIKES)) is not None
 
 
 def _quoted(memory: Recalled) -> str:

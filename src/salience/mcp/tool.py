@@ -99,11 +99,17 @@ class Tool:
         Raises:
             InvalidInput: names the argument that is wrong.
         """
+        given = {name: v for name, v in (arguments or {}).items() if not self._is_absent(name, v)}
         try:
-            parsed = self.arguments.model_validate(dict(arguments or {}))
+            parsed = self.arguments.model_validate(given)
         except ValidationError as problem:
             raise _refusal(problem, self.arguments) from None
         return {name: getattr(parsed, name) for name in self.arguments.model_fields}
+
+    def _is_absent(self, name: str, value: Any) -> bool:
+        """Test whether a value means that an optional argument is left out: null, or no text."""
+        field = self.arguments.model_fields.get(name)
+        return (value is None or value == "") and field is not None and not field.is_required()
 
     @cached_property
     def listed(self) -> ListedTool:

@@ -57,7 +57,7 @@ class McpDoor:
         manager = await self._opened()
         request = Request(scope, receive)
         caller = self._caller(request)
-        body = await request.body()
+        body = _answerable(await request.body())
         if tool := _called_tool(body):
             scope["state"]["route"] = f"{PATH}#{tool.name}"
             _check_scope(caller, tool)
@@ -127,6 +127,12 @@ def _manager(instructions: str) -> StreamableHTTPSessionManager:
     return StreamableHTTPSessionManager(
         server, json_response=True, stateless=True, security_settings=unchecked
     )
+
+
+def _answerable(body: bytes) -> bytes:
+    from salience.mcp.messages import answerable
+
+    return answerable(body.decode("utf-8", "replace")).encode()
 
 
 def _called_tool(body: bytes) -> Tool | None:
