@@ -6,7 +6,6 @@ import pytest
 
 from salience.language.analysis_types import NamedDates
 from salience.language.dates import named_dates
-from salience.language.dates.grammar import range_end, time_phrases
 
 
 def test_the_years_months_and_days_of_a_text() -> None:
@@ -77,44 +76,3 @@ def test_a_text_with_dates(
     text: str, years: list[int], months: list[int], days: list[tuple[int, int]]
 ) -> None:
     assert dates_of(text) == (years, months, days)
-
-
-@pytest.mark.parametrize(
-    ("text", "bound", "time", "core", "days"),
-    [
-        ("What happened Since early March?", "since", "early March", "March", 365),
-        ("on Monday", "", "on Monday", "Monday", 7),
-        ("last Tuesday", "", "last Tuesday", "Tuesday", None),
-        ("last week", "", "last week", "last week", None),
-        ("until the 5th of May 2025", "until", "the 5th of May 2025", "5th of May 2025", None),
-    ],
-)
-def test_the_parts_of_a_time_phrase(
-    text: str, bound: str, time: str, core: str, days: int | None
-) -> None:
-    [phrase] = time_phrases(text)
-    assert (phrase.bound, phrase.time, phrase.core) == (bound, time, core)
-    assert phrase.recurs_after_days == days
-    assert phrase.has_year == ("2025" in text)
-    assert text[phrase.start : phrase.end].lower().endswith(time.lower())
-
-
-def test_a_duration_is_a_part_of_its_phrase() -> None:
-    [phrase] = time_phrases("over the last two  weeks")
-    assert phrase.duration == "two weeks"
-
-
-@pytest.mark.parametrize(
-    ("text", "last"),
-    [
-        ("from March to May", "May"),
-        ("between Monday and May", "May"),
-        ("on Monday and may I ask", None),
-        ("on Monday and Tuesday", "Tuesday"),
-        ("on Monday, Tuesday", None),
-    ],
-)
-def test_the_end_of_a_range(text: str, last: str | None) -> None:
-    first = next(time_phrases(text))
-    end = range_end(text, first)
-    assert (end and end.time) == last

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from salience.language.kinds import instance_wordings
 from salience.language.query_analysis import analyze_query
 from salience.language.tokens import fold, stem, words
+from support.scoring import NOW
 
 LINES = [
     line.split(": ")
@@ -41,7 +42,7 @@ def instances(question: str) -> set[str]:
 )
 def test_a_question_asks_for_things_of_a_kind(question: str, instance: str) -> None:
     assert stem(instance) in instances(question)
-    assert "query_asks_kind" in analyze_query(question, {}, this_year=2026).features
+    assert "query_asks_kind" in analyze_query(question, {}, now=NOW).features
 
 
 @pytest.mark.parametrize(
@@ -57,7 +58,7 @@ def test_a_question_asks_for_things_of_a_kind(question: str, instance: str) -> N
     ],
 )
 def test_a_question_asks_for_no_kind(question: str) -> None:
-    analysis = analyze_query(question, {}, this_year=2026)
+    analysis = analyze_query(question, {}, now=NOW)
     assert "kind" not in analysis.wordings
     assert "query_asks_kind" not in analysis.features
 

@@ -15,6 +15,7 @@ from salience.language.languages.states import state_number
 from salience.language.languages.table import ATTRIBUTES, CUE_NAMES, Cue, Language
 from salience.language.query_analysis import analyze_query
 from salience.language.tokens import fold, terms, unified, without_bigrams, words
+from support.scoring import NOW
 
 _NOW = datetime(2026, 6, 1, tzinfo=timezone.utc)
 
@@ -173,7 +174,7 @@ def test_the_number_of_a_state_is_kept_exactly(attribute: str) -> None:
     ],
 )
 def test_question_words_are_not_looked_for(text: str, kept: set[str]) -> None:
-    analysis = analyze_query(text, {}, this_year=2026)
+    analysis = analyze_query(text, {}, now=NOW)
     assert {form for term in analysis.terms for form in term} <= kept
 
 
@@ -195,4 +196,4 @@ def test_a_question_about_former_times_is_about_the_past(text: str) -> None:
     past = past_interval(text, _NOW)
     assert past is not None
     assert past[0] == float("-inf")
-    assert analyze_query(text, {}, about=past, this_year=2026).features["query_asks_state"]
+    assert analyze_query(text, {}, about=past, now=NOW).features["query_asks_state"]

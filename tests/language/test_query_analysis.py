@@ -4,6 +4,7 @@ import pytest
 
 from salience.language.analysis_types import QueryAnalysis
 from salience.language.query_analysis import MAX_PHRASES, analyze_query
+from support.scoring import NOW
 
 
 @pytest.mark.parametrize(
@@ -18,7 +19,7 @@ from salience.language.query_analysis import MAX_PHRASES, analyze_query
     ],
 )
 def test_a_query_has_a_feature(feature: str, text: str) -> None:
-    assert feature in analyze_query(text, {}, this_year=2025).features
+    assert feature in analyze_query(text, {}, now=NOW).features
 
 
 @pytest.mark.parametrize(
@@ -32,14 +33,14 @@ def test_a_query_has_a_feature(feature: str, text: str) -> None:
     ],
 )
 def test_a_query_lacks_a_feature(feature: str, text: str) -> None:
-    assert feature not in analyze_query(text, {}, this_year=2025).features
+    assert feature not in analyze_query(text, {}, now=NOW).features
 
 
 @pytest.mark.parametrize(
     "text", ["Any tips on the order of Kim?", "What should I do in order to pay?"]
 )
 def test_an_order_is_no_sequence(text: str) -> None:
-    features = analyze_query(text, {}, this_year=2025).features.keys()
+    features = analyze_query(text, {}, now=NOW).features.keys()
     assert {"query_asks_advice", "query_is_not_recall"} <= features
 
 
@@ -49,7 +50,7 @@ def test_a_sequence_is_no_advice() -> None:
         "My ideas: the order in which I had them?",
         "Tips: the order of events?",
     ):
-        features = analyze_query(text, {}, this_year=2025).features
+        features = analyze_query(text, {}, now=NOW).features
         assert {"query_asks_advice", "query_is_not_recall"}.isdisjoint(features)
 
 
@@ -61,7 +62,7 @@ AROUND = (
 
 def test_the_question_in_a_long_text_is_embedded_as_well_and_has_the_features() -> None:
     text = f"{AROUND}Who has the key of the boat? Tell me, please."
-    analysis = analyze_query(text, {}, this_year=2025)
+    analysis = analyze_query(text, {}, now=NOW)
     assert (analysis.semantic_text, analysis.question) == (text, "Who has the key of the boat?")
     assert "query_asks_name" in analysis.features
     others = {"query_is_first_person", "query_asks_when", "query_asks_present"}
@@ -78,7 +79,7 @@ def test_the_question_in_a_long_text_is_embedded_as_well_and_has_the_features() 
     ],
 )
 def test_a_text_without_a_separate_question_is_embedded_as_a_whole(text: str) -> None:
-    assert analyze_query(text, {}, this_year=2025).question == ""
+    assert analyze_query(text, {}, now=NOW).question == ""
 
 
 @pytest.mark.parametrize(
@@ -96,12 +97,12 @@ def test_a_text_without_a_separate_question_is_embedded_as_a_whole(text: str) ->
     ],
 )
 def test_stop_words_of_a_language_are_not_searched_for(text: str, terms: list[str]) -> None:
-    assert [term[0] for term in analyze_query(text, {}, this_year=2025).terms] == terms
+    assert [term[0] for term in analyze_query(text, {}, now=NOW).terms] == terms
 
 
 def test_a_query_of_nothing_but_phrases_has_few() -> None:
     def analysis(query: str) -> QueryAnalysis:
-        return analyze_query(query, {}, this_year=2026)
+        return analyze_query(query, {}, now=NOW)
 
     phrases = analysis(" ".join(f'"tea {n}"' for n in range(1_000))).phrases
     assert phrases == tuple(f"tea {n}" for n in range(MAX_PHRASES))
@@ -110,8 +111,8 @@ def test_a_query_of_nothing_but_phrases_has_few() -> None:
 
 
 def test_an_english_question_for_the_past_asks_for_a_state() -> None:
-    former = analyze_query("Where did I live before?", {}, this_year=2026)
+    former = analyze_query("Where did I live before?", {}, now=NOW)
     assert former.features["query_asks_state"] == 1.0
-    assert former.state == analyze_query("Where do I live?", {}, this_year=2026).state
-    any_time = analyze_query("Where did I live before I met Ana?", {}, this_year=2026)
+    assert former.state == analyze_query("Where do I live?", {}, now=NOW).state
+    any_time = analyze_query("Where did I live before I met Ana?", {}, now=NOW)
     assert "query_asks_state" not in any_time.features

@@ -18,6 +18,7 @@ from salience.language.speakers import (
     speakers_of,
     users_and_assistants,
 )
+from support.scoring import NOW
 
 NAMES = {name: {name.title()} for name in ("akib", "melanie", "melody", "jo", "karin", "karina")}
 LETTERS = st.text("abc", min_size=2, max_size=7)
@@ -140,7 +141,7 @@ def test_a_full_name_is_nobody_else_with_a_part_of_it(text: str, names: set[str]
     candidates, proper, ordinary = name_candidates(text)
     named = named_speakers(candidates, RELATIVES, proper, ordinary)
     assert resolve_speakers(named) == names
-    assert analyze_query(text, named, this_year=2026).speakers == names
+    assert analyze_query(text, named, now=NOW).speakers == names
 
 
 def test_the_name_of_a_rare_speaker_is_embedded_too() -> None:
@@ -150,7 +151,7 @@ def test_the_name_of_a_rare_speaker_is_embedded_too() -> None:
     def embedded(text: str, all_turns: int) -> str:
         here = {word: names for word, names in named.items() if word in text.lower()}
         rare = rare_speakers(turns, all_turns)
-        return analyze_query(text, here, this_year=2026, rare=rare).semantic_text
+        return analyze_query(text, here, now=NOW, rare=rare).semantic_text
 
     assert embedded("What did Ana Costa say?", 199) == "What did say?"
     assert embedded("What did Ana Costa say?", 200) == "What did Ana Costa say?"

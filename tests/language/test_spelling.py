@@ -21,6 +21,7 @@ from salience.language.spelling import (
     take,
     taken_notes,
 )
+from support.scoring import NOW
 
 WORDS = st.text("abcdeky", min_size=4, max_size=9)
 
@@ -157,8 +158,8 @@ def test_a_text_is_put_right() -> None:
 
 def test_taken_words_are_one_term_with_a_weight() -> None:
     taken = {"kayka": Taken(("kayak", "kayla"), 0.85)}
-    analysis = analyze_query("red kayak", {}, this_year=2026, taken=taken)
+    analysis = analyze_query("red kayak", {}, now=NOW, taken=taken)
     weighted = dict(zip(analysis.terms, analysis.weights, strict=True))
     assert weighted == {("red",): 1.0, ("kayak", "kayla"): 0.85}
     assert analysis.taken == {"kayka": ("kayak", "kayla")}
-    assert analyze_query("red kayak", {}, this_year=2026).weights == ()
+    assert analyze_query("red kayak", {}, now=NOW).weights == ()

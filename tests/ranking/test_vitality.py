@@ -13,7 +13,6 @@ import pytest
 
 from salience import Hit, Memory
 from salience.errors import InvalidInput
-from salience.language.dates import DatesMissing
 from salience.ranking import profiles
 from salience.ranking.profile import Profile
 from salience.ranking.signals import zone
@@ -420,19 +419,6 @@ def test_the_activity_context_keeps_to_the_time_that_is_named(memory: Memory) ->
     assert len(memory.search("the release", context="activity")) == 3
     assert memory.search("what happened in July 2019?", context="activity").ids == ()
     assert len(memory.search(asked)) > 2  # the time is a matter of the context
-
-
-def test_without_dateparser_the_search_says_what_it_lacked(
-    memory: Memory, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def missing() -> None:
-        raise DatesMissing("dateparser is not installed")
-
-    monkeypatch.setattr("salience.language.dates.readings._date_parser", missing)
-    memory.add("the release is late")
-    result = memory.search("the release yesterday", context="activity")
-    assert len(result) == 1
-    assert result.degraded == ("during: dateparser is not installed",)
 
 
 # Around it

@@ -17,7 +17,7 @@ QUERY_FEATURES: Mapping[str, str] = MappingProxyType(
     {
         "namespace_has_user": "somebody in the namespace talks with an assistant",
         "query_names_one_speaker": "names exactly one speaker",
-        "query_names_date": "names a year, month or day",
+        "query_names_date": "asks about a time: a day, a week, a month, a year",
         "query_asks_summary": "asks for a summary, and names no speaker",
         "query_is_about_assistant": "asks what the assistant said or did",
         "query_is_first_person": "speaks of I, my, we, and asks about no one else",
@@ -92,11 +92,12 @@ class QueryAnalysis:
         semantic_text: the text to embed, without the names of speakers.
         speakers: the speakers that it names.
         wordings: the wordings by which a text names what the question names: the speakers under
-            "named", its dates under "year", "month" and "day", things of the kind that it asks for
-            under "kind".
+            "named", its dates under "date", things of the kind that it asks for under "kind".
         users: the speakers whose role is the user.
         assistants: the speakers whose role is the assistant.
-        dates: the dates that it names.
+        asked_times: the times that it asks about: start <= t < end in seconds, and how likely each
+            is meant, in (0, 1].
+        time_terms: the places of the terms that are words for these times.
         features: the features of the query that hold, each as 1.0 (see `QUERY_FEATURES`).
         phrases: the parts in quotation marks.
         prefixes: the beginnings of words before a star, folded.
@@ -119,7 +120,8 @@ class QueryAnalysis:
     wordings: Mapping[str, tuple[Wording, ...]] = field(default_factory=lambda: _NO_WORDINGS)
     users: frozenset[str] = frozenset()
     assistants: frozenset[str] = frozenset()
-    dates: NamedDates = NamedDates()
+    asked_times: tuple[tuple[float, float, float], ...] = ()
+    time_terms: frozenset[int] = frozenset()
     features: Mapping[str, float] = field(default_factory=lambda: _NO_FEATURES)
     phrases: tuple[str, ...] = ()
     prefixes: tuple[str, ...] = ()
@@ -132,3 +134,8 @@ class QueryAnalysis:
     state_subject: tuple[int, ...] = ()
     weights: tuple[float, ...] = ()
     taken: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: _NOTHING_TAKEN)
+
+    @property
+    def topic_terms(self) -> list[int]:
+        """The places of the terms that are no words for a time."""
+        return [at for at in range(len(self.terms)) if at not in self.time_terms]

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from datetime import datetime
 from itertools import islice
 from types import MappingProxyType
 
-from salience.language.analysis_types import NamedDates, QueryAnalysis, Term, TimeRange, Wording
-from salience.language.dates import date_wordings, named_dates
+from salience.language.analysis_types import QueryAnalysis, Term, TimeRange, Wording
+from salience.language.dates import AskedTimes, asked_times, date_wordings
 from salience.language.english import (
     FIRST_PERSON_WORDS,
     FRAMING_WORDS,
@@ -68,7 +69,7 @@ def analyze_query(
     during: TimeRange | None = None,
     about: tuple[float, float] | None = None,
     *,
-    this_year: int,
+    now: datetime,
     rare: Set[str] = frozenset(),
     taken: Mapping[str, Taken] = NOTHING_TAKEN,
 ) -> QueryAnalysis:
@@ -81,7 +82,7 @@ def analyze_query(
         assistants: the speakers who are assistants.
         during: the time to which the search is restricted.
         about: the past time that the query is about.
-        this_year: the year in which it is asked.
+        now: the time at which it is asked, in the time zone of whoever asks.
         rare: speakers with few turns (see `rare_speakers`), who are searched for by name, too.
         taken: by misspelt word, the words that it was taken for, the first of which stands in the
             text.
@@ -97,13 +98,19 @@ def analyze_query(
     prefixes = tuple(dict.fromkeys(WORD_PREFIX.findall(low)))[:MAX_PHRASES]
     phrases = (phrase for phrase in dict.fromkeys(QUOTED_PHRASE.findall(text)) if words(phrase))
     speakers = resolve_speakers(names)
-    dates = named_dates(low)
+    asked = asked_times(low, now, language.code if language else "")
     question = _embedded_question(text)
     folded_question = _folded(question) if question else low
     terms = _terms(query_words, asked_words, names, prefixes, language)
     state = _state(low, language, query_words, terms)
     common_names = [word for word, named in names.items() if not named & speakers <= rare]
-    wordings = _wordings(names, dates, this_year)
+    features = _features(
+        folded_question, question_words(question or text), speakers, bool(users), language
+    )
+    if "query_asks_advice" in features:  # "What can I cook tonight?" asks about no memory of today
+        asked = asked.past
+    times = tuple(reading for time in asked.times for reading in time.readings)
+    wordings = _wordings(names, asked, now.year, language.code if language else "")
     instances = instance_wordings(folded_question) if language is None else ()
     if instances:
         wordings["kind"] = instances
@@ -119,15 +126,10 @@ def analyze_query(
         wordings=wordings,
         users=users,
         assistants=assistants,
-        dates=dates,
-        features=_features(
-            folded_question,
-            question_words(question or text),
-            speakers,
-            bool(users),
-            dates,
-            language,
-        )
+        asked_times=times,
+        time_terms=_time_terms(terms, asked),
+        features=features
+        | ({"query_names_date": 1.0} if times else {})
         | ({"query_asks_state": 1.0} if state is not None else {})
         | ({"query_asks_kind": 1.0} if instances else {}),
         phrases=tuple(islice(phrases, MAX_PHRASES)),
@@ -236,11 +238,18 @@ def _with_taken(
     return tuple(forms), tuple(weights)
 
 
+def _time_terms(terms: Sequence[Term], asked: AskedTimes) -> frozenset[int]:
+    """The places of the terms that are words for a time that the query asks about."""
+    named = {*map(stem, asked.words)}
+    return frozenset(at for at, term in enumerate(terms) if not named.isdisjoint(term))
+
+
 def _wordings(
-    names: Collection[str], dates: NamedDates, this_year: int
+    names: Collection[str], asked: AskedTimes, this_year: int, language: str
 ) -> dict[str, tuple[Wording, ...]]:
     """The words by which a memory mentions the dates and speakers that the query names."""
-    wordings = {} if dates == NamedDates() else date_wordings(dates, this_year)
+    dates = date_wordings(asked.dates, this_year, language) if asked.times else ()
+    wordings = {"date": dates} if dates else {}
     if names:
         wordings["named"] = ((tuple(dict.fromkeys(map(stem, names))),),)
     return wordings
@@ -265,7 +274,6 @@ def _features(
     query_words: Collection[str],
     speakers: frozenset[str],
     has_user: bool,
-    dates: NamedDates,
     language: Language | None,
 ) -> dict[str, float]:
     """The `QUERY_FEATURES` that hold for a folded query with these words, each as 1.0."""
@@ -285,7 +293,6 @@ def _features(
     features = {
         "namespace_has_user": has_user,
         "query_names_one_speaker": len(speakers) == 1,
-        "query_names_date": dates != NamedDates(),
         "query_asks_summary": summary and not speakers,
         "query_is_about_assistant": about_assistant and not summary and not speakers,
         "query_is_first_person": first_person and not (about_assistant or summary or speakers),

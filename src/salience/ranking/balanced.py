@@ -9,7 +9,6 @@ stands for. Parts that ask for a feature of the query (`query_asks_when`, ...) a
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal
 
 from salience.ranking.expressions import Col, Constant, NamedExpression, Signal, Subtotal, Sum
 from salience.ranking.functions import QueryFlag, WhenQuery, at_most, exp, maximum, minimum
@@ -17,6 +16,7 @@ from salience.ranking.signals import (
     CurrentVersion,
     Expired,
     GroupMax,
+    HoldsTopic,
     IsFact,
     LabelCover,
     LatestFact,
@@ -61,9 +61,7 @@ PARTS: Mapping[str, Mapping[str, str]] = {
         "summary_by_assistant": "query for a summary: by the assistant",
     },
     "time": {
-        "month_match": "from the month named, or mentions it",
-        "year_match": "from the year named, or mentions it",
-        "day_match": "from the day named, or mentions it",
+        "asked_time": "from the time asked about, or mentions it, and matches",
         "has_time_expression": "query for a time: mentions one",
         "recency": "query for the present: the newer the better",
         "state_in_force": "query for a state: what holds at the time asked about",
@@ -172,9 +170,7 @@ def _speaker() -> tuple[Signal, ...]:
 def _time() -> tuple[Signal, ...]:
     """The dates that the query names, the present, and the time at which a fact holds."""
     return (
-        1.25 * _part("month_match", _date_match("month")),
-        0.25 * _part("year_match", _date_match("year")),
-        1.25 * _part("day_match", _date_match("day")),
+        5.0 * _part("asked_time", _asked_time()),
         0.25 * _part("has_time_expression", WhenQuery("query_asks_when", Col("has_time"))),
         0.3 * _part("recency", WhenQuery("query_asks_present", MinMax(Col("created_at")))),
         1.0
@@ -186,11 +182,15 @@ def _time() -> tuple[Signal, ...]:
     )
 
 
-def _date_match(unit: Literal["year", "month", "day"]) -> Signal:
-    """1 for a memory of the date that the query names, or one that mentions it, as plans do."""
+def _asked_time() -> Signal:
+    """1 for a memory of the time that the query asks about, or one that mentions it, as plans do.
+
+    Less for one that matches nothing else of the query: then other days may say more.
+    """
     # A fact holds at other times than the one at which it was told.
-    of_date = OnDate(unit) * (1.0 + -1.0 * IsFact())
-    return WhenQuery("query_names_date", maximum(of_date, Col(f"mentions_{unit}")))
+    of_time = OnDate() * (1.0 + -1.0 * IsFact())
+    matches = minimum(1.0, 0.5 + HoldsTopic() + _SIMILARITY)
+    return WhenQuery("query_names_date", maximum(of_time, Col("mentions_date")) * matches)
 
 
 def _answer_type() -> tuple[Signal, ...]:

@@ -40,7 +40,7 @@ class CompareOptions(TypedDict, total=False):
     limit: the most hits to return, 1 to 1000.
     filters: a condition that each memory must meet; see `salience.records.filters`. Only active
         memories are found, unless it says something about their `status`.
-    now: the time to rank for; the present by default.
+    now: the time to rank for; the present by default. "Yesterday" is a day of its time zone.
     as_of: rank what there was at this time, as it was then: contents, links, accesses, judgements,
         statuses. What was erased since cannot be in it. Nothing is touched.
     min_score: leave out hits below it; what a score means depends on the profile.
@@ -130,7 +130,8 @@ class SearchSettings:
 class SearchRequest:
     """A checked search; `SearchOptions` says what each part means.
 
-    `about` is the time that the query asks about, in seconds from and to.
+    `about` is the time that the query asks about, in seconds from and to; `asked_at` is `now` in
+    the time zone in which it was given.
     """
 
     text: str
@@ -145,6 +146,7 @@ class SearchRequest:
     explain: bool
     token_budget: int | None
     about: tuple[float, float] | None
+    asked_at: datetime
     settings: SearchSettings
     cutoff: Cutoff = NO_CUTOFF
 
@@ -188,6 +190,7 @@ def search_request(
         boolean("explain", options["explain"]),
         token_budget,
         about,
+        _in_its_zone(options["now"], now),
         settings,
         cutoff(profile, options["min_probability"], options["cut"]),
     )
@@ -198,6 +201,15 @@ def present_time(now: Any, as_of: datetime | None, settings: SearchSettings) -> 
     if now is not None:
         return present("now", now)
     return as_of or present("clock", settings.clock())
+
+
+def _in_its_zone(told: Any, moment: datetime) -> datetime:
+    """A moment in the time zone in which it was told, UTC without one."""
+    value = native(told)
+    if isinstance(value, str):
+        value = datetime.fromisoformat(value.strip())
+    zone = getattr(value, "tzinfo", None)
+    return moment if zone is None else moment.astimezone(zone)
 
 
 def past_time(as_of: Any, settings: SearchSettings) -> datetime | None:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from salience.errors import EmbedderError, EmbedderMismatch
 from salience.language.analysis_types import QueryAnalysis, TimeRange
-from salience.language.dates import DatesMissing, search_interval
+from salience.language.dates import search_interval
 from salience.language.entities import PossibleName, has_capitals, known_names, possible_names
 from salience.language.languages.scripts import SCRIPTS
 from salience.language.query_analysis import analyze_query, with_other_names
@@ -139,7 +139,7 @@ def rank(
     `hits_only` the tables need hold nothing but the hits.
     """
     profile, settings = request.profile, request.settings
-    during, degraded = _time_range(request)
+    during, degraded = _time_range(request), list[str]()
     analysis, vector_names, entities, memories = yield from _analyze(request, during)
     started = time.perf_counter()
     vector, problem = yield from _query_vector(request, analysis)
@@ -221,7 +221,7 @@ def _analyze(
         speakers.assistants,
         during,
         request.about,
-        this_year=request.now.year,
+        now=request.asked_at,
         rare=rare_speakers(speakers.turns, speakers.all_turns),
         taken=taken,
     )
@@ -280,14 +280,11 @@ def _known(knows: Callable[[str], float] | None, analysis: QueryAnalysis) -> flo
     return (1.0 - share) * latin + share * knows(SCRIPTS[place])
 
 
-def _time_range(request: SearchRequest) -> tuple[TimeRange | None, list[str]]:
-    """The time that a search over a time window keeps to, and what had to be done without."""
+def _time_range(request: SearchRequest) -> TimeRange | None:
+    """The time that a search over a time window keeps to."""
     if not any(isinstance(route, TimeWindow) for route in request.profile.routes):
-        return None, []
-    try:
-        return search_interval(request.text, request.now), []
-    except DatesMissing as problem:
-        return None, [f"during: {problem}"]
+        return None
+    return search_interval(request.text, request.asked_at)
 
 
 def _without(text: str, words: str) -> str:

@@ -20,11 +20,11 @@ def _any_of(names: Iterable[str]) -> str:
 _MONTH = _any_of(MONTHS)
 _CLEAR_MONTH = _any_of(MONTHS.keys() - AMBIGUOUS_MONTHS)
 _NAMESAKE_MONTH = _any_of(NAMESAKE_MONTHS)
-_DAY = r"\d{1,2}(?:st|nd|rd|th)?"
+_DAY = r"(\d{1,2})(?:st|nd|rd|th)?"
 _YEAR = r"(?:19|20)\d\d"
 _PART = "early|mid|late"
 _TO = r"\s*(?:to|until|till|through|-|–)\s*"
-_RANGE = rf"{_TO}(?:the )?"
+_RANGE = rf"{_TO}(?:(?:the|on|in) )*"
 _TIME_WORD = f"in|since|during|until|till|through|{_PART}|last|next|past|every"
 _PREPOSITION = "on|of|by|from|for|around|before|after|between"
 _DETERMINER = "the|this|that|my|our|your|his|her|their"
@@ -33,10 +33,12 @@ _UNIT_OF_QUANTITY = (
     "|miles|met(?:er|re)s|feet|ft|cm|mm|m|lit(?:er|re)s|watts?|kwh|hours|minutes|seconds|days|times"
     "|steps|words|calories|kcal|people|users|percent|[kmg]b"
 )
-_NUMBER = r"(?:\d{1,4}|an?|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)"
-_UNIT = r"(?:hour|day|week|month|year)s?"
+_COUNT = (
+    r"(?:\d{1,3}|an?|a couple of|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)"
+)
+_UNIT = r"(?:hour|day|week|fortnight|month|year)s?"
 _WEEKDAY = r"(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day)"
-_IN = "in|during|of|by|from|for|around"
+_JOINT = r"\s*(and|to|until|till|through|-|–)\s*(?:(?:the|on) )*"
 
 # Calendar dates
 
@@ -142,14 +144,14 @@ LISTED = pattern_cue(
 BETWEEN = pattern_cue(
     "between",
     "date: right before the first of two dates that and makes a range of",
-    r"(?i)\bbetween (?:the )?$",
+    r"\bbetween (?:(?:the|on|in) )*$",
     catches="what happened between the ",
     must_not_catch="what happened on the ",
 )
 DATE_RANGE = pattern_cue(
     "date_range",
     "date: between the first and the last date of a range",
-    rf"{_RANGE}|\s+(?P<and>and)\s+(?:the )?",
+    rf"{_RANGE}|\s+(?P<and>and)\s+(?:(?:the|on|in) )*",
     catches=" until the ",
     must_not_catch=", ",
 )
@@ -177,7 +179,7 @@ LONE_YEAR = pattern_cue(
 ISO_DATE = pattern_cue(
     "iso_date",
     "date: year, month and day in figures",
-    rf"\b({_YEAR})-(\d\d)-(\d\d)\b",
+    rf"(?<!\d)({_YEAR})([-/])(\d\d?)\2(\d\d?)(?:\b|(?=t\d))",
     catches="on 2024-05-31",
     must_not_catch="from 2024-2025",
 )
@@ -189,71 +191,62 @@ DAY_MONTH_YEAR = pattern_cue(
     must_not_catch="python 3.11.14",
 )
 
-# Phrases: calendar dates in the order of words that leaves little doubt, and times relative to the
-# day of the question
+# What changes a date, and times relative to the day of the question
 
-TIME_PHRASE = pattern_cue(
-    "time_phrase",
-    "time: a phrase that names a date, a period or a time relative to the day of the question",
-    rf"""(?ix)\b(?:(?P<bound>since|after|before|until)\s+)?(?P<time>
-    (?:(?:in|over|during|within)\s+)?(?:the\s+)?(?:last|past)\s+(?P<duration>{_NUMBER}\s+{_UNIT})
-    |the\s+day\s+before\s+yesterday|yesterday|today|tonight|this\s+(?:morning|afternoon|evening)
-    |last\s+night
-    |{_NUMBER}\s+{_UNIT}\s+ago
-    |(?:(?:last|this|on|past)\s+)?{_WEEKDAY}
-    |(?:last|this|past)\s+(?:week|month|year)
-    |{_YEAR}-\d\d-\d\d|\d{{1,2}}\.\d{{1,2}}\.{_YEAR}
-    |(?:the\s+)?{_DAY}(?:\s+of)?\s+(?:{_MONTH})\b\.?(?:,?\s+{_YEAR})?
-    |(?:{_MONTH})\b\.?\s+(?:{_DAY}\b(?!:)(?:,?\s+{_YEAR})?|{_YEAR})
-    |(?:{_IN}|last|this|past)\s+(?:(?:{_PART})\s+)?(?:{_MONTH})\b(?:\s+{_YEAR})?
-    |(?:{_PART})\s+(?:{_MONTH})\b(?:\s+{_YEAR})?
-    |(?:the\s+|^)(?:{_NAMESAKE_MONTH})\b(?!['’]s)
-    |(?(bound)(?:{_MONTH})|(?:{_CLEAR_MONTH}))\b
-    |(?:(?<=between\s)(?:{_MONTH})|(?:{_MONTH})(?={_TO}(?:{_MONTH})\b))\b
-    |(?:in|during|of)\s+{_YEAR}
+DAYS_OF_MONTH = pattern_cue(
+    "days_of_month",
+    "time: two days before the month that they share",
+    rf"(?<![\d/.-]){_DAY}{_JOINT}{_DAY} (?:of )?({_MONTH})\b",
+    catches="between the 5th and the 7th of march",
+    must_not_catch="on 5 march",
+)
+MONTH_OF_DAYS = pattern_cue(
+    "month_of_days",
+    "time: two days behind the month that they share",
+    rf"\b({_MONTH}) {_DAY}{_JOINT}{_DAY}\b(?![:\d]|\s*(?:of )?(?:{_MONTH})\b)",
+    catches="march 5 to 7",
+    must_not_catch="march 5 to april 7",
+)
+PART_BEFORE = pattern_cue(
+    "part_before",
+    "time: right before a time of which it takes a part",
+    r"\b(?:the )?(?:(?P<early>early|beginning|start)|(?P<mid>mid|middle)|(?P<late>late|end))"
+    r"(?:[- ](?:of|in|on|the|this))*[- ]+$",
+    catches="at the beginning of ",
+    must_not_catch="in ",
+)
+BOUND_BEFORE = pattern_cue(
+    "bound_before",
+    "time: right before a time that it leaves open at one end",
+    r"\b(?P<bound>since|after|before|until)(?: (?:on|the))* $",
+    catches="said since ",
+    must_not_catch="said on ",
+)
+BOUND_AFTER = pattern_cue(
+    "bound_after",
+    "time: right after a time that it leaves open at one end, as other languages order words",
+    r"\s*~(?P<bound>since|after|before|until)\b",
+    catches=" ~since ",
+    must_not_catch=" since ",
+)
+RELATIVE_TIME = pattern_cue(
+    "relative_time",
+    "time: a time relative to the day of the question",
+    rf"""(?x)\b(?:
+    (?P<near>day\ before\ yesterday|day\ after\ tomorrow|yesterday|today|tonight|tomorrow
+        |this\ (?:morning|afternoon|evening)|last\ night)
+    |(?:last|past)\ (?P<duration>{_COUNT})\ (?P<unit>{_UNIT})
+    |(?P<count>{_COUNT})\ (?P<ago_unit>{_UNIT})\ ago
+    |(?:(?P<which_day>last|this|past|next)\ )?(?P<weekday>{_WEEKDAY})
+        (?:\ (?:of\ |in\ )?(?:the\ )?(?P<of_week>last|this|next)\ week)?
+    |(?P<in_week>last|this|next)\ week(?:'s)?(?:\ on)?\ (?P<late_weekday>{_WEEKDAY})
+    |(?P<which>last|this|past|previous|next)\ (?P<period>weekend|week|month|year)
+    |(?<=of\ the\ )(?P<whole>week|month|year)
+    |(?:(?<=on\ the\ )|(?<=since\ the\ )|(?<=before\ the\ )|(?<=after\ the\ )|(?<=until\ the\ )
+        |(?<=between\ the\ )|(?<=and\ the\ )|(?<=to\ the\ )|(?<=by\ the\ ))
+        (?P<ordinal>[12]?\d|3[01])(?:st|nd|rd|th)
+        (?=\s*(?:$|[^\w\s]|(?:in|at|with|and|to|until|for|by|about|from|of\ (?:the|this)|this)\b))
     )\b""",
     catches="what did we discuss last tuesday?",
-    must_not_catch="who said may be?",
-)
-BARE_MONTH = pattern_cue(
-    "bare_month",
-    "time: the name of a month, in any case, as the last time of a range",
-    rf"(?i)\b(?:{_MONTH})\b",
-    catches="may",
-    must_not_catch="maybe",
-)
-PHRASE_RANGE = pattern_cue(
-    "phrase_range",
-    "time: between the first and the last time of a range",
-    rf"(?i){_TO}|\s*(?P<and>and)\s*",
-    catches=" through ",
-    must_not_catch=", ",
-)
-LEADING = pattern_cue(
-    "leading",
-    "time: words before a time that do not change it",
-    rf"(?i)^(?:(?:{_IN}|on|the|{_PART})\s+|(?:last|this|past)\s+(?={_WEEKDAY}|(?:{_MONTH})\b))",
-    catches="in early march",
-    must_not_catch="last week",
-)
-WITH_YEAR = pattern_cue(
-    "with_year",
-    "time: a calendar date with its year",
-    rf"(?i)(?:{_MONTH})\b.*\b{_YEAR}|{_YEAR}-|\.{_YEAR}",
-    catches="march 5th, 2025",
-    must_not_catch="march 5th",
-)
-WEEKLY = pattern_cue(
-    "weekly",
-    "time: a day of the week, which comes again every week",
-    rf"(?i)(?:on\s+)?{_WEEKDAY}",
-    catches="on tuesday",
-    must_not_catch="yesterday",
-)
-YEARLY = pattern_cue(
-    "yearly",
-    "time: a month or a day of it, which comes again every year",
-    rf"(?i)(?:(?:{_IN}|the|{_PART})\s+)*(?:{_DAY}(?:\s+of)?\s+)?(?:{_MONTH})\b\.?(?:\s+{_DAY})?",
-    catches="the 5th of may",
-    must_not_catch="last week",
+    must_not_catch="what do we do on tuesdays?",
 )

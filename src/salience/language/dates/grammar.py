@@ -1,9 +1,8 @@
 """The grammar of dates in a question: the places where a text names a date or a time.
 
 `mentioned_dates` finds calendar dates, in words ("5 May 2024", "from March to June") and in figures
-("2024-05-31"), with their year, month and day. `time_phrases` finds whole phrases, also relative
-ones ("last Tuesday", "two weeks ago"). Both use the patterns of `cues`; `readings` turns dates
-and phrases into wordings and intervals.
+("2024-05-31"), with their year, month and day. It uses the patterns of `cues`; `asked` finds the
+times that they stand for, and relative ones.
 """
 
 from __future__ import annotations
@@ -13,6 +12,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
+from salience.language.analysis_types import NamedDates
 from salience.language.dates.cues import (
     AFTER_DETERMINER,
     AFTER_NUMBERED,
@@ -20,7 +20,6 @@ from salience.language.dates.cues import (
     AFTER_RANGE_START,
     AFTER_TIME_WORD,
     AFTER_YEAR_WORD,
-    BARE_MONTH,
     BEFORE_RANGE_END,
     BETWEEN,
     COUNTABLE_AFTER,
@@ -30,22 +29,16 @@ from salience.language.dates.cues import (
     DAY_MONTH_YEAR,
     FIGURE_AFTER,
     ISO_DATE,
-    LEADING,
     LISTED,
     LONE_YEAR,
     MONTH_NAME,
-    PHRASE_RANGE,
-    TIME_PHRASE,
-    WEEKLY,
-    WITH_YEAR,
     WORD_AFTER,
     YEAR_AFTER,
     YEAR_BEFORE,
-    YEARLY,
 )
 from salience.language.english import AMBIGUOUS_MONTHS, MONTHS, NAMESAKE_MONTHS, STOP_WORDS
 
-_BETWEEN_CHARS = len("between the ")
+_BETWEEN_CHARS = len("between on the ")
 _DAY_BEFORE_CHARS = len("12th of ") + 1  # and the character before it, which is no digit
 _YEAR_BEFORE_CHARS = len("2024, ") + 1
 _MONTH_CONTEXT_CHARS = 40
@@ -90,6 +83,17 @@ def mentioned_dates(folded: str) -> DateMentions:
     return DateMentions(tuple(ranges), frozenset(years))
 
 
+def named_dates(folded: str) -> NamedDates:
+    """The years, months and days that a folded question names."""
+    dates = mentioned_dates(folded)
+    mentions = [mention for ends in dates.ranges for mention in ends]
+    return NamedDates(
+        dates.years | {mention.year for mention in mentions if mention.year is not None},
+        frozenset(mention.month for mention in mentions),
+        frozenset((mention.month, mention.day) for mention in mentions if mention.day is not None),
+    )
+
+
 def _in_words(folded: str) -> Iterator[DateMention]:
     """The dates whose month is a word: "May", "5 May", "May 5th, 2024", "2024 May"."""
     previous_end = 0
@@ -120,13 +124,16 @@ def _in_words(folded: str) -> Iterator[DateMention]:
 def _in_figures(folded: str) -> Iterator[DateMention]:
     """Dates such as 2024-05-31, 31.5.2024 and 5/31/24."""
     for match in DAY_MONTH_YEAR.finditer(folded):
-        day, month, year = map(int, match.group(1, 3, 4))
-        if month > 12:
-            day, month = month, day
-        if 1 <= month <= 12 and day <= 31:
-            yield DateMention(year if year > 99 else year + 2000, month, day or None, *match.span())
+        first, second, year = map(int, match.group(1, 3, 4))
+        year = year if year > 99 else year + 2000
+        readings = [(first, second)]  # between slashes, either may be the month
+        if match[2] == "/" or second > 12:
+            readings.append((second, first))
+        for day, month in dict.fromkeys(readings):
+            if 1 <= month <= 12 and day <= 31:
+                yield DateMention(year, month, day or None, *match.span())
     for match in ISO_DATE.finditer(folded):
-        year, month, day = map(int, match.groups())
+        year, month, day = map(int, match.group(1, 3, 4))
         if 1 <= month <= 12:
             yield DateMention(year, month, day or None, *match.span())
 
@@ -173,67 +180,9 @@ def _is_year(folded: str, start: int, end: int) -> bool:
 def _is_range(folded: str, first: DateMention, last: DateMention) -> bool:
     """Test whether "to", or "between" and "and", make one time of two dates."""
     joint = DATE_RANGE.fullmatch(folded, first.end, last.start)
-    return joint is not None and (joint["and"] is None or _is_after_between(folded, first.start))
+    return joint is not None and (joint["and"] is None or is_after_between(folded, first.start))
 
 
-def _is_after_between(folded: str, start: int) -> bool:
+def is_after_between(folded: str, start: int) -> bool:
+    """Test whether "between" stands right before a place, so that "and" makes a range."""
     return BETWEEN.search(folded, max(0, start - _BETWEEN_CHARS), start) is not None
-
-
-class TimePhrase(NamedTuple):
-    """A phrase that names a time, and where it stands.
-
-    `time` is the phrase without its `bound` ("since", "after", "before", "until" or nothing);
-    `duration` is the "two weeks" of "the last two weeks", else empty.
-    """
-
-    bound: str
-    time: str
-    duration: str
-    start: int
-    end: int
-
-    @property
-    def core(self) -> str:
-        """The time without prepositions and the like: "March" for "in early March"."""
-        core = self.time
-        while (shorter := LEADING.sub("", core)) != core:
-            core = shorter
-        return core
-
-    @property
-    def has_year(self) -> bool:
-        return WITH_YEAR.search(self.time) is not None
-
-    @property
-    def recurs_after_days(self) -> int | None:
-        """Days until the same words name another time: a Monday every week, a May every year."""
-        if WEEKLY.fullmatch(self.time):
-            return 7
-        return 365 if YEARLY.fullmatch(self.time) else None
-
-
-def time_phrases(text: str) -> Iterator[TimePhrase]:
-    """The phrases of a text that name a time, in order."""
-    return map(_phrase, TIME_PHRASE.finditer(text))
-
-
-def range_end(text: str, first: TimePhrase) -> TimePhrase | None:
-    """The phrase that "to", or "and", joins to another.
-
-    After "to", or "and" after "between", it may be a bare "May".
-    """
-    joint = PHRASE_RANGE.match(text, first.end)
-    if joint is None:
-        return None
-    match = TIME_PHRASE.match(text, joint.end())
-    if match:
-        return _phrase(match)
-    is_range = joint["and"] is None or _is_after_between(text, first.start)
-    month = BARE_MONTH.match(text, joint.end()) if is_range else None
-    return TimePhrase("", month.group(), "", *month.span()) if month else None
-
-
-def _phrase(match: re.Match[str]) -> TimePhrase:
-    bound, duration = (match["bound"] or "").lower(), " ".join((match["duration"] or "").split())
-    return TimePhrase(bound, match["time"], duration, match.start(), match.end())

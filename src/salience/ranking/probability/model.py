@@ -26,7 +26,6 @@ from salience.ranking.probability.signals import (
     AtBest,
     Best,
     Coverage,
-    FinestDate,
     NamesMissing,
 )
 from salience.ranking.signals import OnDate, SaidBy, Trusted
@@ -174,15 +173,8 @@ def _match(meaning: Meaning) -> Signal:
 
 @cache
 def _on_date() -> Signal:
-    """1 where the memory is of the date that the query names or mentions it, by its finest part."""
-    return WhenQuery(
-        "query_names_date",
-        FinestDate(
-            day=maximum(OnDate("day"), Col("mentions_day")),
-            month=maximum(OnDate("month"), Col("mentions_month")),
-            year=maximum(OnDate("year"), Col("mentions_year")),
-        ),
-    )
+    """1 where the memory is of the time that the query asks about, or mentions it."""
+    return WhenQuery("query_names_date", maximum(OnDate(), Col("mentions_date")))
 
 
 @cache

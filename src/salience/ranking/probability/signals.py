@@ -7,7 +7,6 @@ from typing import Literal
 
 import numpy as np
 
-from salience.language.dates import date_terms
 from salience.language.speakers import name_terms
 from salience.ranking.evaluation import Evaluation, Values
 from salience.ranking.expressions import Elementwise, Signal
@@ -32,8 +31,7 @@ class Coverage(Signal):
         return frozenset(names | {"session_id"} if self.over == "session" else names)
 
     def compute(self, ev: Evaluation, date: Values) -> Values:
-        reading = ev.query.reading
-        words = [at for at, is_date in enumerate(date_terms(reading)) if not is_date]
+        words = ev.query.reading.topic_terms
         held = ev.candidates[f"{self.route}.matched"][:, words]
         asked = ev.candidates[f"{self.route}.weights"][:, words]
         if _names_date(ev):
@@ -85,24 +83,11 @@ class Asked(Signal):
     """sqrt(n), n the terms that the query asks for; a date that it names counts as one."""
 
     def compute(self, ev: Evaluation) -> Values:
-        words = [is_date for is_date in date_terms(ev.query.reading) if not is_date]
+        words = ev.query.reading.topic_terms
         return float(np.sqrt(len(words) + _names_date(ev)))
 
     def __str__(self) -> str:
         return "asked"
-
-
-@dataclass(frozen=True)
-class FinestDate(Signal):
-    """The match of the day if the query names one, else of the month, else of the year."""
-
-    day: Signal
-    month: Signal
-    year: Signal
-
-    def compute(self, ev: Evaluation, day: Values, month: Values, year: Values) -> Values:
-        dates = ev.query.reading.dates
-        return day if dates.days else month if dates.months else year
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from salience.ranking.signals.priors import (
 )
 from salience.ranking.signals.query_match import (
     EntityOverlap,
+    HoldsTopic,
     LabelCover,
     MentionsName,
     OnDate,
@@ -39,6 +40,7 @@ __all__ = [
     "EntityOverlap",
     "Expired",
     "GroupMax",
+    "HoldsTopic",
     "IsFact",
     "LabelCover",
     "LatestFact",

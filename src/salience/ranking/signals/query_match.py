@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Set
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,10 +14,10 @@ from salience.language.tokens import stem, strings_in
 from salience.ranking.evaluation import Evaluation, Values
 from salience.ranking.expressions import Signal
 from salience.ranking.signals.recency import DAY
-from salience.retrieval.candidates import CategoricalColumn, Floats
+from salience.retrieval.candidates import CategoricalColumn
 
-_MONTHS = 12
-_DAYS_APART = 4  # from so many days on, a day is not around another
+_NEAR = 0.4  # what a memory right beside the time is worth
+_REACH = 3 * DAY  # within which it fades, at least
 
 
 @dataclass(frozen=True)
@@ -139,42 +139,41 @@ class EntityOverlap(Signal):
 
 
 @dataclass(frozen=True)
-class OnDate(Signal):
-    """1 where the memory is of a year, month or day that the query names, else 0 (in UTC).
+class HoldsTopic(Signal):
+    """1 where the memory holds a term of the query besides the time that it asks about, else 0.
 
-    `part` is "year", "month" or "day" (of the years named, or any). Around a day it is
-    1 - 0.2 |days apart| up to 3 days, as events are often told a little later.
+    1 everywhere if no candidate holds any: "what happened yesterday?" has no topic.
     """
 
-    part: Literal["year", "month", "day"]
+    matched: str = "lexical.matched"
+
+    def columns(self) -> frozenset[str]:
+        return frozenset({self.matched})
+
+    def compute(self, ev: Evaluation) -> Values:
+        topic = ev.query.reading.topic_terms
+        holds = (ev.candidates[self.matched][:, topic] > 0.0).any(axis=1)
+        return holds.astype(np.float64) if holds.any() else 1.0
+
+
+@dataclass(frozen=True)
+class OnDate(Signal):
+    """1 where the memory is of a time that the query asks about, else less the farther it is.
+
+    Outside of that time it is 0.4 exp(-gap / reach), as events are often told a little later; the
+    reach is 3 days, or as long as the time. Of several readings of its words the best counts, each
+    times how likely it is meant.
+    """
 
     def columns(self) -> frozenset[str]:
         return frozenset({"created_at"})
 
     def compute(self, ev: Evaluation) -> Values:
-        dates = ev.query.reading.dates
-        if not {"year": dates.years, "month": dates.months, "day": dates.days}[self.part]:
-            return 0.0
-        seconds = np.nan_to_num(ev.candidates.floats("created_at"), nan=-1e12)
-        day = np.floor(seconds / DAY).astype("datetime64[D]")
-        year = day.astype("datetime64[Y]").astype(np.int64) + 1970
-        if self.part == "year":
-            return np.isin(year, list(dates.years)).astype(np.float64)
-        if self.part == "month":
-            month = day.astype("datetime64[M]").astype(np.int64) % _MONTHS + 1
-            return np.isin(month, list(dates.months)).astype(np.float64)
-        # around New Year, the nearest such day may be of another year than the memory
-        years = dates.years or {y + by for y in set(year.tolist()) for by in (-1, 0, 1)}
-        return self._near(day, dates.days, years)
-
-    @staticmethod
-    def _near(day: Any, days: Set[tuple[int, int]], years: Set[int]) -> Floats:
-        apart = np.full(len(day), _DAYS_APART)
-        for month, day_of_month in days:
-            for year in years:
-                try:
-                    named = np.datetime64(f"{year:04d}-{month:02d}-{day_of_month:02d}")
-                except ValueError:  # the 31st of a short month
-                    continue
-                np.minimum(apart, np.abs((day - named).astype(np.int64)), out=apart)
-        return np.where(apart < _DAYS_APART, 1.0 - 0.2 * apart, 0.0)
+        seconds = np.nan_to_num(ev.candidates.floats("created_at"), nan=-np.inf)
+        best = np.zeros(len(seconds))
+        for start, end, weight in ev.query.reading.asked_times:
+            reach = max(_REACH, end - start)
+            gap = np.maximum(start - seconds, seconds - end)
+            near = np.where((seconds >= start) & (seconds < end), 1.0, _NEAR * np.exp(-gap / reach))
+            np.maximum(best, weight * near, out=best)
+        return best

@@ -15,7 +15,7 @@ from salience.ranking.expressions import Signal
 from salience.ranking.rejection import DroppedRow, OnRoute, WhyNot
 from salience.ranking.stages.stage import Depth, Stage, depth_in_rows, is_stored
 from salience.records.fields import CHAT_CHUNKS, SESSION_CHUNK
-from salience.records.filters import Compare, all_of
+from salience.records.filters import Compare, Filter, all_of
 from salience.retrieval.candidates import (
     Candidates,
     CategoricalColumn,
@@ -41,7 +41,7 @@ from salience.retrieval.query import Query
 from salience.retrieval.routes import Lexical, Route, check_depth
 
 _LABELS = Lexical((("entities", 1.0), ("tags", 1.0)), name="labels")
-_WORDING_OF = {f"mentions_{kind}": kind for kind in ("named", "year", "month", "day", "kind")}
+_WORDING_OF = {f"mentions_{kind}": kind for kind in ("named", "date", "kind")}
 """The wording of the query that each column of mentions looks for."""
 
 
@@ -59,8 +59,8 @@ class Retrieve(Stage):
     - `<route>.matched` of a lexical route: the weight of each of the query's terms that the memory
       holds; `<route>.weights`: the weight of all of them, whatever it holds;
     - `labels.matched`: the same of its entities and tags, if there is a lexical route;
-    - `mentions_named`, `mentions_year`, `mentions_month`, `mentions_day`: 1 where the memory's
-      words hold a name, or such a part of a date, that the question names, else 0;
+    - `mentions_named`, `mentions_date`: 1 where the memory's words hold a name, or a date, that the
+      question names, else 0;
     - `mentions_kind`: 1 where they hold something of the kind that it asks for, else 0.
 
     A store needs two round trips for it. Followed by a formula and a cut, it reads the best rows
@@ -117,10 +117,15 @@ class Retrieve(Stage):
             wanted |= {"id"}
         if self.sessions:
             wanted |= {"kind"}
+        if depth is not None and query.reading.asked_times and "mentions_date" in wanted:
+            start, end, _ = query.reading.asked_times[0]
+            time = (Compare("created_at", "gte", start), Compare("created_at", "lt", end))
+            rankings = yield from self._with_more(query, rankings, depth, *time)
         rows, places = union([ranking.rows for ranking in rankings])
         columns = yield from self._columns(query, rows, wanted)
         if self.sessions and depth is not None and _has_chat_chunks(rows, columns):
-            rankings = yield from self._with_sessions(query, rankings, depth)
+            sessions = Compare("kind", "eq", SESSION_CHUNK)
+            rankings = yield from self._with_more(query, rankings, depth, sessions)
             rows, places = union([ranking.rows for ranking in rankings])
             columns = yield from self._columns(query, rows, wanted)
         keys = Candidates(rows, {n: columns[n] for n in ("id", "namespace") if n in columns})
@@ -134,21 +139,21 @@ class Retrieve(Stage):
                 columns[f"{route.name}.rank.{note}"] = noted
         return Candidates(rows, columns)
 
-    def _with_sessions(
-        self, query: Query, rankings: Sequence[Ranking], depth: int
+    def _with_more(
+        self, query: Query, rankings: Sequence[Ranking], depth: int, *conditions: Filter
     ) -> Plan[Sequence[Ranking]]:
-        """The rankings; one that is full, with the best whole sessions behind its own rows."""
+        """The rankings; one that is full, with the best that meet conditions behind its own."""
         full = [at for at, ranking in enumerate(rankings) if len(ranking.rows) >= depth]
-        where = all_of(query.where, Compare("kind", "eq", SESSION_CHUNK))
+        where = all_of(query.where, *conditions)
         answers = yield [
             SearchRoute(self.routes[at], replace(query, where=where), depth) for at in full
         ]
         joined = list(rankings)
-        for at, sessions in zip(full, answers, strict=True):
-            first, new = rankings[at], ~np.isin(sessions.rows, rankings[at].rows)
+        for at, more in zip(full, answers, strict=True):
+            first, new = rankings[at], ~np.isin(more.rows, rankings[at].rows)
             joined[at] = Ranking(
-                np.concatenate([first.rows, sessions.rows[new]]),
-                np.concatenate([first.scores, sessions.scores[new]]),
+                np.concatenate([first.rows, more.rows[new]]),
+                np.concatenate([first.scores, more.scores[new]]),
             )
         return joined
 

@@ -1,0 +1,387 @@
+"""The times that a question asks about, as seen from its own day and in its own time zone.
+
+A question names times by dates ("on 5 March", see `grammar`) or relative to its day ("last
+Tuesday", "two weeks ago"). Bounds ("since"), ranges ("between ... and") and parts of a month
+("early") change them. Other languages are read by the English words for theirs.
+"""
+
+from __future__ import annotations
+
+import re
+from calendar import monthrange
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta, timezone
+from typing import NamedTuple
+
+from salience.language.analysis_types import NamedDates
+from salience.language.dates.cues import (
+    BOUND_AFTER,
+    BOUND_BEFORE,
+    DATE_RANGE,
+    DAYS_OF_MONTH,
+    MONTH_OF_DAYS,
+    PART_BEFORE,
+    RELATIVE_TIME,
+)
+from salience.language.dates.grammar import (
+    DateMention,
+    is_after_between,
+    mentioned_dates,
+    named_dates,
+)
+from salience.language.dates.intervals import (
+    ALWAYS,
+    FOREVER,
+    Interval,
+    exactly,
+    later,
+    month_of,
+    nearest,
+    year_of,
+)
+from salience.language.dates.translation import in_english
+from salience.language.dates.vocabulary import WEEKDAY_NAMES
+from salience.language.tokens import words
+
+_OTHER_YEARS = 40  # before now in which a day without a year may be
+_LESS_SURE = 0.5  # another reading of the same words
+_MOMENT = timedelta(seconds=1)  # added to now, so that what is written now lies in the interval
+_BOUND_CHARS = 40
+_NUMBERS = {
+    word: value
+    for value, word in enumerate(
+        "one two three four five six seven eight nine ten eleven twelve".split(), 1
+    )
+} | {"a": 1, "an": 1, "a couple of": 2}
+_DAY = timedelta(days=1)
+_SHARED_MONTHS = ((DAYS_OF_MONTH, r"\1 \4 \2 \3 \4"), (MONTH_OF_DAYS, r"\1 \2 \3 \1 \4"))
+
+
+class AskedTime(NamedTuple):
+    """A time that a question asks about.
+
+    `readings` are start <= t < end in seconds, each with how likely it is meant, in (0, 1]; the
+    likeliest is the first. `is_open` tells that now lies in it, as in "today" and "this week", or
+    before it. `words` are those by which the question names it, from `place` on.
+    """
+
+    readings: tuple[tuple[float, float, float], ...]
+    is_open: bool
+    words: str
+    place: int
+
+
+class AskedTimes(NamedTuple):
+    """The times that a question asks about in order, their dates, and the words that name them.
+
+    `dates` are those it names, and every day of a time of at most a week.
+    """
+
+    times: tuple[AskedTime, ...] = ()
+    dates: NamedDates = NamedDates()
+    words: frozenset[str] = frozenset()
+
+    @property
+    def past(self) -> AskedTimes:
+        """Without the times that now lies in or before."""
+        times = tuple(time for time in self.times if not time.is_open)
+        return self._replace(times=times) if times else AskedTimes()
+
+
+class _Time(NamedTuple):
+    """A time and where it stands in the text: its readings, and what else its words may mean.
+
+    `again` gives the next such time from a moment on (step 1), or the last one before it (-1), for
+    words that recur: a month without a year, a day of the week.
+    """
+
+    start: int
+    end: int
+    intervals: tuple[Interval, ...]
+    again: Callable[[datetime, int], Interval | None] | None = None
+
+
+def asked_times(folded: str, now: datetime, language: str = "") -> AskedTimes:
+    """The times that a folded question asks about, as seen from `now` and in its time zone."""
+    translated = in_english(folded, language)
+    text = translated.text
+    for pattern, order in _SHARED_MONTHS:
+        text = pattern.sub(order, text)
+    local = now.replace(tzinfo=timezone.utc)  # the clock on the wall, for sums of days
+    found = [*_joined(text, _bare_times(text, local), local)]
+    if not found:
+        return AskedTimes()
+    named = named_dates(text)
+    days = named.days.union(*(_days_of(time.intervals[0]) for time in found))
+    return AskedTimes(
+        tuple(_asked(time, text, now, local) for time in found),
+        replace(named, days=days),
+        translated.words.union(words(" ".join(text[time.start : time.end] for time in found))),
+    )
+
+
+def _asked(time: _Time, text: str, now: datetime, local: datetime) -> AskedTime:
+    is_open = time.intervals[0][1] > local
+    return AskedTime(
+        _readings(time.intervals, now), is_open, text[time.start : time.end], time.start
+    )
+
+
+def _days_of(interval: Interval) -> set[tuple[int, int]]:
+    """The days of at most a week as (month, day); none of a longer time."""
+    start, end = interval
+    if end - start > 7 * _DAY:
+        return set()
+    count = -((start - end) // _DAY)
+    return {(day.month, day.day) for day in (start + n * _DAY for n in range(count))}
+
+
+def _readings(
+    intervals: Sequence[Interval], now: datetime
+) -> tuple[tuple[float, float, float], ...]:
+    zone = now.tzinfo or timezone.utc
+
+    def seconds(moment: datetime) -> float:
+        in_zone = moment if moment in (ALWAYS, FOREVER) else moment.replace(tzinfo=zone)
+        return in_zone.timestamp()
+
+    return tuple(
+        (seconds(start), seconds(end), _LESS_SURE if place else 1.0)
+        for place, (start, end) in enumerate(intervals)
+    )
+
+
+def _bare_times(text: str, now: datetime) -> list[_Time]:
+    """The times of a text in order, without what changes them; of two in one place, the longer."""
+    found = sorted(
+        (*_calendar(text, now), *_relative(text, now)), key=lambda time: (time.start, -time.end)
+    )
+    times: list[_Time] = []
+    for time in found:
+        if not times or time.start >= times[-1].end:
+            times.append(time)
+        elif time.end > times[-1].end and time.start == times[-1].start:
+            times[-1] = time
+    return times
+
+
+def _calendar(text: str, now: datetime) -> Iterator[_Time]:
+    dates = mentioned_dates(text)
+    mentions = dict.fromkeys(mention for ends in dates.ranges for mention in ends)
+    readings: dict[tuple[int, int], list[DateMention]] = {}
+    for mention in mentions:
+        readings.setdefault((mention.start, mention.end), []).append(mention)
+    years = sorted(dates.years)
+    for (start, end), same in readings.items():
+        intervals = tuple(
+            interval for mention in same for interval in _of_mention(mention, years, now)
+        )
+        recurs = same[0].year is None and not years
+        if intervals:
+            yield _Time(start, end, intervals, _again(same[0]) if recurs else None)
+    if not any(mention.year is None for mention in mentions):
+        for year in years:
+            place = text.find(str(year))
+            yield _Time(place, place + 4, (year_of(year),))
+
+
+def _of_mention(mention: DateMention, years: Sequence[int], now: datetime) -> Iterator[Interval]:
+    """The day or month of its year, of the years beside it, or of the last year; then of others."""
+    if mention.year is None and not years:
+        last = nearest(mention, now, -1)
+        yield from last[:1]
+        newest = last[0][0].year if last else now.year
+        others = [newest + 1, *range(newest - 1, newest - _OTHER_YEARS, -1)]
+    else:
+        others = [mention.year] if mention.year is not None else [*years]
+    for year in others:
+        interval = exactly(year, mention)
+        if interval is not None:
+            yield interval
+
+
+def _again(mention: DateMention) -> Callable[[datetime, int], Interval | None]:
+    return lambda moment, step: next(iter(nearest(mention, moment, step)), None)
+
+
+def _relative(text: str, now: datetime) -> Iterator[_Time]:
+    today = now.replace(hour=0, minute=0, second=0, microsecond=0)
+    for match in RELATIVE_TIME.finditer(text):
+        time = _of_words(match, today, now)
+        if time is not None and time.intervals:
+            yield time
+
+
+def _of_words(match: re.Match[str], today: datetime, now: datetime) -> _Time | None:
+    """The time of a relative phrase."""
+    place = match.span()
+    try:
+        if match["near"]:
+            return _Time(*place, (_days(today, _NEAR[match["near"]]),))
+        if match["duration"]:
+            return _Time(*place, ((_before(now, match["duration"], match["unit"]), _now(now)),))
+        if match["count"]:
+            return _Time(*place, (_ago(today, match["count"], match["ago_unit"]),))
+        if match["weekday"] or match["late_weekday"]:
+            return _weekday(match, today)
+        if match["whole"]:
+            return _Time(*place, (_period(match["whole"], today, 0),))
+        if match["period"]:
+            step = _STEPS.get(match["which"], 0)
+            return _Time(*place, (_period(match["period"], today, step),))
+        return _Time(*place, _month_day(int(match["ordinal"]), today), None)
+    except (OverflowError, ValueError):  # beyond the years of the calendar
+        return None
+
+
+_NEAR = {
+    "day before yesterday": -2, "yesterday": -1, "last night": -1, "today": 0, "tonight": 0,
+    "this morning": 0, "this afternoon": 0, "this evening": 0, "tomorrow": 1,
+    "day after tomorrow": 2,
+}  # fmt: skip
+_STEPS = {"last": -1, "past": -1, "previous": -1, "next": 1}
+
+
+def _days(day: datetime, offset: int, count: int = 1) -> Interval:
+    start = day + offset * _DAY
+    return start, later(start, count * _DAY)
+
+
+def _now(now: datetime) -> datetime:
+    return later(now, _MOMENT)
+
+
+def _count(words: str) -> int:
+    return _NUMBERS.get(words) or int(words)
+
+
+def _before(moment: datetime, count: str, unit: str) -> datetime:
+    """The moment so many days, weeks, months or years before one."""
+    number, unit = _count(count), unit.rstrip("s")
+    if unit in ("month", "year"):
+        months = number * (12 if unit == "year" else 1)
+        year, month = divmod(moment.year * 12 + moment.month - 1 - months, 12)
+        day = min(moment.day, monthrange(year, month + 1)[1])
+        return moment.replace(year=year, month=month + 1, day=day)
+    length = {"hour": timedelta(hours=1), "day": _DAY, "fortnight": 14 * _DAY}
+    return moment - number * length.get(unit, 7 * _DAY)
+
+
+def _ago(today: datetime, count: str, unit: str) -> Interval:
+    """The day, week, month or year so long ago."""
+    moment, unit = _before(today, count, unit), unit.rstrip("s")
+    if unit in ("hour", "day"):
+        return _days(moment, 0)
+    return _period("week" if unit == "fortnight" else unit, moment, 0)
+
+
+def _period(period: str, day: datetime, step: int) -> Interval:
+    """The week (from Monday), weekend, month or year of a day, or the one before or after it."""
+    monday = day - day.weekday() * _DAY
+    if period == "week":
+        return _days(monday, 7 * step, 7)
+    if period == "weekend":
+        return _days(monday, 7 * step + 5, 2)
+    if period == "month":
+        year, month = divmod(day.year * 12 + day.month - 1 + step, 12)
+        return month_of(year, month + 1)
+    return year_of(day.year + step)
+
+
+def _weekday(match: re.Match[str], today: datetime) -> _Time:
+    """A day of the week: of the week that is named, else the last one before today, or next."""
+    number = WEEKDAY_NAMES.index(match["weekday"] or match["late_weekday"])
+    week = match["of_week"] or match["in_week"]
+    since_monday = today.weekday()
+    if week or match["which_day"] == "next":
+        offset = 7 * _STEPS.get(week or "next", 0) - since_monday + number
+        return _Time(*match.span(), (_days(today, offset),))
+    back = (since_monday - number) % 7
+    if match["which_day"] == "this":
+        return _Time(*match.span(), (_days(today, number - since_monday),))
+    last = _days(today, -(back or 7))
+    others = (_days(today, 0),) if not back else (_days(last[0], -7),) if match["which_day"] else ()
+
+    def again(moment: datetime, step: int) -> Interval | None:
+        start = moment.replace(hour=0, minute=0, second=0, microsecond=0)
+        offset = (number - start.weekday()) % 7
+        return _days(start, offset if step > 0 else offset - 7)
+
+    return _Time(*match.span(), (last, *others), again)
+
+
+def _month_day(day: int, today: datetime) -> tuple[Interval, ...]:
+    """The last such day of a month that has begun."""
+    mention = DateMention(None, today.month, day, 0, 0)
+    for months in range(12):
+        year, month = divmod(today.year * 12 + today.month - 1 - months, 12)
+        interval = exactly(year, mention._replace(month=month + 1))
+        if interval is not None and interval[0] <= today:
+            return (interval,)
+    return ()
+
+
+def _joined(text: str, times: Sequence[_Time], now: datetime) -> Iterator[_Time]:
+    """The times with their parts, ranges and bounds."""
+    pending = [_part_of(text, time) for time in times]
+    while pending:
+        time = pending.pop(0)
+        joint = pending and DATE_RANGE.fullmatch(text, time.end, pending[0].start)
+        if joint and (joint["and"] is None or is_after_between(text, time.start)):
+            joined = _range(time, pending[0])
+            if joined is not None:
+                time = joined
+                pending.pop(0)
+                yield time
+                continue
+        yield _bounded(text, time, now)
+
+
+def _range(first: _Time, last: _Time) -> _Time | None:
+    """From one time to another; of two that recur, the second is the next after the first."""
+    start, end = first.intervals[0], last.intervals[0]
+    if first.again and not last.again:
+        start = first.again(end[0], -1) or start
+    elif last.again and (end[1] <= start[0] or not first.again):
+        end = last.again(start[0], 1) or end
+    if start[0] >= end[1]:
+        return None
+    return _Time(first.start, last.end, ((start[0], end[1]),))
+
+
+def _part_of(text: str, time: _Time) -> _Time:
+    """The first, second or last part of a month or a longer time, where the words say so."""
+    part = PART_BEFORE.search(text, max(0, time.start - _BOUND_CHARS), time.start)
+    if part is None:
+        return time
+    place = 0 if part["early"] else 1 if part["mid"] else 2
+
+    def third(interval: Interval) -> Interval:
+        start, end = interval
+        days = (end - start).days
+        cuts = [0, 10, 20, days] if days in range(28, 32) else [0, days // 3, 2 * days // 3, days]
+        if days < 3:
+            return interval
+        return start + cuts[place] * _DAY, start + cuts[place + 1] * _DAY
+
+    return _Time(part.start(), time.end, tuple(map(third, time.intervals)))
+
+
+def _bounded(text: str, time: _Time, now: datetime) -> _Time:
+    """The time from or up to the one named, after "since", "after", "before" or "until"."""
+    before = BOUND_BEFORE.search(text, max(0, time.start - _BOUND_CHARS), time.start)
+    after = None if before else BOUND_AFTER.match(text, time.end)
+    match = before or after
+    if match is None:
+        return time
+    start, end = time.intervals[0]
+    until_now = _now(max(now, end))
+    interval = {
+        "since": (start, until_now),
+        "after": (end, until_now),
+        "before": (ALWAYS, start),
+        "until": (ALWAYS, end),
+    }[match["bound"]]
+    place = (before.start() if before else time.start, after.end() if after else time.end)
+    return _Time(*place, (interval,)) if interval[0] < interval[1] else time

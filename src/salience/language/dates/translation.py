@@ -1,0 +1,179 @@
+"""The dates and times of a question in English words, whatever language it is in.
+
+So "vor drei Tagen" and "il y a 3 jours" become "3 day ago", and one grammar reads them all. The
+other words of the text stay as they are.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from functools import cache
+from typing import NamedTuple
+
+from salience.language.dates.vocabulary import (
+    MONTH_NAMES,
+    VOCABULARIES,
+    WEEKDAY_NAMES,
+    Vocabulary,
+)
+from salience.language.tokens import words
+
+_UNIT = r"(?:day|weekend|week|month|year|hour)"
+_TURNED = rf"(?:{'|'.join((*MONTH_NAMES, *WEEKDAY_NAMES))}|(?:\d+ )?{_UNIT})"
+_ORDERED = tuple(
+    (re.compile(pattern), replacement)
+    for pattern, replacement in (
+        (rf"\b(?:ago|before) (\d+) ({_UNIT})\b(?! ago)", r"\1 \2 ago"),
+        (rf"\b(\d+) (last|next) ({_UNIT})\b", r"\2 \1 \3"),
+        (rf"\b({_TURNED}) (last|next)\b(?! {_TURNED})", r"\2 \1"),
+    )
+)
+"""Words in the order of other languages, and in the order of English."""
+_REFERENCE = re.compile(r"(month)?\\(\d)")
+_HAN_NUMBER = re.compile("[一二三四五六七八九十]{1,3}(?=[月日号])")
+_HAN_DIGITS = {digit: value for value, digit in enumerate("一二三四五六七八九", 1)}
+_SHARED = frozenset("mai mars sabado segunda quarta quinta sexta terca domingo".split())
+"""Names of months and days that are other words elsewhere, or the same in several languages."""
+
+
+class Translated(NamedTuple):
+    """A folded text with its dates in English, and the words that were translated."""
+
+    text: str
+    words: frozenset[str]
+
+
+def in_english(folded: str, language: str) -> Translated:
+    """A folded text with English words for its dates and times.
+
+    The names of months and days, and words such as "gestern", tell the language better than all
+    others.
+    """
+    if language not in VOCABULARIES or VOCABULARIES[language].is_spaced:
+        marks = _marks()
+        told = [marks[word] for word in words(folded) if word in marks]
+        if told and not any(language in codes for codes in told):
+            language = min(told[0])
+    if language not in VOCABULARIES:
+        return Translated(folded, frozenset())
+    translator, found = _translator(language), []
+
+    def translated(match: re.Match[str]) -> str:
+        found.append(match[0])
+        return translator.english(match)
+
+    if not VOCABULARIES[language].is_spaced:
+        folded = _HAN_NUMBER.sub(_figures, folded)
+    text = " ".join(translator.pattern.sub(translated, folded).split())
+    for pattern, replacement in _ORDERED:
+        text = pattern.sub(replacement, text)
+    return Translated(text, frozenset(words(" ".join(found))))
+
+
+@cache
+def month_forms(language: str) -> tuple[tuple[str, ...], ...]:
+    """The folded names of the twelve months in a language, none in one that numbers them."""
+    listed = VOCABULARIES[language].months if language in VOCABULARIES else ""
+    return tuple(_forms(month) for month in listed.split(" ") if month)
+
+
+def _forms(pattern: str) -> tuple[str, ...]:
+    """The words that a pattern of alternatives, or of a few endings, stands for."""
+    endings = re.fullmatch(r"(\w+)\[(\w+)\](\??)", pattern)
+    if endings is None:
+        return tuple(pattern.split("|"))
+    base, letters, optional = endings.groups()
+    return (*(base + letter for letter in letters), *([base] if optional else []))
+
+
+@cache
+def _marks() -> dict[str, set[str]]:
+    """The words that tell a language, each with the codes of those that have it."""
+    marks: dict[str, set[str]] = {}
+    for code, listed in VOCABULARIES.items():
+        for name in f"{listed.months} {listed.weekdays} {listed.marks}".replace("|", " ").split():
+            if name.isalpha() and name not in (*MONTH_NAMES, *_SHARED):
+                marks.setdefault(name, set()).add(code)
+    return marks
+
+
+class _Translator(NamedTuple):
+    """One pattern of all words of a vocabulary, and the English wording of each of its groups."""
+
+    pattern: re.Pattern[str]
+    wordings: dict[str, str]
+    plain: tuple[tuple[re.Pattern[str], str], ...]
+
+    def english(self, match: re.Match[str]) -> str:
+        name = match.lastgroup or ""
+        first = self.pattern.groupindex[name]
+
+        def inner(reference: re.Match[str]) -> str:
+            value = self._plain(match[first + int(reference[2])])
+            return _month(value) if reference[1] else value
+
+        return f" {_REFERENCE.sub(inner, self.wordings[name])} "
+
+    def _plain(self, word: str) -> str:
+        """The figure of a number, or the English name of a day of the week."""
+        return next((english for form, english in self.plain if form.fullmatch(word)), word)
+
+
+def _month(figure: str) -> str:
+    return MONTH_NAMES[int(figure) - 1] if 1 <= int(figure) <= 12 else figure
+
+
+def _figures(match: re.Match[str]) -> str:
+    """Figures for a Chinese number up to 99."""
+    tens, ten, ones = match[0].rpartition("十")
+    if not ten:
+        return "".join(str(_HAN_DIGITS[digit]) for digit in ones)
+    return str(10 * _HAN_DIGITS.get(tens, 1) + _HAN_DIGITS.get(ones, 0))
+
+
+@cache
+def _translator(language: str) -> _Translator:
+    vocabulary = VOCABULARIES[language]
+    named = {
+        "MONTH": "|".join(vocabulary.months.split()) or "(?!)",
+        "WEEKDAY": "|".join(vocabulary.weekdays.split()),
+        "NUMBER": "|".join(vocabulary.numbers.split()),
+    }
+    lines = _lines(vocabulary)
+    alternatives, wordings = [], {}
+    for at, (english, pattern) in enumerate(lines):
+        for name, any_of in named.items():
+            pattern = pattern.replace(name, f"(?:{any_of})")
+        alternatives.append(f"(?P<g{at}>{pattern})")
+        wordings[f"g{at}"] = english
+    joined = "|".join(alternatives)
+    bounded = rf"(?<!\w)(?:{joined})(?!\w)" if vocabulary.is_spaced else joined
+    plain = (*_pairs(vocabulary.numbers, range(1, 13)), *_pairs(vocabulary.weekdays, WEEKDAY_NAMES))
+    return _Translator(
+        re.compile(bounded),
+        wordings,
+        tuple((re.compile(form), english) for english, form in plain),
+    )
+
+
+def _lines(vocabulary: Vocabulary) -> list[tuple[str, str]]:
+    """The English wordings and the patterns for them, in the order in which they are tried."""
+    phrases = [
+        (english.strip(), pattern.strip())
+        for english, _, pattern in (
+            line.partition(" = ") for line in vocabulary.phrases.splitlines()
+        )
+    ]
+    numbers = _pairs(vocabulary.numbers, range(1, 13)) if vocabulary.is_spaced else []
+    return [
+        *phrases,
+        *_pairs(vocabulary.months, MONTH_NAMES),
+        *_pairs(vocabulary.weekdays, WEEKDAY_NAMES),
+        *numbers,
+    ]
+
+
+def _pairs(listed: str, english: Collection[object]) -> list[tuple[str, str]]:
+    forms = listed.split()
+    return [(str(word), form) for word, form in zip(english, forms, strict=False)]

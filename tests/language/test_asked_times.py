@@ -1,0 +1,158 @@
+"""Times that questions in many languages ask about."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta, timezone
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from salience.language.dates import asked_times
+from salience.language.dates.vocabulary import MONTH_NAMES, VOCABULARIES, WEEKDAY_NAMES
+from salience.language.languages import language_of
+from salience.language.tokens import fold, question_words, without_bigrams
+
+NOW = datetime(2026, 3, 20, 0, 30, tzinfo=timezone.utc)  # a Friday
+DAY, WEEK, RANGE = ("2026-03-18", 1), ("2026-03-09", 7), ("2026-03-05", 3)
+AGO, TUESDAY, EARLY = ("2026-03-17", 1), ("2026-03-10", 1), ("2026-03-01", 10)
+
+
+def days_asked(text: str, now: datetime = NOW) -> tuple[str, int] | None:
+    """The first day of the time that a question asks about, and the number of its days."""
+    language = language_of(without_bigrams(question_words(text)))
+    times = asked_times(fold(text), now, language.code if language else "").times
+    if not times:
+        return None
+    start, end, _ = times[0].readings[0]
+    return datetime.fromtimestamp(start, timezone.utc).date().isoformat(), int(
+        (end - start) / 86400
+    )
+
+
+@pytest.mark.parametrize(
+    ("time", "text"),
+    [
+        (DAY, "What did I do on March 18?"),
+        (DAY, "the wrap of 2026-03-18T09:00:00Z"),
+        (DAY, "wrap 18/03/2026"),
+        (DAY, "wrap 03/18/2026"),
+        (DAY, "wrap on the 18th"),
+        (DAY, "What happened on the 18th in Rome?"),
+        (DAY, "What did I do last Wednesday?"),
+        (AGO, "What did I do last Tuesday?"),
+        (TUESDAY, "What did I do on Tuesday of last week?"),
+        (RANGE, "What was between March 5 and 7?"),
+        (RANGE, "What was between the 5th and the 7th of March?"),
+        (EARLY, "What was at the beginning of the month?"),
+        (("2026-03-02", 7), "What was a fortnight ago?"),
+        (("2026-03-14", 2), "Where was I last weekend?"),
+        (("2026-02-11", 10), "What did we say in mid-February?"),
+        (("2026-03-16", 4), "What was said since Monday?"),
+        # German
+        (DAY, "Wem wurde er am 18. März geschickt?"),
+        (DAY, "Was habe ich vorgestern gemacht?"),
+        (DAY, "Was habe ich am 18. gemacht?"),
+        (AGO, "Was habe ich vor drei Tagen gemacht?"),
+        (AGO, "Was haben wir letzten Dienstag besprochen?"),
+        (WEEK, "Was haben wir letzte Woche besprochen?"),
+        (RANGE, "Was war zwischen dem 5. und dem 7. März?"),
+        (EARLY, "Was war Anfang März?"),
+        # Dutch
+        (DAY, "Wat heb ik op 18 maart gedaan?"),
+        (AGO, "Wat heb ik drie dagen geleden gedaan?"),
+        (RANGE, "Wat gebeurde er tussen 5 en 7 maart?"),
+        # French
+        (DAY, "Qu'est-ce que j'ai fait le 18 mars ?"),
+        (DAY, "Qu'est-ce que j'ai fait le 18/03/2026 ?"),
+        (AGO, "Qu'ai-je fait il y a trois jours ?"),
+        (AGO, "Qu'ai-je fait mardi dernier ?"),
+        (WEEK, "Qu'ai-je fait la semaine dernière ?"),
+        (RANGE, "Qu'ai-je fait entre le 5 et le 7 mars ?"),
+        (("2026-02-11", 10), "Que s'est-il passé à la mi-février ?"),
+        # Italian
+        (DAY, "Cosa ho fatto il 18 marzo?"),
+        (AGO, "Cosa ho fatto tre giorni fa?"),
+        (WEEK, "Cosa ho fatto la settimana scorsa?"),
+        (RANGE, "Cosa ho fatto tra il 5 e il 7 marzo?"),
+        # Spanish
+        (DAY, "¿Qué hice el 18 de marzo?"),
+        (DAY, "¿Qué hice anteayer?"),
+        (AGO, "¿Qué hice hace tres días?"),
+        (TUESDAY, "¿Qué hice el martes de la semana pasada?"),
+        (RANGE, "¿Qué hice entre el 5 y el 7 de marzo de 2026?"),
+        # Portuguese
+        (DAY, "O que eu fiz no dia 18 de março?"),
+        (AGO, "O que eu fiz há três dias?"),
+        (AGO, "O que eu fiz na terça-feira passada?"),
+        # Russian
+        (DAY, "Что я делал 18 марта?"),
+        (AGO, "Что я делал три дня назад?"),
+        (WEEK, "Что я делал на прошлой неделе?"),
+        (RANGE, "Что было с 5 по 7 марта?"),
+        (EARLY, "Что было в начале марта?"),
+        # Chinese, Japanese and Korean
+        (DAY, "我三月十八日做了什么？"),
+        (AGO, "三天前我做了什么？"),
+        (WEEK, "上周我做了什么？"),
+        (RANGE, "3月5日到3月7日我做了什么？"),
+        (DAY, "3月18日に何をしましたか？"),
+        (AGO, "三日前に何をしましたか？"),
+        (TUESDAY, "先週の火曜日に何をしましたか？"),
+        (RANGE, "3月5日から3月7日まで何をしましたか？"),
+        (DAY, "3월 18일에 뭐 했어?"),
+        (AGO, "사흘 전에 뭐 했어?"),
+        (TUESDAY, "지난주 화요일에 뭐 했어?"),
+        (RANGE, "3월 5일부터 3월 7일까지 뭐 했어?"),
+    ],
+)
+def test_the_time_that_a_question_asks_about(time: tuple[str, int], text: str) -> None:
+    assert days_asked(text) == time
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "How often do I go on Tuesdays?",
+        "The third step on the 3rd floor",
+        "He came on the 18th century ship",
+        "What is 2 weeks of rent?",
+        "Where does April live?",
+        "Was it 5 days before the exam?",
+        "Was kostet die Wohnung im Monat?",
+        "Quel jour du mois ?",
+        "¿Quién es Abril?",
+    ],
+)
+def test_no_time_is_asked_about(text: str) -> None:
+    assert days_asked(text) is None
+
+
+def test_both_readings_of_figures_count_and_a_day_of_any_year() -> None:
+    day, month = (reading[0] for reading in asked_times("on 03/04/2026", NOW).times[0].readings)
+    assert datetime.fromtimestamp(day, timezone.utc).date().isoformat() == "2026-04-03"
+    assert datetime.fromtimestamp(month, timezone.utc).date().isoformat() == "2026-03-04"
+    weights = [weight for _, _, weight in asked_times("on march 4", NOW).times[0].readings]
+    assert weights[0] == 1.0
+    assert set(weights[1:]) == {0.5}
+
+
+def test_days_are_those_of_the_time_zone() -> None:
+    tokyo = timezone(timedelta(hours=9))
+    start, end, _ = asked_times("yesterday", NOW.astimezone(tokyo)).times[0].readings[0]
+    assert datetime.fromtimestamp(start, tokyo) == datetime(2026, 3, 19, tzinfo=tokyo)
+    assert end - start == 86400
+
+
+@pytest.mark.parametrize("code", VOCABULARIES)
+def test_each_language_has_all_months_days_and_numbers(code: str) -> None:
+    vocabulary = VOCABULARIES[code]
+    assert len(vocabulary.weekdays.split()) == len(WEEKDAY_NAMES)
+    assert len(vocabulary.numbers.split()) == 12
+    assert len(vocabulary.months.split()) in (0, len(MONTH_NAMES))
+
+
+@given(st.text(max_size=60), st.sampled_from(["", *VOCABULARIES]), st.datetimes())
+def test_any_text_is_read(text: str, language: str, now: datetime) -> None:
+    times = asked_times(fold(text), now.replace(tzinfo=timezone.utc), language).times
+    assert all(start < end for time in times for start, end, _ in time.readings)
