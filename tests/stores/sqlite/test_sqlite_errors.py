@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -94,6 +95,17 @@ def test_a_newer_schema_is_refused_and_kept(filled: Path) -> None:
     with sqlite3.connect(filled) as db:
         assert db.execute("SELECT count(*) FROM memories").fetchone() == (200,)
     db.close()
+
+
+def test_a_file_whose_schema_was_raised_meanwhile_is_not_written(filled: Path) -> None:
+    with Memory.open(f"sqlite:///{filled}", embedder=None) as memory:
+        count = len(memory)
+        with closing(sqlite3.connect(filled)) as db:
+            db.execute("PRAGMA user_version = 99")
+        for write in (lambda: memory.add("One more."), lambda: memory.delete("m001")):
+            with pytest.raises(StoreError, match=r"schema 99.*nothing was written; upgrade"):
+                write()
+        assert len(memory) == count
 
 
 @pytest.mark.parametrize("url", ["sqlite:///", "sqlite://m.db", "mysql://x", "", "sqlite:///m?a=b"])

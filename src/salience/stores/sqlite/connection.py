@@ -205,12 +205,9 @@ def prepare_schema(db: sqlite3.Connection, path: str, read_only: bool) -> None:
             f"{path}: is a SQLite file of another program; give the path of a file that "
             "salience made, or of none"
         )
+    with translate_errors(path):
+        check_schema(db, path)
     steps = migrations("sqlite")
-    if version > len(steps):
-        raise StoreError(
-            f"{path}: was written by a newer salience (schema {version}, this one knows "
-            f"{len(steps)}); upgrade salience"
-        )
     if version < len(steps):
         if read_only:
             raise StoreError(
@@ -227,6 +224,21 @@ def prepare_schema(db: sqlite3.Connection, path: str, read_only: bool) -> None:
         counters = db.execute("SELECT typeof(value) FROM counter").fetchall()
     if counters != [("integer",)]:
         raise StoreError(f"{path}: its counter is damaged; {DAMAGED}")
+
+
+def check_schema(db: sqlite3.Connection, path: str) -> None:
+    """Refuse a file with a newer schema; another process may have brought an open one up to it.
+
+    Raises:
+        StoreError: names both versions and the remedy.
+    """
+    known = len(migrations("sqlite"))
+    [version] = db.execute("PRAGMA user_version").fetchone()
+    if version > known:
+        raise StoreError(
+            f"{path}: was written by a newer salience (schema {version}, this one knows {known}); "
+            "nothing was written; upgrade salience"
+        )
 
 
 def _enable_wal(db: sqlite3.Connection) -> None:

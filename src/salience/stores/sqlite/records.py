@@ -30,6 +30,7 @@ from salience.stores.sqlite.connection import (
     BUSY_TIMEOUT_SECONDS,
     DAMAGED,
     WRITER_POLL_MS,
+    check_schema,
     connect,
     open_file,
     prepare_schema,
@@ -150,6 +151,7 @@ class SqliteRecords(SqliteLog):
             try:
                 with transaction(self._writer, "IMMEDIATE") as db, self._turns.taken():
                     self._check_file()
+                    check_schema(db, self.path)
                     db.execute(NEXT_STATE)
                     yield db
                     self._writes += 1  # before the commit, after which an interrupt may come
