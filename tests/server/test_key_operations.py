@@ -188,3 +188,12 @@ def test_what_was_erased_comes_back_from_no_kept_answer(keyed: Keyed) -> None:
             assert "Ben hides" not in ben.post(path, json=body, headers=once).text
         again = ben.patch("/memories/x", json={"importance": 0.9}, headers=once)
         assert (again.status_code, "zq-key" in again.text) == (409, False)
+
+
+def test_explanations_are_of_so_many_hits_that_others_need_not_wait(keyed: Keyed) -> None:
+    with keyed.client("ben") as ben:
+        wide = {"query": "zq", "limit": 101}
+        assert ben.post("/search", json=wide).status_code == 200
+        assert ben.post("/search", json={**wide, "limit": 100, "explain": True}).status_code == 200
+        refused = ben.post("/search", json={**wide, "explain": True})
+        assert (refused.status_code, refused.json()["errors"][0]["field"]) == (422, "limit")

@@ -20,6 +20,7 @@ HEAVY_OPERATIONS = (
     *("POST /v1/search", "POST /v1/context", "POST /v1/explain", "POST /v1/compare"),
     *("POST /v1/memories", "POST /v1/memories/batch", "POST /v1/chats"),
     *("POST /v1/memories/list", "POST /v1/memories/count", "POST /v1/memories/delete"),
+    *("POST /v1/memories/get", "POST /v1/memories/forget", "GET /v1/events"),
     *("GET /v1/memories", "GET /v1/entities", "GET /v1/tags"),
     "POST /mcp",
     *("GET /v1/zones", "POST /v1/zones", "POST /v1/zones/shares", "GET /v1/stats"),

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from time import perf_counter
+from typing import Any
 
 from starlette.responses import Response
 
 from salience.engine.memory import Memory
+from salience.errors import InvalidInput
 from salience.search.compare import Comparison
 from salience.search.context import Context
 from salience.search.explain import ExplainReport
@@ -26,6 +29,7 @@ from salience.server.profiles import check_profile
 
 TAG = "Recall"
 LARGE_HITS = 50  # in an answer that a thread encodes
+MAX_EXPLAINED = 100  # hits of one search: each explanation is a tree of some hundred numbers
 
 
 @operation(
@@ -46,6 +50,7 @@ async def search(call: Call) -> Response:
     is_document = document.translate_search(call.arguments)
     check_namespaces(call, call.arguments.get("namespaces"))
     check_profile(call.arguments.get("profile"))
+    _check_explained(call.arguments)
     began = perf_counter()
     result = await call.memory.search(**call.arguments)
     timings_ms = {"search": round((perf_counter() - began) * 1e3, 3), **result.timings_ms}
@@ -56,6 +61,14 @@ async def search(call: Call) -> Response:
     steps = (f"{step};dur={ms}" for step, ms in timings_ms.items())
     response.headers["Server-Timing"] = ", ".join(steps)
     return response
+
+
+def _check_explained(arguments: Mapping[str, Any]) -> None:
+    """Refuse more explanations than a server makes while others wait."""
+    limit = arguments.get("limit")
+    if arguments.get("explain") is True and isinstance(limit, int) and limit > MAX_EXPLAINED:
+        remedy = f"give at most {MAX_EXPLAINED}, or leave out explain and ask POST /v1/explain"
+        raise InvalidInput("limit", f"is {limit} with explain", remedy)
 
 
 @operation(
