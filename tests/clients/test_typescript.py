@@ -24,6 +24,7 @@ from support.once import once, shared_folder
 from support.pages import ROOT, blocks
 from support.real_server import real_server
 
+pytestmark = pytest.mark.deep
 SOURCE = ROOT / "clients" / "typescript"
 PAGE = "docs/typescript.md"
 EXAMPLES = {f"line{b.line}": b for b in blocks(PAGE) if b.language == "typescript"}
@@ -110,7 +111,6 @@ def succeeded(ran: subprocess.CompletedProcess[str]) -> None:
     assert ran.returncode == 0, f"{ran.args} ends with {ran.returncode}\n{ran.stdout}{ran.stderr}"
 
 
-@pytest.mark.deep
 def test_the_client_passes_its_tests(programs: Path, door: dict[str, str]) -> None:
     tested = npm("test", "--ignore-scripts", folder=programs, **door)  # they are compiled already
     succeeded(tested)

@@ -6,7 +6,6 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -16,7 +15,7 @@ from typing import Any
 
 import pytest
 
-PROGRAM = "import sys; from salience.cli import main; sys.exit(main())"
+from support.command_server import commands
 
 
 @dataclass(frozen=True)
@@ -72,7 +71,7 @@ class Home:
     def command(self, *arguments: str, folder: Path, text: str = "") -> Answer:
         """Run `salience` with some arguments, in a folder."""
         ran = subprocess.run(
-            [sys.executable, "-c", PROGRAM, *arguments],
+            [commands() / "salience", *arguments],
             input=text,
             cwd=folder,
             env=self.environment,

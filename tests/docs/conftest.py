@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from support.command_server import CommandServer
+from support.command_server import commands as warm_commands
 
 
 @pytest.fixture(scope="session")
-def commands(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def commands() -> Path:
     """The folder of a program `salience` that starts at once."""
-    server = CommandServer(tmp_path_factory.mktemp("commands"))
-    yield server.folder
-    server.close()
+    return warm_commands()

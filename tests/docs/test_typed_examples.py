@@ -2,11 +2,13 @@
 
 from pathlib import Path
 
+import pytest
 from mypy import api
 
 from support.pages import FRAMEWORK_PAGES, PAGES, blocks
 
 
+@pytest.mark.deep
 def test_the_examples_pass_the_type_checker(tmp_path: Path) -> None:
     files = []
     for name in sorted(set(PAGES) - set(FRAMEWORK_PAGES)):

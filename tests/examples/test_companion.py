@@ -1,4 +1,4 @@
-"""The companion in processes of its own, session after session, with a scripted endpoint."""
+"""The companion in a process for each session, with a scripted endpoint."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import json
 import os
 import re
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -14,11 +13,11 @@ from typing import Any
 import pytest
 
 from salience import Memory
+from support.command_server import commands
 from support.real_server import real_server
 from support.scripted_server import Handler, Server
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
-PROGRAMS = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
 Messages = list[dict[str, Any]]
 Answer = Callable[[Messages], dict[str, Any]]
 
@@ -85,12 +84,12 @@ class Companion:
         self.endpoint.script += [step(answer) for answer in answers]
         options = ["--user", user, "--db", self.db, "--session", name, "--model", "scripted"]
         ran = subprocess.run(
-            [sys.executable, "-m", self.module, *options],
+            [commands() / "python-m", self.module, *options],
             input="".join(f"{line}\n" for line in typed),
             cwd=EXAMPLES,
             env={
                 **os.environ,
-                "PATH": PROGRAMS,
+                "PATH": f"{commands()}{os.pathsep}{os.environ['PATH']}",
                 "OPENAI_BASE_URL": self.endpoint.url,
                 "OPENAI_API_KEY": "key",
             },

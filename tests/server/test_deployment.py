@@ -137,7 +137,7 @@ def test_a_reload_brings_a_new_version_and_no_request_fails(
     current = tmp_path / "current"
     current.symlink_to(environment(tmp_path / "old", "1.0.0"))
     monkeypatch.setattr(sys, "executable", str(current / "bin" / "python"))
-    with real_server(tmp_path / "memory.db", "--workers", "2") as server:
+    with real_server(tmp_path / "memory.db", "--workers", "2", cold=True) as server:
         before = workers(server)
         assert len(before) == 2
         assert version(server) == "1.0.0"

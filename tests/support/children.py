@@ -26,11 +26,14 @@ def start_child(program: str, *arguments: str, **options: Any) -> subprocess.Pop
     return subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True, **options)
 
 
-def end_child(process: subprocess.Popen[bytes]) -> None:
+def end_child(process: Any) -> None:
     """End a process and those that it has started, at once."""
     if process.poll() is None:
         os.killpg(process.pid, signal.SIGKILL)
-    process.communicate()
+    process.wait(60)
+    for stream in (process.stdin, process.stdout):
+        if stream is not None:
+            stream.close()
 
 
 def runs(pid: int) -> bool:

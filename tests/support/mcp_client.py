@@ -19,8 +19,9 @@ from salience.mcp.server import build, from_client
 from salience.mcp.settings import ToolSettings
 from salience.mcp.tool import Caller
 from salience.mcp.tools import TOOLS
+from support.children import PROGRAM
+from support.command_server import commands
 
-PROGRAM = ("-c", "import sys; from salience.cli import main; sys.exit(main())")
 ALL_TOOLS = ",".join(TOOLS)
 
 
@@ -98,9 +99,16 @@ def in_process(
 
 
 def process(*options: str, **env: str) -> StdioServerParameters:
-    """A process of `salience` with some options, as programs start it."""
+    """A process of `salience` with some options, which is a copy of a warm one."""
     warned = {"PYTHONWARNINGS": "default", **env}
-    return StdioServerParameters(command=sys.executable, args=[*PROGRAM, *options], env=warned)
+    command = str(commands() / "salience")
+    return StdioServerParameters(command=command, args=[*options], env=warned)
+
+
+def cold_process(*options: str) -> StdioServerParameters:
+    """A process of `salience` with some options, as programs start it."""
+    warned = {"PYTHONWARNINGS": "default"}
+    return StdioServerParameters(command=sys.executable, args=["-c", PROGRAM, *options], env=warned)
 
 
 @contextmanager

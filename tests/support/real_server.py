@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import socket
-import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,16 +15,22 @@ from typing import Any, Self
 import httpx
 
 from support.children import PROGRAM, end_child, start_child
+from support.command_server import Fork
 
 _HANG_SECONDS = 300.0  # it takes two, on a machine with nothing else to do
 
 
 class RealServer:
-    """A process of `salience serve` over a store; `kill` ends it as a loss of power would."""
+    """A process of `salience serve` over a store; `kill` ends it as a loss of power would.
 
-    def __init__(self, db: str | Path, *options: str, log: Path | None = None) -> None:
+    It is a copy of a warm process, or a `cold` one of the present interpreter.
+    """
+
+    def __init__(
+        self, db: str | Path, *options: str, log: Path | None = None, cold: bool = False
+    ) -> None:
         self.db, self.options = str(db), options
-        self._log = log
+        self._log, self._is_cold = log, cold
         self._reserved = _reserve(0)
         self.port: int = self._reserved.getsockname()[1]
         self.start()
@@ -38,16 +43,8 @@ class RealServer:
         """Start the process, and wait until it is ready."""
         if self._reserved.fileno() < 0:  # it was killed
             self._reserved = _reserve(self.port)
-        output: Any = subprocess.DEVNULL if self._log is None else self._log.open("ab")
-        self.process = start_child(
-            PROGRAM,
-            *("serve", "--db", self.db, "--port", str(self.port), *self.options),
-            stdout=output,
-            stderr=output,
-            env={**os.environ, "PYTHONWARNINGS": "default"},
-        )
-        if self._log is not None:
-            output.close()
+        with (Path(os.devnull) if self._log is None else self._log).open("ab") as output:
+            self.process = self._started(output.fileno())
         deadline = time.monotonic() + _HANG_SECONDS
         while not self.is_ready():
             if self.process.poll() is not None or time.monotonic() > deadline:
@@ -55,6 +52,13 @@ class RealServer:
                 log = "" if self._log is None else self._log.read_text()
                 raise AssertionError(f"the server did not start: {log}")
             time.sleep(0.05)
+
+    def _started(self, output: int) -> Any:
+        arguments = ("serve", "--db", self.db, "--port", str(self.port), *self.options)
+        environment = {**os.environ, "PYTHONWARNINGS": "default"}
+        if not self._is_cold:
+            return Fork(arguments, environment, output)
+        return start_child(PROGRAM, *arguments, stdout=output, stderr=output, env=environment)
 
     def is_ready(self) -> bool:
         try:
@@ -107,9 +111,11 @@ def _reserve(port: int) -> socket.socket:
 
 
 @contextmanager
-def real_server(db: str | Path, *options: str, log: Path | None = None) -> Iterator[RealServer]:
+def real_server(
+    db: str | Path, *options: str, log: Path | None = None, cold: bool = False
+) -> Iterator[RealServer]:
     """A server during a block."""
-    server = RealServer(db, *options, log=log)
+    server = RealServer(db, *options, log=log, cold=cold)
     try:
         yield server
     finally:
