@@ -111,7 +111,7 @@ def test_every_request_is_answered_with_its_id(db: Path) -> None:
         4: ("tools/call", {"name": "add_memory", "arguments": note}),
     }
     pipe = subprocess.PIPE
-    command = [commands() / "salience", "--db", str(db), "--embedder", "none", "mcp"]
+    command = [str(commands() / "salience"), "--db", str(db), "--embedder", "none", "mcp"]
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as served:
         assert served.stdin is not None
         assert served.stdout is not None
