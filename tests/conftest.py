@@ -6,9 +6,12 @@
 import os
 from collections import Counter
 from collections.abc import Generator
+from functools import cache
 
 import pytest
 from hypothesis import settings
+
+from salience.embedders import static
 
 _SECONDS_OF_A_CASE = 5.0
 
@@ -26,6 +29,9 @@ os.environ["SSL_CERT_DIR"] = os.path.dirname(__file__)
 
 # What a process keeps of a PostgreSQL database in memory is tried where it is asked for.
 os.environ["SALIENCE_POSTGRES_MEMORY_MB"] = "0"
+
+# The model is read once: a memory that reads it anew takes as long as fifty cases.
+static._load_model = cache(static._load_model)
 
 _phase_began = pytest.StashKey[float]()
 _processor_seconds: Counter[str] = Counter()

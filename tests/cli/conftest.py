@@ -3,12 +3,14 @@ from __future__ import annotations
 import io
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 
 from salience.cli import main
 
@@ -33,6 +35,15 @@ class Ran:
 
 
 Run = Callable[..., Ran]
+_get_command = cache(typer.main.get_command)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def commands_share_a_process() -> Iterator[None]:
+    """What a process builds once is there for each command."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(typer.main, "get_command", _get_command)
+        yield
 
 
 @pytest.fixture

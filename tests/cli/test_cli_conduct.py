@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
@@ -163,14 +164,22 @@ def test_a_real_process_keeps_stdout_pure(tmp_path: Path) -> None:
     assert failed.stderr.startswith("salience: profile:")
 
 
-def test_ascii_terminals_get_escaped_json(tmp_path: Path) -> None:
+def test_a_real_ascii_terminal_gets_escaped_json_and_text(tmp_path: Path) -> None:
     surroundings = {**os.environ, "PYTHONIOENCODING": "ascii"}
-    for arguments in (("add", "Grüße", "--id", "x"), ("get", "x", "--json")):
+    with Memory.open(tmp_path / "memory.db", embedder=None) as memory:
+        memory.add("Grüße", id="x")
+    for option in ("--json", "--embedder=none"):
         ran = subprocess.run(
-            [*COMMAND, *arguments], capture_output=True, cwd=tmp_path, env=surroundings, timeout=60
+            [*COMMAND, "get", "x", option],
+            capture_output=True,
+            cwd=tmp_path,
+            env=surroundings,
+            timeout=60,
         )
-        assert ran.returncode == 0
-    assert json.loads(ran.stdout)["content"] == "Grüße"
+        assert (ran.returncode, b"Traceback" in ran.stderr) == (0, False)
+        assert ran.stdout.isascii()
+        if option == "--json":
+            assert json.loads(ran.stdout)["content"] == "Grüße"
 
 
 @pytest.mark.parametrize(
@@ -186,40 +195,59 @@ def test_ascii_terminals_get_escaped_json(tmp_path: Path) -> None:
     ],
     ids=" ".join,
 )
-def test_ascii_terminals_get_what_they_can_show(tmp_path: Path, command: tuple[str, ...]) -> None:
-    surroundings = {**os.environ, "PYTHONIOENCODING": "ascii"}
-    with Memory.open(f"sqlite:///{tmp_path}/memory.db", embedder=None) as memory:
-        memory.add("Grüße", id="x")
-    ran = subprocess.run(
-        [*COMMAND, *command, "--embedder", "none"],
-        capture_output=True,
-        cwd=tmp_path,
-        env=surroundings,
-        timeout=60,
-    )
-    assert (ran.returncode, b"Traceback" in ran.stderr) == (0, False)
-    assert ran.stdout.isascii()
+def test_ascii_terminals_get_what_they_can_show(
+    run: Run, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
+) -> None:
+    run("add", "Grüße", "--id", "x", "--embedder", "none")
+    shown = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(shown, "ascii"))
+    ran = run(*command, "--embedder", "none")
+    sys.stdout.flush()
+    assert (ran.code, "Traceback" in ran.err) == (0, False)
+    assert b"Gr" in shown.getvalue()
+    assert shown.getvalue().isascii()
 
 
 @pytest.mark.parametrize(
-    ("command", "code"),
+    ("closed", "arguments", "code"),
     [
-        ("list >&-", 0),
-        ("list --json >&-", 0),
-        ("add Hello --id y >&-", 0),
-        ("list >&- 2>&- <&-", 0),
-        ("add - <&-", 2),
-        ("delete --all <&-", 1),
+        ("stdout", ("list",), 0),
+        ("stdout", ("list", "--json"), 0),
+        ("stdout", ("add", "Hello", "--id", "y"), 0),
+        ("stdout stderr stdin", ("list",), 0),
+        ("stdin", ("add", "-"), 2),
+        ("stdin", ("delete", "--all"), 1),
     ],
 )
-def test_a_closed_stream_is_an_empty_one(tmp_path: Path, command: str, code: int) -> None:
-    with Memory.open(f"sqlite:///{tmp_path}/memory.db", embedder=None) as memory:
-        memory.add("Hello", id="x")
+def test_a_closed_stream_is_an_empty_one(
+    run: Run,
+    monkeypatch: pytest.MonkeyPatch,
+    closed: str,
+    arguments: tuple[str, ...],
+    code: int,
+) -> None:
+    run("add", "Hello", "--id", "x", "--embedder", "none")
+    with monkeypatch.context() as patch:
+        for stream in closed.split():
+            patch.setattr(sys, stream, None)
+        ended = cli.main([*arguments, "--embedder", "none"])
+        for stream in closed.split():
+            getattr(sys, stream).close()
+    assert ended == code
+
+
+@pytest.mark.parametrize(
+    ("command", "code"), [("add Hello --id y >&- 2>&- <&-", 0), ("add - <&-", 2)]
+)
+def test_a_real_process_with_closed_streams_works(tmp_path: Path, command: str, code: int) -> None:
     shell = f'exec "$0" "$1" "$2" --embedder none {command}'
     ran = subprocess.run(
         ["sh", "-c", shell, *COMMAND], capture_output=True, cwd=tmp_path, timeout=60
     )
     assert (ran.returncode, b"Traceback" in ran.stderr) == (code, False)
+    if code == 0:
+        with Memory.open(tmp_path / "memory.db", embedder=None) as memory:
+            assert memory.get("y") is not None
 
 
 def test_an_answer_that_is_no_text_is_no_yes(run: Run) -> None:

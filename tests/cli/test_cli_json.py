@@ -63,17 +63,18 @@ def test_the_command_prints_the_mapping_of_the_method(
 
 
 PRINTING = """
-import json, sys
+import functools, json, sys, typer
 from salience import Memory
 from salience.cli import main
-with Memory.open(sys.argv[1]) as memory:
+with Memory.open(sys.argv[1], embedder=None) as memory:
     for n, (tag, thing) in enumerate([("rye", "bread"), ("tuned", "piano"), ("late", "ferry")]):
         memory.add(f"Ana likes the {thing} of Lisbon.", id=thing, tags=[tag, "t", "u"],
                    metadata={"z": 1, "a": {"y": 2, "b": n}}, speaker="Ana",
                    created_at="2026-05-01", links=[{"target": "bread", "type": "mentions"}])
+typer.main.get_command = functools.cache(typer.main.get_command)
 for command in json.loads(sys.argv[2]):
     print(command, flush=True)
-    main(["--db", sys.argv[1], "--json", *command])
+    main(["--db", sys.argv[1], "--embedder", "none", "--json", *command])
 """
 
 

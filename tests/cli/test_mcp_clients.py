@@ -334,13 +334,15 @@ def test_the_doctor_finds_a_store_that_cannot_be_opened(
     assert (code, checks["store"]["ok"]) == (1, False)
 
 
-def test_the_doctor_finds_a_server_that_is_away_and_a_key_that_is_refused(
-    run: Run, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_doctor_finds_a_server_that_is_away(run: Run, home: Path) -> None:
     run("mcp", "install", "cursor", "--db", f"http://127.0.0.1:{free_port()}", "--yes")
     code, checks = examined(run)
     assert (code, checks["store"]["ok"]) == (1, False)
 
+
+def test_the_doctor_finds_a_key_that_is_refused(
+    run: Run, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     db = tmp_path / "server.db"
     with Keyring.open(f"sqlite:///{db}") as keys:
         key = keys.create(["ana"], ["memories:read"]).text

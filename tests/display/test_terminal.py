@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -13,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from salience import Memory
+from salience.cli import main
 from salience.display.terminal import visible
 
 HOSTILE = "red \x1b[31m title \x1b]0;owned\x07 up \x1b[2A \x9b31m turned \u202e back\r over \x7f"
@@ -46,24 +45,15 @@ def test_nothing_acts_and_shown_text_stays(text: str) -> None:
     ],
     ids=" ".join,
 )
-def test_no_command_prints_what_acts(command: list[str], tmp_path: Path) -> None:
+def test_no_command_prints_what_acts(
+    command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     with Memory.open(tmp_path / "memory.db", embedder=None) as memory:
         memory.add(HOSTILE, id="hostile", speaker="Ana\x1b[1m", tags=["t\x1b[5m"])
-    ran = subprocess.run(
-        [
-            Path(sys.executable).with_name("salience"),
-            *command,
-            "--embedder",
-            "none",
-            "--db",
-            tmp_path / "memory.db",
-        ],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert ran.stdout or ran.stderr
-    for printed in (ran.stdout, ran.stderr):
+    main([*command, "--embedder", "none", "--db", str(tmp_path / "memory.db")])
+    ran = capsys.readouterr()
+    assert ran.out or ran.err
+    for printed in ran:
         assert not _ACTS.search(printed), printed
     if "--json" in command:
-        assert json.loads(ran.stdout)["hits"][0]["content"] == HOSTILE
+        assert json.loads(ran.out)["hits"][0]["content"] == HOSTILE

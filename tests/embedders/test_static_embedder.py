@@ -154,6 +154,7 @@ def test_the_tokens_of_a_text_are_those_of_its_words(text: str) -> None:
 def test_the_cache_of_words_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(static, "_CACHED_WORDS", 3)
     embedder = StaticEmbedder()
+    embedder._model = static._Model(embedder._load().tokenizer, embedder._load().table)
     text = "one two three four five " + "x" * 100
     assert embedder.embed([text]).tobytes() == EMBEDDER.embed([text]).tobytes()
     assert len(embedder._load()._word_tokens) <= 3

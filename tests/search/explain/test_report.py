@@ -28,7 +28,7 @@ def check_sums(tree: Explanation) -> None:
 
 
 @pytest.mark.parametrize("profile", sorted(profiles.BUILT_IN))
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.deep)])
 def test_the_root_is_the_score_and_a_memory_that_is_no_hit_has_a_stage_that_dropped_it(
     profile: str, seed: int
 ) -> None:
@@ -62,7 +62,7 @@ def test_contributions_add_up_to_the_score(profile: str) -> None:
 @pytest.mark.parametrize("profile", sorted(profiles.BUILT_IN))
 def test_stores_agree(profile: str) -> None:
     with crowd(8) as ram, crowd(8, "sqlite:///:memory:") as file:
-        for record in ram.get_all(limit=12):
+        for record in [*ram.get_all(limit=12)][::2]:
             options: dict[str, Any] = {"limit": 3, "profile": profile}
             assert str(ram.explain(QUERY, record.id, **options)) == str(
                 file.explain(QUERY, record.id, **options)
