@@ -105,6 +105,9 @@ def home(tmp_path: Path) -> Iterator[Home]:
     path = tmp_path / "home"
     path.mkdir()
     user = Home(path, runtime)
+    shared = user.log.parent / "shared.json"
+    shared.parent.mkdir(parents=True)
+    shared.write_text(json.dumps({str(tmp_path / "shop"): "code/shop"}))
     yield user
     if user.sockets:
         user.command("hook", "stop-daemon", folder=path)

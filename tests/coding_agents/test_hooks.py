@@ -31,7 +31,7 @@ from support.real_server import RealServer, free_port
 pytestmark = pytest.mark.skipif(
     not hasattr(socket, "AF_UNIX"), reason="the daemon needs Unix sockets"
 )
-NAMESPACE = "code/github.com/ana/shop"
+NAMESPACE = "code/shop"
 RULE = "From now on we pin every dependency in requirements.lock."
 
 

@@ -20,35 +20,62 @@ def namespaces(folder: Path, **environment: str) -> tuple[str, ...]:
     return find_project(str(folder), environment).namespaces
 
 
-@pytest.mark.parametrize(
-    "remote",
-    [
-        "git@github.com:ana/shop.git",
-        "ssh://git@github.com:22/ana/shop",
-        "https://github.com/ana/shop.git",
-        "https://ana:secret@GitHub.com/ana/shop/",
-    ],
-)
-def test_clones_of_one_remote_share_their_memories(tmp_path: Path, remote: str) -> None:
-    root = repository(tmp_path / "anything", remote)
-    (root / "src").mkdir()
-    assert namespaces(root) == namespaces(root / "src") == ("code/github.com/ana/shop",)
+@pytest.fixture(autouse=True)
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A user of whom nothing is known yet."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
 
 
-def test_worktrees_share_their_memories_with_and_without_a_remote(tmp_path: Path) -> None:
+def worktree(root: Path, place: Path) -> Path:
+    git(root, "commit", "--allow-empty", "--quiet", "-m", "first")
+    git(root, "worktree", "add", "--quiet", str(place))
+    return place
+
+
+def test_a_repository_is_its_folder_whatever_remote_it_names(tmp_path: Path) -> None:
+    roots = [
+        repository(tmp_path / "a/shop", "git@github.com:ana/shop.git"),
+        repository(tmp_path / "b/shop", "git@github.com:ana/shop.git"),
+        repository(tmp_path / "c/shop", "../shop"),
+    ]
+    assert len({namespaces(root) for root in roots}) == 3
+    (roots[0] / "src").mkdir()
+    assert namespaces(roots[0]) == namespaces(roots[0] / "src")
+    assert "github" not in namespaces(roots[0])[0]
+
+
+def test_clones_share_their_memories_where_the_user_says_so(tmp_path: Path) -> None:
+    one, other = (repository(tmp_path / name / "shop", "git@x.org:a.git") for name in "ab")
+    tree = worktree(other, tmp_path / "tree")
+    (tree / "src").mkdir()
+    own = namespaces(other)
+    projects.share(str(tree / "src"), namespaces(one)[0])
+    assert namespaces(one) == namespaces(other) == namespaces(tree) != own
+    projects.share(str(other), None)
+    assert namespaces(other) == own
+    with pytest.raises(InvalidInput, match="namespace"):
+        projects.share(str(other), "x" * 300)
+
+
+def test_worktrees_share_their_memories(tmp_path: Path) -> None:
     for name, remote in (("a", "git@example.org:team/a.git"), ("b", None)):
         root = repository(tmp_path / name, remote)
-        git(root, "commit", "--allow-empty", "--quiet", "-m", "first")
-        git(root, "worktree", "add", "--quiet", str(tmp_path / f"{name}-tree"))
-        assert namespaces(tmp_path / f"{name}-tree") == namespaces(root)
+        assert namespaces(worktree(root, tmp_path / f"{name}-tree")) == namespaces(root)
 
 
-def test_origin_goes_before_other_remotes(tmp_path: Path) -> None:
-    root = repository(tmp_path / "fork")
-    git(root, "remote", "add", "fork", "git@example.org:eve/shop.git")
-    assert namespaces(root) == ("code/example.org/eve/shop",)
-    git(root, "remote", "add", "origin", "git@example.org:ana/shop.git")
-    assert namespaces(root) == ("code/example.org/ana/shop",)
+def test_a_folder_that_claims_to_be_of_a_repository_is_none_of_it(tmp_path: Path) -> None:
+    root = repository(tmp_path / "shop")
+    tree = worktree(root, tmp_path / "tree")
+    claims = {"copied": (tree / ".git").read_text(), "whole": f"gitdir: {root / '.git'}\n"}
+    for name, claim in claims.items():
+        (tmp_path / name).mkdir()
+        (tmp_path / name / ".git").write_text(claim)
+    (tmp_path / "linked").mkdir()
+    (tmp_path / "linked" / ".git").symlink_to(root / ".git")
+    (tmp_path / "linked-tree").mkdir()
+    (tmp_path / "linked-tree" / ".git").symlink_to(tree / ".git")
+    for name in (*claims, "linked", "linked-tree"):
+        assert namespaces(tmp_path / name) != namespaces(root), name
 
 
 def test_folders_of_one_name_without_a_remote_are_apart(tmp_path: Path) -> None:
@@ -67,9 +94,10 @@ def test_a_marked_folder_of_a_monorepo_is_a_project_that_recalls_the_whole_as_we
 ) -> None:
     part = project / "services" / "api"
     (part / "src").mkdir(parents=True)
-    assert namespaces(part) == ("code/github.com/ana/shop",)
+    [whole] = namespaces(project)
+    assert namespaces(part) == (whole,)
     (part / PROJECT_FILE).touch()
-    inner = ("code/github.com/ana/shop//services/api", "code/github.com/ana/shop")
+    inner = (f"{whole}//services/api", whole)
     assert namespaces(part) == namespaces(part / "src") == inner
     assert namespaces(project) == inner[1:]
 

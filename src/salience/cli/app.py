@@ -135,6 +135,7 @@ COMMANDS: Commands = {
         "hook stop": hook.stop,
         "hook mcp": hook.mcp,
         "hook status": hook.status,
+        "hook share": hook.share,
         "hook stop-daemon": hook.stop_daemon,
     },
     "Try and measure": {

@@ -25,6 +25,7 @@ from salience.coding_agents.project import (
     PROJECT_FOLDER_VARIABLE,
     find_project,
 )
+from salience.coding_agents.project import share as share_project
 from salience.errors import InvalidInput, SalienceError
 from salience.stores.address import DB_VARIABLE, public_url, store_url
 
@@ -96,6 +97,17 @@ def status(settings: Settings) -> None:
         print("daemon: none runs; the next hook starts one")
     else:
         print(f"daemon: process {daemon['pid']}, {daemon['answered']} answers")
+
+
+def share(
+    settings: Settings,
+    namespace: Annotated[
+        str | None, typer.Argument(help="The namespace to share; none: its own again.")
+    ] = None,
+) -> None:
+    """Let this repository have the memories of a namespace, such as those of another clone."""
+    root = share_project(os.getcwd(), namespace)
+    print(f"{root}: {find_project(str(root), {}).namespaces[0]}")
 
 
 def stop_daemon(settings: Settings) -> None:

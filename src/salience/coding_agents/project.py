@@ -1,20 +1,22 @@
 """The project that an agent works in, and the namespace of its memories.
 
-A project is a git repository, known by its remote: every clone and worktree of it shares its
-memories. Without a remote it is the folder of the repository, without git the folder itself.
+A project is the folder of a git repository, which its worktrees share, or without git the folder
+itself. What a repository says of itself, such as its remote, anybody may have written: an unpacked
+folder could name another's. So clones share their memories only where the user says so, once.
 """
 
 from __future__ import annotations
 
+import json
 import os
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
-from salience.records.validation import text
+from salience.coding_agents.paths import make_private, state_folder
+from salience.records.validation import namespace_name, text
 
 OFF_FILE = ".salience-off"
 """A file of this name in a folder switches the hooks off there, and in all folders beneath."""
@@ -24,10 +26,7 @@ NAMESPACE_VARIABLE = "SALIENCE_NAMESPACE"
 PROJECT_FOLDER_VARIABLE = "CLAUDE_PROJECT_DIR"
 """The environment variable by which an agent says the folder of its project."""
 _PREFIX = "code"
-_REMOTES = ("origin", "upstream")  # the first that is there, else the first of all
-_SECTION = re.compile(r'^\s*\[\s*remote\s+"([^"]*)"\s*\]', re.I)
-_URL = re.compile(r"^\s*url\s*=\s*(.+?)\s*$", re.I)
-_SHORT_ADDRESS = re.compile(r"^(?:[^@/]+@)?([^:/]{2,}):(?!//)(.+)$")  # git@github.com:ana/app.git
+_SHARED_FILE = "shared.json"  # of the folder of state: the namespaces given to folders
 _MAX_NAMESPACE = 200
 
 
@@ -70,57 +69,52 @@ def find_project(folder: str, environment: Mapping[str, str]) -> Project:
     return Project(marked, (_bounded(f"{whole}//{_labels(part)}"), whole), is_off)
 
 
-def _of_repository(root: Path) -> str:
-    git = _common_folder(root / ".git")
-    address = _remote_address(git / "config")
-    if address is None:  # worktrees share the folder of the repository itself
-        return _of_folder(git.parent if git.name == ".git" else git)
-    return _bounded(f"{_PREFIX}/{_labels(_normalized(address))}")
+def share(folder: str, namespace: str | None) -> Path:
+    """Give the repository of a folder the memories of a namespace, or its own again; its folder.
 
-
-def _common_folder(git: Path) -> Path:
-    """The git folder that all worktrees share: `.git` of a worktree is a file that names its own.
-
-    A submodule's own folder is the one of its repository.
+    Raises:
+        InvalidInput: that is no name of a namespace.
     """
-    if git.is_file():
-        line = git.read_text("utf-8", "replace").strip()
-        own = (git.parent / line.removeprefix("gitdir:").strip()).resolve()
-        common = own / "commondir"
-        if common.is_file():
-            return (own / common.read_text("utf-8", "replace").strip()).resolve()
-        return own
-    return git.resolve()
+    root = _home(find_project(folder, {}).root)
+    shared = {**_shared(), str(root): None if namespace is None else namespace_name(namespace)}
+    path = Path(make_private(state_folder())) / _SHARED_FILE
+    draft = path.with_suffix(f".{os.getpid()}.tmp")
+    draft.write_text(json.dumps({place: name for place, name in shared.items() if name}, indent=2))
+    draft.replace(path)
+    return root
 
 
-def _remote_address(config: Path) -> str | None:
-    """The address of a repository's remote, None if it has none."""
+def _shared() -> dict[str, str]:
+    """The namespaces that the user has given to folders."""
     try:
-        lines = config.read_text("utf-8", "replace").splitlines()
-    except OSError:
-        return None
-    addresses: dict[str, str] = {}
-    remote = None
-    for line in lines:
-        if line.lstrip().startswith("["):
-            section = _SECTION.match(line)
-            remote = section[1] if section else None
-        elif remote is not None and (url := _URL.match(line)):
-            addresses.setdefault(remote, url[1].strip('"'))
-    named = (addresses[name] for name in _REMOTES if name in addresses)
-    return next(named, next(iter(addresses.values()), None))
+        shared: dict[str, str] = json.loads((Path(state_folder()) / _SHARED_FILE).read_text())
+    except FileNotFoundError:
+        return {}
+    return shared
 
 
-def _normalized(address: str) -> list[str]:
-    """Host and path of a remote, the same for every way to write it; never a user or a password."""
-    short = None if "://" in address else _SHORT_ADDRESS.match(address)
-    if short:
-        host, path = short[1], short[2]
-    else:
-        parts = urlsplit(address)
-        host, path = parts.hostname or "", parts.path
-    labels = [label for label in path.removesuffix("/").removesuffix(".git").split("/") if label]
-    return [host.lower(), *labels] if host else ["local", *labels]
+def _of_repository(root: Path) -> str:
+    home = _home(root)
+    return _shared().get(str(home)) or _of_folder(home)
+
+
+def _home(root: Path) -> Path:
+    """The folder of the repository, the same for all of its worktrees.
+
+    `.git` of a worktree is a file that names a folder of the repository, and that names the file.
+    Where it does not, the worktree is none of it.
+    """
+    git = root / ".git"
+    if not git.is_file() or git.is_symlink():
+        return root
+    try:
+        own = (root / git.read_text("utf-8").strip().removeprefix("gitdir:").strip()).resolve()
+        if Path((own / "gitdir").read_text("utf-8").strip()).resolve() != git.resolve():
+            return root
+        common = (own / (own / "commondir").read_text("utf-8").strip()).resolve()
+    except (OSError, UnicodeDecodeError):
+        return root
+    return common.parent if common.name == ".git" else common
 
 
 def _of_folder(root: Path) -> str:
