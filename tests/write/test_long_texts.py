@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import pytest
 
 from salience import Memory
-from salience.language import tokens
 from salience.testing import WordHashEmbedder
-from salience.write.dedup import text_differences
-from salience.write.dedup.text_differences import MAX_COMPARED_CHARACTERS
+from salience.write.dedup import sameness
+from salience.write.dedup.sameness import MAX_COMPARED_CHARACTERS
+from salience.write.dedup.written_words import WrittenText, written
 
 
 @pytest.mark.parametrize(
@@ -25,16 +23,16 @@ def test_words_of_long_texts_are_not_compared(
 ) -> None:
     lengths: list[int] = []
 
-    def words(text: str) -> Sequence[str]:
+    def reading(text: str) -> WrittenText:
         lengths.append(len(text))
-        return tokens.words(text)
+        return written(text)
 
-    monkeypatch.setattr(text_differences, "words", words)
+    monkeypatch.setattr(sameness, "written", reading)
     text = ("Ana " * length)[:length]
     with Memory.open("ram://", embedder=WordHashEmbedder()) as memory:
         added = [
             memory.add(each, kind="fact").items[0].outcome
-            for each in (text, f"{text} sings", f"{text} sings")
+            for each in (text, f"{text}. Ben sings.", f"{text}. Ben sings.")
         ]
         memory.search("ana sings")
         memory.add(f"{text} again", kind="fact")

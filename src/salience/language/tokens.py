@@ -38,12 +38,16 @@ _OPTIONAL_MARKS = re.compile(
     "(?:[\u0300-\u0305\u0307\u0309-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7"
     "\u064b-\u0652\u0670]|(?<![иу])\u0306|(?<!і)\u0308)+"
 )
-_WORD_CHARACTERS = (  # Han, Kana, Hangul: one of them may be a word
-    "\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
+_HAN_AND_KANA = (
+    "\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
     "\U00020000-\U0003134f"
 )
+_WORD_CHARACTERS = f"{_HAN_AND_KANA}\uac00-\ud7af"  # one of them, or of Hangul, may be a word
 _IS_WORD_CHARACTER = re.compile(f"[{_WORD_CHARACTERS}]")
-_UNSPACED = f"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff{_WORD_CHARACTERS}"
+_THAI_TO_KHMER = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
+_UNSPACED = f"{_THAI_TO_KHMER}{_WORD_CHARACTERS}"
+WITHOUT_BLANKS = f"{_THAI_TO_KHMER}{_HAN_AND_KANA}"
+"""The characters of scripts whose words are not written apart, for a character class."""
 _UNSPACED_RUN = re.compile(f"[{_UNSPACED}]+|[^{_UNSPACED}]+")
 _HAS_UNSPACED = re.compile(f"[{_UNSPACED}]")
 _HAS_HAN = re.compile("[\u3400-\u9fff]")
@@ -241,7 +245,10 @@ def term_ids_once(tokens: Sequence[str]) -> TermIds:
 
 
 def text_key(text: str) -> int:
-    """A hash of a text in 63 bits, the same for texts that differ in case, accents and blanks."""
+    """A hash of a text in 63 bits, the same for texts that differ in case, accents and blanks.
+
+    Texts with the same key need not say the same: kB7 and Kb7 have one.
+    """
     normalized = " ".join(fold(text).split())
     digest = blake2b(normalized.encode("utf-8", "replace"), digest_size=8).digest()
     return int.from_bytes(digest, "big") >> 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from operator import itemgetter
 from typing import Any, ClassVar
 
@@ -13,20 +14,27 @@ from numpy.typing import NDArray
 
 from salience.display.result import Result
 from salience.errors import InvalidInput, shown
-from salience.language.entities import fold_name
+from salience.language.tokens import text_key
 from salience.lifecycle.clustering import similar_pairs
 from salience.lifecycle.consolidation import EPISODIC_KINDS
 from salience.lifecycle.junk import junk_reason
 from salience.lifecycle.pruning import ARCHIVED, prune
 from salience.lifecycle.undo import ChangeRun
 from salience.records.filters import Compare
-from salience.records.record import Link
+from salience.records.record import Link, MemoryRecord
 from salience.records.validation import callable_or_none, texts
 from salience.retrieval.candidates import Candidates
-from salience.retrieval.operations import FetchVectors, LinksOf, ReadTexts
+from salience.retrieval.operations import (
+    OWNER_FIELDS,
+    FetchVectors,
+    LinksOf,
+    ReadRecords,
+    ReadTexts,
+)
 from salience.retrieval.plan import Plan, ask
 from salience.write.dedup import DUPLICATE_COSINE
-from salience.write.dedup.text_differences import differences
+from salience.write.dedup.match_index import Owner, covers
+from salience.write.dedup.sameness import says_same
 from salience.write.items import WriteContext
 from salience.write.reading import read_table
 
@@ -115,7 +123,7 @@ def audit(
     for name in mend:
         if name not in MENDABLE:
             raise InvalidInput("mend", f"there is no {shown(name)}", f"use {', '.join(MENDABLE)}")
-    names = ("id", "kind", "agent_id", "user_id", "created_at", "pinned")
+    names = ("id", "kind", *OWNER_FIELDS, "created_at", "pinned")
     table = yield from read_table(scope, Compare("status", "eq", "active"), names)
     kinds = table["kind"].tolist() if len(table) else []
     is_fact = np.array([kind not in EPISODIC_KINDS for kind in kinds], dtype=bool)
@@ -132,7 +140,9 @@ def audit(
         **{id: f"is {s}, but by no memory that is there" for id, s in successorless.items()},
     }
     problems: dict[str, _Problems] = {
-        "duplicates": _duplicates(facts, contents, vectors[is_fact], progress),
+        "duplicates": (
+            yield from _duplicates(facts, contents, vectors[is_fact], scope.now, progress)
+        ),
         "junk": _junk(facts, contents),
         "orphaned": [*orphaned.items()],
         "unembedded": [(id, "has no vector") for id in _ids(table.take(is_missing))],
@@ -206,36 +216,79 @@ def _duplicates(
     facts: Candidates,
     texts: Sequence[str],
     vectors: NDArray[np.float32],
+    now: datetime,
     progress: Progress | None,
-) -> _Problems:
-    """Memories whose text an older one of the same owner has, or one at a cosine >= 0.92.
+) -> Plan[_Problems]:
+    """Memories that say what an older one of the same owner says, by the judge of writes.
 
-    A pinned one is no problem: somebody wants it as it is.
+    The older one has the same text or a cosine >= 0.92, says the same (`says_same`) and covers the
+    newer one. A pinned one is no problem: somebody wants it as it is.
     """
-    by_owner: dict[tuple[Any, Any], list[int]] = {}
+    by_owner: dict[Owner, list[int]] = {}
     if len(facts):
         order = np.lexsort((facts["id"].astype(str), facts.floats("created_at"))).tolist()
-        owners = list(zip(facts["agent_id"].tolist(), facts["user_id"].tolist(), strict=True))
+        owners = list(zip(*(facts[name].tolist() for name in OWNER_FIELDS), strict=True))
         for place in order:
             by_owner.setdefault(owners[place], []).append(place)
     ids = _ids(facts)
     reasons: dict[int, str] = {}
     for places in by_owner.values():
-        first: dict[str, int] = {}
-        for place in places:
-            earlier = first.setdefault(fold_name(" ".join(texts[place].split())), place)
-            if earlier != place:
-                reasons[place] = f"says the same as {ids[earlier]}"
+        for one, other in (yield from _same_texts(facts, texts, places, now)):
+            reasons[other] = f"says the same as {ids[one]}"
         left = np.array([place for place in places if place not in reasons], dtype=np.intp)
         if not vectors.shape[1]:
             continue
         step = None if progress is None else _named("comparing", progress)
-        for older, newer, cosine in similar_pairs(vectors[left], DUPLICATE_COSINE, progress=step):
-            one, other = left[older], left[newer]
-            if not differences(texts[one], texts[other]):
-                reasons[int(other)] = f"is {cosine:.2f} like {ids[one]}"
+        alike = [
+            (int(left[older]), int(left[newer]), cosine)
+            for older, newer, cosine in similar_pairs(
+                vectors[left], DUPLICATE_COSINE, progress=step
+            )
+            if says_same(texts[left[older]], texts[left[newer]])
+        ]
+        records = yield from _records(facts, [place for *pair, _ in alike for place in pair])
+        reasons |= {
+            other: f"is {cosine:.2f} like {ids[one]}"
+            for one, other, cosine in alike
+            if _covers(records, one, other, now)
+        }
     pinned = facts.floats("pinned") if len(facts) else ()
     return [(ids[place], why) for place, why in reasons.items() if pinned[place] != 1.0]
+
+
+def _same_texts(
+    facts: Candidates, texts: Sequence[str], places: Sequence[int], now: datetime
+) -> Plan[list[tuple[int, int]]]:
+    """Each place whose text an earlier one has that covers it, after the first such."""
+    by_key: dict[int, list[int]] = {}
+    for place in places:
+        by_key.setdefault(text_key(texts[place]), []).append(place)
+    groups = [group for group in by_key.values() if len(group) > 1]
+    records = yield from _records(facts, [place for group in groups for place in group])
+    pairs: list[tuple[int, int]] = []
+    for group in groups:
+        distinct: list[int] = []
+        for place in group:
+            for earlier in distinct:
+                is_covered = _covers(records, earlier, place, now)
+                if is_covered and says_same(texts[earlier], texts[place]):
+                    pairs.append((earlier, place))
+                    break
+            else:
+                distinct.append(place)
+    return pairs
+
+
+def _records(facts: Candidates, places: Sequence[int]) -> Plan[dict[int, MemoryRecord]]:
+    """The memories at some places of a table, but those erased meanwhile."""
+    if not places:
+        return {}
+    records = yield from ask(ReadRecords(facts.rows[list(places)]))
+    return {p: r for p, r in zip(places, records, strict=True) if r is not None}
+
+
+def _covers(records: Mapping[int, MemoryRecord], one: int, other: int, now: datetime) -> bool:
+    return records.keys() >= {one, other} and covers(records[one], records[other], now)
 
 
 def _named(name: str, progress: Progress) -> Callable[[int, int], None]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from salience.language.entities import fold_name
 from salience.records.fields import FIELDS
 from salience.records.record import MemoryRecord
-from salience.write.dedup.text_differences import MAX_COMPARED_CHARACTERS
+from salience.write.dedup.sameness import MAX_COMPARED_CHARACTERS, says_same
 
 Owner = tuple[Any, ...]
 """Agent, user and speaker, and the values of further keys of the metadata."""
@@ -39,6 +39,7 @@ class MatchIndex:
     Items go by their places, for ids may occur twice.
     """
 
+    now: datetime
     keys: Mapping[int, int]  # of the items' texts
     same_text: Mapping[int, Sequence[MemoryRecord]]  # existing memories by key
     nearest: Mapping[int, tuple[MemoryRecord, float]]  # existing memories by place, with cosine
@@ -92,7 +93,12 @@ class MatchIndex:
             *map(self._holder_of, self.texts.get((owner, key), ())),
         ]
         for memory in equal_texts:
-            if memory and self.owner(memory) == owner and self._comparable(place, record, memory):
+            if (
+                memory
+                and self.owner(memory) == owner
+                and self._comparable(place, record, memory)
+                and says_same(record.content, memory.content)
+            ):
                 return memory, None
         if len(record.content) > MAX_COMPARED_CHARACTERS:
             return None
@@ -155,13 +161,35 @@ class MatchIndex:
         memory: MemoryRecord,
         compared: Set[str] = frozenset(),
     ) -> bool:
-        """Test whether no field of an item, `compared` ones aside, sets it apart from a memory."""
+        """Test whether no field of an item, `compared` ones aside, sets it apart from a memory.
+
+        The memory has to be one that `covers` the item, too.
+        """
+        if not covers(memory, record, self.now):
+            return False
         names = self.fields.get(place, frozenset()) - _NOT_COMPARED - compared
         if record.kind == "fact":
             names -= {"created_at"}  # it holds, whenever it was told
         return all(
             name in FIELDS and _value(record, name) == _value(memory, name) for name in names
         )
+
+
+def covers(memory: MemoryRecord, record: MemoryRecord, now: datetime) -> bool:
+    """Test whether a memory is in force, and will be for as long as another.
+
+    It has neither expired nor ended, is not up for review, and holds for the same period.
+    """
+    if memory.review is not None or memory.valid_to != record.valid_to:
+        return False
+    ends = (memory.expires_at, memory.valid_to)
+    if any(end is not None and end <= now for end in ends):
+        return False
+    if record.valid_from not in (None, memory.valid_from):
+        return False
+    if memory.expires_at is None:
+        return True
+    return record.expires_at is not None and record.expires_at <= memory.expires_at
 
 
 def insert_fact(

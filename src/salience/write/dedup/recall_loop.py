@@ -3,53 +3,62 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping
 
-from salience.language.tokens import words
 from salience.records.record import MemoryRecord
-from salience.write.dedup.text_differences import MAX_COMPARED_CHARACTERS, content_stems
+from salience.write.dedup.sameness import MAX_COMPARED_CHARACTERS
+from salience.write.dedup.written_words import PAUSE, written
 
 MEMORY_REFERENCE = re.compile(r"\[m:[^\[\]\s]+\]")  # without "[", no part is looked at twice
 """The form in which a context refers to a memory."""
-_SHINGLE_WORDS = 3
-_MIN_REPEATED_SHARE = 0.9  # of the shingles of a text that repeats memories
 _MIN_WORDS = 5  # of a text that repeats memories
-_FRAMING_STEMS = frozenset(
-    {"memori", "memory", "recal", "rememb", "note", "context", "relev", "known"}
+_FRAMES = frozenset(
+    "context known memories memory note noted recall recalled relevant remember".split()
 )
+_BESIDE_FRAMES = frozenset("as from i in is my of per that the to we you".split())
+
+_SaidSentence = tuple[str, ...]
 
 
 def repeated_memory(content: str, recalled: Mapping[str, MemoryRecord]) -> MemoryRecord | None:
     """The memory that a text repeats most, if all that it says was recalled; None otherwise.
 
-    A text repeats what was recalled if 9 in 10 of its shingles (runs of three words) and all of its
-    words of content are in there. References and words that only frame a memory do not count.
-    Texts of more than `MAX_COMPARED_CHARACTERS` are left out.
+    A text repeats what was recalled if each of its sentences is in there, word for word.
+    References and words that only frame a memory ("I recall that") do not count. Texts of more
+    than `MAX_COMPARED_CHARACTERS` are left out.
     """
-    if len(content) > MAX_COMPARED_CHARACTERS:
+    if not recalled or len(content) > MAX_COMPARED_CHARACTERS:
         return None
-    recalled = {
-        id: record
+    said = _said(MEMORY_REFERENCE.sub(". ", content))
+    if sum(map(len, said)) < _MIN_WORDS:
+        return None
+    known = {
+        id: set(_said(record.content))
         for id, record in recalled.items()
         if len(record.content) <= MAX_COMPARED_CHARACTERS
     }
-    if not recalled:
+    if not set(said) <= set().union(*known.values()):
         return None
-    text = MEMORY_REFERENCE.sub(" ", content)
-    tokens = words(text)
-    shingles = _shingles(tokens)
-    if len(tokens) < _MIN_WORDS or not shingles:
-        return None
-    shingles_of = {id: _shingles(words(record.content)) for id, record in recalled.items()}
-    recalled_shingles = frozenset[Any]().union(*shingles_of.values())
-    recalled_stems = frozenset[str]().union(*(content_stems(r.content) for r in recalled.values()))
-    new_stems = content_stems(text) - recalled_stems - _FRAMING_STEMS
-    if new_stems or len(shingles & recalled_shingles) < _MIN_REPEATED_SHARE * len(shingles):
-        return None
-    return recalled[max(shingles_of, key=lambda id: (len(shingles & shingles_of[id]), id))]
+    return recalled[max(known, key=lambda id: (sum(map(known[id].__contains__, said)), id))]
 
 
-def _shingles(tokens: Sequence[str]) -> frozenset[tuple[str, ...]]:
-    starts = range(len(tokens) - _SHINGLE_WORDS + 1)
-    return frozenset(tuple(tokens[start : start + _SHINGLE_WORDS]) for start in starts)
+def _said(text: str) -> list[_SaidSentence]:
+    """The sentences of a text in small letters, without what frames them."""
+    folded = (
+        tuple(word.folded for word in sentence if word.text != PAUSE)
+        for sentence in written(text).sentences
+    )
+    return [said for sentence in folded if (said := _without_frame(sentence))]
+
+
+def _without_frame(sentence: _SaidSentence) -> _SaidSentence:
+    """A sentence from the end of the words on that frame it."""
+    frame = 0
+    for place, word in enumerate(sentence):
+        if word in _FRAMES:
+            frame = place + 1
+        elif word not in _BESIDE_FRAMES:
+            break
+    while 0 < frame < len(sentence) and sentence[frame] == "that":
+        frame += 1
+    return sentence[frame:]

@@ -10,8 +10,6 @@ from salience.language.english import MONTHS, STOP_WORDS, WEEKDAYS
 from salience.language.entities import fold_name
 from salience.language.tokens import stem, words
 
-MAX_COMPARED_CHARACTERS = 100_000
-"""The length of the longest texts whose words are compared; longer ones are equal or different."""
 _NUMBER = re.compile(r"\d+(?:[.,:/-]\d+)*%?")
 _NUMBER_WORDS = frozenset(
     (

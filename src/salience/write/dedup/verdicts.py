@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ import numpy as np
 from salience.errors import InvalidInput, shown
 from salience.language.tokens import shorten, text_key
 from salience.records.events import ACCESSES
-from salience.records.filters import And, Compare, Filter
+from salience.records.filters import And, Compare, Filter, Not
 from salience.records.record import Draft, Edit, MemoryRecord
 from salience.records.validation import boolean, mapping, number, texts
 from salience.retrieval.operations import (
@@ -33,6 +33,7 @@ from salience.retrieval.plan import Plan, ask
 from salience.write.dedup.contradictions import leaves_room, stated_facts, statements_of
 from salience.write.dedup.match_index import MERGEABLE, MatchIndex, Owner, begins_at, owner_of
 from salience.write.dedup.recall_loop import repeated_memory
+from salience.write.dedup.sameness import says_more, says_same
 from salience.write.dedup.text_differences import content_stems, differences, has_replaced_words
 from salience.write.items import Item, WriteContext
 from salience.write.outcomes import Added, Outcome
@@ -256,7 +257,7 @@ def _match_index(
     looked_at = {**edits, **compared}
     keys = {place: text_key(draft.record.content) for place, draft in looked_at.items()}
     if not compared:
-        return MatchIndex(keys, {}, {}, {}, {}, {})
+        return MatchIndex(scope.now, keys, {}, {}, {}, {}, {})
     recalled = yield from _recalled(scope, policy)
     same_text, rows = yield from _with_same_text({place: keys[place] for place in compared}, scope)
     nearest = yield from _nearest(compared, scope, cosine, policy.within)
@@ -264,7 +265,7 @@ def _match_index(
     if not policy.strict:
         fields = {place: _field_names(item) for place, (_, item) in drafts.items()}
     near_items = _near_items(looked_at, cosine, policy.within)
-    return MatchIndex(keys, same_text, nearest, near_items, recalled, fields, rows=rows)
+    return MatchIndex(scope.now, keys, same_text, nearest, near_items, recalled, fields, rows=rows)
 
 
 def _taken_ids(drafts: Iterable[tuple[Draft, Item]], scope: WriteContext) -> Plan[set[str]]:
@@ -286,22 +287,22 @@ def _verdict(place: int, draft: Draft, index: MatchIndex) -> DedupVerdict | None
             return None
         return _not_added(source, "LOOP", "it repeats what was recalled just now", None)
     old, cosine = match
-    kinds = () if cosine is None else _kinds_of_difference(new, old)
-    if kinds and index.is_confirmed(place, old) and _says_more_or_less(new, old):
-        kinds = ()
-    if kinds and index.reads_facts and leaves_room(kinds, new, old):
-        return None
-    if old.id in index.recalled and not kinds:
-        return _not_added(old, "LOOP", "it was recalled just now", cosine)
-    if cosine is None:
-        return _strengthening(old, new, "DUPLICATE", "the same text", None)
-    if kinds:
-        reason = f"much like {old.id}, but with another {' and '.join(kinds)}"
-        return _conflict(new, old, reason, cosine)
-    if content_stems(new.content) > content_stems(old.content):
+    if says_same(new.content, old.content):
+        if old.id in index.recalled:
+            return _not_added(old, "LOOP", "it was recalled just now", cosine)
+        reason = "the same text" if cosine is None else "it says the same"
+        return _strengthening(old, new, "DUPLICATE", reason, cosine)
+    if says_more(new.content, old.content):
         reason = "it says all that the other said, and more"
         return _strengthening(old, new, "MERGED", reason, cosine)
-    return _strengthening(old, new, "DUPLICATE", "it says the same", cosine)
+    kinds = _kinds_of_difference(new, old)
+    if not kinds or (index.is_confirmed(place, old) and _says_more_or_less(new, old)):
+        return None
+    if index.reads_facts and leaves_room(kinds, new, old):
+        return None
+    return _conflict(
+        new, old, f"much like {old.id}, but with another {' and '.join(kinds)}", cosine
+    )
 
 
 def _contradiction(
@@ -428,7 +429,7 @@ def _nearest(
             scope.namespace,
             [drafts[place].vectors["content"] for place in places],
             min_cosine,
-            _facts_of(owner, within),
+            _facts_of(owner, within, scope.now),
             embedder=scope.embedder,
         )
         for owner, places in by_owner.items()
@@ -442,12 +443,13 @@ def _nearest(
     }
 
 
-def _facts_of(owner: Owner, within: tuple[str, ...]) -> Filter:
-    """The filter of the active memories of an owner that are no turns."""
+def _facts_of(owner: Owner, within: tuple[str, ...], now: datetime) -> Filter:
+    """The filter of the active memories of an owner that have not expired and are no turns."""
     agent, user, speaker, *values = owner
     return And(
         (
             Compare("status", "eq", "active"),
+            Not(Compare("expires_at", "lte", now.timestamp())),
             Compare("session_id", "eq", None),
             Compare("kind", "ne", "turn"),
             Compare("agent_id", "eq", agent),

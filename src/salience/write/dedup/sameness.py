@@ -1,0 +1,208 @@
+"""Whether two texts say the same: only what is listed here may differ.
+
+Two texts are laid beside each other word by word (`written_words`). In English an article, "also",
+"too" and "please" may be missing, contractions may be written out, and a phrase may stand at the
+other end of its sentence. In doubt they do not say the same, and both are kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence, Set
+from dataclasses import replace
+from functools import cache
+
+from salience.language.english import STOP_WORDS
+from salience.language.languages import language_of
+from salience.language.spelling import english_words
+from salience.write.dedup.written_words import (
+    INTERJECTIONS,
+    PAUSE,
+    QUESTION,
+    Sentence,
+    Word,
+    WrittenText,
+    written,
+)
+
+MAX_COMPARED_CHARACTERS = 100_000
+"""The length of the longest texts whose words are compared; longer ones are equal or different."""
+_MIN_ENGLISH = 0.8  # of the small words of a text in English
+_ARTICLES = frozenset({"a", "an", "the"})
+_QUANTITIES = frozenset(  # "a few" is not "few"
+    "bit couple dozen few half hundred little lot million number second third thousand".split()
+)
+_EXPANSIONS = {
+    "an": "a",
+    "can't": "can not",
+    "cannot": "can not",
+    "won't": "will not",
+    "shan't": "shall not",
+    "let's": "let us",
+    **{
+        f"{word}'s": f"{word} is" for word in "he how here it she that there what where who".split()
+    },
+}
+_SUFFIXES = {"n't": "not", "'m": "am", "'re": "are", "'ve": "have", "'ll": "will"}
+_MOVABLE = frozenset(  # first words of phrases that stand at either end of a sentence
+    """above across after along among around at before behind below beside between by during every
+    for from in inside last near next now on outside over since through to today tomorrow tonight
+    under until with within yesterday""".split()
+)
+_LEADING = _MOVABLE | frozenset("also however please so then therefore well".split())
+_JOINING = frozenset("also and but or please so too which who".split())
+_SCOPED = frozenset(  # words that reach as far as they stand
+    """all and as because but even if just neither never no nobody none nor not nothing only or
+    than that unless what when which while who whose""".split()
+)
+_MAX_MOVED_WORDS = 12
+
+
+def says_same(one: str, other: str) -> bool:
+    """Test whether two texts say the same; those of great length only if their words are equal."""
+    if one == other:
+        return True
+    if max(len(one), len(other)) > MAX_COMPARED_CHARACTERS:
+        return one.split() == other.split()
+    pair = _Pair(written(one), written(other))
+    if pair.aligned(pair.one.words, pair.other.words):
+        return bool(pair.one.words)
+    exclaimed = _exclaimed(pair.one)
+    return (exclaimed is not None and exclaimed == _exclaimed(pair.other)) or (
+        len(pair.one.sentences) == len(pair.other.sentences)
+        and all(map(pair.same_sentence, pair.one.sentences, pair.other.sentences))
+    )
+
+
+def says_more(longer: str, shorter: str) -> bool:
+    """Test whether a text says what another says, and then more in sentences of their own."""
+    if max(len(longer), len(shorter)) > MAX_COMPARED_CHARACTERS:
+        return False
+    pair = _Pair(written(longer), written(shorter))
+    more = len(pair.one.sentences) > len(pair.other.sentences)
+    return more and all(map(pair.same_sentence, pair.one.sentences, pair.other.sentences))
+
+
+class _Pair:
+    """Two texts that are laid beside each other."""
+
+    def __init__(self, one: WrittenText, other: WrittenText) -> None:
+        self.cases = {one.case, other.case}
+        self.is_english = _is_english(one) and _is_english(other)
+        self.one, self.other = (
+            WrittenText(tuple(map(_expanded, text.sentences)), text.case)
+            if self.is_english
+            else text
+            for text in (one, other)
+        )
+
+    def same_sentence(self, one: Sentence, other: Sentence) -> bool:
+        """Test whether two sentences say the same, perhaps with a phrase at the other end."""
+        return self.aligned(one, other) or self._moved(one, other) or self._moved(other, one)
+
+    def aligned(self, one: Sentence, other: Sentence) -> bool:
+        """Test whether two texts have the same words in the same order, but for optional ones."""
+        i = j = 0
+        while i < len(one) or j < len(other):
+            word = one[i] if i < len(one) else None
+            counterpart = other[j] if j < len(other) else None
+            if word and counterpart and self._same(word, counterpart):
+                i, j = i + 1, j + 1
+            elif word and counterpart and {word.folded, counterpart.folded} <= _ARTICLES:
+                return False  # "the" is not "a"
+            elif word and word.is_optional:
+                i += 1
+            elif counterpart and counterpart.is_optional:
+                j += 1
+            else:
+                return False
+        return True
+
+    def _moved(self, one: Sentence, other: Sentence) -> bool:
+        """Test whether the phrase at the beginning of one sentence is at the end of the other."""
+        if not self.is_english or len(one) < 3 or one[0].folded not in _MOVABLE:
+            return False
+        if any(word.folded in _SCOPED or word.text == QUESTION for word in one):
+            return False
+        return any(
+            self.aligned(one[moved:] + one[:moved], other)
+            for moved in range(1, min(_MAX_MOVED_WORDS, len(one) - 2) + 1)
+        )
+
+    def _same(self, one: Word, other: Word) -> bool:
+        """Test whether two words are the same; their case may be that of the place or the text."""
+        if one.text == other.text:
+            return True
+        if one.text.lower() != other.text.lower():
+            return False
+        if "capital" in self.cases:
+            return one.is_of_letters and other.is_of_letters
+        is_free = "small" in self.cases or one.begins or other.begins
+        return is_free and one.is_ordinary and other.is_ordinary
+
+
+def _exclaimed(text: WrittenText) -> Set[str] | None:
+    """The interjections of a text of nothing else, whose order and number tell nothing."""
+    words = {word.text.lower() for word in text.words} - {PAUSE, "-"}
+    return words if words <= INTERJECTIONS else None
+
+
+def _is_english(text: WrittenText) -> bool:
+    """Test whether a text is in English, by the words that are no names."""
+    small = {
+        word.folded
+        for word in text.words
+        if word.is_ordinary
+        and word.text.islower()
+        and word.text.isalpha()
+        and (len(word.text) > 2 or word.text in STOP_WORDS)
+    }
+    known = len(small & _english())
+    return bool(known) and known >= _MIN_ENGLISH * len(small) and language_of(small) is None
+
+
+@cache
+def _english() -> frozenset[str]:
+    return STOP_WORDS.union(english_words())
+
+
+def _expanded(sentence: Sentence) -> Sentence:
+    """An English sentence with its contractions written out, and its optional words marked."""
+    words = [part for word in sentence for part in _parts(word)]
+    is_led = bool(words) and words[0].folded in _LEADING
+    optional: list[Word] = []
+    for word, following in zip(words, [*words[1:], Word("")], strict=True):
+        if word.text == PAUSE:
+            is_optional = word.is_optional or is_led or following.folded in _JOINING
+            is_led = False
+        else:
+            is_optional = _is_optional(word, following)
+        optional.append(replace(word, is_optional=is_optional))
+    return tuple(optional)
+
+
+def _parts(word: Word) -> Sequence[Word]:
+    """The words that a contraction stands for; any other word itself."""
+    small = word.text.lower()
+    full = _EXPANSIONS.get(small)
+    if full is None:
+        suffix = next((suffix for suffix in _SUFFIXES if small.endswith(suffix)), None)
+        if suffix is None:
+            return (word,)
+        full = f"{word.text.removesuffix(suffix)} {_SUFFIXES[suffix]}"
+    first, *others = full.split()
+    return (replace(word, text=first), *(Word(other, is_ordinary=True) for other in others))
+
+
+def _is_optional(word: Word, following: Word) -> bool:
+    """Test whether a sentence says the same without a word."""
+    if not word.is_ordinary or not (word.begins or word.text.islower()):
+        return False
+    if word.folded in _ARTICLES:
+        noun = following.folded
+        return noun[:1].isalpha() and noun not in STOP_WORDS and noun not in _QUANTITIES
+    is_last = following.text in ("", QUESTION)
+    return (
+        (word.folded == "also" and not word.begins)
+        or (word.folded == "too" and is_last)
+        or (word.folded == "please" and (word.begins or is_last))
+    )
