@@ -100,7 +100,7 @@ def test_a_fact_of_an_earlier_time_does_not_replace_a_later_one(
 
 def test_a_fact_that_says_more_is_an_update(reading: Memory, model: Server) -> None:
     short = "Ana likes strong green tea in the early morning before work with her sister Eva."
-    long = "Ana likes strong green tea in the early morning before work with her sister Eva daily."
+    long = f"{short} Eva makes it."
     model.script = [finds(short), finds(long)]
     [first] = reading.add("Tea.", user_id="ana")["results"]
     [second] = reading.add("Tea.", user_id="ana")["results"]

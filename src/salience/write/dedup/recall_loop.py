@@ -29,7 +29,7 @@ def repeated_memory(content: str, recalled: Mapping[str, MemoryRecord]) -> Memor
     """
     if not recalled or len(content) > MAX_COMPARED_CHARACTERS:
         return None
-    said = _said(MEMORY_REFERENCE.sub(". ", content))
+    said = _said(MEMORY_REFERENCE.sub(". ", content).replace("[m:", " "))
     if sum(map(len, said)) < _MIN_WORDS:
         return None
     known = {
