@@ -1,13 +1,14 @@
 # `make demo` and `make test` are all a fresh machine needs: each makes the environment first.
 PYTHON ?= python3
+WORKERS ?= 3
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable
 USABLE := $(VENV)/.usable
 READY := $(VENV)/.ready
-SUITE := $(BIN)/python -m pytest -q -n 3 --dist worksteal
+SUITE := $(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal
 
-.PHONY: demo serve demo-postgres test test-all torture integrations lint audit bench docs locked lock sbom clean
+.PHONY: demo serve demo-postgres test suite test-all check changed torture integrations lint audit bench docs locked lock sbom clean
 
 demo: $(USABLE)
 	$(BIN)/salience demo
@@ -20,12 +21,24 @@ serve: $(USABLE)
 demo-postgres: $(READY)
 	$(BIN)/python -m salience.testing.postgres sh -c '$(BIN)/salience demo --db "$$SALIENCE_DB"'
 
-test: lint
+# Linters and types beside the suite: alone they would keep one core busy.
+test: $(READY)
+	$(MAKE) --jobs=2 lint suite
+
+suite: $(READY)
 	$(SUITE) -m "not deep" --durations=25
 
 # The suite with its long forms.
 test-all: lint
 	$(SUITE) --hypothesis-profile=deep --durations=100
+
+# Before each commit: the tests of what has changed.
+check: $(READY)
+	$(MAKE) --jobs=2 lint changed
+
+changed: $(READY)
+	tests=$$($(BIN)/python tools/changed_tests.py); [ -z "$$tests" ] || \
+		$(SUITE) -m "not deep" $$tests || [ $$? = 5 ]
 
 # Kills, faults, concurrent histories and hostile input, for hours; SCALE=0.1 for a tenth.
 torture: $(READY)
