@@ -10,13 +10,12 @@ from collections.abc import Callable, Sequence
 
 from salience.language.english import MONTHS, WEEKDAYS
 from salience.language.memory_cues import DIGIT
-from salience.language.statements import people, things
+from salience.language.statements import copulas, cues, people, slots, things
 from salience.language.statements.phrases import Reading
 from salience.language.statements.values import NUMBER_WORDS
 
 _FIGURE = "0"  # stands for any word with a digit
 _READERS: Sequence[tuple[Callable[[str], Reading | None], str]] = (
-    (things.event, " ".join([_FIGURE, "noon midnight", *WEEKDAYS, *MONTHS])),
     (things.spot, things.SPOTS),
     (things.location, "in to"),
     (people.residence, "in to"),
@@ -26,12 +25,22 @@ _READERS: Sequence[tuple[Callable[[str], Reading | None], str]] = (
     (people.job, "as"),
     (people.marriage, "single married divorced engaged widowed"),
     (people.favourite, "favourite favorite preferred"),
-    (things.attribute, "is are am changed name number phone email mail code pin size password"),
-    (things.called, "called named"),
+    (copulas.role, "is are became become as succeeds succeeded hired new named called"),
+    (
+        things.attribute,
+        "is are am changed reset updated name number phone email mail code pin size password",
+    ),
+    (things.called, "called named renamed"),
     (people.age, _FIGURE),
     (people.preference, "prefer prefers"),
-    (things.quantity, " ".join([_FIGURE, *NUMBER_WORDS])),
+    (people.choice, " ".join(people.CHOICES)),
     (things.version, _FIGURE),
+    (
+        slots.slot,
+        " ".join([_FIGURE, "noon midnight http https", *WEEKDAYS, *MONTHS, *NUMBER_WORDS]),
+    ),
+    (things.assignee, "to by"),
+    (things.status, " ".join(cues.STATUSES)),
     (things.quality, "is are am"),
 )
 READERS = tuple((read, frozenset(triggers.split())) for read, triggers in _READERS)

@@ -132,7 +132,7 @@ TEXT_ATTRIBUTES = pattern_cue(
 FIGURE_ATTRIBUTES = pattern_cue(
     "figure_attributes",
     "fact: nouns for what one has one of, with figures in its value",
-    r"(?:number|phone|mobile|code|pin|address|size|weight|height|age|port|version|iban|postcode"
+    r"\b(?:number|phone|mobile|code|pin|address|size|weight|height|age|port|version|iban|postcode"
     r"|zip code|plate)$",
     catches="front door code",
     must_not_catch="code review",
@@ -140,9 +140,14 @@ FIGURE_ATTRIBUTES = pattern_cue(
 PERSON_ATTRIBUTES = pattern_cue(
     "person_attributes",
     "fact: persons of whom one has one",
-    r"(?:boss|manager|supervisor|wife|husband|spouse|partner|girlfriend|boyfriend|fianc[eé]e?"
-    r"|doctor|gp|dentist|therapist|landlord|landlady|mentor|coach|lawyer|accountant|ceo|cto"
-    r"|president|mother|father|mom|mum|dad|best friend|owner|teacher)$",
+    r"(?:\b|-|grand|step)(?:boss|manager|supervisor|wife|husband|spouse|partner|girlfriend|boyfriend|fianc[eé]e?"
+    r"|doctor|gp|dentist|therapist|landlord|landlady|mentor|coach|lawyer|accountant|ceo|cto|cfo|coo"
+    r"|president|mother|father|mom|mum|dad|best friend|owner|teacher|lead|leader|head|captain"
+    r"|chair|chairman|chairwoman|chairperson|director|secretary|treasurer|tutor|trainer|editor"
+    r"|chef|principal|maintainer|reviewer|assignee|contact|contact person|babysitter|nanny|vet"
+    r"|hairdresser|barber|physiotherapist|psychiatrist|psychologist|roommate|flatmate|assistant"
+    r"|advisor|adviser|recruiter|agent|architect|on-call|on call|on-call engineer|scrum master"
+    r"|product manager|project manager|mayor|champion|spokesperson|cleaner|gardener|butcher)$",
     catches="new boss",
     must_not_catch="boss fight",
 )
@@ -152,6 +157,28 @@ OBJECT_ATTRIBUTES = pattern_cue(
     r"(?:car|phone|laptop|computer|camera|watch)$",
     catches="old car",
     must_not_catch="car park",
+)
+THING_ATTRIBUTES = pattern_cue(
+    "thing_attributes",
+    "fact: things and kinds of which there is one, with any value",
+    r"\b(?:mascot|logo|theme|motto|slogan|emblem|diet|bank|insurer|gym|hotel|venue|airline|carrier"
+    r"|provider|supplier|vendor|hosting|database|framework|browser|tariff|subscription|plan"
+    r"|sponsor|codename|code name|title|rank|position|role|dress code|default branch|domain"
+    r"|registrar|cloud|operating system|email client|editor|ide|keyboard layout|commute|breed"
+    r"|instrument|main sport|star player|winner|headline|soundtrack|recipe|wi-?fi|network|ssid"
+    r"|locker|desk|parking (?:space|spot)|seat|battery|laptop|model|camera|bike|bicycle)$",
+    catches="our cloud provider",
+    must_not_catch="provider list",
+)
+STATUSES = word_cue(
+    "statuses",
+    "fact: where something stands; one excludes the others",
+    """pending shipped delivered dispatched cancelled canceled approved rejected resolved merged
+    blocked unblocked published refunded archived deprecated completed finished signed done
+    unresolved unsigned undecided outstanding overdue ready postponed launched released reopened
+    denied granted confirmed unconfirmed""",
+    catches="the order is pending",
+    must_not_catch="the order is large",
 )
 EXCLUSIVE = tuple(
     word_cue(

@@ -170,3 +170,19 @@ def _kind_of(value: str, other: str) -> str | None:
     if other:
         return " ".join(sorted((stems(value), stems(other))))
     return stems(tokens[-1]) if len(tokens) == 2 else None
+
+
+CHOICES = "drive drives ride rides report reports commute commutes bank banks sit sits".split()
+_CHOICE = whole(
+    PERSON,
+    r"(?P<verb>drives?|rides?|reports? to|commutes? (?:by|on|with)|banks? (?:with|at)|sits? (?:in|at))",
+    r" (?:an? |the |my )?(?P<value>[\w.'&-]+(?: [\w.'&-]+){0,3})",
+)
+
+
+def choice(sentence: str) -> Reading | None:
+    """The one thing that somebody drives, or the one person that he reports to."""
+    match = _CHOICE.match(sentence)
+    if match is None or not cues.NO_SUBJECTS.isdisjoint(words(match["value"])):
+        return None
+    return subject_of(match["who"]), stems(match["verb"]), {"value": plain_value(match["value"])}

@@ -11,6 +11,7 @@ from types import MappingProxyType
 from salience.language.english import HONORIFICS
 from salience.language.statements import cues
 from salience.language.statements.attributes import read_attribute
+from salience.language.statements.foreign import language_stated, read_foreign
 from salience.language.tokens import stem, text_key, words
 
 MAX_CHARACTERS = 200
@@ -18,6 +19,7 @@ MAX_CHARACTERS = 200
 
 _RECENT_TEXTS = 4096  # those of a write are read when they are compared and when they are stored
 _SENTENCE_END = re.compile(r"[.!;]\s+(?=\S)")
+_LINK = re.compile(r"\b\w+://\S+")
 _CONTRACTIONS = tuple(
     (re.compile(pattern, re.IGNORECASE), full)
     for pattern, full in (
@@ -85,8 +87,12 @@ def statement_of(text: str) -> Statement | None:
 
 @lru_cache(maxsize=_RECENT_TEXTS)
 def _statement_of(text: str) -> Statement | None:
-    if "?" in text or cues.CODE.search(text):
+    if "?" in text or "\uff1f" in text or cues.CODE.search(_LINK.sub("", text)):
         return None
+    language = language_stated(text)
+    if language is not None:
+        reading = read_foreign(text, language)
+        return None if reading is None else Statement(*reading)
     sentence, is_whole = _first_sentence(text.strip().replace("\u2019", "'"))
     for pattern, full in _CONTRACTIONS if "'" in sentence else ():
         sentence = pattern.sub(full, sentence)

@@ -19,47 +19,10 @@ from salience.language.statements.phrases import (
     subject_of,
     whole,
 )
-from salience.language.statements.values import NUMBER, PLACE, number_of, place_of, stems, times_in
+from salience.language.statements.values import PLACE, place_of, stems
 from salience.language.tokens import fold, words
 
 _PREPOSITION = r"(?:at|on|for|to|from|in|by|until)"
-_MOVED = r"scheduled|set|planned|due|held|moved|rescheduled|postponed|delayed|changed|pushed back"
-_VERBS = {
-    "end": r"ends?|finish(?:es)?|expires?|is over",
-    "arrival": r"arrives?|lands?|gets in",
-    "opening": r"opens?",
-    "closing": r"closes?",
-    "time": r"(?:will )?(?:be|start|begin|leave|depart|take place)|starts?|begins?|leaves?|departs?"
-    rf"|takes (?:off|place)|happens|(?:{BE}|was|were|(?:has|have) been|got) (?:{_MOVED})"
-    r"|is|are|moved|falls",
-}
-_VERB = "|".join(f"(?P<{name}>{verbs})" for name, verbs in _VERBS.items())
-_EVENT = re.compile(rf"^{THING} (?:{_VERB}) ")
-_BARE_EVENT = re.compile(rf"^{THING}(?=(?: (?:at|on|for) |: ))")
-
-
-def event(sentence: str) -> Reading | None:
-    """The time of an event, an opening or a deadline."""
-    match = _EVENT.match(sentence)
-    if match is not None and match.lastgroup is not None and is_definite(match["what"]):
-        return _timed(match["what"], match.lastgroup, sentence[match.end() :])
-    match = _BARE_EVENT.match(sentence)
-    if match is None or not is_definite(match["what"]):
-        return None
-    if cues.EVENT_NOUNS.isdisjoint(words(match["what"].replace("-", ""))):
-        return None
-    return _timed(match["what"], "time", sentence[match.end() :].lstrip(": "))
-
-
-def _timed(what: str, name: str, tail: str) -> Reading | None:
-    """The reading of something that has a time, if the tail of its sentence begins with one."""
-    times = times_in(tail)
-    if times is None:
-        return None
-    values, rest = times
-    return subject_of(what.replace("-", "")), f"{name} {stems(rest)}".strip(), values
-
-
 SPOTS = "platform gate room terminal track seat pier hall bay lane table"
 _SPOT = whole(
     rf"{THING} (?:{BE}|leaves|departs|starts|(?:is|was|has been) moved|takes place)",
@@ -90,8 +53,9 @@ def location(sentence: str) -> Reading | None:
 
 
 _ATTRIBUTE = whole(
-    rf"(?:(?P<who>{OWNER}|(?i:the)) )?(?P<what>[\w-]+(?: [\w-]+){{0,3}})",
-    rf"(?::| {BE}| (?:was |has )?changed to) (?P<value>.+)",
+    rf"(?:(?P<who>{OWNER}|(?i:the)) )?(?P<what>[\w-]+(?: [\w-]+){{0,3}}?)",
+    rf"(?::| {BE}| (?:was |is |has been |has )?(?:changed|reset|updated|switched|set) to)",
+    r" (?P<value>.+)",
 )
 _PHONE = re.compile(r"\b(?:phone|telephone|mobile) number$")
 _EMAIL = re.compile(r"\be-?mail(?: address)?$")
@@ -108,7 +72,10 @@ def attribute(sentence: str) -> Reading | None:
     return subject_of(match["who"]), noun(what), {"value": plain_value(match["value"])}
 
 
-_CALLED = whole(rf"(?P<what>{OWNED}) (?:is|was) (?:called|named) (?P<name>{NAME})")
+_CALLED = whole(
+    rf"(?P<what>{OWNED}) (?:is|was|has been) (?:called|named|renamed(?: to)?)"
+    rf" (?P<name>{NAME})"
+)
 
 
 def called(sentence: str) -> Reading | None:
@@ -132,28 +99,6 @@ def _is_value(what: str, value: str) -> bool:
         return re.fullmatch(NAME, value) is not None
     is_object = cues.OBJECT_ATTRIBUTES.search(what) is not None
     return is_object and re.match(r"an? (?:\w+ )?[A-Z]", value) is not None
-
-
-_QUANTITY = whole(
-    rf"(?:(?P<who>(?i:I|we)|{THING}) )?",
-    r"(?:(?P<has>ha(?:s|ve)|owns?)|(?P<is>is|are|am)|(?P<verb>weighs?|costs?|measures?|earns?",
-    r"|holds?|seats?|lasts?|takes?)) (?:about |around |only |exactly )?",
-    rf"(?P<number>{NUMBER})(?P<unit>(?: ?[\w%€$£/-]+){{0,4}})",
-)
-
-
-def quantity(sentence: str) -> Reading | None:
-    """A number with its unit: "has two cats", "costs 900 euros"."""
-    match = _QUANTITY.match(sentence)
-    if match is None:
-        return None
-    who, unit = match["who"] or "", stems(match["unit"])
-    if who.lower() not in ("i", "we") and not is_definite(who):
-        return None
-    if unit.startswith(("of ", "in ")) or (match["has"] and not unit):  # one of them
-        return None
-    verb = "has" if match["has"] else "is" if match["is"] else stems(match["verb"])
-    return subject_of(who), f"{verb} number of {unit}", {"number": number_of(match["number"])}
 
 
 _VERSION = whole(
@@ -190,3 +135,33 @@ def quality(sentence: str) -> Reading | None:
         if value in names:
             return subject, f"{min(names)} {stems(match['rest'])}".strip(), {"quality": value}
     return None
+
+
+_STATUS = whole(
+    rf"{THING} (?:{BE}|was|were|(?:has|have) been|has|have|got)(?: already| finally)?"
+    r" (?P<status>[a-z]+)(?: (?:yesterday|today|on|by|this|last|for|since)\b.*)?"
+)
+
+
+def status(sentence: str) -> Reading | None:
+    """Where something stands: pending, shipped."""
+    match = _STATUS.match(sentence)
+    if match is None or match["status"] not in cues.STATUSES or not is_definite(match["what"]):
+        return None
+    return subject_of(match["what"]), "status", {"status": match["status"]}
+
+
+_ASSIGNEE = whole(
+    rf"{THING} (?:{BE}|was|were|(?:has|have) been) (?:now )?"
+    r"(?:(?P<to>(?:re)?assigned|escalated|handed(?: over)?|transferred|passed(?: on)?|given)"
+    r"|owned|handled|run|led|managed|maintained|reviewed) (?:to|by)",
+    r" (?P<value>(?:the )?[\w.'&-]+(?: [\w.'&-]+){0,3})",
+)
+
+
+def assignee(sentence: str) -> Reading | None:
+    """Who has to do something: "the ticket was escalated to Ben"."""
+    match = _ASSIGNEE.match(sentence)
+    if match is None or not is_definite(match["what"]):
+        return None
+    return subject_of(match["what"]), "assignee", {"value": plain_value(match["value"])}
