@@ -24,6 +24,7 @@ from salience.language.memory_cues import (
     TEMPORAL,
     TEMPORAL_WORDS,
 )
+from salience.language.statements.replacements import value_replaced, value_said
 from salience.language.tokens import fold, without_bigrams
 
 FEATURES = (
@@ -38,9 +39,11 @@ FEATURES = (
     "script",  # the place in SCRIPTS of the script it is written in besides Latin, else 0
     "script_share",  # the share of its words that are not in Latin script
     "state",  # the number of the attribute that it states, below 0 if not of who says it; else 0
+    "value",  # the number of the value that it states, else 0
+    "replaces",  # the number of the value that it says to be had no more, else 0
 )
-FEATURES_VERSION = "4"
-"""The version of the stored features and terms; those of another one have to be computed anew."""
+FEATURES_VERSION = "5"
+"""The version of the stored features, terms and keys, which have to be those of one version."""
 _MAX_INSTRUCTION_WORDS = 40
 _MAX_PREFERENCE_CONTENT_WORDS = 80
 _MAX_STATE_CHARACTERS = 200
@@ -50,6 +53,10 @@ _QUESTION_MARKS = ("?", "\uff1f", "\u061f", "\u055e", "\u037e")  # also CJK, Ara
 
 def features(content: str, words: Sequence[str]) -> tuple[float, ...]:
     """The features of a text with these words, in the order of FEATURES."""
+    return (*_features(content, words), value_said(content), value_replaced(content))
+
+
+def _features(content: str, words: Sequence[str]) -> tuple[float, ...]:
     content = content.replace("\u2019", "'")
     words = words if content.isascii() else without_bigrams(words)
     language = language_of(words)

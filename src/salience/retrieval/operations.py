@@ -411,7 +411,7 @@ class FindByTextHash:
 
 @dataclass(frozen=True, eq=False)
 class FindByAttribute:
-    """Facts outside of any session that state some attributes -> mapping of key to rows, ascending.
+    """Memories that state some attributes -> mapping of key to rows, ascending.
 
     The keys are those of `Statement.key`; one without a memory is not in the mapping.
     """

@@ -173,8 +173,7 @@ def encode_draft(draft: Draft) -> dict[str, Any]:
     values["features"] = feature_bytes(record.content, said)
     values["greets"] = greeted(record.content) if record.session_id else None
     values["text_key"] = None if record.session_id else text_key(record.content)
-    is_fact = record.kind == "fact" and not record.session_id
-    values["attribute_key"] = attribute_key(record.content) if is_fact else None
+    values["attribute_key"] = attribute_key(record.content)
     for name in LEXICAL:
         value = getattr(record, name)
         text = value if isinstance(value, str) else " ".join(value or ())

@@ -510,7 +510,7 @@ class RamRecords:
     def rows_by_key(
         self, namespace: str, column: HashColumn, keys: Sequence[int]
     ) -> dict[int, tuple[int, ...]]:
-        """Rows outside of any session by a hash of their text or of the attribute they state."""
+        """Rows by a hash of their text, outside of any session, or of the attribute they state."""
         rows = self._hashes.get((namespace, column), {})
         return {key: tuple(sorted(rows[key])) for key in keys if rows.get(key)}
 

@@ -90,7 +90,7 @@ class RecordStore(ChangeFeed, Protocol):
     def rows_by_key(
         self, namespace: str, column: HashColumn, keys: Sequence[int]
     ) -> dict[int, tuple[int, ...]]:
-        """Rows outside of any session by a hash of their text or of the attribute they state."""
+        """Rows by a hash of their text, outside of any session, or of the attribute they state."""
         ...
 
     def rows_in_write_order(self, namespace: str) -> list[int]:

@@ -18,6 +18,7 @@ from salience.language.tokens import fold, stem, unified, words
 
 _MAX_VALUE_WORDS = 4
 _WHAT = r"(?P<what>[\w'-]+(?: [\w'-]+){0,3}?)"
+_OFFICE = r"(?P<what>[\w'-]+(?: [\w'-]+){0,6}?)"
 _BE = r"(?:is|are|was named|will be)"
 _BECAME = (
     r"(?:is|became|has become|took over as|has taken over as|was (?:appointed|promoted to|made"
@@ -27,7 +28,7 @@ _BECAME = (
 _ENGLISH = tuple(
     re.compile(pattern)
     for pattern in (
-        rf"^(?P<value>{NAME}) {_BECAME} (?:(?P<who>our|my|the|{NAME}'s) )?{_WHAT}$",
+        rf"^(?P<value>{NAME}) {_BECAME} (?:(?P<who>our|my|the|{NAME}'s) )?{_OFFICE}$",
         rf"^(?P<value>{NAME}) (?:replace[sd]|has replaced|takes over from|took over from"
         rf"|succeed(?:s|ed)) (?:{NAME}) as (?:(?P<who>our|my|the|{NAME}'s) )?{_WHAT}$",
         rf"^(?:I|We|i|we) (?:have |has )?(?:switched|changed|moved|went over|gone over) to "
@@ -38,6 +39,7 @@ _ENGLISH = tuple(
         rf"(?P<value>(?:the |an? )?[\w.'+&-]+(?: [\w.'+&-]+){{0,3}})$",
     )
 )
+_COMPLEMENT = re.compile(r" (?:of|for|at|in) .*")
 _GENERIC = frozenset("team new current head user s my our the user's of official next".split())
 
 
@@ -50,11 +52,12 @@ def role(sentence: str) -> Reading | None:
         what, value = fold(match["what"]), match["value"]
         if not cues.NO_SUBJECTS.isdisjoint(words(what)):
             continue
+        head = _COMPLEMENT.sub("", what)
         is_holder = place < 4 or re.fullmatch(NAME, value) is not None
-        if is_holder and cues.PERSON_ATTRIBUTES.search(what):
-            return _reading(match["who"], what, value)
-        if cues.THING_ATTRIBUTES.search(what) and cues.NO_SUBJECTS.isdisjoint(words(value)[1:]):
-            return _reading(match["who"], what, value)
+        if is_holder and cues.PERSON_ATTRIBUTES.search(head):
+            return _reading(match.groupdict().get("who"), what, value)
+        if cues.THING_ATTRIBUTES.search(head) and cues.NO_SUBJECTS.isdisjoint(words(value)[1:]):
+            return _reading(match.groupdict().get("who"), what, value)
     return None
 
 
@@ -98,7 +101,7 @@ _PATTERNS = {
         rf"^{_NEW_NAME}(?: —| -| –| теперь)+ (?i:мой|моя|наш|наша) (?P<what>\w+(?: \w+){{0,2}})$",
     ),
     "zh": (
-        r"^(?:我们的|我的|我们|我)(?P<what>[^是叫的]{1,10}?)(?:是|叫|换成了?|改成了?|变成了?|改为)"
+        r"^(?:我们的|我的|我们|我)?(?P<what>[^是叫的今明昨这那]{2,10}?)(?:是|叫|换成了?|改成了?|变成了?|改为)"
         r"(?P<value>[^的]{1,10}?)了?$",
         r"^(?P<value>[^是的]{1,10}?)(?:是|成为了?|接任|成了)(?:我们的|我的|我们|我)(?P<what>[^的]{1,10})$",
     ),
@@ -115,6 +118,7 @@ _PATTERNS = {
         r"(?:입니다|이에요|예요|이다|이 되었\w*|가 되었\w*)$",
     ),
 }
+_FEMININE = re.compile(r"(?<=\w\w)(er|ent|ist|or|at)in\b")  # of German: "Leiterin"
 _ADJECTIVE = re.compile(
     r"い$|^(?:好き|嫌い|元気|大丈夫|きれい|便利|大切|大事|簡単|必要|上手|得意|苦手|だめ)$"
 )
@@ -129,7 +133,7 @@ def copula(sentence: str, language: Language) -> Reading | None:
     for pattern in _copulas(language.code):
         match = pattern.match(bare)
         if match is not None and _names(match["value"], language):
-            what = fold(match["what"])
+            what = _FEMININE.sub(r"\1", fold(match["what"]))
             if wordings.find("many", what):
                 return None
             stops = language.stop_words

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from salience.language.english import STOP_WORDS
+from salience.language.english import ORDINARY_WORDS, STOP_WORDS
 from salience.language.languages import LANGUAGES, language_of
 from salience.language.languages.table import Attribute, Language
 from salience.language.statements.copulas import copula
@@ -15,8 +15,10 @@ from salience.language.statements.values import Values
 from salience.language.statements.wordings import WORDINGS
 from salience.language.tokens import fold, without_bigrams, words
 
+_ALSO_ENGLISH = frozenset(
+    "sale part art alle data mide war hat die met son pour par van ton".split()
+)
 _STATES: tuple[Attribute, ...] = ("residence", "employer", "job", "favourite", "name")
-_SENTENCE_END = re.compile(r"(?:(?<=\w\w\w\w\.)|(?<=[!;]))\s+(?=\S)|(?<=[。！；])")
 _MAX_STATE_WORDS = 12
 _MAX_STATE_CHARACTERS = 24  # of a sentence whose words are not spaced
 _MAX_VALUE_WORDS = 3
@@ -29,35 +31,46 @@ _IN_LATIN = tuple(
 def language_stated(text: str) -> Language | None:
     """The language of a short statement; None for English.
 
-    That of which it has the most words that English has not, at least two or one and an accent, and
-    more than words of English alone.
+    That of which it has the most words that English has not, if they are more than its English
+    words; possessives count twice.
     """
     tokens = frozenset(words(text))
     if not "".join(tokens).isascii():
         return language_of(without_bigrams(words(text)))
-    evidence = {code: len(tokens & _evidence(code)) for code in _IN_LATIN}
+    if tokens.isdisjoint(_all_evidence()):
+        return None
+    evidence = {
+        code: len(tokens & _evidence(code)) + len(tokens.intersection(WORDINGS[code].owner_words))
+        for code in _IN_LATIN
+    }
     best = max(evidence, key=evidence.__getitem__)
     language = LANGUAGES[best]
     english = len(tokens & STOP_WORDS - language.stop_words)
-    is_likely = evidence[best] + (not text.isascii()) > max(1, english)
+    is_likely = evidence[best] + (not text.isascii()) > english
     return language if is_likely else None
+
+
+@cache
+def _all_evidence() -> frozenset[str]:
+    return frozenset().union(*map(_evidence, _IN_LATIN))
 
 
 @cache
 def _evidence(code: str) -> frozenset[str]:
     language = LANGUAGES[code]
-    return (language.stop_words | language.marks | WORDINGS[code].plain_words) - STOP_WORDS
+    own = language.stop_words | language.marks | WORDINGS[code].plain_words
+    return own - STOP_WORDS - ORDINARY_WORDS - _ALSO_ENGLISH
 
 
-def read_foreign(text: str, language: Language) -> Reading | None:
-    """The first reading of a text in a language of the tables."""
-    sentence = _SENTENCE_END.split(text.strip())[0].strip(" .。!！;；")
+def read_foreign(sentence: str, language: Language) -> Reading | None:
+    """The reading of a sentence in a language of the tables."""
     return slot(sentence, language) or _state(sentence, language) or copula(sentence, language)
 
 
 def _state(sentence: str, language: Language) -> Reading | None:
     """What the speaker says of his home, his work, his name or his favourite of a kind."""
-    low, wordings = fold(sentence), WORDINGS[language.code]
+    wordings = WORDINGS[language.code]
+    low = " ".join(wordings.without(fold(sentence), "present").split())
     length, most = len(low.split()), _MAX_STATE_WORDS
     if not wordings.is_spaced:
         length, most = len(low), _MAX_STATE_CHARACTERS

@@ -175,7 +175,8 @@ def _kind_of(value: str, other: str) -> str | None:
 CHOICES = "drive drives ride rides report reports commute commutes bank banks sit sits".split()
 _CHOICE = whole(
     PERSON,
-    r"(?P<verb>drives?|rides?|reports? to|commutes? (?:by|on|with)|banks? (?:with|at)|sits? (?:in|at))",
+    r"(?P<verb>drives?|rides?|reports? to|commutes? (?:by|on|with)|banks? (?:with|at)",
+    r"|sits? (?:in|at))",
     r" (?:an? |the |my )?(?P<value>[\w.'&-]+(?: [\w.'&-]+){0,3})",
 )
 

@@ -3,22 +3,31 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from types import MappingProxyType
 
-from salience.language.english import HONORIFICS
+from salience.language.english import HONORIFICS, ORDINARY_WORDS
+from salience.language.languages.table import Language
 from salience.language.statements import cues
 from salience.language.statements.attributes import read_attribute
 from salience.language.statements.foreign import language_stated, read_foreign
-from salience.language.tokens import stem, text_key, words
+from salience.language.statements.wordings import WORDINGS
+from salience.language.tokens import fold, stem, text_key, words
 
 MAX_CHARACTERS = 200
 """A longer text is no statement of one attribute."""
 
 _RECENT_TEXTS = 4096  # those of a write are read when they are compared and when they are stored
-_SENTENCE_END = re.compile(r"[.!;]\s+(?=\S)")
+_MAX_SENTENCES = 3
+_LINKING = frozenset("to of for with at".split())
+_SENTENCE_END = re.compile(r"[.!?;]\s+(?=\S)|[\u3002\uff01\uff1f\uff1b]\s*(?=\S)")
+_INTRODUCTION = re.compile(
+    r"(?:[^\W\d][\w' -]{0,24}[:,\u2013\u2014\uff0c\u3001\uff1a] *"
+    r"|(?i:oh|hey|hi|ok|okay|so|well|also|and|yes|yeah|guess what) )(?=\S)"
+)
+_SUBJECTS = frozenset("i we my our the user".split())
 _LINK = re.compile(r"\b\w+://\S+")
 _CONTRACTIONS = tuple(
     (re.compile(pattern, re.IGNORECASE), full)
@@ -48,8 +57,9 @@ class Statement:
 
     @cached_property
     def key(self) -> int:
-        """A hash of subject and attribute in 63 bits."""
-        return text_key(f"{self.subject}\n{self.attribute}")
+        """A hash of the stems of subject and attribute, in any order, in 63 bits."""
+        named = {*self.subject.split(), *self.attribute.split()} - _LINKING
+        return text_key(" ".join(sorted(named)) or self.attribute)
 
     def contradicts(self, other: Statement) -> bool:
         """Test whether another statement of the same key cannot hold beside this one.
@@ -87,13 +97,25 @@ def statement_of(text: str) -> Statement | None:
 
 @lru_cache(maxsize=_RECENT_TEXTS)
 def _statement_of(text: str) -> Statement | None:
-    if "?" in text or "\uff1f" in text or cues.CODE.search(_LINK.sub("", text)):
+    text = text.strip().replace("\u2019", "'")
+    if cues.CODE.search(_LINK.sub("", text)):
         return None
     language = language_stated(text)
-    if language is not None:
-        reading = read_foreign(text, language)
-        return None if reading is None else Statement(*reading)
-    sentence, is_whole = _first_sentence(text.strip().replace("\u2019", "'"))
+    sentences = _sentences(text, language)
+    for sentence in _with_bare(sentences, language):
+        if language is None:
+            statement = _in_english(sentence)
+        else:
+            reading = read_foreign(sentence, language)
+            statement = None if reading is None else Statement(*reading)
+        if statement is not None:
+            return statement
+    is_whole = len(sentences) == 1 and language is None and "?" not in text
+    return _in_english(sentences[0], by_wording=True) if is_whole else None
+
+
+def _in_english(sentence: str, *, by_wording: bool = False) -> Statement | None:
+    """The statement of a sentence: the attribute that it names, or its wording as one."""
     for pattern, full in _CONTRACTIONS if "'" in sentence else ():
         sentence = pattern.sub(full, sentence)
     said = sentence
@@ -113,19 +135,47 @@ def _statement_of(text: str) -> Statement | None:
     bare = " ".join(sentence.split())
     if bare != said:
         tokens = words(bare)
+    if by_wording:
+        if not _is_of_somebody(tokens):
+            return None
+        return Statement("", " ".join(map(stem, tokens)), is_denied=is_denied)
     reading = read_attribute(bare, tokens)
-    if reading is not None:
-        subject, attribute, values = reading
-        return Statement(subject, attribute, values, is_denied)
-    wording = " ".join(map(stem, tokens))
-    return Statement("", wording, is_denied=is_denied) if is_whole and wording else None
+    return None if reading is None else Statement(*reading, is_denied)
 
 
-def _first_sentence(text: str) -> tuple[str, bool]:
-    """The first sentence of a text without its full stop, and True if there is no other."""
+def _is_of_somebody(tokens: Sequence[str]) -> bool:
+    """Test whether a sentence of these words says something of somebody: "I smoke"."""
+    if not tokens or tokens[0] not in _SUBJECTS:
+        return len(tokens) > 2 and tokens[0] not in ORDINARY_WORDS
+    return len(tokens) > 1
+
+
+def _sentences(text: str, language: Language | None) -> list[str]:
+    """The sentences of a text without their full stops, but for questions."""
+    sentences, start = [], 0
     for end in _SENTENCE_END.finditer(text):
-        before = text[: end.start()]
-        last_word = before.rpartition(" ")[2].lower()
-        if last_word not in HONORIFICS and len(last_word) > 1:
-            return before, False
-    return text.rstrip(" .!;"), True
+        last_word = text[start : end.start()].rpartition(" ")[2].lower()
+        is_ordinal = language is not None and last_word.isdecimal()
+        if is_ordinal or last_word in HONORIFICS or (len(last_word) == 1 and last_word.isascii()):
+            continue
+        sentences.append(text[start : end.end()])
+        start = end.end()
+    return [one.strip(" .!;\u3002\uff01\uff1b") for one in (*sentences, text[start:])]
+
+
+def _with_bare(sentences: Sequence[str], language: Language | None) -> Iterator[str]:
+    """The first sentences that are no questions, each also without the words that introduce it."""
+    for sentence in sentences[:_MAX_SENTENCES]:
+        if not sentence or "?" in sentence or "\uff1f" in sentence:
+            continue
+        yield sentence
+        introduced = _INTRODUCTION.match(sentence)
+        if introduced is not None and not _is_vague(introduced[0], language):
+            yield sentence[introduced.end() :]
+
+
+def _is_vague(words_before: str, language: Language | None) -> bool:
+    """Test whether what follows some words only may be so."""
+    if language is None:
+        return not cues.OPEN_ENDED.isdisjoint(words(words_before))
+    return WORDINGS[language.code].find("vague", fold(words_before)) is not None

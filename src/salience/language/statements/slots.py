@@ -23,6 +23,12 @@ _MAX_ATTRIBUTE_CHARACTERS = 12
 _MAX_VALUE_WORDS = 4
 _NUMBER = r"[+(]?\d+(?:[ .,/-]?\d+)*%?(?![\w]*[a-z]\d)"
 _UNITS = re.compile(r"^(?:eur|euros?|usd|dollars?|pounds?|gbp|chf|e)$")
+_AGENT = re.compile(  # "they raised the limit to 250"
+    r"^(?:i|we|they|the [a-z]+) (?=(?:(?:have|has|had to|decided to) )?(?:moved?|push(?:ed)?"
+    r"|changed?|shifted|rescheduled?|postponed?|delayed|extended|raised?|lowered|increased?"
+    r"|reduced?|cut|brought|updated?|put|bumped) (?:my|our|the)\b)"
+)
+_DIRECTION = re.compile(r"\bfrom (\w+) (?=to\b)")
 _EVERY = re.compile(
     r"\b(?:every|each|jede[nrsm]?|elke|chaque|tous|cada|todos|todas|ogni|каждый|каждую)\b|[每毎]|매주"
 )
@@ -60,7 +66,7 @@ def _number_words(wordings: Wordings) -> str:
 def slot(sentence: str, language: Language | None = None) -> Reading | None:
     """A time, number or link of something: "my rent went up to 1,050 euros"."""
     wordings = WORDINGS["en" if language is None else language.code]
-    low = fold(sentence)
+    low = _AGENT.sub("", fold(sentence)) if language is None else fold(sentence)
     if _is_long(low, wordings) or wordings.find("vague", low):
         return None
     change = wordings.find("changes", low)
@@ -69,7 +75,7 @@ def slot(sentence: str, language: Language | None = None) -> Reading | None:
     low = (
         wordings.without(low, "origins", "present") if change else wordings.without(low, "present")
     )
-    values, rest = _taken_out(low, wordings)
+    values, rest = _taken_out(_DIRECTION.sub(r"from\1 ", low), wordings)
     if not values:
         return None
     kind = next(name for name in ("link", "number", "time") if name in _KINDS[min(values)])
@@ -127,7 +133,7 @@ def _attribute(rest: str, wordings: Wordings, language: Language | None) -> str 
     bare = wordings.without(rest, "changes", "owners", "links")
     if not wordings.is_spaced:
         bare = wordings.without(bare, "particles") if wordings.particles else bare
-        bare = re.sub(r"[\W_]+", "", bare)
+        bare = "".join(sorted(set(re.sub(r"[\W_]+", "", bare))))
         return bare if 0 < len(bare) <= _MAX_ATTRIBUTE_CHARACTERS else None
     stop = STOP_WORDS if language is None else language.stop_words
     stems = {stem(w) for w in words(bare) if w not in stop and not _UNITS.match(w)}

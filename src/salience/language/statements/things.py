@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from salience.language.english import MONTHS, WEEKDAYS
 from salience.language.statements import cues
 from salience.language.statements.phrases import (
     BE,
@@ -25,7 +26,8 @@ from salience.language.tokens import fold, words
 _PREPOSITION = r"(?:at|on|for|to|from|in|by|until)"
 SPOTS = "platform gate room terminal track seat pier hall bay lane table"
 _SPOT = whole(
-    rf"{THING} (?:{BE}|leaves|departs|starts|(?:is|was|has been) moved|takes place)",
+    rf"{THING} (?:{BE}|leaves|departs|starts|takes place",
+    r"|(?:is|was|has been) (?:moved|relocated|changed|switched))",
     rf"(?: {_PREPOSITION})? (?P<kind>{SPOTS.replace(' ', '|')}) (?P<spot>[A-Z]?\d+[A-Za-z]?|[A-Z])",
 )
 
@@ -40,14 +42,22 @@ def spot(sentence: str) -> Reading | None:
 
 _LOCATION = whole(
     rf"(?P<what>{OWNED}) ",
-    rf"(?:{BE}(?: located| based| held)? in|(?:was |has )?(?:moved|relocated) to) {PLACE}",
+    rf"(?:{BE}(?: located| based| held| hosted)? (?:in|on)|runs? on",
+    r"|will be (?:held )?in|(?:was |has been |has )?(?:moved|relocated|migrated|switched) to)",
+    rf" {PLACE}",
+)
+_RELOCATED = re.compile(
+    r"^(?:I|We|They) (?:have )?(?:moved|relocated|migrated|switched|transferred)"
+    rf" (?P<what>{OWNED}) (?:over )?to {PLACE}$"
 )
 
 
 def location(sentence: str) -> Reading | None:
     """The town or country of something owned or known: "our office is in Paris"."""
-    match = _LOCATION.match(sentence)
+    match = _LOCATION.match(sentence) or _RELOCATED.match(sentence)
     if match is None or not is_definite(match["what"]):
+        return None
+    if fold(match["place"]).split()[0] in MONTHS.keys() | WEEKDAYS:
         return None
     return subject_of(match["what"]), "location", place_of(match)
 

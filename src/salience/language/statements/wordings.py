@@ -53,14 +53,21 @@ class Wordings:
     def without(self, text: str, *names: str) -> str:
         """A folded text without some entries."""
         for name in names:
-            text = self._pattern(name).sub(" ", text)
+            text = self._pattern(name).sub(" " if self.is_spaced else "", text)
         return text
 
     @cached_property
     def plain_words(self) -> frozenset[str]:
         """The single words of all entries that are no patterns, to know the language by."""
         entries = (self.owners, self.present, self.links, self.changes, self.calendar)
-        return frozenset(word for entry in entries for word in entry.split("|") if word.isalpha())
+        listed = [word for entry in entries for word in entry.split("|")]
+        listed += [form for word in listed if word[-1:] == "?" for form in (word[:-1], word[:-2])]
+        return frozenset(filter(str.isalpha, listed))
+
+    @cached_property
+    def owner_words(self) -> frozenset[str]:
+        """The possessives and articles."""
+        return frozenset(self.owners.split("|"))
 
     @cached_property
     def calendar_words(self) -> str:
@@ -70,8 +77,7 @@ class Wordings:
     def _pattern(self, name: str) -> re.Pattern[str]:
         compiled = self._compiled.get(name)
         if compiled is None:
-            listed = unified(" ".join(str(getattr(self, name)).split("\n")))
-            listed = re.sub(r"\s*\|\s*", "|", listed.strip()) or r"(?!)"
+            listed = unified(getattr(self, name)) or r"(?!)"
             whole = rf"(?<!\w)(?:{listed})(?!\w)" if self.is_spaced else f"(?:{listed})"
             compiled = self._compiled[name] = re.compile(whole)
         return compiled
@@ -81,20 +87,22 @@ WORDINGS: Mapping[str, Wordings] = {
     "en": Wordings(
         owners="my|our|the|the user's|user's",
         present=r"now|currently|nowadays|these days|at the moment|from now on"
-        r"|(?:since|as of|starting|effective) (?:last |next |this |in )?\w+(?: \d{1,2}(?:st|nd|rd|th)?"
-        r"\b)?|new|newly|already|finally|just|recently|again|instead|at present|today",
+        r"|(?:since|as of|starting|effective) (?:last |next |this |in )?\w+"
+        r"(?: \d{1,2}(?:st|nd|rd|th)?\b)?|new|newly|already|finally|just|recently"
+        r"|again|instead|at present|today|only|about|around|roughly|even|approximately|exactly"
+        r"|nearly|almost",
         links=r"is|are|am|be|will be|remains|costs?|takes?|lasts?|weighs?|measures?|amounts? to"
         r"|stands? at|comes? to|starts?|begins?|leaves?|departs?|takes? place|happens?|falls?"
         r"|due|scheduled|planned|set|deadline|date|time|price|cost|fee|period|interval|duration"
         r"|currently|every|has|have|total|amount|pay|paying|user|costing",
-        changes=r"(?:(?:was|were|is|are|been|being|got|get|had|has|have|will|be) )*"
-        r"(?:moved|pushed|changed|shifted|rescheduled|postponed|delayed|extended|brought|raised"
-        r"|lowered|increased|decreased|reduced|cut|bumped|reset|updated|adjusted|upgraded"
-        r"|downgraded|switched|corrected|put|slipped|slid|went|gone|goes|rose|risen|dropped|fell"
-        r"|fallen|grew|grown|climbed|jumped|shrank|shrunk|came down|is up|is down|crept|turned"
-        r"|rotated|expanded|lengthened|shortened|became|become|migrated|reached|hit|renewed"
-        r"|doubled|halved|advanced|rebooked|revised|negotiated|gained|lost)"
-        r"(?: (?:back|up|down|out|forward|ahead|over|off))*",
+        changes=r"(?:(?:was|were|is|are|been|being|got|get|had|has|have|will|be|had to|have to"
+        r"|decided to|agreed to|asked to) )*(?:(?:moved?|push(?:ed)?|changed?|shift(?:ed)?"
+        r"|rescheduled?|postponed?|delay(?:ed)?|extend(?:ed)?|brought|raised?|lower(?:ed)?|increased?|decreased?"
+        r"|reduced?|cut|bumped|reset|updated?|adjusted|upgraded|downgraded|switched|corrected|put"
+        r"|slipped|slid|went|gone|goes|rose|risen|dropped|fell|fallen|grew|grown|climbed|jumped"
+        r"|shrank|shrunk|crept|turned|expanded|lengthened|shortened|become|became|migrated|reached"
+        r"|renewed|doubled|halved|advanced|rebooked|revised|gained|lost|relocated)"
+        r"(?: (?:back|up|down|out|forward|ahead|over|off))*|is up|is down|came down)",
         origins=r"from .{1,30}? (?=to\b)",
         past=r"was|were|had|did|bought|paid|ran|met|saw|ate|drank|took|gave|sold|spent|won|made"
         r"|wrote|read|slept|drove|flew|walked|called|sent|said|told|left|arrived|finished|visited"
@@ -102,7 +110,7 @@ WORDINGS: Mapping[str, Wordings] = {
         r"\w{3,}ed",
         vague=r"he|she|it|they|you|this|that|these|those|there|who|what|which|when|while|because"
         r"|than|his|her|their|its|your|everyone|someone|if|not|no longer|never|by \d\S*|let's|lets"
-        r"|please|can|could|should|would|want|wants|need|needs|hope|think|thinks|said|says|between"
+        r"|please|can|could|should|would|want|wants|needs? to|hope|think|thinks|said|says|between"
         r"|and|or|each|some|will",
         indefinite=r"an?|another|some|one of",
         many=r"friends?|colleagues?|brothers?|sisters?|sons?|daughters?|cousins?|uncles?|aunts?"
@@ -117,7 +125,7 @@ WORDINGS: Mapping[str, Wordings] = {
         "|den|dem",
         present="jetzt|nun|neuerdings|inzwischen|mittlerweile|kunftig|aktuell|derzeit|momentan"
         "|gerade|ab sofort|schon|wieder|doch|endlich|neu|neue[rsnm]?|seit \\w+|seit|ab \\w+"
-        "|heute|zurzeit",
+        "|heute|zurzeit|nur|noch|bereits|etwa|ungefahr|circa|knapp|genau|fast",
         links="ist|sind|betragt|betragen|liegt|kostet|kosten|dauert|wiegt|wiege|misst|beginnt"
         "|startet|findet|statt|fangt|an|fahrt ab|wird|werden|sei|fallig|termin|preis|frist|bei"
         "|zahle|zahlen|habe|hat|haben|alle|uhr|um|am|bis|auf|euro|zum|mal",
@@ -126,7 +134,8 @@ WORDINGS: Mapping[str, Wordings] = {
         "|gekurzt|aktualisiert|angepasst|verdoppelt|halbiert|umgezogen|verschob\\w*|steigt|stieg"
         "|sank|erhohte|wurden?|worden|geworden|wechselte|umgebucht",
         origins="vo[nm] .{1,25}? (?=auf|zu)",
-        past="war|waren|hatten?|(?:habe|hat|haben|bin|ist|sind) .*\\b(?:ge\\w{2,}(?:t|en)|\\w+iert)",
+        past="war|waren|hatten?"
+        "|(?:habe|hat|haben|bin|ist|sind) .*\\b(?:ge\\w{2,}(?:t|en)|\\w+iert)",
         vague="er|sie|es|ihr|ihm|ihre?|sein|seine[mnrs]?|du|dein\\w*|dies\\w*|jemand|wenn|falls"
         "|weil|dass|nicht|kein\\w*|nie|oder|und|vielleicht|wahrscheinlich|konnte\\w*|sollte\\w*"
         "|mochte\\w*|will|wollen|damals|fruher|ehemals",
@@ -140,7 +149,7 @@ WORDINGS: Mapping[str, Wordings] = {
     "nl": Wordings(
         owners="mijn|onze|ons|de|het",
         present="nu|tegenwoordig|inmiddels|momenteel|voortaan|al|weer|nieuwe?|sinds \\w+|sinds"
-        "|vanaf \\w+|eindelijk|vandaag",
+        "|vanaf \\w+|eindelijk|vandaag|nog|maar|slechts|ongeveer|ruim|bijna",
         links="is|zijn|bedraagt|kost|kosten|duurt|weegt?|begint|start|vertrekt|ligt|wordt|worden"
         "|prijs|datum|betaal|betalen|heb|heeft|hebben|elke|om|op|tot|uur|euro|naar",
         changes="verplaatst|verschoven|verzet|gestegen|gedaald|verhoogd|verlaagd|gewijzigd"
@@ -158,15 +167,16 @@ WORDINGS: Mapping[str, Wordings] = {
     ),
     "fr": Wordings(
         owners="mon|ma|mes|notre|nos|le|la|les|l",
-        present="maintenant|desormais|actuellement|dorenavant|a present|enfin|deja|nouvelle|nouveau"
-        "|nouvel|depuis \\w+|en ce moment|aujourd'hui|a partir de",
-        links="est|sont|coute|coutent|dure|durent|pese|fait|font|mesure|commence|debute|part|a lieu|aura lieu|prix"
-        "|date|echeance|est due?|s'eleve|paie|paye|ai|avons|a|tous|toutes|pour|heures?|euros?|au|en"
-        "|dans|prevue?s?|fixee?s?|de|du|des",
-        changes="(?:est |a |ont |sont |ete )*(?:passee?s?|deplacee?s?|reportee?s?|decalee?s?"
-        "|repoussee?s?|augmentee?s?|montee?s?|baissee?s?|diminuee?s?|changee?s?|modifiee?s?"
-        "|avancee?s?|prolongee?s?|reduite?s?|remplacee?s?|mise?s? a jour|devenue?s?|grimpe\\w*"
-        "|tombee?s?)",
+        present="maintenant|desormais|actuellement|dorenavant|a present|enfin|deja|nouvelle"
+        "|nouveau|nouvel|depuis \\w+|en ce moment|aujourd'hui|a partir de"
+        "|seulement|environ|presque|plus que",
+        links="est|sont|coute|coutent|dure|durent|pese|fait|font|mesure|commence|debute|part|a lieu"
+        "|aura lieu|prix|date|echeance|est due?|s'eleve|paie|paye|ai|avons|a|tous|toutes|pour"
+        "|heures?|euros?|au|en|dans|prevue?s?|fixee?s?|de|du|des",
+        changes="(?:est |a |ont |sont |ete |avons |ai )*(?:passee?s?|deplac\\w+|report\\w+"
+        "|decal\\w+|repouss\\w+|augment\\w+|montee?s?|baiss\\w+|diminu\\w+|change\\w*|modifi\\w+|avanc\\w+"
+        "|prolong\\w+|redui\\w+|remplac\\w+|mise?s? a jour|deven\\w+|grimp\\w+|tomb\\w+"
+        "|descend\\w+)",
         origins="de .{1,25}? (?=a\\b)",
         past="etait|etaient|avait|avaient|fut|ai \\w+[eiut]s?(?= )|(?:a|ont|avons) \\w+(?:e|i|u)s?",
         vague="il|elle|ils|elles|lui|leur|leurs|tu|ton|ta|tes|son|sa|ses|ce|cela|ca|cette|ces"
@@ -182,17 +192,17 @@ WORDINGS: Mapping[str, Wordings] = {
     "es": Wordings(
         owners="mi|mis|nuestro|nuestra|nuestros|nuestras|el|la|los|las",
         present="ahora|actualmente|hoy en dia|ya|por fin|nuev[oa]s?|desde \\w+|a partir de|hoy"
-        "|de momento|en este momento|otra vez",
+        "|de momento|en este momento|otra vez|solo|casi|unos|unas|aproximadamente",
         links="es|son|esta|estan|cuestan?|duran?|pesa|peso|mide|empieza|comienza|sale|sera|precio"
         "|fecha|vence|pago|pagamos|tengo|tiene|tenemos|cada|para|horas?|euros?|al|en|a|de|del"
         "|previst[oa]s?|fijad[oa]s?|que",
-        changes="(?:se |ha |han |fue |sido |fueron )*(?:movid[oa]|movio|aplazad[oa]|aplazo"
-        "|pospuest[oa]|pospuso|retrasad[oa]|retraso|cambiad[oa]|cambio|subid[oa]|subio|bajad[oa]"
-        "|bajo|aumentad[oa]|aumento|reducid[oa]|redujo|adelantad[oa]|adelanto|prorrogad[oa]"
-        "|actualizad[oa]|actualizo|paso|pasado|trasladad[oa]|traslado|convertido|convirtio|crecido"
-        "|reemplazad[oa]|reprogramad[oa]|reprogramo)",
+        changes="(?:se |ha |han |he |hemos |fue |sido |fueron )*(?:mov[ei]\\w*|aplaz\\w+|pospu\\w+"
+        "|retras\\w+|cambi\\w+|sub(?:io|ido|ieron|imos)|baj(?:o|ado|aron|amos)|aument\\w+|redu[cj]\\w+"
+        "|adelant\\w+|prorrog\\w+|actualiz\\w+|pas(?:o|ado|aron)|traslad\\w+|convirti\\w+|crec\\w+"
+        "|reemplaz\\w+|reprogram\\w+|descend\\w+|cayo|encareci\\w+|ampli\\w+)",
         origins="de .{1,25}? (?=a\\b)",
-        past="era|eran|estaba|estuve|fui|tenia|tuve|he \\w+[ai]do|compre|vi|comi|\\w+(?:aron|ieron)",
+        past="era|eran|estaba|estuve|fui|tenia|tuve|he \\w+[ai]do|compre|vi|comi"
+        "|\\w+(?:aron|ieron)",
         vague="el es|ella|ellos|ellas|le|les|tu|tus|su|sus|est[eoa]s?|es[eoa]s?|alguien|si|porque"
         "|no|nunca|o|y|quizas?|podria|deberia|quiere|quiero|antes|cuando",
         indefinite="un|una|unos|unas",
@@ -205,13 +215,13 @@ WORDINGS: Mapping[str, Wordings] = {
     "it": Wordings(
         owners="mio|mia|miei|mie|nostro|nostra|nostri|nostre|il|lo|la|i|gli|le|l",
         present="adesso|ora|attualmente|ormai|oggi|gia|finalmente|nuov[oaie]|da \\w+|dal \\w+"
-        "|al momento|in questo momento|d'ora in poi",
+        "|al momento|in questo momento|d'ora in poi|solo|circa|quasi|soltanto",
         links="e|sono|costano?|durano?|pesa|peso|misura|comincia|inizia|parte|sara|prezzo|data"
         "|scade|scadenza|pago|paghiamo|ho|ha|abbiamo|ogni|per|ore|euro|alle|al|in|a|di|del|della"
         "|previst[oa]|fissat[oa]|che|entro",
         changes="(?:e |sono |ha |hanno |stat[oa] |stati )*(?:spostat[oaie]|rinviat[oaie]"
         "|rimandat[oaie]|posticipat[oaie]|anticipat[oaie]|aumentat[oaie]|salit[oaie]|sces[oaie]"
-        "|diminuit[oaie]|cambiat[oaie]|modificat[oaie]|passat[oaie]|prolungat[oaie]|prorogat[oaie]"
+        "|diminuit[oaie]|cambiat[oaie]|modificat[oaie]|passat[oaie]|prolungat[oaie]|prorogat[oaie]|calat[oaie]|sposta[rt]\\w+"
         "|ridott[oaie]|aggiornat[oaie]|diventat[oaie]|cresciut[oaie]|sostituit[oaie])",
         origins="da .{1,25}? (?=a\\b)",
         past="era|erano|fu|aveva|avevo|ho \\w+(?:ato|uto|ito|tto|so)"
@@ -228,7 +238,7 @@ WORDINGS: Mapping[str, Wordings] = {
     "pt": Wordings(
         owners="meu|minha|meus|minhas|nosso|nossa|nossos|nossas|o|a|os|as",
         present="agora|atualmente|hoje em dia|ja|finalmente|nov[oa]s?|desde \\w+|a partir de|hoje"
-        "|de momento|neste momento|no momento",
+        "|de momento|neste momento|no momento|so|apenas|cerca de|quase",
         links="e|sao|esta|estao|custam?|duram?|pesa|peso|mede|comeca|inicia|sai|sera|preco|data"
         "|prazo|vence|pago|pagamos|tenho|tem|temos|cada|para|horas?|euros?|reais|ao|em|de|do|da"
         "|as|no|na|previst[oa]|marcad[oa]|que|por",
@@ -251,7 +261,7 @@ WORDINGS: Mapping[str, Wordings] = {
     "ru": Wordings(
         owners="мой|моя|мое|мои|моего|моей|мою|наш|наша|наше|наши|нашу|нашего|нашей",
         present="теперь|сейчас|уже|наконец|новы[йе]|новая|новое|с \\w+|отныне|сегодня|ныне|снова"
-        "|больше",
+        "|больше|только|около|примерно|всего|почти",
         links="это|является|составляет|стоит|стоят|длится|занимает|весит|вешу|плачу|платим"
         "|начинается|отправляется|будет|цена|дата|срок|каждые|у|меня|нас|в|на|до|к|часов|евро"
         "|рублей|назначен[аоы]?|запланирован[аоы]?|есть|по",
@@ -272,11 +282,11 @@ WORDINGS: Mapping[str, Wordings] = {
     ),
     "zh": Wordings(
         owners="我们的|我的|我们|咱们的?|我|本|该|那个|这个",
-        present="现在|目前|如今|已经|已|最近|当前|从.{1,4}起|新的|又|终于|今天起",
+        present="现在|目前|如今|已经|已|最近|当前|从.{1,4}起|新的|又|终于|今天起|只|才|左右|差不多|大约|大概",
         links="是|为|在|要|每|需要|花|价格|费用|时间|日期|定于|定在|安排在|开始|有|的|了|重|大概|大约"
         "|付|交|欧元|元|块钱?|美元|上午|下午|晚上|早上",
-        changes="推迟到?|提前到?|改到|改为|改成|改在|变成|变为|换成|换到|涨到|涨|升到|上调到?|上调至"
-        "|降到|降至|下调到?|延长到?|延期到?|缩短到?|调整到?|调整为|移到|更新为|搬到|增加到|减少到"
+        changes="推迟到?|提前到?|改到|改为|改成|改在|变成|变为|换成|换到|涨到|涨|升到|升至|上调到?|上调至"
+        "|降到|降至|下调到?|延长到?|延期到?|缩短到?|调整到?|调整为|移到|更新为|搬到|增加到|减少到|加到|减到|增至|减至|降为|升为|提高到|提前至|延至"
         "|成了|成为",
         origins="[从由].{1,12}?(?=[改推提变换涨升降调移延增减])",
         past="昨天|前天|去年|当时|曾经|曾|过(?=了?$)|买了|吃了|去了",
@@ -289,7 +299,7 @@ WORDINGS: Mapping[str, Wordings] = {
     ),
     "ja": Wordings(
         owners="私たちの|私の|僕の|俺の|うちの|我々の|弊社の|我が家の|私は|僕は",
-        present="今は|今|現在は|現在|最近|もう|新しい|から(?=。?$)|ようやく|これから|今日から|今度の",
+        present="今は|今|現在は|現在|最近|もう|新しい|から(?=。?$)|ようやく|これから|今日から|今度の|だけ|ほど|くらい|ぐらい|約",
         links="です|ます|である|だ(?=$)|は|が|を|の|に|で|から|まで|へ|かかります|かかる|開始|始まり"
         "|予定|価格|料金|ごと|毎|あります|います|払って|払い|円|ユーロ|ドル|午前|午後|約|重さ",
         changes="に?(?:延期|変更|移動|値上げ|値下げ|短縮|延長|更新|増額|減額|前倒し)(?:され|し|に)?"
@@ -307,7 +317,7 @@ WORDINGS: Mapping[str, Wordings] = {
     ),
     "ko": Wordings(
         owners="(?<!\\w)(?:저희|우리|제|내|나의|저의)(?!\\w)",
-        present="(?<!\\w)(?:지금은?|이제는?|현재는?|요즘은?|최근에?|벌써|새로운|새|다시|오늘부터)(?!\\w)",
+        present="(?<!\\w)(?:지금은?|이제는?|현재는?|요즘은?|최근에?|벌써|새로운|새|다시|오늘부터|약|겨우)(?!\\w)|만(?=\\s)|정도",
         links="입니다|이에요|예요|이다|있습니다|있어요|걸립니다|걸려요|시작합니다|시작해요|시작|매일|가격"
         "|비용|시간|날짜|유로로?|원으?로?(?=[입이에으]|$|\\s)|달러로?|오전|오후|마다|냅니다|내요|약(?=\\s)"
         "|(?<!\\w)매(?!\\w)|됩니다|돼요",

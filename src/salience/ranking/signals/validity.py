@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Iterator, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +19,8 @@ COLUMNS = frozenset({"kind", "session_id", "created_at", "valid_from", "valid_to
 _TOLD_BY = frozenset({"kind", "valid_from", "valid_to"})  # without which nothing is a fact
 FADING_DAYS = 730.0
 _OWNER = ("speaker", "user_id", "agent_id", "namespace")
-_VERSIONS = COLUMNS - {"kind", "session_id"} | {"attribute_key", "review", *_OWNER[:3]}
+_STATED = frozenset({"attribute_key", "value", "replaces"})
+_VERSIONS = COLUMNS - {"kind", "session_id"} | {"review", *_STATED, *_OWNER[:3]}
 _AHEAD = 0.001  # by which the version that holds is better than the best of the others
 
 
@@ -133,11 +134,11 @@ class LatestFact(Signal):
 class CurrentVersion(Signal):
     """max(0, b + 0.001 - x) for the version that holds, b the best x of the other versions; else 0.
 
-    Versions are facts outside any session that state the same attribute of the same subject
-    ("Ana lives in Berlin", "Ana moved to Lisbon"), of one speaker, user and agent. The one that
-    holds is the one that began last before the end of the time asked about and has not expired.
-    So it stands just above its older versions, and nothing else moves. All are 0 where the query
-    is about no time but the past ("originally").
+    Versions are memories that state the same attribute of the same subject ("Ana lives in Berlin",
+    "Ana moved to Lisbon"), of one speaker, user and agent. The one that holds is the one that began
+    last before the end of the time asked about and has not expired; where the query is about no
+    time but the past ("originally", "before"), the one before that. So it stands just above the
+    others, and nothing else moves.
     """
 
     of: Signal
@@ -169,25 +170,57 @@ class CurrentVersion(Signal):
 def _versions(ev: Evaluation) -> list[tuple[int, NDArray[np.intp]]]:
     """Of each attribute with several versions, the place of the one that holds, and the others."""
     first, last = _time(ev)
-    keys = ev.candidates.floats("attribute_key")
-    stated = np.flatnonzero(~np.isnan(keys))
-    if len(stated) < 2 or first == -np.inf:
-        return []
-    table = ev.candidates.take(stated)
-    owners = [table[name].tolist() for name in _OWNER if name in table.columns]
-    places_of: dict[Any, list[int]] = {}
-    for place, *key in zip(stated.tolist(), keys[stated].tolist(), *owners, strict=True):
-        places_of.setdefault(tuple(key), []).append(place)
-    begins = _begins(ev)
-    can_hold = (begins <= last) & ~_expired(ev)
-    can_hold[stated] &= np.array([review != "incorrect" for review in table["review"]], dtype=bool)
+    begins, table = _begins(ev), ev.candidates
+    is_interval = -np.inf < first < last  # which does not have its end
+    can_hold = (begins < last if is_interval else begins <= last) & ~_expired(ev)
     versions = []
-    for places in places_of.values():
-        holding = [place for place in places if can_hold[place]]
-        if len(places) < 2 or not holding:
+    for places in _of_one_attribute(ev, begins):
+        judged = table["review"][places].tolist()
+        holding = [
+            place
+            for place, review in zip(places, judged, strict=True)
+            if can_hold[place] and review != "incorrect"
+        ]
+        if not holding:
             continue
-        holds = max(
-            holding, key=lambda place: (begins[place], place)
-        )  # rows are in order of writing
+        # Rows are in order of writing.
+        holding.sort(key=lambda place: (begins[place], place))
+        if first == -np.inf and len(holding) > 1:
+            holding.pop()
+        holds = holding[-1]
         versions.append((holds, np.array([place for place in places if place != holds])))
     return versions
+
+
+def _of_one_attribute(ev: Evaluation, begins: Floats) -> Iterator[list[int]]:
+    """The places of the memories of each owner that state one attribute, where they are several.
+
+    Whatever replaces a value is one of those that stated it before.
+    """
+    keys, values, replaced = map(ev.candidates.floats, ("attribute_key", "value", "replaces"))
+    _, of_keys, counts = np.unique(keys, return_inverse=True, return_counts=True, equal_nan=False)
+    replacing = np.flatnonzero(replaced > 0.0)
+    stated = counts[of_keys] > 1
+    if len(replacing):
+        stated |= ~np.isnan(keys) & np.isin(values, replaced[replacing])
+    if not stated.any():
+        return
+    concerned = np.unique(np.concatenate([np.flatnonzero(stated), replacing]))
+    table = ev.candidates.take(concerned)
+    columns = [table[name].tolist() for name in _OWNER if name in table.columns]
+    owner_of = dict(zip(concerned.tolist(), zip(*columns, strict=True), strict=True))
+    places_of: dict[Any, list[int]] = {}
+    for place in np.flatnonzero(stated).tolist():
+        places_of.setdefault((float(keys[place]), owner_of[place]), []).append(place)
+    for (_, owner), places in places_of.items():
+        said, earliest = set(values[places].tolist()), begins[places].min()
+        places += [
+            place
+            for place in replacing.tolist()
+            if replaced[place] in said
+            and owner_of[place] == owner
+            and begins[place] >= earliest
+            and place not in places
+        ]
+        if len(places) > 1:
+            yield places

@@ -22,7 +22,6 @@ from salience.stores.postgres.wire.database import Database
 from salience.stores.postgres.wire.errors import translate_errors
 
 _OLDEST_SERVER_VERSION = 160_000
-_ATTRIBUTES_VERSION = 5  # of the schema, the first with keys of attributes
 _PASSAGES_VERSION = 7  # the first with passages
 _LONG_TEXTS_AT_ONCE = 100  # read and changed at once when their passages are computed
 _FACTS_AT_ONCE = 1000  # read and changed at once when their keys are computed
@@ -107,8 +106,6 @@ def migrate(database: Database, citus: bool = False) -> tuple[int, int]:
         connection.execute("CREATE SCHEMA IF NOT EXISTS salience")
         for step in steps[before:]:
             connection.execute(step.encode())
-        if 0 < before < _ATTRIBUTES_VERSION:
-            _compute_attribute_keys(connection)
         if before < len(steps):
             _log.info("%s: schema %d brought to %d", database.server, before, len(steps))
         if before < len(steps):
@@ -196,7 +193,7 @@ def _keys(memory: _Kept) -> tuple[bytes, int | None, int | None, list[str]]:
     return (
         feature_bytes(memory.content, words(memory.content)),
         text_key(memory.content) if alone else None,
-        attribute_key(memory.content) if alone and memory.kind == "fact" else None,
+        attribute_key(memory.content),
         spelling_keys(memory),
     )
 
@@ -225,22 +222,6 @@ def _compute_passages(connection: psycopg.Connection[Any]) -> None:
                     f'UPDATE {table} SET passages = %s WHERE namespace = %s AND "row" = %s',
                     [(each[place], *each[:2]) for each in split if each[2] is not None],
                 )
-
-
-def _compute_attribute_keys(connection: psycopg.Connection[Any]) -> None:
-    """Compute the keys of the attributes that facts of an older schema state."""
-    with connection.cursor("older_facts") as facts, connection.cursor() as updates:
-        facts.itersize = _FACTS_AT_ONCE
-        facts.execute(
-            'SELECT namespace, "row", content FROM memories '
-            "WHERE kind = 'fact' AND session_id IS NULL"
-        )
-        while rows := facts.fetchmany(_FACTS_AT_ONCE):
-            keys = ((attribute_key(content), space, number) for space, number, content in rows)
-            updates.executemany(
-                'UPDATE memories SET attribute_key = %s WHERE namespace = %s AND "row" = %s',
-                [row for row in keys if row[0] is not None],
-            )
 
 
 def set_row_security(database: Database, on: bool) -> None:

@@ -154,7 +154,7 @@ class SqliteReader:
     def rows_by_key(
         self, namespace: str, column: HashColumn, keys: Sequence[int]
     ) -> dict[int, tuple[int, ...]]:
-        """Rows outside of any session by a hash of their text or of the attribute they state."""
+        """Rows by a hash of their text, outside of any session, or of the attribute they state."""
         rows: dict[int, tuple[int, ...]] = {}
         with self._reading() as db:
             space = self._space(db, namespace)

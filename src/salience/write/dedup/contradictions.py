@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from salience.language.english import ASSISTANT_NAMES
 from salience.records.record import MemoryRecord
 from salience.retrieval.operations import FindByAttribute, ReadRecords
 from salience.retrieval.plan import Plan, ask
@@ -17,12 +18,20 @@ if TYPE_CHECKING:  # reading facts is imported when there is one
     from salience.language.statements import Statement
     from salience.write.dedup.match_index import FactsByAttribute
 
+_NO_USERS = ASSISTANT_NAMES | {"system", "tool"}
 _LATEST_FACTS = 16  # of one attribute, with which a new one is compared
 
 
+def states(record: MemoryRecord) -> bool:
+    """Test whether a memory is a fact, or a turn of somebody who is no assistant."""
+    if record.session_id is None and record.kind != "turn":
+        return record.kind == "fact"
+    return record.speaker is None or record.speaker.casefold() not in _NO_USERS
+
+
 def statements_of(records: Mapping[int, MemoryRecord]) -> dict[int, Statement]:
-    """The statements of facts outside of any session, by the places of their items."""
-    facts = {p: r for p, r in records.items() if r.kind == "fact" and r.session_id is None}
+    """The statements of facts and of what users say, by the places of their items."""
+    facts = {place: record for place, record in records.items() if states(record)}
     if not facts:
         return {}
     from salience.language.statements import statement_of
@@ -64,7 +73,7 @@ def stated_facts(
     )
     facts: FactsByAttribute = {}
     for record in (yield from ask(ReadRecords(rows))) if len(rows) else ():
-        if record is None or record.status != "active" or record.session_id is not None:
+        if record is None or record.status != "active" or not states(record):
             continue
         statement = statement_of(record.content)
         if statement is not None:
