@@ -17,7 +17,7 @@ from salience.errors import InvalidInput
 from salience.records.filters import Filter, all_of, filter_fields, parse_filter
 from salience.records.limits import DEFAULT_LIMITS
 from salience.records.record import MemoryRecord
-from salience.records.validation import MAX_NAMESPACE_CHARACTERS, storable
+from salience.records.validation import MAX_NAMESPACE_CHARACTERS, composed, storable
 from salience.retrieval.plan import in_thread
 from salience.search.request import Filters
 from salience.stores.address import Address
@@ -233,7 +233,7 @@ def _encoded(label: str) -> str:
     """A label without what has a meaning in a name; "%" for the empty one, as others are longer."""
     if not isinstance(label, str):
         raise InvalidInput("scope", f"has a {type(label).__name__}", "give each label as text")
-    storable("scope", label)
+    label = composed("scope", storable("scope", label))
     return (
         "".join(
             c if c.isalnum() or c in _KEPT else "".join(f"%{byte:02X}" for byte in c.encode())

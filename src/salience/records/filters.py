@@ -22,7 +22,7 @@ from salience.records.field_types import Type
 from salience.records.fields import FIELDS, field_type
 from salience.records.filter_fields import registered_filter_field
 from salience.records.json_values import JSON_INTEGERS, MAX_METADATA_DEPTH, json_value
-from salience.records.validation import EXACT_SCALARS, native, storable, timestamp
+from salience.records.validation import EXACT_SCALARS, composed, native, storable, timestamp
 
 Operator = Literal["eq", "ne", "in", "nin", "gt", "gte", "lt", "lte", "contains", "exists"]
 OPERATORS: tuple[Operator, ...] = (
@@ -178,7 +178,7 @@ def _checked(condition: Filter, path: str, depth: int) -> Filter:
                 f"{shown(condition.operator)} is no operator",
                 f"use one of {', '.join(OPERATORS)}",
             )
-        name, operator = condition.field, condition.operator
+        name, operator = composed("field", condition.field), condition.operator
         return _compare(name, _type(name, path), operator, condition.value, path)
     if isinstance(condition, Not):
         return Not(_checked(condition.part, path, depth + 1))
@@ -197,6 +197,7 @@ def _type(name: str, path: str) -> Type:
 
 
 def _conditions(name: str, value: Any, path: str) -> list[Filter]:
+    name = composed("field", name)
     kind = _type(name, path)
     if not isinstance(value, Mapping):
         return [_compare(name, kind, "eq", value, path)]
@@ -278,7 +279,7 @@ def _operand(name: str, kind: Type, operator: Operator, value: Any, path: str) -
     if kind == "text":
         if not isinstance(value, str):
             raise InvalidInput(where, f"is compared with {shown(value)}", "give text")
-        storable(where, value)
+        value = composed(name, storable(where, value))
     closed = kind == "text" and name in FIELDS and operator in ("eq", "ne")
     choices = FIELDS[name].choices if closed else ()
     if choices and value not in choices:
@@ -296,7 +297,7 @@ def _element(where: str, value: Any) -> str:
         raise InvalidInput(
             where, f"is compared with {shown(value)}", "give text, or a list of texts"
         )
-    return storable(where, value)
+    return composed("element", storable(where, value))
 
 
 def folded(texts: Iterable[str]) -> tuple[str, ...]:

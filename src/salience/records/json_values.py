@@ -113,7 +113,7 @@ class _Reading:
                     _written(path), f"has the key {shown(key)}", "use non-empty text keys"
                 )
             if len(name) > MAX_KEY_CHARACTERS or not name.isascii() or not name.isprintable():
-                text(_written(path), name, limit=MAX_KEY_CHARACTERS)
+                name = text(_written(path), name, limit=MAX_KEY_CHARACTERS)
             self.count(len(name))
             yield name, item
 

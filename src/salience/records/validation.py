@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import unicodedata
 from collections.abc import Mapping
 from datetime import date, datetime, time, timezone
 from itertools import islice
@@ -21,6 +22,8 @@ MAX_DIMENSIONS = 65_536  # of a vector
 MAX_IDS = 1_000_000  # in one call
 MAX_TAG_CHARACTERS = 512
 MAX_NAMESPACE_CHARACTERS = 256
+VERBATIM = frozenset({"content", "title", "gist"})
+"""The fields whose text is kept as it is given, to the bit."""
 _EXACT_YEARS = range(1700, 2240)  # their seconds since 1970 hold microseconds as float64
 _PRESENT_YEARS = range(100, 9900)
 LARGEST_NUMBER = 1e300  # beyond it a sum might overflow
@@ -59,19 +62,31 @@ def _of_numpy(value: Any) -> Any:
 def text(name: str, value: Any, *, limit: int | None = None) -> str:
     """`value` as text that every store can keep, or InvalidInput naming the field `name`.
 
-    It has at most `limit` characters, by default as many as the field `name` takes.
+    It has at most `limit` characters, by default as many as the field `name` takes, and is
+    `composed`.
     """
     value = native(value)
     if type(value) is not str:
         raise InvalidInput(name, f"must be text, not {type(value).__name__}")
     if not value.strip():
         raise InvalidInput(name, "is empty", "give it some text")
+    value = composed(name, value)
     limit = limit or (FIELDS[name].limit if name in FIELDS else None) or DEFAULT_LIMITS.text
     if len(value) > limit:
         raise InvalidInput(
             name, f"has {len(value):,} characters, more than {limit:,}", "split it into parts"
         )
     return storable(name, value)
+
+
+def composed(name: str, value: str) -> str:
+    """A text in the normal form NFC, so that a name is one value however it is encoded.
+
+    What a memory says (`VERBATIM`) stays as it is.
+    """
+    if value.isascii() or name in VERBATIM:
+        return value
+    return unicodedata.normalize("NFC", value)
 
 
 def storable(name: str, value: str) -> str:

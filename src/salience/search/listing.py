@@ -15,6 +15,7 @@ from salience.records.record import MemoryRecord
 from salience.records.validation import (
     MAX_IDS,
     boolean,
+    composed,
     elements,
     integer,
     native,
@@ -150,7 +151,7 @@ def name_request(
         namespace,
         field,
         parse_filter(filters),
-        storable("prefix", prefix).casefold(),
+        composed("prefix", storable("prefix", prefix)).casefold(),
         parse_name_cursor(cursor),
         integer("limit", limit, 1, MAX_PAGE),
     )
