@@ -42,9 +42,33 @@ def remembered(home: Home) -> dict[str, str]:
 
 
 def transcript(folder: Path, *lines: str) -> Path:
-    path = folder.parent / "transcript.jsonl"
+    path = folder.parent / "home" / "transcript.jsonl"
     path.write_text("".join(lines), "utf-8")
     return path
+
+
+def test_half_a_character_costs_nothing_else(home: Home, project: Path) -> None:
+    half = claude_line("user", RULE).replace("requirements", "\\ud83d requirements")
+    path = transcript(project, half, claude_line("user", "From now on use tabs."))
+    home.hook("stop", project, transcript_path=path)
+    first, second = sorted(remembered(home).values(), key=len, reverse=True)
+    assert first == RULE.replace("requirements", "\ufffd requirements")
+    assert "use tabs" in second
+
+
+def test_a_transcript_outside_the_folders_of_the_user_is_not_read(
+    home: Home, project: Path, tmp_path: Path
+) -> None:
+    outside = tmp_path / "outside.jsonl"
+    outside.write_text(claude_line("user", RULE))
+    linked = tmp_path / "home" / "linked.jsonl"
+    linked.symlink_to(outside)
+    for path in (outside, linked):
+        home.hook("stop", project, transcript_path=path)
+    assert not home.store.exists() or not remembered(home)
+    home.variables["CLAUDE_CONFIG_DIR"] = str(tmp_path)
+    home.hook("stop", project, transcript_path=outside)
+    assert len(remembered(home)) == 1
 
 
 def test_what_one_session_settles_the_next_is_told(home: Home, project: Path) -> None:

@@ -26,6 +26,9 @@ from salience.coding_agents.reversals import choice_of
         ("always commit the lockfile", "never commit the lockfile"),
         ("no default exports", "use default exports"),
         ("tests live in tests/unit", "tests live in test/, not in tests/unit"),
+        ("in go files we use tabs, not spaces", "in go files we use spaces, not tabs"),
+        ("use redis, not memcached, for sessions", "use memcached, not redis, for sessions"),
+        ("we always squash before merging", "we never squash before merging"),
     ],
 )
 def test_what_takes_the_rejected_or_rejects_the_taken_reverses_it(older: str, newer: str) -> None:
@@ -48,6 +51,13 @@ def test_what_takes_the_rejected_or_rejects_the_taken_reverses_it(older: str, ne
         ("use typescript", "don't use any in typescript"),
         ("use lists", "iterate over lists with enumerate"),
         ("we use ruff for linting", "we use ruff for formatting"),
+        ("we use spaces, not tabs", "in go files we use tabs, not spaces"),
+        ("we use spaces, not tabs", "use tabs, not spaces, in makefiles"),
+        ("in go files we use tabs, not spaces", "in python files we use spaces, not tabs"),
+        ("we use postgres, not mysql, for billing", "we use mysql, not postgres, for analytics"),
+        ("use pnpm instead of npm in the web folder", "use npm instead of pnpm in the docs folder"),
+        ("on ci we run pytest, not tox", "on release branches we run tox, not pytest"),
+        ("we always squash", "we never squash on release branches"),
     ],
 )
 def test_what_holds_elsewhere_or_says_the_same_reverses_nothing(older: str, newer: str) -> None:

@@ -208,8 +208,25 @@ def test_no_secret_is_kept(prefix: str, rest: str, sentence: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "sentence",
+    [
+        "From now on log in with password correcthorse",
+        "We always sign in as admin with the password hunter2",
+        "From now on the pin is 4711",
+        "From now on we use pin 0815 for the test card",
+        "Remember that the door code is 1234",
+    ],
+)
+def test_no_secret_in_plain_words_is_kept(sentence: str) -> None:
+    assert kept(user(sentence)) == []
+
+
+@pytest.mark.parametrize(
     "text",
     [
+        "use password hashing with argon2",
+        "never store a password in plain text",
+        "return status code 4041",
         "token budgets are counted by characters",
         "tests/unit/test_session_tokens.py",
         "the api key is in the vault",

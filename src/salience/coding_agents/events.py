@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from salience.coding_agents.paths import HOME_VARIABLES
 from salience.coding_agents.project import PROJECT_FOLDER_VARIABLE
 from salience.coding_agents.transcripts import cursor_transcript, own_words
 from salience.errors import InvalidInput
@@ -62,7 +63,7 @@ class HookEvent:
             agent=agent,
             session=session,
             folder=folder,
-            transcript=transcript if transcript is not None and transcript.is_file() else None,
+            transcript=transcript if transcript and _is_own(transcript, environment) else None,
             prompt=own_words("user", _text(values, "prompt")),
             reply=own_words("assistant", _text(values, "last_assistant_message")),
             starts_anew=values.get("source") in _FORGOTTEN_AFTER,
@@ -81,6 +82,13 @@ class HookEvent:
         return json.dumps(
             {"hookSpecificOutput": {"hookEventName": name, "additionalContext": text}}
         )
+
+
+def _is_own(transcript: Path, environment: Mapping[str, str]) -> bool:
+    """Test whether a transcript is a file in the user's home, or in a folder set for an agent."""
+    folders = [Path.home(), *(Path(environment[n]) for n in HOME_VARIABLES if n in environment)]
+    path = transcript.resolve()
+    return path.is_file() and any(path.is_relative_to(each.resolve()) for each in folders)
 
 
 def _agent_of(values: Mapping[str, Any]) -> str:

@@ -200,7 +200,7 @@ def _keep(memory: Memory, event: HookEvent, project: Project, session: Session) 
         for item, said_before in zip(items, own.get_many([i["id"] for i in items]), strict=True):
             if said_before is not None and _is_said_again(item, said_before):
                 item["id"] = f"{item['id']}-{_digest(event.session, item['metadata']['turn'])}"
-        new = own.add_many(items, strict=True, on_conflict="skip").ids
+        new = own.add_many(items, on_conflict="skip").ids  # a wrong one costs itself alone
         supersede_reversed(own, new)
         added = len(new)
         session.told += [item["id"] for item in items if item["id"] not in session.told]

@@ -14,14 +14,20 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from salience.coding_agents.paths import make_private, runtime_folder, socket_path, switched_off
+from salience.coding_agents.paths import (
+    HOME_VARIABLES,
+    make_private,
+    runtime_folder,
+    socket_path,
+    switched_off,
+)
 
 EVENTS = ("session-start", "prompt", "pre-compact", "stop")
 AGENTS = ("claude-code", "codex", "cursor")
 SECONDS_VARIABLE = "SALIENCE_HOOK_SECONDS"
 _SECONDS = {"prompt": 3.0}  # that a hook waits, by default; an answer takes hundredths of one
 _OTHER_SECONDS = 8.0  # nobody waits for these, and a session begins with one
-_FORWARDED = ("SALIENCE_", "CLAUDE_PROJECT_DIR", "CURSOR_PROJECT_DIR")
+_FORWARDED = ("SALIENCE_", "CLAUDE_PROJECT_DIR", "CURSOR_PROJECT_DIR", *HOME_VARIABLES)
 _POLL_SECONDS = 0.02
 _CHUNK = 65_536
 

@@ -14,6 +14,8 @@ OFF_VARIABLE = "SALIENCE_HOOKS"
 """The environment variable that switches all hooks off."""
 EMBEDDER_VARIABLE = "SALIENCE_HOOK_EMBEDDER"
 """The environment variable with the name of the embedder, "none" for none."""
+HOME_VARIABLES = ("CLAUDE_CONFIG_DIR", "CODEX_HOME")
+"""The environment variables of the folders where agents keep transcripts, if not at home."""
 _OFF = ("0", "false", "no", "off")
 _LONGEST_SOCKET_PATH = 100  # of the 104 or 108 bytes that a system allows
 _LONGEST_NAME = 32  # of a socket's file

@@ -1,19 +1,19 @@
 """Reversals: a statement that rejects what an older one takes, or takes what that rejects.
 
 They are read off the wording, so a statement reverses another only if both name the same thing in
-the same words. The rules know English.
+the same words, and the newer one does not hold somewhere else alone. The rules know English.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 from salience.coding_agents.recall import STANDING
 from salience.coding_agents.statements import substance
 from salience.engine.memory import Memory
-from salience.language.tokens import stem
+from salience.language.tokens import stem, words
 from salience.records.record import MemoryRecord
 
 _MOST_COMPARED = 1_000  # the newest memories
@@ -39,41 +39,68 @@ _PURPOSE = re.compile(r"\bfor (?!our |that |the |these |this |those |your ).*")
 _MEANS = re.compile(
     r".*?\b(?:with|(?:live|lives|go|goes|belong|belongs|kept|stored|put|keep) .*?\b(?:in|under))\b"
 )
+_PLACE = r"(?:for|in|inside|on|under|within)"
+_OPENING_PLACE = re.compile(
+    rf"^{_PLACE} (.+?)(?:,| (?=(?:we|you|use|prefer|avoid|always|never|do not|don't)\b))"
+)
+_CLOSING_PLACE = re.compile(rf"^(.*?),? \b{_PLACE} (.+)$", re.S)
 _ANYWHERE = frozenset(
-    "adopt base code codebase everyone everywhere follow here migrate move our please project "
-    "repo repository stuff switch we you".split()
+    "a adopt all any base code codebase each every everyone everywhere follow here migrate move "
+    "our please project repo repository stuff switch that the these this those we you".split()
 )
 
 
 @dataclass(frozen=True)
 class Choice:
-    """Choice of a statement: the stems of each thing that it takes, and of each that it rejects."""
+    """Choice of a statement: the stems of each thing that it takes, and of each that it rejects.
+
+    `place` are the stems of where, or for what, it holds; none if it holds everywhere.
+    """
 
     taken: frozenset[frozenset[str]]
     rejected: frozenset[frozenset[str]]
+    place: frozenset[str] = frozenset()
 
     def reverses(self, older: Choice) -> bool:
         """Test whether this takes what the older one rejects, or rejects what that takes."""
+        if self.place and self.place != older.place:
+            return False
         return bool(self.taken & older.rejected or self.rejected & older.taken)
 
 
 def choice_of(text: str) -> Choice:
     """Read what the first sentence of a statement takes and rejects."""
     plain = text.strip().lower().replace("\u2019", "'")
-    for pattern, words in _REWORDINGS:
-        plain = pattern.sub(words, plain)
-    sentence = _SENTENCE.match(plain)
+    for pattern, reworded in _REWORDINGS:
+        plain = pattern.sub(reworded, plain)
+    found = _SENTENCE.match(plain)
+    sentence = found[0] if found else ""
+    opening = _OPENING_PLACE.match(sentence)
+    clauses = _BREAK.split(sentence[opening.end() :] if opening else sentence)
     taken: set[frozenset[str]] = set()
     rejected: set[frozenset[str]] = set()
     is_denied = False
-    for place, part in enumerate(_BREAK.split(sentence[0]) if sentence else ()):
-        if place % 2:  # what parts the clauses
+    for number, part in enumerate(clauses):
+        if number % 2:  # what parts the clauses
             is_denied = part.strip() not in _NEUTRAL
         elif not is_denied:
             taken.update(_things(part))
         elif (head := _HEAD.match(part)) and substance(head[0]):  # none of "any in tests"
             rejected.update(_things(part))
-    return Choice(frozenset(taken), frozenset(rejected - taken))
+    place = _stems(words(opening[1]) if opening else _closing_place(clauses[-1]))
+    return Choice(frozenset(taken), frozenset(rejected - taken), place)
+
+
+def _closing_place(clause: str) -> Iterable[str]:
+    """The words of where the last clause of a sentence says that it holds."""
+    closing = _CLOSING_PLACE.match(clause)
+    if closing is None or not substance(closing[1]) or _MEANS.match(clause):
+        return ()
+    return words(closing[2])
+
+
+def _stems(names: Iterable[str]) -> frozenset[str]:
+    return frozenset(stem(name) for name in names if name not in _ANYWHERE)
 
 
 def supersede_reversed(memory: Memory, new: Collection[str]) -> None:
@@ -99,6 +126,6 @@ def supersede_reversed(memory: Memory, new: Collection[str]) -> None:
 
 def _things(clause: str) -> Iterator[frozenset[str]]:
     """A clause as the thing it names: whole, without what it is for, and only the means."""
-    for words in (clause, _PURPOSE.sub("", clause), _MEANS.sub("", clause)):
-        if thing := frozenset(map(stem, substance(words) - _ANYWHERE)):
+    for text in (clause, _PURPOSE.sub("", clause), _MEANS.sub("", clause)):
+        if thing := _stems(substance(text)):
             yield thing

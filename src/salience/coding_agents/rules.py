@@ -258,8 +258,9 @@ RULES: tuple[Rule, ...] = (
     _rule(
         "we_use",
         "convention",
-        r"^(?:here,? |also,? |and |well,? )*(?:here )?we(?:'re| are)? (?:only |all |do "
-        r"|mostly )?(?:use|using|prefer|name|store|deploy (?:with|to|from|by|on|via)|follow|avoid"
+        r"^(?:here,? |also,? |and |well,? |(?:in|for) [\w ./+#-]{2,40}?,? )*(?:here )?"
+        r"we(?:'re| are)? (?:only |all |do |mostly )?(?:use|using|prefer|name|store"
+        r"|deploy (?:with|to|from|by|on|via)|follow|avoid"
         r"|pin|squash|rebase|require|version|don't (?:use|mock|commit|write|allow|do)"
         r"|do not (?:use|mock|commit|write|allow|do)|(?:keep|put|write) (?:all |our "
         r"|the )?\w+ .*\b(?:in|under|with|as|to)\b)\b(?! (?:getting|seeing|having|case|to get))",
@@ -268,6 +269,7 @@ RULES: tuple[Rule, ...] = (
             "we don't use default exports",
             "we keep migrations in db/migrations",
             "here we prefer composition over inheritance",
+            "in go files we use tabs, not spaces",
         ),
         must_not_catch=("we keep getting errors", "we put it off", "when we use it, it crashes"),
     ),
@@ -480,6 +482,10 @@ SECRET = re.compile(
     r"|\b(?:pass(?:word|phrase|wd)?|secret|token|api[ _-]?key|access[ _-]?key"
     r"|credentials?)\b['\"`]?\s*(?:(?:is|are|was)\s+|[:=]\s*)(?!in\b|stored|kept|read|never"
     r"|always|not\b|the\b|a\b)\S{4,}"
+    r"|\b(?:log|sign|connect|authenticate|unlock)\w*\b.{0,60}\bpass(?:word|phrase|wd|code)?\b\s+"
+    r"(?!is\b|for\b|of\b|from\b|in\b)\S{4,}|\bpass(?:word|phrase|wd|code)?\s+['\"`]?\S*[\d!@#$%^&*]\S*"
+    r"|\bpin\b(?: code| number)?\s*(?:is|was|:|=)?\s*['\"`]?\d{4,}\b"
+    r"|\bcode\b\s*(?:is|was|:|=)\s*['\"`]?\d{4,}\b"
     r"|(?-i:\b(?=[\w+/-]*\d)(?=[\w+/-]*[a-z])(?=[\w+/-]*[A-Z])[\w+/-]{28,})|\b[0-9a-f]{32,}\b",
     re.I,
 )

@@ -14,9 +14,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
 
+from salience.display.for_models import whole
+
 Role = Literal["user", "assistant"]
 
-_MAX_READ_BYTES = 64 * 2**20  # of one visit; more of a transcript is left for the next one
+_MAX_READ_BYTES = 16 * 2**20  # of one visit; more of a transcript is left for the next one
 _MAX_COMMAND_CHARACTERS = 200
 # What programs put into the turn of a user, beside the user's words.
 _INSERTED = re.compile(
@@ -159,6 +161,7 @@ def _words(role: Role, content: Any) -> str:
 
 def own_words(role: Role, text: str) -> str:
     """The text without what a program put into it."""
+    text = whole(text)
     if role == "user":
         text = _QUERY.sub("", _INSERTED.sub("", text))
         if text.lstrip().startswith(_INTERRUPTED):
@@ -175,7 +178,7 @@ def _commands(content: Any) -> tuple[str, ...]:
         if isinstance(block, dict) and block.get("type") == "tool_use"
     ]
     commands = [each.get("command") for each in inputs if isinstance(each, dict)]
-    return tuple(c[:_MAX_COMMAND_CHARACTERS] for c in commands if isinstance(c, str))
+    return tuple(whole(c[:_MAX_COMMAND_CHARACTERS]) for c in commands if isinstance(c, str))
 
 
 def _command_of_codex(arguments: Any) -> str:
@@ -186,7 +189,7 @@ def _command_of_codex(arguments: Any) -> str:
     command = values.get("cmd", values.get("command")) if isinstance(values, dict) else None
     if isinstance(command, list) and command:
         command = command[-1]  # of ["bash", "-lc", "pnpm install"]
-    return command[:_MAX_COMMAND_CHARACTERS] if isinstance(command, str) else ""
+    return whole(command[:_MAX_COMMAND_CHARACTERS]) if isinstance(command, str) else ""
 
 
 def _time(value: Any) -> datetime | None:

@@ -75,6 +75,11 @@ def clean(text: str) -> str:
     return "".join(c for c in lines if category(c) not in _UNSEEN_KINDS or c in _SEEN)
 
 
+def whole(text: str) -> str:
+    """A text with U+FFFD for each half of a character, such as an emoji that was cut in two."""
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
 def one_line(text: str, characters: int = MAX_NAME_CHARACTERS) -> str:
     """A name or title, cleaned, on one line of at most so many characters; no tag of the fence."""
     line = " ".join(_unfenced(text).split())

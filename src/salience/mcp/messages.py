@@ -12,6 +12,8 @@ from typing import Any
 from mcp_types import jsonrpc_message_adapter
 from pydantic import ValidationError
 
+from salience.display.for_models import whole
+
 
 def answerable(message: str) -> str:
     """A message with U+FFFD for each half of a character.
@@ -35,5 +37,4 @@ def _repaired(message: str) -> str:
         if not isinstance(value.get("params", {}), dict):
             del value["params"]
         value |= {"jsonrpc": "2.0", "method": str(value.get("method", ""))}
-    text = json.dumps(value, ensure_ascii=False)
-    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return whole(json.dumps(value, ensure_ascii=False))
