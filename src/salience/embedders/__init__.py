@@ -10,7 +10,9 @@ import re
 from collections.abc import Callable
 from typing import cast
 
+from salience.embedders.bundled import BundledEmbedder
 from salience.embedders.cache import CachedEmbedder
+from salience.embedders.function import EmbeddingFunction, FunctionEmbedder, is_function
 from salience.embedders.openai import OpenAIEmbedder
 from salience.embedders.protocol import Embedder, EmbedderIdentity, Kind, Rows
 from salience.embedders.sentence_transformers import SentenceTransformerEmbedder
@@ -19,10 +21,13 @@ from salience.errors import EmbedderError, InvalidInput, shown
 from salience.extensions import load_entry_point
 
 __all__ = [
+    "BundledEmbedder",
     "CachedEmbedder",
     "Embedder",
     "EmbedderFactory",
     "EmbedderIdentity",
+    "EmbedderLike",
+    "FunctionEmbedder",
     "Kind",
     "OpenAIEmbedder",
     "Rows",
@@ -31,6 +36,9 @@ __all__ = [
     "register_embedder",
     "resolve",
 ]
+
+EmbedderLike = str | Embedder | EmbeddingFunction
+"""A name, an embedder, or a function from texts to rows; see `resolve`."""
 
 EmbedderFactory = Callable[..., Embedder]
 """Called without arguments for "name", and with the text after the colon for "name:model"."""
@@ -45,7 +53,8 @@ def _openai(model: str) -> OpenAIEmbedder:
 _BUILT_IN: dict[str, EmbedderFactory] = {
     "default": StaticEmbedder,
     "wordllama": StaticEmbedder,
-    "minilm": SentenceTransformerEmbedder.minilm,
+    "multilingual": BundledEmbedder.multilingual,
+    "minilm": BundledEmbedder.minilm,
     "sentence-transformers": SentenceTransformerEmbedder,
     "openai": _openai,
 }
@@ -75,17 +84,18 @@ def register_embedder(name: str, factory: EmbedderFactory) -> None:
     _registered[name] = factory
 
 
-def resolve(spec: str | Embedder | None) -> Embedder | None:
+def resolve(spec: EmbedderLike | None) -> Embedder | None:
     """The embedder that a specification names.
 
     ======================================  =====================================================
     "default", "wordllama"                  `StaticEmbedder`
-    "minilm"                                `SentenceTransformerEmbedder.minilm`
+    "multilingual", "minilm"                `BundledEmbedder`, the method of that name
     "sentence-transformers:<model>"         `SentenceTransformerEmbedder`; a name or a folder
     "openai:<model>"                        `OpenAIEmbedder` at the environment's endpoint
     "openai:<model>@<base_url>"             `OpenAIEmbedder` there; the URL starts with http(s)://
     "<name>", "<name>:<model>"              an embedder of `register_embedder` or an entry point
     None, "none"                            None: no embedder, recall by words only
+    a function from texts to rows           `FunctionEmbedder`, by the name of the function
     an embedder                             itself
     ======================================  =====================================================
 
@@ -96,7 +106,7 @@ def resolve(spec: str | Embedder | None) -> Embedder | None:
     if spec is None:
         return None
     if not isinstance(spec, str):
-        return _checked(spec)
+        return _checked(FunctionEmbedder(spec) if is_function(spec) else spec)
     spec = str.__str__(spec)
     if spec == "none":
         return None
@@ -132,8 +142,9 @@ def _takes(factory: EmbedderFactory, arguments: tuple[str, ...]) -> bool:
 def _remedy() -> str:
     others = "".join(f"{name!r}, " for name in sorted(_registered))
     return (
-        "use 'default' (or 'wordllama'), 'minilm', 'sentence-transformers:<model or folder>', "
-        f"'openai:<model>', 'openai:<model>@<base_url>', {others}'none', or an Embedder instance"
+        "use 'default' (or 'wordllama'), 'multilingual', 'minilm', "
+        "'sentence-transformers:<model or folder>', 'openai:<model>', "
+        f"'openai:<model>@<base_url>', {others}'none', an Embedder instance, or a function"
     )
 
 

@@ -21,6 +21,7 @@ _log = logging.getLogger(__name__)
 _LENGTH_TOLERANCE = 1e-3  # of the length of a row; services round their numbers
 _FINGERPRINT_BLOCK_BYTES = 4096
 _FINGERPRINT_BLOCKS = 16  # of each file
+_IN_LATIN_SCRIPT = frozenset("de es fr it nl pt und".split())
 
 
 def checked_texts(texts: Sequence[str], kind: str) -> list[str]:
@@ -118,6 +119,14 @@ def checked_rows(candidate: Any, count: int, identity: EmbedderIdentity) -> Rows
 @cache  # once for each embedder
 def _warn_of_lengths(identity: EmbedderIdentity) -> None:
     _log.warning("%s gives vectors that are not of length 1; they are normalized", identity)
+
+
+def knows_as_english(language: str) -> float:
+    """1 for Latin script, which counts as English, 0.5 for other languages in it, 0 for the rest.
+
+    It is what `Embedder.knows` says of a model that was made for English.
+    """
+    return 1.0 if language == "latin" else 0.5 if language in _IN_LATIN_SCRIPT else 0.0
 
 
 def digest(*parts: bytes) -> str:

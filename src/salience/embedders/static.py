@@ -17,7 +17,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from salience.embedders._batching import batches, clean_texts, digest, fingerprint, unit_rows
+from salience.embedders._batching import (
+    batches,
+    clean_texts,
+    digest,
+    fingerprint,
+    knows_as_english,
+    unit_rows,
+)
 from salience.embedders.protocol import EmbedderIdentity, Kind, Rows
 from salience.errors import EmbedderError, InvalidInput
 
@@ -37,8 +44,6 @@ _BATCH_TEXTS = 512
 _BATCH_CHARS = 131_072
 _WIDE_MAX_TOKENS = 4_096  # the vectors of longer texts are gathered in half precision
 _BLANKS_AND_WORD = re.compile(" +[^ ]*")
-_KNOWN = {"latin": 1.0, "cyrillic": 1.0}
-_IN_LATIN_SCRIPT = frozenset("de es fr it nl pt und".split())
 _SPECIAL = re.compile("\u2581|</?s>|<unk>")  # a blank or a mark to the tokenizer
 _CACHED_WORD_CHARS = 32  # the longest word whose tokens are kept
 _CACHED_WORDS = 100_000
@@ -161,7 +166,7 @@ class StaticEmbedder:
         The vocabulary has words and parts of words in Latin and Cyrillic script, of all others only
         characters. Latin script counts as English unless its language is known.
         """
-        return _KNOWN.get(language, 0.5 if language in _IN_LATIN_SCRIPT else 0.0)
+        return 1.0 if language == "cyrillic" else knows_as_english(language)
 
     def _revision(self) -> str:
         folder = self._model_folder()

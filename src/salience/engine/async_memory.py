@@ -20,7 +20,7 @@ from typing import IO, Any, Self, Unpack
 
 from salience import stores
 from salience.display.result import short_repr
-from salience.embedders import Embedder
+from salience.embedders import EmbedderLike
 from salience.engine.core import Core
 from salience.engine.lifecycle_api import Progress
 from salience.engine.options import (
@@ -1179,7 +1179,7 @@ class AsyncMemory(
     async def reembed(
         url: Address | Store | None = None,
         *,
-        embedder: str | Embedder | None = None,
+        embedder: EmbedderLike | None = None,
         missing: bool = False,
         progress: Callable[[int, int], None] | None = None,
     ) -> int:
@@ -1199,10 +1199,10 @@ class AsyncMemory(
     @staticmethod
     async def reembedding(
         url: Address | Store | None = None,
-        to: str | Embedder | None = None,
+        to: EmbedderLike | None = None,
         *,
         step: Step = "status",
-        embedder: str | Embedder | None = None,
+        embedder: EmbedderLike | None = None,
         queries: Sequence[Any] | None = None,
         progress: Callable[[int, int], None] | None = None,
     ) -> Reembedding:

@@ -10,7 +10,8 @@ from datetime import datetime, timezone
 from typing import Any, Unpack
 
 from salience.embedders import (
-    Embedder,
+    BundledEmbedder,
+    EmbedderLike,
     SentenceTransformerEmbedder,
     StaticEmbedder,
     resolve,
@@ -107,7 +108,7 @@ class Core:
         limits, slow_ms = Limits.of(values["limits"]), values["slow_search_ms"]
         recorder = recorder_for(values["search_log"])
         model = resolve(embedder)
-        if isinstance(model, StaticEmbedder | SentenceTransformerEmbedder):
+        if isinstance(model, BundledEmbedder | StaticEmbedder | SentenceTransformerEmbedder):
             model.check()
         shown_url = type(url).__name__ if isinstance(url, Store) else public_url(store_url(url))
         store = url if isinstance(url, Store) else open_store(url)
@@ -148,7 +149,7 @@ class Core:
     def reembed(
         cls,
         url: Address | Store | None,
-        embedder: str | Embedder | None,
+        embedder: EmbedderLike | None,
         missing: bool,
         progress: Callable[[int, int], None] | None,
     ) -> int:

@@ -9,7 +9,7 @@ from typing import Any, Self, Unpack
 # async: from functools import partial
 # async: from salience.errors import StoreClosed
 from salience.display.result import short_repr
-from salience.embedders import Embedder
+from salience.embedders import EmbedderLike
 from salience.engine.core import Core
 from salience.engine.judgment_api import JudgmentApi
 from salience.engine.lifecycle_api import LifecycleApi
@@ -122,7 +122,7 @@ class Memory(WriteApi, SearchApi, ReadApi, JudgmentApi, LifecycleApi, TransferAp
     def reembed(
         url: Address | Store | None = None,
         *,
-        embedder: str | Embedder | None = None,
+        embedder: EmbedderLike | None = None,
         missing: bool = False,
         progress: Callable[[int, int], None] | None = None,
     ) -> int:
@@ -142,10 +142,10 @@ class Memory(WriteApi, SearchApi, ReadApi, JudgmentApi, LifecycleApi, TransferAp
     @staticmethod
     def reembedding(
         url: Address | Store | None = None,
-        to: str | Embedder | None = None,
+        to: EmbedderLike | None = None,
         *,
         step: Step = "status",
-        embedder: str | Embedder | None = None,
+        embedder: EmbedderLike | None = None,
         queries: Sequence[Any] | None = None,
         progress: Callable[[int, int], None] | None = None,
     ) -> Reembedding:

@@ -6,7 +6,7 @@ from inspect import Parameter, Signature, signature
 from os import PathLike
 from typing import Any, TextIO, TypedDict, TypeVar
 
-from salience.embedders import Embedder
+from salience.embedders import EmbedderLike
 from salience.language.entities import RULES, EntityExtractor
 from salience.language.tokens import count_tokens
 from salience.ranking.profiles import ProfileLike
@@ -53,7 +53,7 @@ class Settings(TypedDict, total=False):
     """
 
     namespace: str
-    embedder: str | Embedder | None
+    embedder: EmbedderLike | None
     profile: ProfileLike
     clock: Clock | None
     count_tokens: Callable[[str], int]

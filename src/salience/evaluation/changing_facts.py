@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from typing import Any, Literal
 
-from salience.embedders import Embedder, resolve
+from salience.embedders import Embedder, EmbedderLike, resolve
 from salience.engine.memory import Memory
 from salience.evaluation._state_sentences import SENTENCES, Told
 from salience.ranking.profile import Profile
@@ -208,7 +208,7 @@ class Outcome:
 
 def evaluate(
     profiles: Sequence[Profile],
-    embedder: str | Embedder | None = "default",
+    embedder: EmbedderLike | None = "default",
     *,
     seed: int = 1,
     people: int = 24,
@@ -291,7 +291,7 @@ class LanguageOutcome:
 
 def evaluate_languages(
     profile: Profile,
-    embedder: str | Embedder | None = "default",
+    embedder: EmbedderLike | None = "default",
     *,
     languages: Sequence[str] = LANGUAGES,
     seed: int = 1,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from salience.display.result import Result
-from salience.embedders import Embedder
+from salience.embedders import EmbedderLike
 from salience.engine.core import Core
 from salience.errors import InvalidInput
 from salience.records.validation import elements, mapping, text, texts
@@ -76,7 +76,7 @@ def _recorded(name: str, value: Any) -> AskedSearch:
 
 
 def compare(
-    core: Core, identity: str, embedder: str | Embedder | None, asked: list[AskedSearch] | None
+    core: Core, identity: str, embedder: EmbedderLike | None, asked: list[AskedSearch] | None
 ) -> Agreement:
     """Compare searches of the set beside with those of the other.
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 from salience.display.result import Result
-from salience.embedders import Embedder
+from salience.embedders import EmbedderLike
 from salience.engine.core import Core, released
 from salience.engine.reembedding.agreement import Agreement, asked_searches, compare
 from salience.errors import InvalidInput, shown
@@ -52,9 +52,9 @@ class Reembedding(Result):
 
 def take_step(
     url: Address | Store | None,
-    to: str | Embedder | None,
+    to: EmbedderLike | None,
     step: Step,
-    embedder: str | Embedder | None,
+    embedder: EmbedderLike | None,
     queries: Sequence[Any] | None,
     progress: Callable[[int, int], None] | None,
 ) -> Reembedding:

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from salience.embedders import Embedder
+from salience.embedders import EmbedderLike
 from salience.engine.memory import Memory
 from salience.evaluation.figures.intervals import mean_intervals
 from salience.evaluation.replay.searches import questions, read_searches
@@ -65,7 +65,7 @@ def compare_profiles(
     first: Profile,
     second: Profile,
     *,
-    embedder: str | Embedder | None = "default",
+    embedder: EmbedderLike | None = "default",
     progress: Progress | None = None,
 ) -> Preference:
     """Ask the recorded searches of a store again under two profiles, and interleave their hits.
