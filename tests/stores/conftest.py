@@ -83,6 +83,35 @@ def workers() -> Iterator[Callable[[Path | str], Worker]]:
         worker.close()
 
 
+_LONG = {
+    "test_a_call_that_is_killed_has_done_all_or_nothing",
+    "test_no_answer_tells_of_another_namespace",
+    "test_searching_while_everything_changes",
+    "test_ten_thousand_memories",
+}
+"""The suite's longest tests: `make test` has them on a file, in RAM and on PostgreSQL."""
+_WITHOUT_SEARCH = set(
+    "Listing Linking Names EventPages EventLog Judgments AccessKeys IdempotencyKeys Exports "
+    "Versions Upserts MetadataMerging DeletingMany Notes PendingLinks WriteOutcomes "
+    "Contradictions Atomicity ErasureReceipts ForgettingUsers".split()
+)
+"""The parts of the suite that replicas of PostgreSQL's namespaces have next to no part in."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave what the suite tries on a store in two ways to `make test-all` for one of them."""
+    for item in items:
+        if not isinstance(item, pytest.Function) or item.cls is None:
+            continue
+        store, part = item.cls.__name__, item.function.__qualname__.split(".")[0]
+        is_second = store in ("TestSqliteInMemory", "TestPostgresKept", "TestPostgresAwaited")
+        if (is_second and item.originalname in _LONG) or (
+            store == "TestPostgresKept" and part in _WITHOUT_SEARCH
+        ):
+            item.add_marker("deep")
+
+
 @pytest.fixture(scope="session")
 def postgres(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Iterator[Databases]:
     """The databases of this process; where no server can start, the tests fail."""

@@ -12,6 +12,7 @@ from salience.retrieval.operations import ListRecords, Order, Place
 from salience.stores.postgres import PostgresStore
 from salience.stores.postgres.search.reads import select_page
 from salience.stores.sqlite.statements import page_clause
+from support.shared_postgres import Databases
 
 ORDERS: list[Order] = ["newest", "oldest"]
 
@@ -34,20 +35,28 @@ def test_sqlite_reads_a_page_off_its_index(
     assert step == f"SEARCH memories USING INDEX memories_by_time {bound}"
 
 
+@pytest.fixture(scope="module")
+def full(postgres: Databases) -> str:
+    """The address of a database with two large namespaces, of which statistics were made."""
+    url = postgres.fresh("plans")
+    with Memory.open(PostgresStore(url, memory=0), embedder=None) as memory:
+        for name in ("default", "other"):
+            memory.within(name).add_many(f"Words {i}" for i in range(1_500))
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("ANALYZE salience.memories")
+    return url
+
+
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("filtered", [False, True])
 @pytest.mark.parametrize("after", [None, Place(1.78e9, 700)], ids=["first", "later"])
 def test_postgres_reads_a_page_off_its_index(
-    database: str, order: Order, after: Place | None, filtered: bool
+    full: str, order: Order, after: Place | None, filtered: bool
 ) -> None:
     where = parse_filter({"kind": "note"}) if filtered else None
     statement = select_page(ListRecords("default", where, 20, order, after))
-    with Memory.open(PostgresStore(database, memory=0), embedder=None) as memory:
-        for name in ("default", "other"):
-            memory.within(name).add_many(f"Words {i}" for i in range(1_500))
-    with psycopg.connect(database, autocommit=True) as connection:
+    with psycopg.connect(full, autocommit=True) as connection:
         connection.execute("SET search_path = salience")
-        connection.execute("ANALYZE memories")
         explain = f"EXPLAIN (FORMAT JSON) {statement.sql}"
         row = connection.execute(explain.encode(), statement.parameters).fetchone()
     assert row is not None

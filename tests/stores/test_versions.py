@@ -8,8 +8,8 @@ import pytest
 
 from salience import Memory
 
-PROCESSES = 4
-INCREMENTS = 25
+PROCESSES = 3
+INCREMENTS = 12
 WORKER = """
 import sys
 from salience import Memory

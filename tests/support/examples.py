@@ -3,8 +3,8 @@
 from hypothesis import settings
 
 
-def examples(count: int) -> int:
-    """`count` in the profile `deep`; otherwise a third, at least 5 and at most the profile's."""
+def examples(count: int, least: int = 5) -> int:
+    """`count` in the profile `deep`; otherwise a third, `least` or more, at most the profile's."""
     if settings.get_current_profile_name() == "deep":
         return count
-    return min(count, max(5, count // 3), settings().max_examples)
+    return min(count, max(least, count // 3), settings().max_examples)

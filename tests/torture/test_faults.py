@@ -9,6 +9,7 @@ import pytest
 from salience.errors import StoreError
 from salience.stores.embedded import EmbeddedStore
 from salience.stores.sqlite.records import SqliteRecords
+from support.examples import examples
 from torture.faults import failing_writes, on_sqlite, some
 from torture.life import LONG_AGO, found, opened
 from torture.tally import table
@@ -29,6 +30,6 @@ def test_upkeep_that_could_not_release_its_lock_does_not_keep_itself_out(tmp_pat
 
 
 def test_faults_at_every_statement_leave_nothing_or_all(tmp_path: Path) -> None:
-    tallies = on_sqlite(some(4, SEED), SEED, tmp_path, lambda _: None)
+    tallies = on_sqlite(some(examples(4, least=2), SEED), SEED, tmp_path, lambda _: None)
     assert all(tally.rounds for tally in tallies)
     assert all(tallies), table(tallies)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
+from support.examples import examples
 from torture.kills import on_sqlite
 from torture.life import opened
 from torture.postgres import Databases, on_postgres
@@ -11,11 +14,13 @@ from torture.tally import Tally, table
 
 
 def test_a_killed_process_leaves_whole_calls(tmp_path: Path) -> None:
-    tally = on_sqlite(range(16), 1, tmp_path, lambda _: None)
-    assert tally.rounds == 16
+    rounds = range(examples(16))
+    tally = on_sqlite(rounds, 1, tmp_path, lambda _: None)
+    assert tally.rounds == len(rounds)
     assert tally, table([tally])
 
 
+@pytest.mark.deep
 def test_a_killed_client_backend_or_server_leaves_whole_calls() -> None:
     tally = on_postgres(range(3), 1, lambda _: None)
     assert tally.rounds == 3
