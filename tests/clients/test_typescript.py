@@ -126,7 +126,7 @@ def test_the_examples_of_its_page_print_what_they_say(programs: Path) -> None:
             ["node", str(programs / "build" / "examples" / f"{name}.js")],
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=300,
             check=False,
         )
         where = f"{PAGE}, line {block.line}"

@@ -9,12 +9,14 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from salience.coding_agents.project import find_project
 from support.command_server import commands
 
 
@@ -39,11 +41,15 @@ class Answer:
 
 @dataclass(frozen=True)
 class Home:
-    """A user: a home, a folder for sockets, and an environment of nothing else."""
+    """A user: a home, a folder for sockets, and an environment of nothing else.
+
+    `sessions` begins the ids of the sessions of one test.
+    """
 
     path: Path
     runtime: Path
     variables: dict[str, str] = field(default_factory=dict)
+    sessions: str = ""
 
     @property
     def environment(self) -> dict[str, str]:
@@ -51,7 +57,7 @@ class Home:
             "PATH": os.environ["PATH"],
             "HOME": str(self.path),
             "XDG_RUNTIME_DIR": str(self.runtime),
-            "SALIENCE_HOOK_SECONDS": "60",
+            "SALIENCE_HOOK_SECONDS": "300",
             "GIT_CONFIG_GLOBAL": os.devnull,
             **self.variables,
         }
@@ -77,7 +83,7 @@ class Home:
             env=self.environment,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=300,
             check=False,
         )
         return Answer(ran.returncode, ran.stdout, ran.stderr)
@@ -85,6 +91,8 @@ class Home:
     def hook(self, event: str, folder: Path, *options: str, **values: Any) -> Answer:
         """Run the hook of an event, with values in the agent's input."""
         values = {"session_id": "s1", "cwd": str(folder), **values}
+        for name in {"session_id", "conversation_id"} & values.keys():
+            values[name] = values[name] and self.sessions + values[name]
         text = json.dumps({name: _plain(value) for name, value in values.items()})
         return self.command("hook", event, *options, folder=folder, text=text)
 
@@ -99,28 +107,51 @@ def _plain(value: Any) -> Any:
     return str(value) if isinstance(value, Path) else value
 
 
-@pytest.fixture
-def home(tmp_path: Path) -> Iterator[Home]:
+@contextmanager
+def user(folder: Path) -> Iterator[Home]:
+    """A user with a home in a folder; the daemon that hooks start is ended."""
     runtime = Path(tempfile.mkdtemp(prefix="hooks", dir="/tmp"))  # a socket needs a short path
-    path = tmp_path / "home"
+    path = folder / "home"
     path.mkdir()
-    user = Home(path, runtime)
-    shared = user.log.parent / "shared.json"
-    shared.parent.mkdir(parents=True)
-    shared.write_text(json.dumps({str(tmp_path / "shop"): "code/shop"}))
-    yield user
-    if user.sockets:
-        user.command("hook", "stop-daemon", folder=path)
-        deadline = time.monotonic() + 30
-        while user.sockets and time.monotonic() < deadline:
+    home = Home(path, runtime)
+    yield home
+    if home.sockets:
+        home.command("hook", "stop-daemon", folder=path)
+        deadline = time.monotonic() + 60
+        while home.sockets and time.monotonic() < deadline:
             time.sleep(0.05)
     shutil.rmtree(runtime)
+
+
+@pytest.fixture
+def own_home(tmp_path: Path) -> Iterator[Home]:
+    """A user whom no other test knows, and for whom no daemon runs yet."""
+    with user(tmp_path) as home:
+        yield home
+
+
+@pytest.fixture(scope="module")
+def shared_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
+    """A user of all tests of a module, whom one daemon serves."""
+    with user(tmp_path_factory.mktemp("user")) as home:
+        yield home
+
+
+@pytest.fixture
+def home(shared_home: Home, tmp_path: Path) -> Home:
+    """The user of all tests, with sessions of one test."""
+    return replace(shared_home, sessions=f"{tmp_path.name}-")
 
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
     """A git repository with a remote."""
     return repository(tmp_path / "shop", "git@github.com:ana/shop.git")
+
+
+def namespace_of(project: Path) -> str:
+    """The namespace of the memories of a repository, which the user has not said."""
+    return find_project(str(project), {}).namespaces[0]
 
 
 def git(folder: Path, *arguments: str) -> None:

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from coding_agents.conftest import Answer, Home, claude_line
+from coding_agents.conftest import Answer, Home, claude_line, namespace_of
 from salience import Memory
 from salience.cli import main
 from salience.coding_agents import handling
@@ -31,51 +31,50 @@ from support.real_server import RealServer, free_port
 pytestmark = pytest.mark.skipif(
     not hasattr(socket, "AF_UNIX"), reason="the daemon needs Unix sockets"
 )
-NAMESPACE = "code/shop"
 RULE = "From now on we pin every dependency in requirements.lock."
 
 
-def remembered(home: Home) -> dict[str, str]:
+def remembered(home: Home, project: Path) -> dict[str, str]:
     """The texts of the memories of the project, by id."""
-    with Memory.open(home.store, namespace=NAMESPACE) as memory:
+    with Memory.open(home.store, namespace=namespace_of(project)) as memory:
         return {record.id: record.content for record in memory.get_all()}
 
 
-def transcript(folder: Path, *lines: str) -> Path:
-    path = folder.parent / "home" / "transcript.jsonl"
+def transcript(home: Home, *lines: str) -> Path:
+    path = home.path / f"{home.sessions}transcript.jsonl"
     path.write_text("".join(lines), "utf-8")
     return path
 
 
 def test_half_a_character_costs_nothing_else(home: Home, project: Path) -> None:
     half = claude_line("user", RULE).replace("requirements", "\\ud83d requirements")
-    path = transcript(project, half, claude_line("user", "From now on use tabs."))
+    path = transcript(home, half, claude_line("user", "From now on use tabs."))
     home.hook("stop", project, transcript_path=path)
-    first, second = sorted(remembered(home).values(), key=len, reverse=True)
+    first, second = sorted(remembered(home, project).values(), key=len, reverse=True)
     assert first == RULE.replace("requirements", "\ufffd requirements")
     assert "use tabs" in second
 
 
 def test_a_transcript_outside_the_folders_of_the_user_is_not_read(
-    home: Home, project: Path, tmp_path: Path
+    own_home: Home, project: Path, tmp_path: Path
 ) -> None:
     outside = tmp_path / "outside.jsonl"
     outside.write_text(claude_line("user", RULE))
     linked = tmp_path / "home" / "linked.jsonl"
     linked.symlink_to(outside)
     for path in (outside, linked):
-        home.hook("stop", project, transcript_path=path)
-    assert not home.store.exists() or not remembered(home)
-    home.variables["CLAUDE_CONFIG_DIR"] = str(tmp_path)
-    home.hook("stop", project, transcript_path=outside)
-    assert len(remembered(home)) == 1
+        own_home.hook("stop", project, transcript_path=path)
+    assert not remembered(own_home, project)
+    own_home.variables["CLAUDE_CONFIG_DIR"] = str(tmp_path)
+    own_home.hook("stop", project, transcript_path=outside)
+    assert len(remembered(own_home, project)) == 1
 
 
 def test_what_one_session_settles_the_next_is_told(home: Home, project: Path) -> None:
     first = home.hook("session-start", project, source="startup")
     assert (first.code, first.out, first.err) == (0, "", "")
     path = transcript(
-        project, claude_line("user", RULE), claude_line("assistant", "Decision: we use uv.")
+        home, claude_line("user", RULE), claude_line("assistant", "Decision: we use uv.")
     )
     stopped = home.hook("stop", project, transcript_path=path)
     assert (stopped.code, stopped.out, stopped.err) == (0, "", "")
@@ -97,15 +96,19 @@ def test_what_one_session_settles_the_next_is_told(home: Home, project: Path) ->
 
 def test_what_is_kept_says_where_it_comes_from(home: Home, project: Path) -> None:
     path = transcript(
-        project,
+        home,
         claude_line("user", "Fix the build."),
         claude_line("assistant", "Done."),
         claude_line("user", RULE),
     )
     home.hook("stop", project, transcript_path=path)
-    with Memory.open(home.store, namespace=NAMESPACE) as memory:
+    with Memory.open(home.store, namespace=namespace_of(project)) as memory:
         (record,) = memory.get_all()
-    assert (record.kind, record.speaker, record.session_id) == ("convention", "user", "s1")
+    assert (record.kind, record.speaker, record.session_id) == (
+        "convention",
+        "user",
+        f"{home.sessions}s1",
+    )
     assert record.created_at.isoformat() == "2026-11-02T09:30:00+00:00"
     assert dict(record.metadata) == {
         "source": "claude-code",
@@ -116,13 +119,13 @@ def test_what_is_kept_says_where_it_comes_from(home: Home, project: Path) -> Non
 
 
 def test_the_same_event_twice_stores_nothing_twice(home: Home, project: Path) -> None:
-    path = transcript(project, claude_line("user", RULE))
+    path = transcript(home, claude_line("user", RULE))
     for event in ("stop", "pre-compact", "stop"):
         assert home.hook(event, project, transcript_path=path).code == 0
     for state in (home.path / ".local/state/salience/hooks/sessions").iterdir():
         state.unlink()  # even if it is forgotten how far the transcript was read
     home.hook("stop", project, transcript_path=path, session_id="s9")
-    assert list(remembered(home).values()) == [RULE]
+    assert list(remembered(home, project).values()) == [RULE]
 
 
 def test_what_is_settled_otherwise_takes_the_place_of_what_was(home: Home, project: Path) -> None:
@@ -130,11 +133,11 @@ def test_what_is_settled_otherwise_takes_the_place_of_what_was(home: Home, proje
         return claude_line(role, text, timestamp=f"2026-11-{day:02}T09:30:00.000Z")
 
     def standing() -> list[str]:
-        with Memory.open(home.store, namespace=NAMESPACE) as memory:
+        with Memory.open(home.store, namespace=namespace_of(project)) as memory:
             return [record.content for record in memory.get_all({"status": "active"})]
 
     lines = [said(1, "From now on use tabs."), said(2, "We use spaces, not tabs.")]
-    path = transcript(project, *lines)
+    path = transcript(home, *lines)
     home.hook("stop", project, transcript_path=path)
     assert standing() == ["We use spaces, not tabs."]
     assert "From now on use tabs." not in home.hook("session-start", project, source="x").context
@@ -142,40 +145,45 @@ def test_what_is_settled_otherwise_takes_the_place_of_what_was(home: Home, proje
     lines.append(
         said(3, "I went with tabs instead of spaces because gofmt wants them.", "assistant")
     )
-    home.hook("stop", project, transcript_path=transcript(project, *lines))
+    home.hook("stop", project, transcript_path=transcript(home, *lines))
     assert "We use spaces, not tabs." in standing()
 
-    path = transcript(project, *lines, said(4, "From now on use tabs."))
+    path = transcript(home, *lines, said(4, "From now on use tabs."))
     for _ in range(2):
         home.hook("stop", project, transcript_path=path)
         assert standing()[0] == "From now on use tabs."
         assert "We use spaces, not tabs." not in standing()
         for state in (home.path / ".local/state/salience/hooks/sessions").iterdir():
             state.unlink()
-    assert len(remembered(home)) == 4
+    assert len(remembered(home, project)) == 4
 
 
 def test_a_transcript_is_read_on_from_where_it_was_left(home: Home, project: Path) -> None:
-    path = transcript(project, claude_line("user", RULE), claude_line("assistant", "I ran npm ci."))
+    path = transcript(home, claude_line("user", RULE), claude_line("assistant", "I ran npm ci."))
     home.hook("stop", project, transcript_path=path)
     home.hook("stop", project, transcript_path=path)
-    with Memory.open(home.store, namespace=NAMESPACE) as memory:
-        memory.delete_all(namespace=NAMESPACE)
+    with Memory.open(home.store, namespace=namespace_of(project)) as memory:
+        memory.delete_all(namespace=namespace_of(project))
     correction = claude_line("user", "No, use pnpm instead.")
     with path.open("a") as file:
         file.write(correction[:40])  # the agent is still writing
     home.hook("stop", project, transcript_path=path)
-    assert remembered(home) == {}
+    assert remembered(home, project) == {}
     with path.open("a") as file:
         file.write(correction[40:])
     home.hook("stop", project, transcript_path=path)
-    assert list(remembered(home).values()) == ["use pnpm instead. (Said after: I ran npm ci.)"]
+    assert list(remembered(home, project).values()) == [
+        "use pnpm instead. (Said after: I ran npm ci.)"
+    ]
 
 
 def test_without_a_transcript_the_events_themselves_are_read(home: Home, project: Path) -> None:
     home.hook("prompt", project, prompt=RULE)
     home.hook("stop", project, last_assistant_message="The root cause was a stale lockfile.")
-    assert sorted(remembered(home).values()) == [RULE, "The root cause was a stale lockfile."]
+    assert sorted(remembered(home, project).values()) == [
+        RULE,
+        "The root cause was a stale lockfile.",
+    ]
 
 
 def test_cursor_gets_its_own_form_and_brings_its_own_names(home: Home, project: Path) -> None:
@@ -216,37 +224,37 @@ def test_a_store_that_cannot_be_opened_breaks_nothing(home: Home, project: Path)
     assert home.hook("prompt", project, prompt=RULE).err == ""  # another store is no worse for it
 
 
-def test_no_daemon_in_time_breaks_nothing(home: Home, project: Path) -> None:
-    hasty = replace(home, variables={"SALIENCE_HOOK_SECONDS": "0"})
+def test_no_daemon_in_time_breaks_nothing(own_home: Home, project: Path) -> None:
+    hasty = replace(own_home, variables={"SALIENCE_HOOK_SECONDS": "0"})
     answer = hasty.hook("prompt", project, prompt=RULE)
     assert (answer.code, answer.out) == (0, "")
     assert answer.err.startswith("salience hook: ")
-    assert home.hook("prompt", project, prompt=RULE).err == ""
+    assert own_home.hook("prompt", project, prompt=RULE).err == ""
 
 
 @pytest.mark.parametrize("way", ["file", "variable"])
-def test_a_project_can_be_left_out(home: Home, project: Path, way: str) -> None:
+def test_a_project_can_be_left_out(own_home: Home, project: Path, way: str) -> None:
     if way == "file":
         (project / OFF_FILE).touch()
     else:
-        home = replace(home, variables={"SALIENCE_HOOKS": "off"})
-    path = transcript(project, claude_line("user", RULE))
+        own_home = replace(own_home, variables={"SALIENCE_HOOKS": "off"})
+    path = transcript(own_home, claude_line("user", RULE))
     for event in ("session-start", "prompt", "stop"):
-        answer = home.hook(event, project, transcript_path=path, prompt=RULE)
+        answer = own_home.hook(event, project, transcript_path=path, prompt=RULE)
         assert (answer.code, answer.out, answer.err) == (0, "", "")
-    assert not home.store.exists()
-    assert bool(home.sockets) == (way == "file")
-    shown = home.command("hook", "status", "--json", folder=project)
+    assert not own_home.store.exists()
+    assert bool(own_home.sockets) == (way == "file")
+    shown = own_home.command("hook", "status", "--json", folder=project)
     assert json.loads(shown.out)["switched_off"] is True
 
 
-def test_the_log_holds_no_text_of_a_memory_or_prompt(home: Home, project: Path) -> None:
-    path = transcript(project, claude_line("user", RULE))
-    home.hook("stop", project, transcript_path=path)
-    home.hook("prompt", project, session_id="s2", prompt="how do we pin dependencies?")
-    home.hook("prompt", project, session_id="bad", prompt="pin", transcript_path=path)
-    home.command("hook", "prompt", folder=project, text='["pin every dependency"]')
-    log = home.log.read_text("utf-8").lower()
+def test_the_log_holds_no_text_of_a_memory_or_prompt(own_home: Home, project: Path) -> None:
+    path = transcript(own_home, claude_line("user", RULE))
+    own_home.hook("stop", project, transcript_path=path)
+    own_home.hook("prompt", project, session_id="s2", prompt="how do we pin dependencies?")
+    own_home.hook("prompt", project, session_id="bad", prompt="pin", transcript_path=path)
+    own_home.command("hook", "prompt", folder=project, text='["pin every dependency"]')
+    log = own_home.log.read_text("utf-8").lower()
     assert "kept=1" in log
     assert "told=1" in log
     assert "failed invalidinput" in log
@@ -255,75 +263,79 @@ def test_the_log_holds_no_text_of_a_memory_or_prompt(home: Home, project: Path) 
     assert str(project).lower() not in log
 
 
-def test_several_agents_at_once_start_one_daemon(home: Home, project: Path) -> None:
+def test_several_agents_at_once_start_one_daemon(own_home: Home, project: Path) -> None:
     def start(number: int) -> int:
         said = f"From now on we name service {number} after a river."
-        return home.hook("prompt", project, session_id=f"s{number}", prompt=said).code
+        return own_home.hook("prompt", project, session_id=f"s{number}", prompt=said).code
 
     with ThreadPoolExecutor(4) as pool:
         assert list(pool.map(start, range(4))) == [0] * 4
-    daemon = home.daemon()
+    daemon = own_home.daemon()
     assert daemon is not None
     assert daemon["answered"] >= 4
-    assert len(home.sockets) == 1
-    assert len(remembered(home)) == 4
+    assert len(own_home.sockets) == 1
+    assert len(remembered(own_home, project)) == 4
 
 
-def test_socket_and_folders_are_the_users_alone(home: Home, project: Path) -> None:
-    (home.runtime / "salience").mkdir(mode=0o755)
-    home.hook("session-start", project)
-    (path,) = home.sockets
+def test_socket_and_folders_are_the_users_alone(own_home: Home, project: Path) -> None:
+    (own_home.runtime / "salience").mkdir(mode=0o755)
+    own_home.hook("session-start", project)
+    (path,) = own_home.sockets
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    for folder in (path.parent, home.log.parent, home.store.parent):
+    for folder in (path.parent, own_home.log.parent, own_home.store.parent):
         assert stat.S_IMODE(folder.stat().st_mode) == 0o700
 
 
-def test_a_socket_that_a_killed_daemon_left_is_replaced(home: Home, project: Path) -> None:
-    home.hook("session-start", project)
-    daemon = home.daemon()
+def test_a_socket_that_a_killed_daemon_left_is_replaced(own_home: Home, project: Path) -> None:
+    own_home.hook("session-start", project)
+    daemon = own_home.daemon()
     assert daemon is not None
     os.kill(daemon["pid"], signal.SIGKILL)
-    assert len(home.sockets) == 1
+    assert len(own_home.sockets) == 1
     deadline = time.monotonic() + 30
-    while home.daemon() is not None and time.monotonic() < deadline:
+    while own_home.daemon() is not None and time.monotonic() < deadline:
         time.sleep(0.05)
-    assert home.hook("prompt", project, prompt=RULE).err == ""
-    second = home.daemon()
+    assert own_home.hook("prompt", project, prompt=RULE).err == ""
+    second = own_home.daemon()
     assert second is not None
     assert second["pid"] != daemon["pid"]
 
 
-def test_an_idle_daemon_ends_and_the_next_hook_starts_another(home: Home, project: Path) -> None:
-    brief = replace(home, variables={"SALIENCE_HOOK_IDLE_SECONDS": "0"})
+def test_an_idle_daemon_ends_and_the_next_hook_starts_another(
+    own_home: Home, project: Path
+) -> None:
+    brief = replace(own_home, variables={"SALIENCE_HOOK_IDLE_SECONDS": "0"})
     assert brief.hook("session-start", project).err == ""
     deadline = time.monotonic() + 60
-    while home.sockets and time.monotonic() < deadline:
+    while own_home.sockets and time.monotonic() < deadline:
         time.sleep(0.1)
-    assert not home.sockets
-    assert home.hook("prompt", project, prompt=RULE).err == ""
-    assert list(remembered(home).values()) == [RULE]
+    assert not own_home.sockets
+    assert own_home.hook("prompt", project, prompt=RULE).err == ""
+    assert list(remembered(own_home, project).values()) == [RULE]
 
 
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="/proc tells which processes there are")
 @pytest.mark.parametrize("gone", ["socket", "state"])
-def test_a_daemon_that_no_hook_finds_any_more_ends(home: Home, project: Path, gone: str) -> None:
-    assert home.hook("session-start", project).err == ""
-    daemon = home.daemon()
+def test_a_daemon_that_no_hook_finds_any_more_ends(
+    own_home: Home, project: Path, gone: str
+) -> None:
+    assert own_home.hook("session-start", project).err == ""
+    daemon = own_home.daemon()
     assert daemon is not None
-    shutil.rmtree(home.runtime / "salience" if gone == "socket" else home.log.parent)
+    shutil.rmtree(own_home.runtime / "salience" if gone == "socket" else own_home.log.parent)
     assert ends(daemon["pid"])
 
 
-def test_a_running_server_is_the_store(home: Home, project: Path, tmp_path: Path) -> None:
+def test_a_running_server_is_the_store(own_home: Home, project: Path, tmp_path: Path) -> None:
     with RealServer(tmp_path / "server.db") as server:
-        remote = replace(home, variables={"SALIENCE_DB": server.url})
-        path = transcript(project, claude_line("user", RULE))
+        remote = replace(own_home, variables={"SALIENCE_DB": server.url})
+        path = transcript(own_home, claude_line("user", RULE))
         assert remote.hook("stop", project, transcript_path=path).err == ""
         told = remote.hook("prompt", project, session_id="s2", prompt="how do we pin dependencies?")
         assert RULE in told.context
-        with Memory.open(server.url, namespace=NAMESPACE) as memory:
+        with Memory.open(server.url, namespace=namespace_of(project)) as memory:
             assert [record.content for record in memory.get_all()] == [RULE]
-    assert not home.store.exists()
+    assert not own_home.store.exists()
 
 
 def test_a_relative_store_is_one_of_the_folder_of_the_hook(home: Home, project: Path) -> None:
@@ -341,13 +353,13 @@ def test_options_of_the_command_line_go_before_the_environment(home: Home, proje
         assert [record.content for record in memory.get_all()] == [RULE]
 
 
-def test_a_store_that_is_replaced_is_opened_anew(home: Home, project: Path) -> None:
-    home.hook("prompt", project, prompt=RULE)
-    home.command("hook", "stop-daemon", folder=project)
-    for file in home.store.parent.iterdir():
+def test_a_store_that_is_replaced_is_opened_anew(own_home: Home, project: Path) -> None:
+    own_home.hook("prompt", project, prompt=RULE)
+    own_home.command("hook", "stop-daemon", folder=project)
+    for file in own_home.store.parent.iterdir():
         file.unlink()
-    assert home.hook("prompt", project, session_id="s2", prompt=RULE).err == ""
-    assert list(remembered(home).values()) == [RULE]
+    assert own_home.hook("prompt", project, session_id="s2", prompt=RULE).err == ""
+    assert list(remembered(own_home, project).values()) == [RULE]
 
 
 def test_a_hook_imports_little(home: Home, project: Path) -> None:
@@ -370,17 +382,17 @@ def test_a_hook_imports_little(home: Home, project: Path) -> None:
 
 
 def test_without_unix_sockets_the_hook_does_the_work_itself(
-    home: Home, project: Path, monkeypatch: pytest.MonkeyPatch
+    own_home: Home, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name, value in home.environment.items():
+    for name, value in own_home.environment.items():
         monkeypatch.setenv(name, value)
     text = json.dumps({"session_id": "s1", "cwd": str(project), "prompt": RULE})
     monkeypatch.chdir(project)
     monkeypatch.delattr(socket, "AF_UNIX")
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
     assert main(["hook", "prompt"]) == 0
-    assert list(remembered(home).values()) == [RULE]
-    assert not home.sockets
+    assert list(remembered(own_home, project).values()) == [RULE]
+    assert not own_home.sockets
 
 
 def test_an_unknown_event_is_refused_to_people() -> None:
@@ -408,7 +420,7 @@ def test_the_model_searches_the_memories_of_the_project(home: Home, project: Pat
         found = client.call("search_memories", query="how do we pin dependencies?")
         client.call("add_memory", content="The lockfile is made by uv.")
     assert RULE in json.dumps(found)
-    assert sorted(remembered(home).values()) == [RULE, "The lockfile is made by uv."]
+    assert sorted(remembered(home, project).values()) == [RULE, "The lockfile is made by uv."]
 
 
 def test_the_model_gets_no_memories_of_a_project_that_is_left_out(
@@ -421,9 +433,9 @@ def test_the_model_gets_no_memories_of_a_project_that_is_left_out(
 
 
 def test_a_store_that_could_not_be_opened_is_tried_again_later(
-    home: Home, project: Path, monkeypatch: pytest.MonkeyPatch
+    own_home: Home, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name, value in home.environment.items():
+    for name, value in own_home.environment.items():
         monkeypatch.setenv(name, value)
     opened: list[str] = []
     clock = [1_000.0]

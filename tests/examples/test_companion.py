@@ -96,7 +96,7 @@ class Companion:
             capture_output=True,
             text=True,
             check=False,
-            timeout=120,
+            timeout=300,
         )
         assert ran.returncode == (0 if answers else 1), ran.stderr
         assert not self.endpoint.script

@@ -135,7 +135,7 @@ def test_a_bridge_offers_what_its_key_may_do(server: RealServer, db: Path) -> No
 def test_a_bridge_whose_server_has_gone_says_so(tmp_path: Path) -> None:
     with (
         real_server(tmp_path / "memory.db", "--embedder", "none") as server,
-        in_process(server.url, timeout=2.0) as connection,
+        in_process(server.url, timeout=30.0) as connection,
     ):
         assert connection.call("list_memories")["total"] == 0
         server.kill()
@@ -157,7 +157,7 @@ def test_no_key_and_an_expired_one_are_refused(server: RealServer, db: Path) -> 
     soon = datetime.now(timezone.utc) + timedelta(seconds=1)
     secret = key(db, "ana", expires_at=soon)
     while (status := post(server, bearer(secret), "tools/list").status_code) == 200:
-        assert datetime.now(timezone.utc) < soon + timedelta(seconds=10)
+        assert datetime.now(timezone.utc) < soon + timedelta(seconds=120)
     assert status == 401
     refused = post(server, bearer(f"{secret}x"), "tools/list")
     assert refused.status_code == 401
@@ -231,7 +231,7 @@ def post(
             f"{start}clientCapabilities": {},
         }
     body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
-    return httpx.post(f"{server.url}/mcp{query}", json=body, headers=headers, timeout=60)
+    return httpx.post(f"{server.url}/mcp{query}", json=body, headers=headers, timeout=300)
 
 
 def call(server: RealServer, owner: str, version: str, name: str, arguments: Any) -> Any:

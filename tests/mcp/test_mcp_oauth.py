@@ -37,7 +37,7 @@ def call(server: RealServer, token: str | None, tool: str, **arguments: Any) -> 
     fields |= {} if token is None else {"Authorization": f"Bearer {token}"}
     params = {"name": tool, "arguments": arguments}
     body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
-    return httpx.post(f"{server.url}/mcp", json=body, headers=fields, timeout=60)
+    return httpx.post(f"{server.url}/mcp", json=body, headers=fields, timeout=300)
 
 
 def test_who_has_no_token_is_told_where_to_get_one(server: RealServer) -> None:

@@ -19,7 +19,7 @@ from salience.records.record import MemoryRecord
 from support.cutting_proxy import CuttingProxy, cutting_proxy
 from support.real_server import real_server
 
-PATIENCE_SECONDS = 20.0
+PATIENCE_SECONDS = 120.0
 
 
 def uses(memory: Memory, id: str) -> int:

@@ -130,7 +130,7 @@ def serve(address: str) -> None:
     from salience.embedders.static import StaticEmbedder
 
     StaticEmbedder().embed(["warm"])
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the forks
+    signal.signal(signal.SIGCHLD, _reap)
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(address)
         listener.listen(64)
@@ -150,6 +150,13 @@ def serve(address: str) -> None:
             client.close()
             for stream in streams:
                 os.close(stream)
+
+
+def _reap(number: int, frame: object) -> None:
+    """Wait for the forks that have ended, so that their processor time is counted as this one's."""
+    with suppress(ChildProcessError):
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
 
 
 def _run(

@@ -38,7 +38,7 @@ class CuttingProxy(ThreadingHTTPServer):
     def connect(self) -> tuple[HTTPConnection, int]:
         """A connection to the server, and its worker; 0 for the only one."""
         for _ in range(MAX_CONNECTIONS):
-            connection = HTTPConnection("127.0.0.1", self._upstream.port, timeout=60)
+            connection = HTTPConnection("127.0.0.1", self._upstream.port, timeout=300)
             connection.request("GET", "/health")
             answer = connection.getresponse()
             worker = 0

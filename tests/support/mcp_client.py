@@ -118,7 +118,7 @@ def over_http(
     """A client of a server's address, with header fields such as its key."""
     with (
         start_blocking_portal() as portal,
-        portal.wrap_async_context_manager(httpx2.AsyncClient(headers=headers, timeout=60)) as http,
+        portal.wrap_async_context_manager(httpx2.AsyncClient(headers=headers, timeout=300)) as http,
         portal.wrap_async_context_manager(
             Client(streamable_http_client(url, http_client=http), **options)
         ) as client,

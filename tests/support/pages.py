@@ -113,7 +113,7 @@ def _bash(block: Block, where: str) -> str:
         ["bash", "-euo", "pipefail", "-c", block.source],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
         check=False,
     )
     assert ran.returncode == 0, f"{where} ends with {ran.returncode}\n{ran.stdout}{ran.stderr}"

@@ -69,7 +69,9 @@ class RealServer:
     def client(self, key: str | None = None, **options: Any) -> httpx.Client:
         """A client of its operations."""
         headers = {} if key is None else {"Authorization": f"Bearer {key}"}
-        return httpx.Client(base_url=f"{self.url}/v1", headers=headers, timeout=60, **options)
+        return httpx.Client(
+            base_url=f"{self.url}/v1", headers=headers, timeout=_HANG_SECONDS, **options
+        )
 
     def stop(self) -> int:
         """Tell it to stop, and wait; its exit code."""

@@ -58,7 +58,7 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> Iterator[Open]:
             key = Keyring(store).create(namespace, scopes).text
             headers = {"Authorization": f"Token {key}"}
             url = f"{server.url}/compat/mem0"
-            return stack.enter_context(httpx.Client(base_url=url, headers=headers, timeout=30))
+            return stack.enter_context(httpx.Client(base_url=url, headers=headers, timeout=300))
 
         yield client
 
