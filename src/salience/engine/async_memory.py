@@ -892,10 +892,10 @@ class AsyncLifecycleApi(AsyncPlanRunner):
         """Do what is due, in steps.
 
         "expire" archives expired memories, "tasks" completes tasks untouched for 7 days, "links"
-        lets links by name find their target. "consolidate" and "prune" are done only if `steps`
-        names them. A second run at the same time changes nothing; a run that was broken off is
-        finished by the next one. A lock in the store keeps a second process out; the lock of a
-        process that died is taken over.
+        lets links by name find their target. "consolidate", "prune" and "decay" (`decay_all`) are
+        done only if `steps` names them. A second run at the same time changes nothing; a run that
+        was broken off is finished by the next one. A lock in the store keeps a second process out;
+        the lock of a process that died is taken over.
 
         Raises:
             Locked: somebody else maintains the namespace.

@@ -15,6 +15,7 @@ from salience.importers._entries import time
 from salience.importers._front_matter import divided
 from salience.importers._source import ImportProblem, Item, LeftOut, clean, inside, moment, text
 from salience.language.tokens import slug
+from salience.language.wiki_links import CODE, WIKI_LINK, linked_names
 
 MAX_NOTE_CHARACTERS = 20_000
 """A longer note is divided at its headings into several memories."""
@@ -24,10 +25,8 @@ _LISTED_PROBLEMS = 10  # of the notes of a folder that cannot be read
 _MIN_SECONDS = 100_000_000  # since 1970; smaller numbers spell a date of at most 8 digits
 _BLANK = "\ufffc"  # neither a space nor a letter, so that a heading of code stays one
 _SUFFIXES = frozenset((".md", ".markdown"))
-_CODE = re.compile(r"^[ \t]*(```+|~~~+).*?(?:^[ \t]*\1|\Z)|(`+)[^\n]*?\2", re.DOTALL | re.MULTILINE)
 _HEADING = re.compile(r"^#{1,6}[ \t]+(\S.*)$", re.MULTILINE)
 _TAG = re.compile(r"(?<![\w/#&\[])#([\w/-]*[^\W\d_][\w/-]*)")
-_LINK = re.compile(r"\[\[([^\[\]|#^\n]*)(?:[#^][^\[\]|\n]*)?(?:\|[^\[\]\n]*)?\]\]")
 _DATE_KEYS = ("date", "created")
 _OWN_KEY = "salience"  # of the fields that `salience export --format markdown` writes
 _READ_KEYS = frozenset(("title", "tags", "tag", *_DATE_KEYS))
@@ -160,7 +159,7 @@ def _note(file: Path, folder: Path) -> _Note:
     source = text(file)
     front, body = divided(file, source)
     body = body.strip()
-    plain = _CODE.sub(lambda code: re.sub(r"[^\n]", _BLANK, code[0]), body)
+    plain = CODE.sub(lambda code: re.sub(r"[^\n]", _BLANK, code[0]), body)
     return _Note(file, file.relative_to(folder).with_suffix("").as_posix(), front, body, plain)
 
 
@@ -279,11 +278,7 @@ def _links(
     """The links of a part of a note, and the targets that no note has."""
     targets_found: dict[str, None] = {}
     unresolved: dict[str, None] = {}
-    for link in _LINK.finditer(plain):
-        name = link[1].rstrip("\\").strip()  # in a table the bar is escaped
-        name = name[:-3] if name.lower().endswith(".md") else name
-        if not name:  # a heading of the note itself
-            continue
+    for name in linked_names(plain):
         target = targets.get(_folded(name)) or targets.get(_id(name))
         if target is None:
             unresolved[name] = None
@@ -302,7 +297,7 @@ def _is_read(key: str, value: Any) -> bool:
 
 def _tags(note: _Note) -> list[str]:
     written = _texts(note.front.get("tags")) + _texts(note.front.get("tag"))
-    tags = [tag.lstrip("#") for tag in written] + _TAG.findall(_LINK.sub(" ", note.plain))
+    tags = [tag.lstrip("#") for tag in written] + _TAG.findall(WIKI_LINK.sub(" ", note.plain))
     return [tag for tag in dict.fromkeys(tags) if tag]
 
 

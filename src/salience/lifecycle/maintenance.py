@@ -18,12 +18,13 @@ from salience.records.validation import callable_or_none, function
 from salience.retrieval.operations import Note, Notes
 from salience.retrieval.plan import Plan, ask
 from salience.write.items import WriteContext
+from salience.write.judgments import decay_all
 from salience.write.link_targets import resolve_pending_links
 from salience.write.reading import read_table
 
 TASK_IDLE_TIME = timedelta(days=7)
 """A task that nobody has touched for this long counts as completed."""
-STEPS = ("expire", "tasks", "links", "consolidate", "prune")
+STEPS = ("expire", "tasks", "links", "consolidate", "prune", "decay")
 DEFAULT_STEPS = ("expire", "tasks", "links")
 """The steps done by default: they follow from what somebody has said of the memories."""
 _CONSOLIDATED_NOTE = "consolidated-until"  # key of the last row that consolidation has seen
@@ -223,10 +224,24 @@ def _prune(scope: WriteContext, request: MaintenanceRequest) -> Plan[Step]:
     return Step("prune", len(ids), ids, report.run, command)
 
 
+def _decay(scope: WriteContext, request: MaintenanceRequest) -> Plan[Step]:
+    """Let every memory fade; nothing is looked at unless it is asked for, as all always can."""
+    if "decay" not in request.steps:
+        return Step("decay", 0)
+    now = scope.now.timestamp()
+    faded = Compare("decayed_at", "gte", now)
+    fading = And((Compare("created_at", "lt", now), Not(faded)))
+    table = yield from read_table(scope, fading, ("id",))
+    if not request.dry_run and len(table):
+        yield from decay_all(scope)
+    return Step("decay", len(table))
+
+
 _STEPS: Mapping[str, Callable[[WriteContext, MaintenanceRequest], Plan[Step]]] = {
     "expire": _expire,
     "tasks": _tasks,
     "links": _links,
     "consolidate": _consolidate,
     "prune": _prune,
+    "decay": _decay,
 }

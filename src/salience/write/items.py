@@ -13,6 +13,8 @@ from typing import Any
 from salience.display.result import to_json
 from salience.errors import InvalidInput, shown
 from salience.language import passages
+from salience.language.tokens import slug
+from salience.language.wiki_links import CODE, linked_names
 from salience.records.field_types import Type
 from salience.records.fields import FIELDS
 from salience.records.json_values import metadata_mapping
@@ -168,7 +170,7 @@ def parse_item(source: Any, scope: WriteContext, dimensions: Mapping[str, int]) 
             link.get("weight", 1.0),
             link.get("created_at", min(record.created_at, scope.now)),
         )
-        for link in _links(source.get("links"))
+        for link in _links(source.get("links", _links_in(record)))
     )
     vectors = _vectors(source.get("vectors"), dimensions)
     empty = {"links": not links, "vectors": not vectors, "vector_texts": not further}
@@ -284,6 +286,20 @@ def _mappings(name: str, value: Any) -> list[Mapping[str, Any]]:
     if not all(isinstance(item, Mapping) for item in mappings):
         raise InvalidInput(name, "must be a list of mappings")
     return [mapping(name, item) for item in mappings]
+
+
+def _links_in(record: MemoryRecord) -> list[Mapping[str, Any]]:
+    """The links of a note to what it names as `[[Name]]`, by ids as importers make them."""
+    if record.kind != "note" or "[[" not in record.content:
+        return []
+    names = linked_names(CODE.sub(" ", record.content))
+    targets = dict.fromkeys(slug(name) or name for name in names)
+    own = {record.id, slug(record.title or "")}
+    return [
+        {"target": target, "type": "mentions"}
+        for target in [*targets][:MAX_LINKS]
+        if target not in own and len(target) <= MAX_NAME_CHARACTERS
+    ]
 
 
 def _links(value: Any) -> list[Mapping[str, Any]]:
