@@ -155,7 +155,7 @@ def test_a_search_that_finds_little_says_what_came_close(embedded: Connection) -
     assert id in narrow["hint"]
     unlikely = embedded.call("search_memories", query="Which orchestra toured Japan in May?")
     assert unlikely["memories"] == []
-    assert unlikely["hint"].startswith("Nothing here answers this (probability 0.")
+    assert unlikely["hint"].startswith("What is found may not answer this (probability 0.")
     assert id in unlikely["hint"]
 
 

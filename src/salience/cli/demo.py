@@ -15,7 +15,7 @@ from salience.cli import output
 from salience.cli.settings import Settings
 from salience.engine.memory import Memory
 from salience.evaluation import sample
-from salience.search.cutoff import doubt
+from salience.search.cutoff import verdict
 
 if TYPE_CHECKING:
     from salience.search.results import SearchResult
@@ -84,7 +84,7 @@ def _show(
         f"It is asked on {now[:10]}; ✓ marks what answers the question:\n",
         markup=False,
     )
-    console.print(Text.assemble((result.query, "bold yellow"), (f"  {_likely(result)}", "dim")))
+    console.print(Text.assemble((result.query, "bold yellow"), (f"  {_verdict(result)}", "dim")))
     console.print(render.hits(result.hits, console.width, ticked=relevant, lines=1, why=False))
     first = result[0]
     assert first.explanation is not None
@@ -102,11 +102,9 @@ def _show(
         console.print(f"  {program()} {command}", soft_wrap=True, markup=False)
 
 
-def _likely(result: SearchResult) -> str:
-    """The probability that any hit answers, with a word for it."""
+def _verdict(result: SearchResult) -> str:
     assert result.probability is not None
-    word = "perhaps" if doubt(result.probability) else "probably"
-    return f"{word} answered, probability {result.probability:.2f}"
+    return verdict(result.probability)
 
 
 def program() -> str:

@@ -283,6 +283,10 @@ def calibrate(
     out: Annotated[
         Path | None, typer.Option("--out", metavar="FILE", help="Write the weights to a file.")
     ] = None,
+    requests: Annotated[
+        list[Path] | None,
+        typer.Option("--requests", help="A folder whose queries ask for advice; repeat for more."),
+    ] = None,
     generic: Annotated[
         bool, typer.Option("--generic", help="For embedders whose scale is not known.")
     ] = False,
@@ -292,7 +296,11 @@ def calibrate(
 
     with output.progress() as progress:
         model = calibration.calibrate(
-            folders, settings.embedder or "default", generic=generic, progress=progress
+            folders,
+            settings.embedder or "default",
+            requests=requests or (),
+            generic=generic,
+            progress=progress,
         )
     if out is None:
         output.emit(model.to_dict())

@@ -20,7 +20,7 @@ from salience.search.cutoff import CUTOFFS, doubt
 
 if TYPE_CHECKING:
     from salience.engine.memory import Memory
-    from salience.search.results import Hit, SearchResult
+    from salience.search.results import SearchResult
 
 _CLOSE = 3  # memories that are named where none answers
 
@@ -149,14 +149,14 @@ def search(
             context=context,
             include_archived=archived,
         )
-        close = () if result.hits else _close(memory, result, filters)
+        near = result if result.hits else _near(memory, result, filters)
     output.degraded(result.degraded)
     output.taken(result.taken)
     # Of a text that asks nothing, the probability says nothing, unless it left no hits.
     asks = asks_something(query) or not result.hits
-    doubtful = doubt(result.probability) if asks else None
+    doubtful = doubt(near.probability) if asks else None
     if doubtful is not None:
-        output.note(doubtful + (" This came close:" if result.hits or close else ""))
+        output.note(doubtful + (" This came close:" if near.hits else ""))
     if settings.json:
         output.emit(result.to_dict())
     elif result.hits:
@@ -171,16 +171,16 @@ def search(
         if explain and result.read is not None:
             console.print(f"{result.read[0]:,} of {result.read[1]:,} memories were read")
     if not result.hits:
-        for hit in close:
+        for hit in near.hits if doubtful else ():
             output.note(f"  {hit.id}: {shorten(hit.content, 80)}")
         output.nothing()
 
 
-def _close(memory: Memory, result: SearchResult, filters: Any) -> tuple[Hit, ...]:
-    """The hits that were left out although they came closest to answering; none without a doubt."""
-    if doubt(result.probability) is None:
-        return ()
-    return memory.search(result.query, filters=filters, limit=_CLOSE, touch=False).hits
+def _near(memory: Memory, result: SearchResult, filters: Any) -> SearchResult:
+    """What comes closest to answering where a cut left no hits."""
+    if result.probability is None:
+        return result
+    return memory.search(result.query, filters=filters, limit=_CLOSE, touch=False)
 
 
 def explain(

@@ -2,7 +2,8 @@
 
 Three kinds of questions are asked of each conversation: its own, which its memories answer; those
 of the next one with the names exchanged; and its own put to the wrong person, who did not say it.
-Each set counts the same, and in it the questions with and without an answer. The weights are those
+Each set counts the same, and in it the questions with and without an answer. Sets of requests are
+asked apart, once as they are and once without the memories that bear on them. The weights are those
 of a logistic regression with an L2 penalty, by Newton's method.
 """
 
@@ -44,6 +45,7 @@ HITS = 10
 """The first hits of a question that are examples of memories which answer or do not."""
 WRONG_PERSON_SHARE = 0.15  # of the questions without an answer
 _PENALTY = 1.0
+_LEAST = tuple(round(0.05 * step, 2) for step in range(-100, 21))  # from -5 to 1
 _ROUNDS = 100
 
 
@@ -98,12 +100,14 @@ def calibrate(
     folders: Sequence[str | Path],
     embedder: str = "default",
     *,
+    requests: Sequence[str | Path] = (),
     generic: bool = False,
     progress: Progress | None = None,
 ) -> Model:
     """The model of an embedder, fitted to the sets of conversations in some folders.
 
-    With `generic`, the one for embedders of an unknown scale.
+    Their queries are questions, those in the folders of `requests` are requests for advice. With
+    `generic`, the model is for embedders of an unknown scale.
 
     Raises:
         ImportProblem: a folder is not a set of conversations.
@@ -114,14 +118,16 @@ def calibrate(
     name = WORDS if resolved is None else str(resolved.identity).partition("@")[0]
     report_progress = progress or (lambda step, done, total: None)
     results: list[Examples] = []
+    advice: list[Examples] = []
     hits: list[Examples] = []
     sets: list[dict[str, Any]] = []
-    for folder in folders:
+    for folder, are_requests in [*((f, False) for f in folders), *((f, True) for f in requests)]:
         members = datasets.load(folder)
         title = Path(folder).resolve().name
         memory = Memory.open("ram://", embedder=resolved)
-        asked = list(_questions(members))
+        asked = list(_requests(members) if are_requests else _questions(members))
         of_set: list[tuple[_Question, Floats]] = []
+        asks_advice: list[bool] = []
         for conversation in members:
             memory.within(conversation.name).add_many(conversation.memories)
         for done, question in enumerate(asked):
@@ -130,29 +136,36 @@ def calibrate(
             if not len(run.scored):
                 continue
             of_set.append((question, _values(run, result_evidence(meaning), RESULT_PARTS)[0]))
-            if question.relevant:
-                hits.append(_of_hits(run, question, meaning))
-        results.append(_weighted(of_set))
+            asks_advice.append(are_requests or "query_asks_advice" in run.query.reading.features)
+            if question.source == "own" and not are_requests:
+                hits.append(_of_hits(run, question))
+        for_advice = [pair for pair, asks in zip(of_set, asks_advice, strict=True) if asks]
+        advice += [_weighted(for_advice)] if for_advice else []
+        results += [] if are_requests else [_weighted(of_set)]
         sets.append(
             {
                 "name": title,
                 "conversations": len(members),
                 "memories": sum(len(member.memories) for member in members),
-                "questions": sum(len(member.queries) for member in members),
+                "requests" if are_requests else "questions": sum(
+                    len(member.queries) for member in members
+                ),
             }
         )
-    options = [str(Path(folder)) for folder in folders]
+    result = fit(Examples.joined(results), RESULT_PARTS)
     return Model(
-        GENERIC if generic else name,
-        meaning,
-        fit(Examples.joined(results), RESULT_PARTS),
-        fit(Examples.joined(hits), HIT_PARTS),
-        {
+        name=GENERIC if generic else name,
+        meaning=meaning,
+        result=result,
+        request={"least": _least(advice, result)},
+        hit=fit(Examples.joined(hits), HIT_PARTS),
+        fitted={
             "sets": sets,
             "command": " ".join(
                 [
                     "salience calibrate",
-                    *(Path(option).name for option in options),
+                    *(Path(folder).name for folder in folders),
+                    *(f"--requests {Path(folder).name}" for folder in requests),
                     f"--embedder {embedder}",
                     *(["--generic"] if generic else []),
                 ]
@@ -163,9 +176,27 @@ def calibrate(
     )
 
 
+def _least(sets: Sequence[Examples], result: Mapping[str, float]) -> float:
+    """The least sum of parts of a request by which its answers are the likeliest; low for none."""
+    if not sets:
+        return _LEAST[0]
+    examples = Examples.joined(sets)
+    parts = np.array([result[part] for part in RESULT_PARTS])
+    evidence = examples.evidence @ parts + result["bias"]
+
+    def log_likelihood(least: float) -> float:
+        signed = np.where(examples.answers == 1.0, 1.0, -1.0) * np.maximum(evidence, least)
+        return float(-(examples.weights * np.logaddexp(0.0, -signed)).sum())
+
+    return max(_LEAST, key=log_likelihood)
+
+
 @dataclass(frozen=True)
 class _Question:
-    """A question to a conversation, its answers there, and where it comes from."""
+    """A question to a conversation, its answers there, and where it comes from.
+
+    One that is "left out" is asked without its answers.
+    """
 
     conversation: Conversation
     text: str
@@ -185,24 +216,31 @@ def _questions(members: Sequence[Conversation]) -> Iterator[_Question]:
             yield _Question(member, text, source="exchanged")
 
 
+def _requests(members: Sequence[Conversation]) -> Iterator[_Question]:
+    for member in members:
+        for query in member.queries:
+            if query.relevant:
+                for source in ("own", "left out"):
+                    yield _Question(member, query.text, frozenset(query.relevant), source)
+
+
 def _weighted(questions: Sequence[tuple[_Question, Floats]]) -> Examples:
     """The examples of a set: with and without an answer, both weigh 1 together."""
     sources = np.array([question.source for question, _ in questions])
-    shares = {"own": 1.0, "exchanged": 1.0 - WRONG_PERSON_SHARE, "wrong person": WRONG_PERSON_SHARE}
-    counts = {source: np.count_nonzero(sources == source) for source in shares}
-    if not counts["wrong person"]:
-        shares["exchanged"] = 1.0
-    if not counts["exchanged"]:
-        shares["wrong person"] = 1.0
+    counts = {source: np.count_nonzero(sources == source) for source in set(sources.tolist())}
+    shares = {"own": 1.0, **dict.fromkeys(counts.keys() - {"own"}, 1.0)}
+    if counts.keys() >= {"exchanged", "wrong person"}:
+        shares["exchanged"] = 1.0 - WRONG_PERSON_SHARE
+        shares["wrong person"] = WRONG_PERSON_SHARE
     weights = np.array([shares[source] / counts[source] for source in sources.tolist()])
     evidence = np.array([values for _, values in questions])
     return Examples(evidence, (sources == "own").astype(np.float64), weights)
 
 
-def _of_hits(run: RankedRun, question: _Question, meaning: Meaning) -> Examples:
+def _of_hits(run: RankedRun, question: _Question) -> Examples:
     """The first hits of a question that has an answer; together they weigh 1."""
     order = np.argsort(-run.scored.floats("score"), kind="stable")[:HITS]
-    evidence = _values(run, hit_evidence(meaning), HIT_PARTS)[order]
+    evidence = _values(run, hit_evidence(), HIT_PARTS)[order]
     ids = run.scored["id"][order].tolist()
     answers = np.array([id in question.relevant for id in ids], dtype=np.float64)
     return Examples(evidence, answers, np.full(len(order), 1.0 / len(order)))
@@ -211,7 +249,10 @@ def _of_hits(run: RankedRun, question: _Question, meaning: Meaning) -> Examples:
 def _run(memory: Memory, question: _Question) -> RankedRun:
     within = memory.within(question.conversation.name)
     now = question.conversation.now
-    request = within._core.request(question.text, limit=HITS, now=now, touch=False)
+    left_out = {"id": {"nin": sorted(question.relevant)}} if question.source == "left out" else None
+    request = within._core.request(
+        question.text, limit=HITS, now=now, touch=False, filters=left_out
+    )
     run, _, _ = within._run(rank(request), HITS, searches=True)
     return run
 

@@ -65,7 +65,8 @@ async def _doubtful(memory: AsyncMemory, result: SearchResult, doubtful: str) ->
     wider = await memory.search(result.query, limit=_CLOSE, touch=False)
     if not wider.hits:
         return await _little(memory, result, None, {})
-    return f"{doubtful} These came closest: {_ids(wider)}. Or ask in other words."
+    found = doubt(wider.probability) or "All that was found is cut."
+    return f"{found} These came closest: {_ids(wider)}. Or ask in other words."
 
 
 async def _little(

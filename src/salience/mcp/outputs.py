@@ -15,6 +15,7 @@ from salience.display.result import to_json
 from salience.language.tokens import count_tokens
 from salience.mcp.tool import Answer
 from salience.records.record import MemoryRecord
+from salience.search.cutoff import ONE_ANSWERS
 from salience.search.passages import Passage, excerpt
 from salience.search.results import Hit
 
@@ -62,9 +63,7 @@ class MemoryView(TypedDict):
     similarity: NotRequired[
         Annotated[float, Field(description="The cosine of its meaning and the query's, from 0.")]
     ]
-    probability: NotRequired[
-        Annotated[float, Field(description="The chance that it answers the query.")]
-    ]
+    probability: NotRequired[Annotated[float, Field(description=ONE_ANSWERS)]]
     found_by: NotRequired[
         Annotated[list[str], Field(description="The routes on which it was found.")]
     ]

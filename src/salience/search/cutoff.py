@@ -68,18 +68,23 @@ CUTOFFS: Mapping[str, Cutoff] = {
     "none": NO_CUTOFF,
 }
 
-UNLIKELY = CUTOFFS["auto"].floor
-"""The probability below which hardly any memory answers."""
-LIKELY = 0.5
-"""The probability from which on it is more likely than not that some memory answers."""
+ONE_ANSWERS = "The chance that this memory answers the query."
+"""The meaning of the probability of a hit; a result's is that at least one of its hits does."""
+
+DOUBTFUL = 0.25
+"""The probability below which the hits are said to answer hardly: of so many, one in four does."""
 
 
 def doubt(probability: float | None) -> str | None:
-    """A sentence that says how unlikely it is that any memory answers; None if it is likely."""
-    if probability is None or probability >= LIKELY:
+    """A sentence on hits that hardly answer; None unless their probability is clearly low."""
+    if probability is None or probability >= DOUBTFUL:
         return None
-    some = "Nothing" if probability < UNLIKELY else "Perhaps nothing"
-    return f"{some} here answers this (probability {probability:.2f})."
+    return f"What is found may not answer this (probability {probability:.2f})."
+
+
+def verdict(probability: float) -> str:
+    """`doubt`, or the probability in words."""
+    return doubt(probability) or f"answered with probability {probability:.2f}"
 
 
 def cutoff(profile: Profile, min_probability: Any, cut: Any) -> Cutoff:

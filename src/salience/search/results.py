@@ -31,12 +31,12 @@ class Hit(MemoryRecord):
     `importance` and `relevance_score` are those in effect, 0.5 where the memory has none; `record`
     is the memory as stored. `routes` gives its rank on each route, `similarity` max(0, cosine) with
     the query, None if the profile compares no vectors. `probability` is the chance that it answers
-    the query, None if the profile gives none. `details` are the reasons that the profile's stages
-    left, such as the memory that it lost to; `neighbors` are the turns right before and after it,
-    if the profile gives them. `zone` is that of its vitality, if the profile computes one: active,
-    stale, fading or dormant, as `Memory.zones` says it. `passages` are the parts of a long text
-    that match, at most three, the best first. `explanation` is built when it is first
-    read.
+    the query, never above that of a hit ranked before it; None if the profile gives none. `details`
+    are the reasons that the profile's stages left, such as the memory that it lost to; `neighbors`
+    are the turns right before and after it, if the profile gives them. `zone` is that of its
+    vitality, if the profile computes one: active, stale, fading or dormant, as `Memory.zones` says
+    it. `passages` are the parts of a long text that match, at most three, the best first.
+    `explanation` is built when it is first read.
     """
 
     # The fields of the record stay in its dictionary, which a hit shares.
@@ -200,9 +200,10 @@ class SearchResult(HtmlResult):
     `read` says how many memories were read to find the best of all, and of how many; None if the
     profile does not rank all, or the store has them in memory. `taken` names the words of the query
     that no memory holds and that are taken for others, each with the words that it is taken for.
-    `probability` is the chance that any memory found answers the query, by the weights that
-    `probability_model` names ("generic" for an embedder for which none were fitted); both are None
-    if the profile gives no probability.
+    `probability` is the chance that at least one of the hits answers the query: at least the
+    largest of theirs, at most their sum, and 0 for no hits. `probability_model` names the weights
+    ("generic" for an embedder for which none were fitted). Both are None if the profile gives no
+    probability.
     """
 
     _readers: ClassVar[Mapping[str, Any]] = {"read": itemgetter("memories", "of")}

@@ -7,10 +7,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from threading import Lock
 
+import numpy as np
+
 from salience.ranking.evaluation import Evaluation, Program
 from salience.ranking.explanation import Explanation
 from salience.ranking.expressions import Signal
 from salience.ranking.probability.model import Model, model_for
+from salience.ranking.probability.signals import any_of
 from salience.ranking.profile import Profile
 from salience.ranking.run import MAX_HELD_CANDIDATES, RankedRun
 from salience.ranking.stages.retrieve import Retrieve
@@ -37,65 +40,103 @@ def has_probability(profile: Profile) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class Estimate:
-    """The probabilities of the candidates of one run by a model."""
+    """The probabilities of the candidates of one run by a model.
+
+    `scored` are the candidates, `ranked` the rows of the hits before any are cut, best first.
+    """
 
     model: Model
-    run: RankedRun
+    query: Query
+    scored: Candidates
+    ranked: Rows
 
     @cached_property
     def _evaluation(self) -> Evaluation:
-        query = self.run.query
-        return Evaluation(query, self.run.scored_alone, program=_program(self.model, query))
+        return Evaluation(self.query, self.scored, program=_program(self.model, self.query))
 
     @property
     def result(self) -> float:
         """The probability that any candidate answers, in [0, 1]; 0 without candidates."""
-        if not len(self.run.scored_alone):
+        if not len(self.scored):
             return 0.0
         return self._evaluation.at(self.model.of_result, 0)
 
     def of_rows(self, rows: Rows) -> Floats:
-        """The probability of each row, in [0, 1]; the rows are candidates."""
-        places = {row: place for place, row in enumerate(self.run.scored_alone.rows.tolist())}
-        return self._evaluation.column(self.model.of_hit)[[places[row] for row in rows.tolist()]]
+        """The probability of each row, in [0, 1]; the rows are candidates.
+
+        One that another stage has ranked below a less likely one has the probability of that.
+        """
+        return self._of_places(self._places(rows), self.model.of_hit)
+
+    def of_any(self, rows: Rows) -> float:
+        """The probability that any of some rows answers: `result` for the first ten, 0 for none.
+
+        It is at least the largest of their own, and at most the sum of them.
+        """
+        places = self._places(rows)
+        if not len(places):
+            return 0.0
+        own = any_of(self._of_places(places, self.model.own))
+        each = self._of_places(places, self.model.of_hit)
+        share = min(1.0, own / self._evaluation.at(self.model.any_of_first, 0))
+        joint = share * self.result
+        return float(min(max(joint, each.max()), each.sum(), 1.0)) if len(each) > 1 else each[0]
+
+    def _of_places(self, places: Rows, formula: Signal) -> Floats:
+        values = self._evaluation.column(formula)
+        ranked = self._places(self.ranked)
+        falling = values.copy()
+        falling[ranked] = np.minimum.accumulate(values[ranked])
+        return falling[places]
+
+    def _places(self, rows: Rows) -> Rows:
+        places = {row: place for place, row in enumerate(self.scored.rows.tolist())}
+        return np.array([places[row] for row in rows.tolist()], dtype=np.int64)
 
     def later(self, rows: Rows) -> tuple[Callable[[], float], list[Callable[[], float]]]:
-        """Functions that give `result`, and `of_rows` one by one, when they are first called.
+        """Functions that give `of_any`, and `of_rows` one by one, when they are first called.
 
         They hold the evidence and no index; of many candidates they hold the numbers.
         """
-        if "_evaluation" in self.__dict__ or len(self.run.scored_alone) > MAX_HELD_CANDIDATES:
+        if "_evaluation" in self.__dict__ or len(self.scored) > MAX_HELD_CANDIDATES:
             values = self.of_rows(rows).tolist()
-            return partial(_same, self.result), [partial(_same, value) for value in values]
-        scored, names = self.run.scored_alone, self.model.inputs
-        columns = {name: scored.columns[name] for name in names if name in scored.columns}
-        table = Candidates(scored.rows, columns).unlinked()
-        held = Estimate(self.model, RankedRun(self.run.profile, self.run.query, [table]))
+            return partial(_same, self.of_any(rows)), [partial(_same, value) for value in values]
+        columns = self.scored.columns
+        table = Candidates(
+            self.scored.rows, {n: columns[n] for n in self.model.inputs if n in columns}
+        ).unlinked()
+        held = Estimate(self.model, self.query, table, self.ranked)
         lock = Lock()
 
-        def result() -> float:
+        def of_any() -> float:
             with lock:  # they share the values of the formulas
-                return held.result
+                return held.of_any(rows)
 
         def of_row(row: int) -> float:
             with lock:
                 return held.of_row(row)
 
-        return result, [partial(of_row, row) for row in rows.tolist()]
+        return of_any, [partial(of_row, row) for row in rows.tolist()]
 
     def of_row(self, row: int) -> float:
         """The probability of a row, in [0, 1]; it is a candidate."""
-        place = self.run.scored_alone.position(row)
-        assert place is not None
-        return self._evaluation.at(self.model.of_hit, place)
+        return float(self.of_rows(np.array([row], dtype=np.int64))[0])
 
     def explain(self, row: int) -> Explanation | None:
         """The tree of a row's probability; None for one that was no candidate."""
-        place = self.run.scored_alone.position(row)
+        place = self.scored.position(row)
         if place is None:
             return None
         tree = self.model.of_hit.explain(self._evaluation, place)
-        return replace(tree, label=f"probability ({self.model.name})")
+        label, capped = f"probability ({self.model.name})", self.of_row(row)
+        if capped < tree.value:
+            return Explanation(
+                label,
+                capped,
+                "that of a less likely memory ranked above it",
+                (replace(tree, label="by its score"),),
+            )
+        return replace(tree, label=label)
 
 
 def estimate(run: RankedRun) -> Estimate | None:
@@ -103,7 +144,7 @@ def estimate(run: RankedRun) -> Estimate | None:
     if not run.query.evidence:
         return None
     embedder = None if run.query.vector is None else run.query.embedder or ""
-    return Estimate(model_for(embedder), run)
+    return Estimate(model_for(embedder), run.query, run.scored_alone, run.final.rows)
 
 
 def _same(value: float) -> float:
@@ -119,7 +160,7 @@ def _program(model: Model, query: Query) -> Program:
         if len(_PROGRAMS) >= _MAX_PROGRAMS:
             _PROGRAMS.clear()
         program = Program(features)
-        formulas: tuple[Signal, ...] = (model.of_result, model.of_hit)
+        formulas: tuple[Signal, ...] = (model.of_result, model.of_hit, model.any_of_first)
         for formula in formulas:
             program.place(formula)
         held = _PROGRAMS[key] = (model, program)

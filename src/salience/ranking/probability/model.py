@@ -3,7 +3,8 @@
     logistic(x) = 1 / (1 + exp(-x))
     P(any memory answers) = logistic(b + w0 names missing + sqrt(n) (w1 + w2 match + w3 session
                                      + w4 cosine of the speaker + w5 coverage of the speaker))
-    P(this one answers) = P(any memory answers) * logistic(c + v1 (score - best score) + v2 match)
+    own = logistic(c + v (score - best score))
+    P(this one answers) = P(any memory answers) * own / (1 - product of (1 - own) of the first ten)
 
 Each embedder has weights of its own in `weights/`, written by `salience calibrate`.
 """
@@ -19,9 +20,10 @@ from typing import Any, Literal
 
 from salience.errors import InvalidInput, shown
 from salience.ranking.expressions import Col, NamedExpression, Signal, Sum, signal
-from salience.ranking.functions import Apply, QueryFlag, WhenQuery, maximum
+from salience.ranking.functions import Apply, QueryFlag, WhenQuery, maximum, minimum
 from salience.ranking.probability.signals import (
     AboveMedian,
+    AnyOf,
     Asked,
     AtBest,
     Best,
@@ -37,13 +39,18 @@ GENERIC, WORDS = "generic", "words"
 RESULT_PARTS = (
     "asked", "match", "session", "speaker_cosine", "speaker_coverage", "names_missing",
 )  # fmt: skip
-HIT_PARTS = ("score_gap", "match")
+HIT_PARTS = ("score_gap",)
+REQUEST_PARTS = ("least",)
+FIRST = 10
+"""The candidates of the highest scores that share the probability of the result."""
 _COVERAGE_SHARE = 0.5  # of the coverage in the match, beside the cosine
 
 
 @dataclass(frozen=True)
 class Model:
-    """Weights by part for the result and for a hit; each has a "bias", too.
+    """Weights by part for the result and for a hit, each with a "bias", and what a request has.
+
+    What a request for advice lacks in words tells little: the sum of its parts is at least `least`.
 
     `meaning` says how the cosine counts: as it is, above the median of the candidates (for an
     embedder whose scale is unknown), or not at all. `fitted` says on what and by which command.
@@ -52,6 +59,7 @@ class Model:
     name: str
     meaning: Meaning
     result: Mapping[str, float]
+    request: Mapping[str, float]
     hit: Mapping[str, float]
     fitted: Mapping[str, Any] = field(default_factory=dict)
 
@@ -62,15 +70,25 @@ class Model:
         Raises:
             InvalidInput: a weight is missing or no number.
         """
-        for part, names in (("result", RESULT_PARTS), ("hit", HIT_PARTS)):
+        parts = {
+            "result": ("bias", *RESULT_PARTS),
+            "request": REQUEST_PARTS,
+            "hit": ("bias", *HIT_PARTS),
+        }
+        for part, names in parts.items():
             weights = values.get(part)
-            for name in ("bias", *names):
+            for name in names:
                 value = weights.get(name) if isinstance(weights, Mapping) else None
                 if isinstance(value, bool) or not isinstance(value, (int, float)):
                     path = f"{part}.{name}"
                     raise InvalidInput(path, f"is {shown(value)}", "fit it: salience calibrate")
         return cls(
-            values["name"], values["meaning"], values["result"], values["hit"], values["fitted"]
+            name=values["name"],
+            meaning=values["meaning"],
+            result=values["result"],
+            request=values["request"],
+            hit=values["hit"],
+            fitted=values["fitted"],
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -79,6 +97,7 @@ class Model:
             "name": self.name,
             "meaning": self.meaning,
             "result": dict(self.result),
+            "request": dict(self.request),
             "hit": dict(self.hit),
             "fitted": dict(self.fitted),
         }
@@ -86,19 +105,30 @@ class Model:
     @cached_property
     def of_result(self) -> Signal:
         """The probability that any candidate answers, the same for each of them."""
-        evidence = result_evidence(self.meaning)
-        parts = [self.result[name] * evidence[name] for name in RESULT_PARTS]
-        return _sigmoid(Sum((signal(self.result["bias"]), *parts))).named(
-            "any_answers", "some memory answers the query"
-        )
+        of_question = question_evidence(self.meaning, self.result)
+        lacking = maximum(0.0, self.request["least"] + -1.0 * of_question)
+        evidence = of_question + WhenQuery("query_asks_advice", lacking)
+        return _sigmoid(evidence).named("any_answers", "some memory answers the query")
 
     @cached_property
     def of_hit(self) -> Signal:
-        """The probability that a candidate answers: never above that of the result."""
-        evidence = hit_evidence(self.meaning)
-        parts = [self.hit[name] * evidence[name] for name in HIT_PARTS]
-        own = _sigmoid(Sum((signal(self.hit["bias"]), *parts)))
-        return self.of_result * own.named("this_one", "if any does, this one")
+        """The probability that a candidate answers; the first ten make up that of the result.
+
+        They answer independently of each other by `own`, given that at least one does.
+        """
+        share = self.own / self.any_of_first
+        return self.of_result * share.named("this_one", "if any does, this one")
+
+    @cached_property
+    def any_of_first(self) -> Signal:
+        """The chance that one of the first candidates answers by itself."""
+        return AnyOf(self.own, FIRST)
+
+    @cached_property
+    def own(self) -> Signal:
+        """The chance of a candidate by itself, the larger the higher it is ranked."""
+        gap = self.hit["score_gap"] * hit_evidence()["score_gap"]
+        return _sigmoid(Sum((signal(self.hit["bias"]), gap)))
 
     @cached_property
     def inputs(self) -> frozenset[str]:
@@ -132,13 +162,18 @@ def _lead(of: Signal, name: str, does: str) -> Signal:
     )
 
 
-def hit_evidence(meaning: Meaning) -> dict[str, Signal]:
+def question_evidence(meaning: Meaning, weights: Mapping[str, float]) -> Signal:
+    """The sum of the `RESULT_PARTS` by their weights, and the bias."""
+    evidence = result_evidence(meaning)
+    return Sum(
+        (signal(weights["bias"]), *(weights[name] * evidence[name] for name in RESULT_PARTS))
+    )
+
+
+def hit_evidence() -> dict[str, Signal]:
     """The `HIT_PARTS` by name."""
     score = Col("score")
-    return {
-        "score_gap": _part("score_gap", score - Best(score), "its score below the best"),
-        "match": _part("match", _match(meaning), "its cosine, and what it holds of what is asked"),
-    }
+    return {"score_gap": _part("score_gap", score - Best(score), "its score below the best")}
 
 
 def _part(name: str, of: Signal, doc: str) -> NamedExpression:
@@ -173,8 +208,10 @@ def _match(meaning: Meaning) -> Signal:
 
 @cache
 def _on_date() -> Signal:
-    """1 where the memory is of the time that the query asks about, or mentions it."""
-    return WhenQuery("query_names_date", maximum(OnDate(), Col("mentions_date")))
+    """1 where the memory is of the time that the query asks about or mentions it, less around."""
+    return WhenQuery(
+        "query_names_date", minimum(1.0, 2.0 * maximum(OnDate(), Col("mentions_date")))
+    )
 
 
 @cache

@@ -110,6 +110,28 @@ class Best(Elementwise):
 
 
 @dataclass(frozen=True)
+class AnyOf(Elementwise):
+    """1 - product of (1 - x) over the `first` largest x: the chance of at least one of them."""
+
+    of: Signal
+    first: int
+
+    def combine(self, values: Values) -> Values:
+        return any_of(np.sort(np.atleast_1d(values))[-self.first :])
+
+    def how(self) -> str:
+        return f"at least one of the first {self.first}"
+
+    def label(self) -> str:
+        return f"any_of({self.of.label()})"
+
+
+def any_of(chances: Floats) -> float:
+    """1 - product of (1 - x), each x in [0, 1); multiplied by size, so that no order matters."""
+    return float(-np.expm1(np.log1p(-np.sort(chances)).sum()))
+
+
+@dataclass(frozen=True)
 class AtBest(Elementwise):
     """x of the candidate with the largest y of those where `among` is above 0, 0 if there is none.
 

@@ -15,7 +15,7 @@ from salience.records.record import MemoryRecord
 from salience.records.validation import boolean, integer, text
 from salience.retrieval.operations import ListRecords, ReadRecords, RowsById
 from salience.retrieval.plan import Plan, ask
-from salience.search.cutoff import UNLIKELY
+from salience.search.cutoff import DOUBTFUL
 from salience.search.passages import Passage, excerpt, matching_passages
 from salience.search.request import MAX_HITS, SearchRequest
 from salience.search.search import rank
@@ -203,8 +203,8 @@ def gather(section: Section, request: SearchRequest) -> Plan[Gathered]:
             if record is not None
         )
         taken = run.query.reading.taken
-        probability = None if likely is None else likely.result
-        if found and probability is not None and probability < UNLIKELY:
+        probability = None if likely is None else likely.of_any(likely.ranked)
+        if found and probability is not None and probability < DOUBTFUL:
             section = replace(section, title=f"{section.heading} ({_NO_DIRECT_ANSWER})")
         if items or (found and likely is not None):  # or all that was found is cut
             return Gathered(section, items, degraded, taken, probability)
