@@ -63,7 +63,7 @@ class Cutoff:
 NO_CUTOFF = Cutoff()
 CUTOFFS: Mapping[str, Cutoff] = {
     "careful": Cutoff(floor=0.5, share=0.4),
-    "auto": Cutoff(floor=0.18, share=0.2),
+    "auto": Cutoff(floor=0.2, share=0.2),
     "greedy": Cutoff(floor=0.05, share=0.1),
     "none": NO_CUTOFF,
 }

@@ -69,7 +69,7 @@ class ExplainOptions(CompareOptions, total=False):
         "vitality"; by default that of the layer which `filters` ask for.
     min_probability: leave out hits whose probability of answering the query is below it, 0 to 1.
     cut: "auto" leaves out what does not answer the query: all hits if the chance that any memory
-        answers is below 0.18, else those with less than a fifth of the best hit's. "careful" leaves
+        answers is below 0.2, else those with less than a fifth of the best hit's. "careful" leaves
         out more, "greedy" less, "none" nothing, as by default.
     """
 

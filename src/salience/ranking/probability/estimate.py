@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from threading import Lock
 
 import numpy as np
@@ -90,8 +90,11 @@ class Estimate:
         return falling[places]
 
     def _places(self, rows: Rows) -> Rows:
-        places = {row: place for place, row in enumerate(self.scored.rows.tolist())}
-        return np.array([places[row] for row in rows.tolist()], dtype=np.int64)
+        return np.array([self._place_of[row] for row in rows.tolist()], dtype=np.int64)
+
+    @cached_property
+    def _place_of(self) -> dict[int, int]:
+        return {row: place for place, row in enumerate(self.scored.rows.tolist())}
 
     def later(self, rows: Rows) -> tuple[Callable[[], float], list[Callable[[], float]]]:
         """Functions that give `of_any`, and `of_rows` one by one, when they are first called.
@@ -112,11 +115,15 @@ class Estimate:
             with lock:  # they share the values of the formulas
                 return held.of_any(rows)
 
-        def of_row(row: int) -> float:
-            with lock:
-                return held.of_row(row)
+        @cache
+        def of_all() -> list[float]:
+            return held.of_rows(rows).tolist()
 
-        return of_any, [partial(of_row, row) for row in rows.tolist()]
+        def of_hit(place: int) -> float:
+            with lock:
+                return of_all()[place]
+
+        return of_any, [partial(of_hit, place) for place in range(len(rows))]
 
     def of_row(self, row: int) -> float:
         """The probability of a row, in [0, 1]; it is a candidate."""

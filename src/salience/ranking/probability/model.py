@@ -107,7 +107,9 @@ class Model:
         """The probability that any candidate answers, the same for each of them."""
         of_question = question_evidence(self.meaning, self.result)
         lacking = maximum(0.0, self.request["least"] + -1.0 * of_question)
-        evidence = of_question + WhenQuery("query_asks_advice", lacking)
+        evidence = of_question + WhenQuery(
+            "query_asks_advice", WhenQuery("query_is_not_recall", lacking)
+        )
         return _sigmoid(evidence).named("any_answers", "some memory answers the query")
 
     @cached_property
