@@ -102,7 +102,7 @@ class QueryAnalysis:
         phrases: the parts in quotation marks.
         prefixes: the beginnings of words before a star, folded.
         during: the time that the search keeps to.
-        past_interval: the past time that it is about by its words, from and until in seconds.
+        past_interval: the past time that it is about, from and until in seconds.
         question: the question proper, to be embedded as well, where much else stands around it;
             else empty.
         language: the code of its language, where it is one with a table; "und" for another one in

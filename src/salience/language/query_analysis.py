@@ -135,7 +135,7 @@ def analyze_query(
         phrases=tuple(islice(phrases, MAX_PHRASES)),
         prefixes=prefixes,
         during=during,
-        past_interval=about,
+        past_interval=asked.past_interval or about,
         question=_without_names(question, common_names),
         language=language.code if language else _unknown_language(text),
         writing=LATIN if low.isascii() else writing(spoken),

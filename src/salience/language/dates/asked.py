@@ -83,6 +83,11 @@ class AskedTimes(NamedTuple):
     words: frozenset[str] = frozenset()
 
     @property
+    def past_interval(self) -> tuple[float, float] | None:
+        """The first of the times that are over, from and until in seconds."""
+        return next((time.readings[0][:2] for time in self.times if not time.is_open), None)
+
+    @property
     def past(self) -> AskedTimes:
         """Without the times that now lies in or before."""
         times = tuple(time for time in self.times if not time.is_open)
