@@ -3,7 +3,7 @@ PYTHON ?= python3
 WORKERS ?= 3
 VENV := .venv
 BIN := $(VENV)/bin
-INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --editable
 USABLE := $(VENV)/.usable
 READY := $(VENV)/.ready
 SUITE := $(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal
@@ -83,16 +83,19 @@ docs: $(READY)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
 	@echo "build/site/index.html"
 
-# The command line and the server; then also what the tests need.
-$(USABLE): pyproject.toml
+$(BIN)/pip:
 	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "salience needs Python 3.11 or newer: make PYTHON=python3.11 ...")'
 	$(PYTHON) -m venv $(VENV)
+
+# The command line and the server.
+$(USABLE): pyproject.toml | $(BIN)/pip
 	$(INSTALL) ".[cli,server]"
 	touch $(USABLE)
 
-$(READY): $(USABLE)
+# These, and what the tests need.
+$(READY): pyproject.toml | $(BIN)/pip
 	$(INSTALL) ".[dev]"
-	touch $(READY)
+	touch $(USABLE) $(READY)
 
 clean:
 	rm -rf $(VENV) .venv-integrations build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
