@@ -11,8 +11,11 @@ from torture.tally import table
 
 
 def test_the_history_of_each_memory_is_linearizable(tmp_path: Path) -> None:
-    url, kept = str(tmp_path / "memory.db"), tmp_path / "histories.jsonl"
-    tally = check(url, "SQLite", 1.5, processes=2, threads=3, seed=1, kept=kept)
+    for seconds in (1.5, 30.0):  # a busy machine needs the longer time
+        url, kept = str(tmp_path / f"{seconds}.db"), tmp_path / f"{seconds}.jsonl"
+        tally = check(url, "SQLite", seconds, processes=2, threads=3, seed=1, kept=kept)
+        if tally.acknowledged > 20:
+            break
     assert tally.acknowledged > 20
     lines = [json.loads(line) for line in kept.read_text().splitlines()]
     assert sum(len(line["calls"]) for line in lines) == tally.acknowledged
