@@ -604,7 +604,10 @@ class AsyncJudgmentApi(AsyncPlanRunner):
         )
 
     async def contradict(self, one: str, other: str) -> None:
-        """State that two memories contradict each other; recalled together, the weaker is dropped.
+        """State that two memories contradict each other: a link of the type "contradicts".
+
+        Recalled together in `activation`, the weaker one's score is multiplied by 0.3; other
+        profiles rank both as before. `supersede` says which one holds, for all of them.
 
         Raises:
             NotFound: one of them does not exist.

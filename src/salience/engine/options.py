@@ -146,6 +146,8 @@ class MemoryFields(RecordFields, total=False):
     """The fields of a memory that is added.
 
     id: its id; a new one by default.
+    added_at: when it came into the store that it is from, from which its zone counts; now by
+        default.
     vectors: vectors by name, instead of the embedder's.
     links: links to other memories, {"target", "type", "weight", "created_at"}; a link is as old as
         the memory unless it says otherwise.
@@ -159,6 +161,7 @@ class MemoryFields(RecordFields, total=False):
     """
 
     id: str | None
+    added_at: Moment
     vectors: Mapping[str, Sequence[float]] | None
     links: Sequence[Mapping[str, Any]]
     supersedes: str | None

@@ -32,7 +32,7 @@ _ALIASES = {
     "role": "speaker",
 }
 _BOOKKEEPING = frozenset(
-    ("namespace", "updated_at", "added_at", "version", "last_accessed", "access_count", "accesses")
+    ("namespace", "updated_at", "version", "last_accessed", "access_count", "accesses")
 )
 _INACTIVE = frozenset(STATUSES) - {"active"}  # other texts are no status
 _FIELDS = (*(name for name in FIELDS if name not in {*_BOOKKEEPING, "status"}), "links")

@@ -251,6 +251,8 @@ def write_event(draft: Draft, actor: str | None) -> Event:
         initial = {name: to_json(value) for name, value, default in rows if value != default}
     if record.created_at != at:
         initial["created_at"] = to_json(record.created_at)
+    if record.added_at not in (None, at):
+        initial["added_at"] = to_json(record.added_at)
     if record.accesses != (record.created_at,):
         initial["accesses"] = to_json(record.accesses)
     payload = {**draft.note, "set": initial} if initial else draft.note

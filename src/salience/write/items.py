@@ -49,7 +49,7 @@ def follows_text(name: str) -> bool:
 
 _TEXTS_KEY = "vector_texts"  # of the metadata: the texts of further vectors, by their names
 BORDERS_KEY = "messages"  # of the metadata: the borders of a chunk's messages
-_SET_BY_ENGINE = {"updated_at", "added_at", "version", "last_accessed", "access_count", "accesses"}
+_SET_BY_ENGINE = {"updated_at", "version", "last_accessed", "access_count", "accesses"}
 FLAGS = ("pinned", "outdated")
 REQUIRED = ("id", "content", "kind", "status", "created_at")
 
@@ -156,7 +156,8 @@ def parse_item(source: Any, scope: WriteContext, dimensions: Mapping[str, int]) 
     values.setdefault("kind", "turn" if "session_id" in values else "note")
     values["accesses"] = (values["created_at"],)
     values["namespace"] = scope.namespace
-    values["updated_at"] = values["added_at"] = scope.now
+    values.setdefault("added_at", scope.now)
+    values["updated_at"] = scope.now
     record = MemoryRecord.from_values({**vars(BLANK), **values})
     check_validity_period(record)
     further = _vector_texts(source.get("vector_texts"), scope.limits)

@@ -91,7 +91,7 @@ def _checked_changes(
     changes: Mapping[str, Any], limits: Limits
 ) -> tuple[dict[str, Any], Mapping[str, Any]]:
     """The checked fields that an update sets, and the keys that it merges into the metadata."""
-    allowed = set(CHECKS) - {"id"} | {_REPLACE_METADATA}
+    allowed = set(CHECKS) - {"id", "added_at"} | {_REPLACE_METADATA}
     unknown = set(changes) - allowed
     if unknown:
         raise InvalidInput(

@@ -58,7 +58,7 @@ async def link_memories(
     target: Annotated[str, Field(description="The id of the memory that it leads to.")],
     type: Annotated[
         LinkType,
-        Field(description='How they belong together; of two with "contradicts" the weaker yields.'),
+        Field(description="How they belong together."),
     ] = "mentions",
     weight: Annotated[float, Field(ge=0, le=1, description="How closely.")] = 1.0,
 ) -> Answer:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 MERGEABLE = frozenset({"content", "importance", "tags", "metadata"})
 """The fields that a memory takes on from an item that says the same."""
-_NOT_COMPARED = MERGEABLE | {"id", "idempotency_key"}
+_NOT_COMPARED = MERGEABLE | {"id", "added_at", "idempotency_key"}
 Match = tuple[MemoryRecord, float | None]
 """A memory, and its cosine to an item unless their texts are equal."""
 
