@@ -65,6 +65,10 @@ Mara flew to Rome. | Mara flew from Rome.
 Mara bought the flat. | Mara sold the flat.
 Mara is in the first team. | Mara is in the second team.
 Let's eat, Mara. | Let's eat Mara.
+No, children may enter. | No children may enter.
+Well, water is cold. | Well water is cold.
+Inside, doors are open. | Inside doors are open.
+Yes, no. | No, yes.
 The cook said the guest is late. | The cook, said the guest, is late.
 Turn left, left, right. | Turn left, right.
 Mara teaches (not studies) law. | Mara teaches not studies law.

@@ -48,7 +48,9 @@ _MOVABLE = frozenset(  # first words of phrases that stand at either end of a se
     for from in inside last near next now on outside over since through to today tomorrow tonight
     under until with within yesterday""".split()
 )
-_LEADING = _MOVABLE | frozenset("also however please so then therefore well".split())
+_LEADING = frozenset(  # words that a pause may follow
+    "also however now please so then therefore today tomorrow tonight yesterday".split()
+)
 _JOINING = frozenset("also and but or please so too which who".split())
 _SCOPED = frozenset(  # words that reach as far as they stand
     """all and as because but even if just neither never no nobody none nor not nothing only or
@@ -168,11 +170,14 @@ def _english() -> frozenset[str]:
 def _expanded(sentence: Sentence) -> Sentence:
     """An English sentence with its contractions written out, and its optional words marked."""
     words = [part for word in sentence for part in _parts(word)]
-    is_led = bool(words) and words[0].folded in _LEADING
+    is_led = bool(words) and words[0].folded in _LEADING | _MOVABLE
     optional: list[Word] = []
     for word, following in zip(words, [*words[1:], Word("")], strict=True):
         if word.text == PAUSE:
-            is_optional = word.is_optional or is_led or following.folded in _JOINING
+            is_short = len(optional) == 1 and words[0].folded not in _LEADING
+            is_optional = (
+                word.is_optional or (is_led and not is_short) or following.folded in _JOINING
+            )
             is_led = False
         else:
             is_optional = _is_optional(word, following)

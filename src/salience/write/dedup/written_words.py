@@ -21,7 +21,7 @@ _UNIT_LETTERS = 3  # of the longest unit of measure: 5 mW is not 5 MW
 _HALVES_OF_DAYS = frozenset({"am", "pm"})
 _ONE_LETTER_WORDS = frozenset("aeiouyàéèóηο") | frozenset(map(chr, range(0x430, 0x450)))
 INTERJECTIONS = frozenset(
-    """ah alright ha haha hm hmm huh mm mm-hmm no nope oh ok okay right uh uh-huh um wow yeah yep
+    """ah alright ha haha hm hmm huh mm mm-hmm oh ok okay uh uh-huh um wow yeah yep
     yes""".split()
 )
 _SAME_CHARACTERS = {
