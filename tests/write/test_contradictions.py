@@ -85,7 +85,80 @@ CONFLICTING = [
     ("My horse is called Star.", "My horse's name is Moon."),
     ("Ian lives in Cork with his aunt.", "Ian moved to Galway."),
 ]
+CHANGES = [  # the first, the second, the question, the question for the past
+    (
+        "The grant application is due on March 3.",
+        "The grant application deadline was extended to March 31.",
+        "When is the grant application due?",
+        "When was the grant application due originally?",
+    ),
+    (
+        "Our accountant is Nadia Holt.",
+        "Pavel Brin is now our accountant.",
+        "Who is our accountant?",
+        "Who was our accountant before?",
+    ),
+    (
+        "The parcel to Graz is pending.",
+        "The parcel to Graz has shipped.",
+        "What is the state of the parcel to Graz?",
+        "What was the state of the parcel to Graz before?",
+    ),
+    (
+        "Bug 812 is assigned to Theo.",
+        "Bug 812 has been handed over to Priya.",
+        "Who has bug 812?",
+        "",
+    ),
+    (
+        "Unser Vermieter ist Herr Kunz.",
+        "Unser Vermieter ist jetzt Frau Adler.",
+        "Wer ist unser Vermieter?",
+        "Wer war früher unser Vermieter?",
+    ),
+    ("Onze huur is 900 euro.", "Onze huur is gestegen naar 1050 euro.", "Wat is onze huur?", ""),
+    (
+        "Le cours de yoga est à 18h.",
+        "Le cours de yoga a été décalé à 19h30.",
+        "À quelle heure est le cours de yoga ?",
+        "À quelle heure était le cours de yoga avant ?",
+    ),
+    (
+        "El código de la puerta es 5512.",
+        "El código de la puerta cambió a 9034.",
+        "¿Cuál es el código de la puerta?",
+        "¿Cuál era antes el código de la puerta?",
+    ),
+    ("Il mio affitto è di 900 euro.", "Il mio affitto è salito a 1050 euro.", "Mio affitto?", ""),
+    (
+        "Minha academia custa 90 reais.",
+        "Minha academia subiu para 120 reais.",
+        "Quanto custa minha academia?",
+        "",
+    ),
+    ("Встреча в 14:00.", "Встречу перенесли на 16:00.", "Когда встреча?", ""),
+    (
+        "我的房租是3000元。",
+        "我的房租涨到3600元了。",
+        "我的房租是多少？",
+        "我以前的房租是多少？",
+    ),
+    ("会議は15時です。", "会議は17時に変更されました。", "会議は何時ですか？", ""),
+    ("월세는 900유로입니다.", "월세가 1050유로로 올랐어요.", "월세는 얼마예요?", ""),
+]
 COMPATIBLE = [
+    ("The team offsite is in Porto.", "The team offsite budget was cut to 12k."),
+    ("The wedding has 80 guests.", "The wedding was postponed to June."),
+    ("Chapter 3 is due on Monday.", "Chapter 4 is due on Thursday."),
+    ("Ana is our lawyer.", "Ben is our plumber."),
+    ("My friend is called Rosa.", "My friend is called Igor."),
+    ("The rent is 900 euros.", "The deposit was raised to 2,000 euros."),
+    ("I work at Siemens.", "I quit smoking last year."),
+    ("The house in Rome has 3 rooms.", "The house in Bari has 5 rooms."),
+    ("Mein Freund ist Jonas.", "Mein Freund ist Tim."),
+    ("Der Zug nach Ulm fährt um 9 Uhr.", "Der Zug nach Köln fährt um 11 Uhr."),
+    ("Le film commence à 20h.", "Le film finit à 22h."),
+    ("周会在周一。", "月会在周三。"),
     ("Zoe likes jazz.", "Zoe likes rock."),
     ("Zoe has a dog.", "Zoe has a cat."),
     ("Zoe speaks French.", "Zoe speaks German."),
@@ -188,6 +261,39 @@ def test_facts_that_exclude_each_other_conflict(store: Memory, old: str, new: st
     assert (outcome.outcome, outcome.match) == ("CONFLICTS", id)
     id, outcome = second(store, new, old)
     assert (outcome.outcome, outcome.match) == ("CONFLICTS", id)
+
+
+@pytest.mark.parametrize(("old", "new", "now", "then"), CHANGES)
+def test_changes_conflict_and_the_later_version_leads(
+    store: Memory, old: str, new: str, now: str, then: str
+) -> None:
+    memory = store.within(f"change {old}"[:256])
+    memory.add(old, id="old", session_id="one", speaker="user", created_at="2025-01-01")
+    [item] = memory.add(new, id="new", session_id="two", speaker="user", created_at="2026-02-01")
+    assert (item.outcome, item.remedy) == ("CONFLICTS", 'memory.supersede("old", "new")')
+    assert memory.search(now, now="2026-06-01").ids == ("new", "old")
+    if then:
+        assert memory.search(then, now="2026-06-01").ids == ("old", "new")
+
+
+def test_what_is_sold_is_another_version_of_what_states_it(store: Memory) -> None:
+    memory = store.within("sold")
+    memory.add("I drive a red Fiat.", id="old", created_at="2025-01-01")
+    memory.add("I sold the Fiat and bought a Tesla.", id="new", created_at="2026-02-01")
+    hits = memory.search("What car do I drive?", now="2026-06-01", explain=True)
+    assert hits.ids == ("new", "old")
+    assert "other versions: old" in str(hits[0].explanation)
+    assert memory.search("What car did I drive before?", now="2026-06-01").ids == ("old", "new")
+
+
+def test_a_cut_keeps_what_changes_a_hit(store: Memory) -> None:
+    memory = store.within("cut")
+    memory.add("The keynote speaker is Dr. Adeyemi.", id="old", created_at="2025-01-01")
+    text = "Dr. Adeyemi cancelled, so Prof. Lindqvist gives the keynote."
+    memory.add(text, id="new", created_at="2026-02-01")
+    memory.add("The keynote hall has blue seats.", id="other", created_at="2026-02-02")
+    result = memory.search("Who is the keynote speaker?", now="2026-06-01", cut="auto")
+    assert set(result.ids) == {"old", "new"}
 
 
 @pytest.mark.parametrize(("old", "new"), COMPATIBLE)

@@ -1,6 +1,7 @@
 """The cut by probability: leave out the hits that do not answer the query.
 
-cut="auto": no hits if P(any memory answers) < floor, else those with P >= share * best P
+cut="auto": no hits if P(any memory answers) < floor, else those with P >= share * best P, and
+            newer versions of these
 """
 
 from __future__ import annotations
@@ -12,10 +13,12 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from salience.errors import InvalidInput, shown
+from salience.ranking.evaluation import Evaluation
 from salience.ranking.probability import Estimate, has_probability
 from salience.ranking.profile import Profile
 from salience.ranking.rejection import WhyNot
 from salience.ranking.run import RankedRun
+from salience.ranking.signals.validity import newer_versions
 from salience.records.validation import finite, native
 
 Cut = Literal["auto", "careful", "greedy", "none"]
@@ -41,6 +44,8 @@ class Cutoff:
         probabilities = estimate.of_rows(run.final.rows)
         least = max(self.least, self.share * float(np.max(probabilities)))
         passing = (probabilities >= least) & (estimate.result >= self.floor)
+        if passing.any() and not passing.all():
+            passing |= newer_versions(Evaluation(run.query, run.final), passing)
         return replace(run, tables=[*run.tables[:-1], run.final.take(passing)])
 
     def why_not(self, run: RankedRun, estimate: Estimate | None, row: int) -> WhyNot | None:

@@ -17,7 +17,10 @@ from salience.language.statements.values import NUMBER_WORDS
 _FIGURE = "0"  # stands for any word with a digit
 _READERS: Sequence[tuple[Callable[[str], Reading | None], str]] = (
     (things.spot, things.SPOTS),
-    (things.location, "in to"),
+    (things.assignee, "to by"),
+    (things.status, " ".join(cues.STATUSES)),
+    (copulas.role, "is are became become as succeeds succeeded hired new named to called"),
+    (things.location, "in on to"),
     (people.residence, "in to"),
     (people.origin, "from"),
     (people.school, " ".join(people.SCHOOL_WORDS)),
@@ -25,7 +28,6 @@ _READERS: Sequence[tuple[Callable[[str], Reading | None], str]] = (
     (people.job, "as"),
     (people.marriage, "single married divorced engaged widowed"),
     (people.favourite, "favourite favorite preferred"),
-    (copulas.role, "is are became become as succeeds succeeded hired new named called"),
     (
         things.attribute,
         "is are am changed reset updated name number phone email mail code pin size password",
@@ -39,8 +41,6 @@ _READERS: Sequence[tuple[Callable[[str], Reading | None], str]] = (
         slots.slot,
         " ".join([_FIGURE, "noon midnight http https", *WEEKDAYS, *MONTHS, *NUMBER_WORDS]),
     ),
-    (things.assignee, "to by"),
-    (things.status, " ".join(cues.STATUSES)),
     (things.quality, "is are am"),
 )
 READERS = tuple((read, frozenset(triggers.split())) for read, triggers in _READERS)

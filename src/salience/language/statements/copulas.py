@@ -33,6 +33,8 @@ _ENGLISH = tuple(
         rf"|succeed(?:s|ed)) (?:{NAME}) as (?:(?P<who>our|my|the|{NAME}'s) )?{_WHAT}$",
         rf"^(?:I|We|i|we) (?:have |has )?(?:switched|changed|moved|went over|gone over) to "
         rf"(?P<value>{NAME}) (?:as|for) (?:(?P<who>our|my|the) )?{_WHAT}$",
+        rf"^(?:I|We|They|i|we) (?:have )?(?:switched|changed|moved) (?P<who>my|our|the) {_WHAT} "
+        rf"(?:over )?to (?P<value>{NAME})$",
         rf"^(?:I|We|i|we) (?:have|got|hired|have hired|have got) (?:a|an) (?:new|different|another)"
         rf" {_WHAT}(?:,|:| -| called| named) (?P<value>{NAME})$",
         rf"^(?:(?P<who>[Mm]y|[Oo]ur|[Tt]he|{NAME}'s) )?(?:(?:[Nn]ew|[Cc]urrent) )?{_WHAT} {_BE} "
@@ -53,7 +55,7 @@ def role(sentence: str) -> Reading | None:
         if not cues.NO_SUBJECTS.isdisjoint(words(what)):
             continue
         head = _COMPLEMENT.sub("", what)
-        is_holder = place < 4 or re.fullmatch(NAME, value) is not None
+        is_holder = place < len(_ENGLISH) - 1 or re.fullmatch(NAME, value) is not None
         if is_holder and cues.PERSON_ATTRIBUTES.search(head):
             return _reading(match.groupdict().get("who"), what, value)
         if cues.THING_ATTRIBUTES.search(head) and cues.NO_SUBJECTS.isdisjoint(words(value)[1:]):

@@ -158,6 +158,17 @@ OBJECT_ATTRIBUTES = pattern_cue(
     catches="old car",
     must_not_catch="car park",
 )
+CHANGES = pattern_cue(
+    "changes",
+    "fact: tells that something is no more as it was",
+    r"\b(?:no longer|any ?more|instead|from now on|these days|again|started|stopped|quit|cancell?ed"
+    r"|terminated|broke up|passed away|passed to|handed over|took over|takes over|stays .* now"
+    r"|settled|renamed|relocated|rebooked|(?:was|were|been) (?:paid|delivered|approved|rejected"
+    r"|resolved|merged|signed|completed|finished|closed|reopened|fixed|repaired|sold|assigned)"
+    r"|(?:got|have|has) a new|new job|is now|are now|am now|has shipped|got married)\b",
+    catches="the contract was terminated",
+    must_not_catch="the contract is long",
+)
 THING_ATTRIBUTES = pattern_cue(
     "thing_attributes",
     "fact: things and kinds of which there is one, with any value",

@@ -27,6 +27,11 @@ _INTRODUCTION = re.compile(
     r"(?:[^\W\d][\w' -]{0,24}[:,\u2013\u2014\uff0c\u3001\uff1a] *"
     r"|(?i:oh|hey|hi|ok|okay|so|well|also|and|yes|yeah|guess what) )(?=\S)"
 )
+_AGENT = re.compile(  # "they raised the limit to 250"
+    r"(?i)^(?:i|we|they|the [a-z]+) (?=(?:(?:have|has|had to|decided to) )?(?:moved?|push(?:ed)?"
+    r"|changed?|shifted|rescheduled?|postponed?|delayed|extended|raised?|lowered|increased?"
+    r"|reduced?|cut|brought|updated?|put|bumped) (?:my|our|the)\b)"
+)
 _SUBJECTS = frozenset("i we my our the user".split())
 _LINK = re.compile(r"\b\w+://\S+")
 _CONTRACTIONS = tuple(
@@ -118,7 +123,7 @@ def _in_english(sentence: str, *, by_wording: bool = False) -> Statement | None:
     """The statement of a sentence: the attribute that it names, or its wording as one."""
     for pattern, full in _CONTRACTIONS if "'" in sentence else ():
         sentence = pattern.sub(full, sentence)
-    said = sentence
+    said = sentence = sentence if by_wording else _AGENT.sub("", sentence)
     tokens = words(said)
     if not cues.OPEN_ENDED.isdisjoint(tokens) or not cues.UNNAMED_SUBJECTS.isdisjoint(tokens[:1]):
         return None

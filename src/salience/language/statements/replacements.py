@@ -11,8 +11,10 @@ from collections.abc import Mapping
 from functools import cache
 
 from salience.language.languages.states import NO_STATE, state_number
+from salience.language.statements import cues
 from salience.language.statements.foreign import language_stated
 from salience.language.statements.reading import MAX_CHARACTERS, statement_of
+from salience.language.statements.wordings import WORDINGS
 from salience.language.tokens import fold, stem, unified, words
 
 _OLD = r"(?:(?:dr|mr|mrs|ms|prof|frau|herr)\.? )?(?P<old>[\w'-]+(?: [\w'-]+){0,2}?)"
@@ -68,15 +70,29 @@ def value_said(text: str) -> float:
     return _number([*statement.values.values()][-1])
 
 
+_OF_SPEAKER = re.compile(r"(?:.*[,:] )?(?:i|we|i've|we've)\b|.* (?:replaced|succeeded) by\b")
+CHANGE = -1.0
+"""Stands for the value that is replaced where a text tells a change and names no such value."""
+
+
 def value_replaced(text: str) -> float:
-    """The number of the value that a text says to be had no more; 0 if it says so of none."""
+    """The number of the value that a text says to be had no more.
+
+    CHANGE if it tells another change, 0 if it tells none.
+    """
     if len(text) > MAX_CHARACTERS or "?" in text:
         return NO_STATE
     language = language_stated(text)
     pattern = _compiled("en" if language is None else language.code)
-    match = pattern.search(fold(text.replace("\u2019", "'")))
+    low = fold(text.replace("\u2019", "'"))
+    match = pattern.search(low)
     if match is None:
-        return NO_STATE
+        told = WORDINGS["en" if language is None else language.code].find("changes", low)
+        if told is None and language is None:
+            told = cues.CHANGES.search(low)
+        return NO_STATE if told is None else CHANGE
+    if language is None and not _OF_SPEAKER.match(low):
+        return CHANGE  # perhaps of somebody else
     return _number(next(filter(None, match.groupdict().values())))
 
 

@@ -23,11 +23,6 @@ _MAX_ATTRIBUTE_CHARACTERS = 12
 _MAX_VALUE_WORDS = 4
 _NUMBER = r"[+(]?\d+(?:[ .,/-]?\d+)*%?(?![\w]*[a-z]\d)"
 _UNITS = re.compile(r"^(?:eur|euros?|usd|dollars?|pounds?|gbp|chf|e)$")
-_AGENT = re.compile(  # "they raised the limit to 250"
-    r"^(?:i|we|they|the [a-z]+) (?=(?:(?:have|has|had to|decided to) )?(?:moved?|push(?:ed)?"
-    r"|changed?|shifted|rescheduled?|postponed?|delayed|extended|raised?|lowered|increased?"
-    r"|reduced?|cut|brought|updated?|put|bumped) (?:my|our|the)\b)"
-)
 _DIRECTION = re.compile(r"\bfrom (\w+) (?=to\b)")
 _EVERY = re.compile(
     r"\b(?:every|each|jede[nrsm]?|elke|chaque|tous|cada|todos|todas|ogni|каждый|каждую)\b|[每毎]|매주"
@@ -51,6 +46,7 @@ def _values_of(wordings: Wordings) -> re.Pattern[str]:
         r"| ?uhr\b| ?h(?:eures?)?\b|[点時时시](?:\d\d?[分분]|半|반)?)"
         r"|(?:(?<=\bat )|(?<=\blas )|(?<=\balle ))\d{1,2}(?: o'clock)?(?!\w|[.:,]\d| ?%))"
         rf"|(?P<date>\d{{4}}-\d\d-\d\d|(?:\d{{1,2}}[月월]\s?)\d{{1,2}}[日号일]|\d{{1,2}}[月월]"
+        r"|(?<=the )\d{1,2}(?:st|nd|rd|th)(?! \w)"
         rf"|{day} (?:de |of |di )?{word}(?:,? \d{{4}})?|{word} {day}(?!\w|:)(?:,? \d{{4}})?|{word})"
         rf"|(?P<number>{before}{_NUMBER}|{_number_words(wordings)})"
     )
@@ -66,7 +62,7 @@ def _number_words(wordings: Wordings) -> str:
 def slot(sentence: str, language: Language | None = None) -> Reading | None:
     """A time, number or link of something: "my rent went up to 1,050 euros"."""
     wordings = WORDINGS["en" if language is None else language.code]
-    low = _AGENT.sub("", fold(sentence)) if language is None else fold(sentence)
+    low = fold(sentence)
     if _is_long(low, wordings) or wordings.find("vague", low):
         return None
     change = wordings.find("changes", low)

@@ -21,6 +21,7 @@ from salience.language.statements.phrases import (
     whole,
 )
 from salience.language.statements.values import PLACE, place_of, stems
+from salience.language.statements.wordings import WORDINGS
 from salience.language.tokens import fold, words
 
 _PREPOSITION = r"(?:at|on|for|to|from|in|by|until)"
@@ -92,6 +93,8 @@ def called(sentence: str) -> Reading | None:
     """The name of something owned or known: "my dog is called Rex"."""
     match = _CALLED.match(sentence)
     if match is None or not is_definite(match["what"]):
+        return None
+    if WORDINGS["en"].find("many", fold(match["what"]).rpartition(" ")[2]):
         return None
     return subject_of(match["what"]), "name", {"value": plain_value(match["name"])}
 

@@ -94,7 +94,8 @@ WORDINGS: Mapping[str, Wordings] = {
         links=r"is|are|am|be|will be|remains|costs?|takes?|lasts?|weighs?|measures?|amounts? to"
         r"|stands? at|comes? to|starts?|begins?|leaves?|departs?|takes? place|happens?|falls?"
         r"|due|scheduled|planned|set|deadline|date|time|price|cost|fee|period|interval|duration"
-        r"|currently|every|has|have|total|amount|pay|paying|user|costing",
+        r"|currently|every|has|have|total|amount|pay|paying|user|costing|runs?"
+        r"|dose|dosage",
         changes=r"(?:(?:was|were|is|are|been|being|got|get|had|has|have|will|be|had to|have to"
         r"|decided to|agreed to|asked to) )*(?:(?:moved?|push(?:ed)?|changed?|shift(?:ed)?"
         r"|rescheduled?|postponed?|delay(?:ed)?|extend(?:ed)?|brought|raised?|lower(?:ed)?|increased?|decreased?"
