@@ -5,7 +5,6 @@ import sys
 
 import pytest
 
-from salience.testing.postgres import PostgresServer
 from support.served import serve_memory
 
 FORKING = """
@@ -65,5 +64,5 @@ def test_a_memory_at_a_server(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["waiting", "awaited"])
-def test_a_memory_on_postgresql(postgres: PostgresServer, kind: str) -> None:
-    fork(postgres.url, kind)
+def test_a_memory_on_postgresql(database: str, kind: str) -> None:
+    fork(database, kind)
