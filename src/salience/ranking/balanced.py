@@ -57,7 +57,6 @@ PARTS: Mapping[str, Mapping[str, str]] = {
         "named_speaker": "by or about the person named",
         "speaker_session": "the person named speaks in its session",
         "said_by_user": "query in the first person: by the user",
-        "said_by_assistant": "query about what the assistant said: by it",
         "summary_by_assistant": "query for a summary: by the assistant",
     },
     "time": {
@@ -162,7 +161,6 @@ def _speaker() -> tuple[Signal, ...]:
         1.25 * _part("named_speaker", WhenQuery("query_names_one_speaker", _NAMED + about_named)),
         1.0 * _part("speaker_session", WhenQuery("query_names_one_speaker", GroupMax(_NAMED))),
         1.0 * _part("said_by_user", WhenQuery("query_is_first_person", by_user)),
-        1.0 * _part("said_by_assistant", WhenQuery("query_is_about_assistant", _ASSISTANT)),
         1.0 * _part("summary_by_assistant", WhenQuery("query_asks_summary", _ASSISTANT)),
     )
 
