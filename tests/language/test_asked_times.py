@@ -49,6 +49,8 @@ def days_asked(text: str, now: datetime = NOW) -> tuple[str, int] | None:
         (("2026-03-14", 2), "Where was I last weekend?"),
         (("2026-02-11", 10), "What did we say in mid-February?"),
         (("2026-03-16", 4), "What was said since Monday?"),
+        (("2026-02-28", 8), "Who came the week before March 7?"),
+        (("2026-03-06", 1), "Who came on the Friday before March 10?"),
         # German
         (DAY, "Wem wurde er am 18. März geschickt?"),
         (DAY, "Was habe ich vorgestern gemacht?"),

@@ -45,6 +45,9 @@ from salience.language.dates.vocabulary import WEEKDAY_NAMES
 from salience.language.tokens import words
 
 _OTHER_YEARS = 40  # before now in which a day without a year may be
+_YEAR_DAYS = range(365, 367)
+_OF_YEAR = 0.3  # what happened in a year is told at other times, too
+_BESIDE = re.compile(r" (before|after) (?:(?:the|on) )*")
 _LESS_SURE = 0.5  # another reading of the same words
 _MOMENT = timedelta(seconds=1)  # added to now, so that what is written now lies in the interval
 _BOUND_CHARS = 40
@@ -152,9 +155,14 @@ def _readings(
         return in_zone.timestamp()
 
     return tuple(
-        (seconds(start), seconds(end), _LESS_SURE if place else 1.0)
+        (seconds(start), seconds(end), _weight(end - start, place))
         for place, (start, end) in enumerate(intervals)
     )
+
+
+def _weight(length: timedelta, place: int) -> float:
+    """The weight of a reading, the likeliest of which has place 0."""
+    return (_LESS_SURE if place else 1.0) * (_OF_YEAR if length.days in _YEAR_DAYS else 1.0)
 
 
 def _bare_times(text: str, now: datetime) -> list[_Time]:
@@ -332,6 +340,14 @@ def _joined(text: str, times: Sequence[_Time], now: datetime) -> Iterator[_Time]
     pending = [_part_of(text, time) for time in times]
     while pending:
         time = pending.pop(0)
+        beside = pending and time.again and _BESIDE.fullmatch(text, time.end, pending[0].start)
+        if beside and time.again:  # "the Friday before 10 January"
+            following = pending.pop(0)
+            step = -1 if beside[1] == "before" else 1
+            interval = time.again(following.intervals[0][step > 0], step)
+            if interval is not None:
+                yield _Time(time.start, following.end, (interval,))
+                continue
         joint = pending and DATE_RANGE.fullmatch(text, time.end, pending[0].start)
         if joint and (joint["and"] is None or is_after_between(text, time.start)):
             joined = _range(time, pending[0])
@@ -381,6 +397,11 @@ def _bounded(text: str, time: _Time, now: datetime) -> _Time:
     if match is None:
         return time
     start, end = time.intervals[0]
+    if before and before["unit"]:  # "the week before 3 August"; much is told on the day itself
+        count = before["count"].replace("the", "one")
+        span = start - _before(start, count, before["unit"])
+        interval = (start - span, end) if before["bound"] == "before" else (start, end + span)
+        return _Time(before.start(), time.end, (interval,))
     until_now = _now(max(now, end))
     interval = {
         "since": (start, until_now),

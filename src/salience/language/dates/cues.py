@@ -218,7 +218,8 @@ PART_BEFORE = pattern_cue(
 BOUND_BEFORE = pattern_cue(
     "bound_before",
     "time: right before a time that it leaves open at one end",
-    r"\b(?P<bound>since|after|before|until)(?: (?:on|the))* $",
+    rf"\b(?:(?P<count>{_COUNT}|the) (?P<unit>{_UNIT}) )?(?P<bound>since|after|before|until)"
+    r"(?: (?:on|the))* $",
     catches="said since ",
     must_not_catch="said on ",
 )

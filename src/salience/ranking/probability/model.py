@@ -20,7 +20,7 @@ from typing import Any, Literal
 
 from salience.errors import InvalidInput, shown
 from salience.ranking.expressions import Col, NamedExpression, Signal, Sum, signal
-from salience.ranking.functions import Apply, QueryFlag, WhenQuery, maximum, minimum
+from salience.ranking.functions import Apply, QueryFlag, WhenQuery, maximum
 from salience.ranking.probability.signals import (
     AboveMedian,
     AnyOf,
@@ -211,9 +211,7 @@ def _match(meaning: Meaning) -> Signal:
 @cache
 def _on_date() -> Signal:
     """1 where the memory is of the time that the query asks about or mentions it, less around."""
-    return WhenQuery(
-        "query_names_date", minimum(1.0, 2.0 * maximum(OnDate(), Col("mentions_date")))
-    )
+    return WhenQuery("query_names_date", maximum(OnDate(), Col("mentions_date")))
 
 
 @cache

@@ -16,8 +16,9 @@ from salience.ranking.expressions import Signal
 from salience.ranking.signals.recency import DAY
 from salience.retrieval.candidates import CategoricalColumn
 
-_NEAR = 0.4  # what a memory right beside the time is worth
-_REACH = 3 * DAY  # within which it fades, at least
+_BEFORE = 0.3  # what a memory right before the time is worth
+_AFTER = 0.7  # right after it, when much is told
+_REACH = 5 * DAY  # within which it fades, at least
 
 
 @dataclass(frozen=True)
@@ -140,7 +141,7 @@ class EntityOverlap(Signal):
 
 @dataclass(frozen=True)
 class HoldsTopic(Signal):
-    """1 where the memory holds a term of the query besides the time that it asks about, else 0.
+    """sum of idf(t) over the terms held, besides those of the time asked about, over the largest.
 
     1 everywhere if no candidate holds any: "what happened yesterday?" has no topic.
     """
@@ -152,17 +153,20 @@ class HoldsTopic(Signal):
 
     def compute(self, ev: Evaluation) -> Values:
         topic = ev.query.reading.topic_terms
-        holds = (ev.candidates[self.matched][:, topic] > 0.0).any(axis=1)
-        return holds.astype(np.float64) if holds.any() else 1.0
+        held = np.zeros(len(ev.candidates))
+        for column in ev.candidates[self.matched][:, topic].T:  # in the order of the terms
+            held += column
+        largest = held.max(initial=0.0)
+        return held / largest if largest > 0.0 else 1.0
 
 
 @dataclass(frozen=True)
 class OnDate(Signal):
     """1 where the memory is of a time that the query asks about, else less the farther it is.
 
-    Outside of that time it is 0.4 exp(-gap / reach), as events are often told a little later; the
-    reach is 3 days, or as long as the time. Of several readings of its words the best counts, each
-    times how likely it is meant.
+    Before that time it is 0.3 exp(-gap / reach); after it, when much is told, 0.7 exp(-gap /
+    reach); the reach is 5 days, or as long as the time. Of several readings of its words the best
+    counts, each times how likely it is meant.
     """
 
     def columns(self) -> frozenset[str]:
@@ -174,6 +178,7 @@ class OnDate(Signal):
         for start, end, weight in ev.query.reading.asked_times:
             reach = max(_REACH, end - start)
             gap = np.maximum(start - seconds, seconds - end)
-            near = np.where((seconds >= start) & (seconds < end), 1.0, _NEAR * np.exp(-gap / reach))
+            near = np.where(seconds < start, _BEFORE, _AFTER) * np.exp(-gap / reach)
+            near = np.where((seconds >= start) & (seconds < end), 1.0, near)
             np.maximum(best, weight * near, out=best)
         return best
