@@ -168,7 +168,7 @@ def _speaker() -> tuple[Signal, ...]:
 def _time() -> tuple[Signal, ...]:
     """The dates that the query names, the present, and the time at which a fact holds."""
     return (
-        4.0 * _part("asked_time", _asked_time()),
+        3.0 * _part("asked_time", _asked_time()),
         0.25 * _part("has_time_expression", WhenQuery("query_asks_when", Col("has_time"))),
         0.3 * _part("recency", WhenQuery("query_asks_present", MinMax(Col("created_at")))),
         1.0
@@ -187,7 +187,7 @@ def _asked_time() -> Signal:
     """
     # A fact holds at other times than the one at which it was told.
     of_time = OnDate() * (1.0 + -1.0 * IsFact())
-    matches = minimum(1.0, 0.3 + 0.8 * HoldsTopic() + 0.4 * _SIMILARITY)
+    matches = minimum(1.0, 0.7 + 0.4 * HoldsTopic() + 0.3 * _SIMILARITY)
     return WhenQuery("query_names_date", maximum(of_time, Col("mentions_date")) * matches)
 
 
