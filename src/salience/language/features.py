@@ -20,10 +20,10 @@ from salience.language.memory_cues import (
     INSTRUCTION_WORDS,
     NUMBER,
     NUMBER_WORDS,
-    PREFERENCE,
     TEMPORAL,
     TEMPORAL_WORDS,
 )
+from salience.language.personal import personal
 from salience.language.statements.replacements import value_replaced, value_said
 from salience.language.tokens import fold, without_bigrams
 
@@ -34,18 +34,17 @@ FEATURES = (
     "has_time",  # 1 if it names a time
     "has_number",  # 1 if it names a number
     "proper_nouns",  # min(3, capitalised words inside sentences) / 3
-    "is_instruction",  # 1 if short and it says always, never, from now on, when I ask ...
-    "is_preference",  # 1 if it says what somebody likes or avoids
+    "personal",  # 4 if it tells of the speaker's health, 3 how to do things, 2 tastes, 1 else
     "script",  # the place in SCRIPTS of the script it is written in besides Latin, else 0
     "script_share",  # the share of its words that are not in Latin script
     "state",  # the number of the attribute that it states, below 0 if not of who says it; else 0
     "value",  # the number of the value that it states, else 0
     "replaces",  # the number of the value that it says to be had no more, else 0
 )
-FEATURES_VERSION = "5"
+FEATURES_VERSION = "6"
 """The version of the stored features, terms and keys, which have to be those of one version."""
 _MAX_INSTRUCTION_WORDS = 40
-_MAX_PREFERENCE_CONTENT_WORDS = 80
+_MAX_PERSONAL_CONTENT_WORDS = 80
 _MAX_STATE_CHARACTERS = 200
 _ENGLISH = re.compile("[a-z]+")
 _QUESTION_MARKS = ("?", "\uff1f", "\u061f", "\u055e", "\u037e")  # also CJK, Arabic, Armenian, Greek
@@ -80,8 +79,9 @@ def _features(content: str, words: Sequence[str]) -> tuple[float, ...]:
         float(has_time or (has_digit and _matches(CLOCK, low))),
         float(has_digit or has_number),
         min(3, proper_nouns) / 3.0,
-        float(instructs and _matches(INSTRUCTION, low)),
-        float(content_words <= _MAX_PREFERENCE_CONTENT_WORDS and _matches(PREFERENCE, low)),
+        personal(low, instructs and _matches(INSTRUCTION, low), None)
+        if content_words <= _MAX_PERSONAL_CONTENT_WORDS
+        else 0.0,
         *(LATIN if content.isascii() else writing(words)),
         _state_in_english(content) if states and first_person else NO_STATE,
     )
@@ -105,11 +105,9 @@ def _foreign(content: str, words: Sequence[str], language: Language) -> tuple[fl
         float(language.matches("has_time", folded) or (has_digit and _matches(CLOCK, folded))),
         float(has_digit or language.matches("has_number", folded)),
         min(3, proper_nouns) / 3.0,
-        float(instructs and language.matches("instruction", folded)),
-        float(
-            content_words <= _MAX_PREFERENCE_CONTENT_WORDS
-            and language.matches("preference", folded)
-        ),
+        personal(folded, instructs and language.matches("instruction", folded), language)
+        if content_words <= _MAX_PERSONAL_CONTENT_WORDS
+        else 0.0,
         *writing(words),
         state_said(folded, language),
     )

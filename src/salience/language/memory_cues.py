@@ -84,11 +84,3 @@ INSTRUCTION_WORDS = word_cue(
     catches="never call me",
     must_not_catch="call me",
 )
-PREFERENCE = pattern_cue(
-    "preference",
-    "memory: tells what somebody likes or avoids",
-    r"\bprefer|\brather\b|\bfavou?rite|\bi (?:really |also )?(?:like|love|enjoy|hate|dislike|avoid)"
-    r"\b|\ballergic|\bvegan|\bvegetarian|\bfan of\b",
-    catches="i really like tea",
-    must_not_catch="they look like tea",
-)

@@ -23,6 +23,7 @@ from salience.language.languages.scripts import LATIN, writing
 from salience.language.languages.states import state_said
 from salience.language.languages.table import CueName, Language
 from salience.language.query_cues import (
+    ABOUT_BODY,
     ASKS,
     ASKS_ADVICE,
     ASKS_FORMER,
@@ -290,6 +291,10 @@ def _features(
         first_person = not FIRST_PERSON_WORDS.isdisjoint(query_words)
     else:
         first_person = language.matches("first_person", low)
+    looks_back = matches(LOOKS_BACK, "looks_back")
+    asks_advice = not (summary or order or about_assistant or looks_back) and matches(
+        ASKS_ADVICE, "asks_advice"
+    )
     features = {
         "namespace_has_user": has_user,
         "query_names_one_speaker": len(speakers) == 1,
@@ -299,9 +304,10 @@ def _features(
         "query_asks_when": matches(ASKS_WHEN, "asks_when"),
         "query_asks_number": matches(ASKS_NUMBER, "asks_number"),
         "query_asks_name": matches(ASKS_NAME, "asks_name"),
-        "query_asks_advice": not summary and not order and matches(ASKS_ADVICE, "asks_advice"),
+        "query_asks_advice": asks_advice,
+        "query_is_about_body": asks_advice and matches(ABOUT_BODY, "about_body"),
         "query_asks_present": matches(ASKS_PRESENT, "asks_present"),
-        "query_is_not_recall": not summary and not order and not matches(LOOKS_BACK, "looks_back"),
+        "query_is_not_recall": not (summary or order or looks_back),
     }
     return {name: 1.0 for name, holds in features.items() if holds}
 

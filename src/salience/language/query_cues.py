@@ -125,16 +125,39 @@ LOOKS_BACK = pattern_cue(
 )
 ASKS_ADVICE = pattern_cue(
     "asks_advice",
-    "query: asks for advice",
-    r"\b(?:suggest|recommend|advice|advise|ideas?|options?|tips)\b|\bshould i\b"
-    r"|\bhow (?:should|can|could|do|would) (?:i|you)\b"
+    "query: asks for advice, a plan, a draft or leave to do something",
+    r"\b(?:suggest(?:ions?)?|recommend(?:ations?)?|advice|advise|ideas?|options?|tips)\b"
+    r"|\bhow (?:should|can|could|do|would) (?:i|you|we)\b"
+    r"|^\W*(?:please |now |and |so |ok |then )*(?:plan|book|pick|choose|order|cook|make|write|draft"
+    r"|create|design|organi[sz]e|schedule|prepare|compose|propose|brainstorm|outline|pack|build"
+    r"|implement|generate|help|decide|arrange|set up|(?:find|get|give|show|tell) (?:me|us) (?:an?"
+    r"|some|how to)|let's)\b"
+    r"|\b(?:can|could|may|should|shall|must) (?:i|we)\b|^\W*who (?:can|could|should)\b"
+    r"|\bis (?:it|this|that|there) (?:(?:ok|okay|safe|wise|fine|worth|healthy|all right|smart|good"
+    r"|anything)\b|an? (?:good|bad))|\b(?:good|safe|ok|okay|bad|suitable|right|best) for (?:me|us)\b"
+    r"|\b(?:would|might|could|should|can|will) (?:be (?:good|best|nice|suitable|right)|suit|fit)\b"
+    r"|\bwhat(?:'s| is| are) (?:an?|some|the best|your)\b|\b(?:what|how) about\b"
+    r"|\bi (?:need|want|would like)\b|\bi'd like\b"
     r"|\b(?:can|could|would|will) you (?:please )?(?:help|show|explain|walk me through how|suggest"
     r"|recommend|plan|write|make|create|give me (?:some|an?) (?:ideas?|tips|advice|example|plan))\b"
-    r"|\bhelp me\b|\bwhat (?:should|can|could) i\b"
-    r"|\bi(?:'m| am) (?:looking|planning|thinking|working|trying|about)\b|\bwhere do you think\b"
+    r"|\bhelp me\b"
+    r"|\b(?:i|we)(?:'m|'re| am| are|'ll be| will be) (?:looking|planning|thinking|working|trying|about"
+    r"|considering|hoping|going to|in the mood|hungry|bored|visiting|hosting|travell?ing)\b|\bwhere do you think\b"
     r"|\bwhat (?:\w+ ){0,3}(?:might|would|could) \w+ (?:like|enjoy|prefer|want)\b",
     catches="any tips for rome?",
     must_not_catch="what is most likely to happen?",
+)
+ABOUT_BODY = pattern_cue(
+    "about_body",
+    "query: is about food, medicine or sport",
+    r"\b(?:eat\w*|food|foods|cook\w*|dinner|lunch|breakfast|brunch|supper|meals?|recipes?|snacks?"
+    r"|restaurants?|menu|dish(?:es)?|desserts?|cakes?|bak(?:e|ing)|drinks?|cocktails?|wine|beer"
+    r"|coffee|grocer\w*|diets?|nutrition\w*|supplements?|vitamins?|ibuprofen|aspirin|paracetamol"
+    r"|painkillers?|pills?|tablets?|medicines?|medication|drugs?|dose|headache|fever|cold|cough"
+    r"|pain|sick|symptoms?|doctor|dentist|workouts?|exercis\w+|gym|jog\w*|run|running|marathon"
+    r"|train(?:ing)?|yoga|swim\w*|hik\w+|cycling|sports?|fitness|stretch\w*|massage|sauna)\b",
+    catches="what can i cook for dinner?",
+    must_not_catch="which bus do i take to the office?",
 )
 ASKS_PRESENT = pattern_cue(
     "asks_present",

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from salience.language.personal import CIRCUMSTANCE, HEALTH, INSTRUCTION, PREFERENCE
 from salience.ranking.expressions import Col, Constant, NamedExpression, Signal, Subtotal, Sum
 from salience.ranking.functions import QueryFlag, WhenQuery, at_most, exp, maximum, minimum
 from salience.ranking.signals import (
@@ -71,8 +72,7 @@ PARTS: Mapping[str, Mapping[str, str]] = {
         "contains_number": "query for a number: contains one",
         "contains_names": "query for a name: contains some",
         "of_kind": "query for a kind of thing, as sports: names one",
-        "user_instruction": "how the user wants things to be done",
-        "user_preference": "query for advice: tells what the user likes",
+        "about_user": "query for advice: what the user told of himself",
     },
     "set by users": {
         "importance": "its importance, above or below the usual 0.5",
@@ -127,7 +127,7 @@ def balanced_pipeline() -> Pipeline:
 
 def _match() -> tuple[Signal, ...]:
     """The memory itself, by words and by meaning."""
-    return (1.0 * _LEXICAL, 1.0 * _SEMANTIC)
+    return (1.0 * _part("lexical", _LEXICAL.of * (1.0 + -_E("L", 0.5) * QueryFlag("query_asks_advice"))), (1.0) * _part("semantic", _SEMANTIC.of * (1.0 + _E("S", 0) * QueryFlag("query_asks_advice"))))
 
 
 def _context() -> tuple[Signal, ...]:
@@ -142,7 +142,7 @@ def _context() -> tuple[Signal, ...]:
     early = exp(-0.5 * Col("position").default(0.0))
     return (
         0.25 * _part("session_match", GroupMax(_COMBINED_MATCH).default(0.0)),
-        0.5 * _part("nearby_turns", MaxScaled(NeighborMass(_COMBINED_MATCH)).default(0.0)),
+        0.5 * _part("nearby_turns", MaxScaled(NeighborMass(_COMBINED_MATCH)).default(0.0) * (1.0 + -_E("N", 0.5) * QueryFlag("query_asks_advice"))),
         0.25 * _part("session_coverage", SessionCover().default(0.0)),
         0.5 * _part("answers_previous_question", answers),
         0.4 * _part("turn_position", early * opens_topic),
@@ -195,16 +195,38 @@ def _answer_type() -> tuple[Signal, ...]:
     """The kind of answer that the query asks for."""
     # Only the user's: a note that says "always" or "prefers" is mostly about something else. A
     # query for a name seldom tells the assistant to do something.
-    instruction = Col("is_instruction") * _USER * (1.0 + -0.5 * QueryFlag("query_asks_name"))
-    instruction = _SIMILARITY * instruction
-    preference = _SIMILARITY * Col("is_preference") * _USER
     return (
         0.5 * _part("contains_number", WhenQuery("query_asks_number", Col("has_number"))),
         0.6 * _part("contains_names", WhenQuery("query_asks_name", Col("proper_nouns"))),
         0.5 * _part("of_kind", WhenQuery("query_asks_kind", Col("mentions_kind"))),
-        4.0 * _part("user_instruction", WhenQuery("query_is_not_recall", instruction)),
-        3.0 * _part("user_preference", WhenQuery("query_asks_advice", preference)),
+        1.0 * _part("about_user", _about_user()),
     )
+
+
+import os
+_E = lambda n, d: float(os.environ.get(n, d))
+
+
+def _about_user() -> Signal:
+    """What the user told of himself."""
+    said = minimum(1.0, _USER + _NOBODY)
+    circumstance, taste, instruction, health = (
+        _tells(kind) for kind in (CIRCUMSTANCE, PREFERENCE, INSTRUCTION, HEALTH)
+    )
+    instruction = instruction * _USER
+    fades = exp(-_E("F", 0.02) * _CONTENT_WORDS)
+    bears = (_E("C", 0.25) * circumstance + taste + health) * said * fades
+    near = _SIMILARITY * instruction * (1.0 + -0.5 * QueryFlag("query_asks_name"))
+    return WhenQuery("query_is_not_recall", _E("I", 4.0) * near) + WhenQuery(
+        "query_asks_advice",
+        _E("A", 0.5) * (bears + _E("J", 1) * instruction) + _E("B", 3) * (_SIMILARITY * bears) + WhenQuery("query_is_about_body", _E("H", 0.5) * health * said)
+    )
+
+
+def _tells(kind: float) -> Signal:
+    """1 for a statement of that kind, else 0."""
+    told = Col("personal")
+    return at_most(told, kind) + -1.0 * at_most(told, kind - 1.0)
 
 
 def _set_by_users() -> tuple[Signal, ...]:

@@ -11,7 +11,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from salience.errors import InvalidInput, shown
-from salience.language.memory_cues import PREFERENCE, TEMPORAL
+from salience.language.memory_cues import TEMPORAL
+from salience.language.personal import PREFERENCE_STATED
 from salience.records.validation import mapping, text
 
 FACETS = ("personal_info", "preferences", "events")
@@ -55,7 +56,7 @@ def by_rules(user: str, assistant: str) -> dict[str, str]:
         if _PERSONAL.search(sentence):
             sentences["personal_info"].append(sentence)
         low = sentence.lower()
-        if PREFERENCE.search(low):
+        if PREFERENCE_STATED.search(low):
             sentences["preferences"].append(sentence)
         if TEMPORAL.search(low) or _HAPPENED.search(sentence):
             sentences["events"].append(sentence)

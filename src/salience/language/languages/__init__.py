@@ -28,6 +28,8 @@ _IN_LATIN = (GERMAN, DUTCH, FRENCH, ITALIAN, SPANISH, PORTUGUESE)
 _ENGLISH = STOP_WORDS.union(
     "abcdefghijklmnopqrstuvwxyz", "met die hat war den im come son pour par van bin ton".split()
 )
+# Beside words of English, this one is a bean.
+_ENGLISH_TOO = _ENGLISH | {"soy"}
 _LATIN = tuple(  # each with all that speaks for it, and with that of it which no other has
     (
         one,
@@ -73,9 +75,10 @@ def _latin(distinct: frozenset[str]) -> Language | None:
     if 2 * english > len(distinct):
         return None
     best, most = None, (max(1, english), len(distinct))
+    others = _ENGLISH_TOO if english else _ENGLISH
     for language, evidence, own in _LATIN:
         there = distinct & evidence
         found = len(there) + len(distinct & language.marks)
-        if (found, len(distinct & own)) > most and not there <= _ENGLISH:
+        if (found, len(distinct & own)) > most and not there <= others:
             best, most = language, (found, len(distinct & own))
     return best

@@ -71,8 +71,13 @@ FRENCH = Language(
         ),
         "asks_advice": Cue(
             r"conseil\w*|recommand\w+|suggere\w*|suggestion\w*|idees?|astuces?|devrais-je"
-            r"|que dois-je"
-            r"|peux-tu m'aider|aide-moi|pourrais-tu|que puis-je",
+            r"|que dois-je|peux-tu m'aider|aide-moi|pourrais-tu|que puis-je|propose\w*"
+            r"|planifie\w*|organise\w*|ecris\w*|redige\w*|trouve-(?:moi|nous)|(?:puis-je|peut-on"
+            r"|dois-je|devrions-nous|pouvons-nous)|est-ce que je (?:peux|dois|devrais)|(?:je"
+            r"|on) peux?t?|(?:est-ce|serait-ce) (?:une bonne idee|prudent|possible)|je (?:cherche"
+            r"|voudrais|veux|prevois|pense|compte)|j'ai (?:besoin|envie)|que (?:cuisiner|manger"
+            r"|faire|offrir|prendre)|qu'est-ce que je (?:peux|dois|pourrais)|qui (?:peut"
+            r"|pourrait)|quel\w* \w+ (?:me|nous) (?:convien\w+|conseill\w+|choisir)",
             "des idees pour rome?",
             "combien coute rome?",
         ),
@@ -117,10 +122,42 @@ FRENCH = Language(
         ),
         "preference": Cue(
             r"prefer\w+|j'(?:aime|adore|evite)\w*|je (?:n'aime|deteste|hais)\w*|favorie?t?e?s?"
-            r"|plutot"
-            r"|allergi\w+|vegan\w*|vegetarien\w*|fan de",
+            r"|plutot|fan de|j'(?:apprecie|ai horreur|ai peur|ai envie)|je (?:refuse|fuis"
+            r"|ne supporte)\w*|je ne (?:mange|bois|porte|lis|regarde|prends|veux|voyage) (?:pas"
+            r"|que|jamais)|passionnee? (?:de|par)|aversion|peur (?:de|des|du)",
             "j'adore le the vert",
             "j'achete du the",
+        ),
+        "health": Cue(
+            r"allergi\w+|intoleran\w+|lactose|gluten|coeliaque|diabet\w+|insuline|asthm\w+"
+            r"|epilep\w+|migraine\w*|hypertension|tension|anticoagulant\w*|arthr\w+|enceinte"
+            r"|vegan\w*|vegetarien\w*|halal|casher|medicament\w*|traitement|opere\w*|operation"
+            r"|bless\w+|mal (?:au|aux|a la)|chronique|depress\w+|insomni\w+|fauteuil roulant"
+            r"|regime|je ne (?:mange|bois|digere) (?:pas|jamais)|je prends (?:\w+ ){0,4}(?:chaque"
+            r"|tous les|le soir|le matin)",
+            "je suis allergique aux noix",
+            "j'aime les noix",
+        ),
+        "circumstance": Cue(
+            r"(?:mon|ma|mes|notre|nos) (?:\w+ )?(?:femme|mari|compagn\w+|conjoint\w*|copine?|fils"
+            r"|fille|filles|enfants?|bebe|mere|pere|parents|freres?|soeurs?|famille|chats?"
+            r"|chiens?|emploi|travail|patron\w*|salaire|budget|loyer|voiture|velo|appartement"
+            r"|maison|jardin|balcon|anniversaire|nom|loisirs?)|(?:j'habite|je vis|je travaille"
+            r"|j'etudie|j'apprends|je parle|je conduis|je joue|j'enseigne)|(?:j'ai|nous avons"
+            r"|on a) (?:une?|deux|trois|quatre|pas de) (?:\w+ )?(?:enfants?|fils|filles?|chats?"
+            r"|chiens?|voiture|jardin|balcon)|je suis (?:\w+ )?(?:infirmi\w+|medecin|prof\w*"
+            r"|etudiant\w*|retraite\w*|marie\w*|celibataire|ingenieur\w*|\w+(?:eur|euse|iste))",
+            "ma fille a quatre ans",
+            "sa fille a quatre ans",
+        ),
+        "about_body": Cue(
+            r"mang\w+|cuisin\w+|diner|dejeuner|repas|recettes?|gouter|restaurants?|plats?"
+            r"|gateaux?|boire|vin|cafe|aliment\w*|vitamines?|ibuprofene|aspirine|paracetamol"
+            r"|comprimes?|medicaments?|mal (?:de|a la) tete|fievre|rhume|malade|medecin"
+            r"|entrainement|exercices?|gym|courir|course|sport\w*|yoga|nager|natation"
+            r"|randonnee\w*",
+            "que puis-je cuisiner ce soir?",
+            "ou puis-je me garer?",
         ),
     },
     states={

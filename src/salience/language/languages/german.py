@@ -69,7 +69,12 @@ GERMAN = Language(
         ),
         "asks_advice": Cue(
             r"empfiehl\w*|empfehl\w*|rat(?:schlag\w*|e mir)|tipps?|ideen?|vorschl\w+"
-            r"|soll(?:te)? ich|kannst du mir|konntest du mir|was kann ich",
+            r"|soll(?:te)? ich|kannst du mir|konntest du mir|was kann ich"
+            r"|schlag\w* (?:\w+ )?\w+ vor|plan\w*|schreib\w*|entwirf|hilf|such\w* (?:mir|uns)"
+            r"|(?:kann|darf|soll|sollte|konnte|muss) (?:ich|man|wir)|(?:ware|ist) es (?:ok\w*|gut"
+            r"|sicher|ratsam|sinnvoll|eine gute)|was (?:passt|ware|eignet)|passt zu|ich (?:suche"
+            r"|brauche|mochte|will|plane|uberlege)|was (?:koche|esse|schenke|mache|nehme|ziehe"
+            r"|soll\w*) (?:ich|wir)|wer (?:kann|konnte)",
             "hast du tipps fur rom?",
             "was kostet das hotel in rom?",
         ),
@@ -113,10 +118,45 @@ GERMAN = Language(
             "es regnet hier oft",
         ),
         "preference": Cue(
-            r"lieber|am liebsten|lieblings\w*|bevorzug\w*|ich (?:mag|liebe|hasse|vermeide)"
-            r"|gern|gerne|allergi\w+|vegan\w*|vegetari\w+|fan von",
+            r"lieber|am liebsten|lieblings\w*|bevorzug\w*|ich (?:mag|liebe|hasse|vermeide)|gern"
+            r"|gerne|fan von|ungern|abneigung|vorliebe|angst vor|ich (?:meide|geniesse"
+            r"|verabscheue)|(?:esse|trinke|kaufe|benutze|nutze|trage|fliege|fahre|schaue|lese"
+            r"|hore) (?:ich )?(?:\w+ )?(?:kein\w*|nie|niemals|nur|nicht)|interessiere mich"
+            r"|begeister\w+|wichtig",
             "ich mag gruenen tee",
             "ich kaufe tee",
+        ),
+        "health": Cue(
+            r"\w*allergi\w+|\w*unvertraglich\w*|\w*intoleran\w+|laktose\w*|gluten\w*|zoliakie"
+            r"|diabet\w+|insulin|asthma\w*|epilep\w+|migrane|\w*blutdruck|blutverdunn\w*"
+            r"|\w*herzkrank\w*|arthr\w+|schwanger\w*|vegan\w*|vegetari\w+|halal|koscher"
+            r"|\w*medikament\w*|marcumar|operation|operiert|verletz\w+|\w*schmerzen|(?:kaputte"
+            r"|schlimme|schwache)\w* \w+|chronisch\w*|depress\w+|schlafstorung\w*|rollstuhl"
+            r"|(?:esse|trinke|vertrage) (?:\w+ )?(?:kein\w*|nie|nicht)"
+            r"|nehme (?:\w+ ){0,3}(?:taglich|jeden|jede|abends|morgens)|diat",
+            "ich bin allergisch gegen nusse",
+            "ich mag nusse",
+        ),
+        "circumstance": Cue(
+            r"(?:mein|unser)\w* (?:\w+ )?(?:frau|mann|partner\w*|freundin|freund|sohn|tochter"
+            r"|kind\w*|baby|mutter|vater|eltern|bruder|schwester\w*|geschwister|oma|opa|familie"
+            r"|katze\w*|hund\w*|haustier\w*|job|chef\w*|firma|gehalt|budget|miete|auto|fahrrad"
+            r"|wohnung|haus|garten|balkon|geburtstag|name|hobb\w+)|ich (?:wohne|lebe|arbeite"
+            r"|studiere|lerne|spreche|fahre|spiele|verdiene|besitze|unterrichte)|(?:ich habe"
+            r"|wir haben|habe ich) (?:ein\w*|zwei|drei|vier|kein\w*) (?:\w+ )?(?:kind\w*|sohn\w*"
+            r"|tochter|katze\w*|hund\w*|garten|balkon|auto)|ich bin (?:\w+ )?(?:\w+(?:er|erin|ist"
+            r"|istin)|verheiratet|ledig|geschieden|rentner\w*|lehrer\w*|arzt|arztin|student\w*)",
+            "meine tochter ist vier",
+            "seine tochter ist vier",
+        ),
+        "about_body": Cue(
+            r"\w*ess(?:e|en|t)|koch\w*|abendessen|mittagessen|fruhstuck\w*|gericht\w*|rezept\w*"
+            r"|snacks?|restaurant\w*|kuchen|back\w*|trink\w*|wein|kaffee|ernahrung|vitamin\w*"
+            r"|ibuprofen|aspirin|paracetamol|tablette\w*|medi\w+|kopfschmerz\w*|fieber|erkaltung"
+            r"|krank\w*|arzt|training|trainier\w*|jogg\w*|laufen|sport\w*|fitness\w*|yoga"
+            r"|schwimm\w*|wander\w*",
+            "was kann ich heute kochen?",
+            "wo kann ich parken?",
         ),
     },
     states={

@@ -64,8 +64,12 @@ ITALIAN = Language(
             r"riassum\w+|riassunto|riepilog\w+|sintesi", "riassumi il viaggio", "racconta"
         ),
         "asks_advice": Cue(
-            r"consigli\w*|raccomand\w+|suggeri\w+|idee?|dovrei|devo|puoi aiutarmi|aiutami|potresti"
-            r"|cosa posso",
+            r"consigli\w*|raccomand\w+|suggeri\w+|idee?|dovrei|devo|puoi aiutarmi|aiutami"
+            r"|potresti|cosa posso|propon\w*|pianifica\w*|organizza\w*|scriv\w+|trova\w*(?:mi|ci)"
+            r"|(?:posso|possiamo|dobbiamo|dovremmo)|e (?:una buona idea|sicuro|consigliabile)"
+            r"|(?:cerco|vorrei|voglio|sto (?:cercando|pensando|pianificando)|ho bisogno)|(?:cosa"
+            r"|che cosa|che) (?:cucino|mangio|faccio|regalo|prendo|posso)|chi (?:puo|potrebbe)"
+            r"|quale? \w+ (?:mi|ci) (?:consigli|conviene)\w*",
             "hai idee per roma?",
             "quanto costa roma?",
         ),
@@ -113,10 +117,42 @@ ITALIAN = Language(
             "piove sempre a parigi",
         ),
         "preference": Cue(
-            r"prefer\w+|mi piac\w+|adoro|amo|odio|detesto|evito|preferit[oaie]|allergi\w+|vegan\w*"
-            r"|vegetarian\w*|appassionat[oa]|fan di",
+            r"prefer\w+|mi piac\w+|adoro|amo|odio|detesto|evito|preferit[oaie]|appassionat[oa]"
+            r"|fan di|rifiuto|non sopporto|mi (?:appassiona|interessa|da fastidio)\w*"
+            r"|non (?:mi piac\w+|mangio|bevo|uso|indosso|compro|guardo|leggo|volo)|paura (?:di"
+            r"|dei|del\w*)|avversione|solo (?:cibo|prodotti)",
             "adoro il te verde",
             "compro il te",
+        ),
+        "health": Cue(
+            r"allergi\w+|intolleran\w+|lattosio|glutine|celiac\w+|diabet\w+|insulina|asma\w*"
+            r"|epile\w+|emicrani\w+|ipertes\w+|pressione|anticoagulant\w+|artr\w+|incinta"
+            r"|vegan\w*|vegetarian\w*|halal|kosher|medicin\w+|farmac\w+|operat\w+|infortun\w+"
+            r"|mal di|dolor\w+|cronic\w+|depress\w+|insonnia|sedia a rotelle|dieta|non (?:mangio"
+            r"|bevo|tollero|posso mangiare)|prendo (?:\w+ ){0,4}(?:ogni|tutti i|tutte le|la sera)",
+            "sono allergica alle noci",
+            "mi piacciono le noci",
+        ),
+        "circumstance": Cue(
+            r"(?:mio|mia|miei|mie|nostr[oaie]) (?:\w+ )?(?:moglie|marito|compagn\w+|ragazz[oa]"
+            r"|figli\w*|bambin\w+|madre|padre|genitori|fratell\w+|sorell\w+|famiglia|gatt\w+"
+            r"|can[ei]|lavoro|capo|stipendio|budget|affitto|auto|macchina|bici\w*|appartamento"
+            r"|casa|giardino|balcone|compleanno|nome|hobby)|(?:vivo|abito|lavoro|studio|imparo"
+            r"|parlo|guido|suono|insegno) (?:a|in|come|per|di|da|il|la|un|l'|\w+)|(?:ho"
+            r"|abbiamo) (?:un|una|due|tre|quattro) (?:\w+ )?(?:figli\w*|gatt\w+|can[ei]|auto"
+            r"|giardino|balcone)|(?:sono|faccio) (?:un'?a?|l'|il|la)? ?(?:infermier[ea]|medico"
+            r"|insegnante|student\w+|pensionat[oa]|single|sposat[oa]|ingegnere|\w+ista)",
+            "mia figlia ha quattro anni",
+            "sua figlia ha quattro anni",
+        ),
+        "about_body": Cue(
+            r"mangi\w+|cucin\w+|cen[ae]\w*|pranz\w+|colazion\w+|ricett\w+|spuntin\w+|ristorant\w+"
+            r"|piatt[oi]|torta|dolc[ei]|bere|vino|caffe|aliment\w*|vitamin\w+|ibuprofene|aspirina"
+            r"|paracetamolo|pastigli\w+|medicin\w+|mal di testa|febbre|raffreddore|malat[oa]"
+            r"|medico|allenament\w+|esercizi\w*|palestra|correre|corsa|sport\w*|yoga|nuot\w+"
+            r"|escursion\w+",
+            "cosa posso cucinare stasera?",
+            "dove posso parcheggiare?",
         ),
     },
     states={

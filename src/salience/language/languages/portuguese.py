@@ -68,8 +68,13 @@ PORTUGUESE = Language(
         ),
         "asks_summary": Cue(r"resum\w+|sintese|recapitul\w+", "resuma a viagem", "conte a viagem"),
         "asks_advice": Cue(
-            r"aconselh\w*|conselhos?|recomenda\w*|recomendac\w+|sugere\w*|sugira|sugest\w+|ideias?|dicas?"
-            r"|deveria|devo|pode(?:s|ria)? me ajudar|ajuda-me|me ajude|o que posso",
+            r"aconselh\w*|conselhos?|recomenda\w*|recomendac\w+|sugere\w*|sugira|sugest\w+"
+            r"|ideias?|dicas?|deveria|devo|pode(?:s|ria)? me ajudar|ajuda-me|me ajude|o que posso"
+            r"|proponha|planej\w+|planeie|organiz\w+|escrev\w+|redija|(?:posso|podemos|devemos"
+            r"|deveriamos)|e (?:uma boa ideia|seguro|aconselhavel)|(?:procuro|preciso|quero"
+            r"|queria|gostaria|estou (?:procurando|pensando|planejando|a pensar|a planear))"
+            r"|o que (?:cozinho|como|faco|dou|tomo|posso)|quem (?:pode|poderia)|que \w+ (?:me"
+            r"|nos) (?:convem|recomenda)",
             "tem dicas para roma?",
             "quanto custa roma?",
         ),
@@ -119,10 +124,43 @@ PORTUGUESE = Language(
             "chove sempre em paris",
         ),
         "preference": Cue(
-            r"prefir\w+|prefer\w+|gosto|adoro|odeio|detesto|evito|favorit[oa]s?|alergi\w+|vegan\w*"
-            r"|vegetarian\w*|fa de",
+            r"prefir\w+|prefer\w+|gosto|adoro|odeio|detesto|evito|favorit[oa]s?|fa de|recuso"
+            r"|nao suporto|me (?:interess|apaixon|incomod)\w*|nao (?:gosto|como|bebo|uso|visto"
+            r"|compro|vejo|leio|voo)|medo de|aversao|so (?:como|bebo|uso|compro|viajo)",
             "adoro cha verde",
             "compro cha verde",
+        ),
+        "health": Cue(
+            r"alergi\w+|intoleran\w+|lactose|gluten|celiac\w+|diabet\w+|insulina|asma\w*"
+            r"|epilep\w+|enxaqueca\w*|hipertens\w+|pressao|anticoagulante\w*|artr\w+|gravida"
+            r"|vegan\w*|vegetarian\w*|halal|kosher|medicament\w*|remedio\w*|operad[oa]|cirurgia"
+            r"|les[ao]\w+|dor (?:de|no|na)|cronic\w+|depress\w+|insonia|cadeira de rodas|dieta"
+            r"|nao (?:como|bebo|tolero|posso comer)|tomo (?:\w+ ){0,4}(?:cada|todos os|todas as"
+            r"|de manha|a noite)",
+            "sou alergica a nozes",
+            "gosto de nozes",
+        ),
+        "circumstance": Cue(
+            r"(?:meus?|minhas?|noss[oa]s?) (?:\w+ )?(?:mulher|esposa|marido|namorad[oa]"
+            r"|companheir[oa]|filh[oa]s?|bebe|mae|pai|pais|irmaos?|irmas?|familia|gat[oa]s?"
+            r"|cachorr[oa]s?|caes|cao|trabalho|emprego|chefe|salario|orcamento|aluguel|renda"
+            r"|carro|bicicleta|apartamento|casa|jardim|varanda|aniversario|nome|passatempo)"
+            r"|(?:moro|vivo|trabalho|estudo|aprendo|falo|dirijo|conduzo|toco|jogo|ensino) (?:em"
+            r"|como|de|com|um|uma|no|na|\w+)|(?:tenho|temos) (?:um|uma|dois|duas|tres"
+            r"|quatro) (?:\w+ )?(?:filh[oa]s?|gat[oa]s?|cachorr[oa]s?|caes|carro|jardim|varanda)"
+            r"|sou (?:\w+ )?(?:enfermeir[oa]|medic[oa]|professor\w*|estudante|aposentad[oa]"
+            r"|reformad[oa]|solteir[oa]|casad[oa]|engenheir[oa]|\w+ista)",
+            "minha filha tem quatro anos",
+            "a filha dele tem quatro anos",
+        ),
+        "about_body": Cue(
+            r"com(?:er|ida|idas)|cozinh\w+|jant\w+|almoc\w+|cafe|receitas?|lanche\w*"
+            r"|restaurantes?|pratos?|bolo|sobremesa|beber|vinho|aliment\w*|vitaminas?|ibuprofeno"
+            r"|aspirina|paracetamol|comprimidos?|remedios?|dor|febre|resfriado|constipacao|doente"
+            r"|medico|trein\w+|exercicios?|academia|ginasio|correr|corrida|esportes?|desportos?"
+            r"|ioga|nadar|trilhas?",
+            "o que posso cozinhar hoje?",
+            "onde posso estacionar?",
         ),
     },
     states={

@@ -71,7 +71,12 @@ SPANISH = Language(
         ),
         "asks_advice": Cue(
             r"aconseja\w*|consejos?|recomienda\w*|recomendacion\w*|sugiere\w*|sugerencias?|ideas?"
-            r"|deberia|que debo|puedes ayudarme|ayudame|podrias|que puedo",
+            r"|deberia|que debo|puedes ayudarme|ayudame|podrias|que puedo|propon\w*|planea\w*"
+            r"|planifica\w*|organiza\w*|escribe\w*|redacta\w*|(?:puedo|podemos|debo|debemos"
+            r"|deberiamos)|es (?:buena idea|seguro|recomendable)|(?:busco|necesito|quiero"
+            r"|quisiera|me gustaria|estoy (?:buscando|pensando|planeando))|que (?:cocino|como"
+            r"|hago|regalo|tomo|puedo)|quien (?:puede|podria)|que \w+ (?:me|nos) (?:conviene"
+            r"|va bien|iria bien)",
             "alguna idea para roma?",
             "cuanto cuesta roma?",
         ),
@@ -120,9 +125,41 @@ SPANISH = Language(
         ),
         "preference": Cue(
             r"prefier\w+|me (?:gusta|encanta)\w*|odio|detesto|evito|favorit[oa]s?|preferid[oa]s?"
-            r"|alergi\w+|vegan\w*|vegetarian\w*|fan de|aficionad[oa]",
+            r"|fan de|aficionad[oa]|rechazo|no soporto|aborrezco|me (?:apasiona|interesa|da miedo"
+            r"|molesta)\w*|no (?:me gusta|como|bebo|uso|llevo|compro|veo|leo|vuelo)|miedo a"
+            r"|aversion|solo (?:como|bebo|uso|compro|viajo)",
             "me encanta el te verde",
             "compro te verde",
+        ),
+        "health": Cue(
+            r"alergi\w+|intoleran\w+|lactosa|gluten|celiac\w+|diabet\w+|insulina|asma\w*"
+            r"|epilep\w+|migrana\w*|hipertens\w+|tension|anticoagulante\w*|artr\w+|embarazada"
+            r"|vegan\w*|vegetarian\w*|halal|kosher|medicament\w*|medicacion|operaron|operacion"
+            r"|lesi\w+|dolor de|cronic\w+|depresi\w+|insomnio|silla de ruedas|dieta|no (?:como"
+            r"|bebo|tolero|puedo comer)|tomo (?:\w+ ){0,4}(?:cada|todos los|todas las|por la)",
+            "soy alergica a las nueces",
+            "me gustan las nueces",
+        ),
+        "circumstance": Cue(
+            r"(?:mi|mis|nuestr[oa]s?) (?:\w+ )?(?:mujer|esposa|marido|esposo|pareja|novi[oa]"
+            r"|hij[oa]s?|bebe|madre|padre|padres|herman[oa]s?|familia|gat[oa]s?|perr[oa]s?"
+            r"|trabajo|jefe?a?|sueldo|salario|presupuesto|alquiler|coche|carro|bici\w*|piso|casa"
+            r"|jardin|balcon|cumpleanos|nombre|aficion\w*)|(?:vivo|trabajo|estudio|aprendo|hablo"
+            r"|conduzco|toco|juego|enseno) (?:en|de|como|con|un|una|al|el|la|\w+)|(?:tengo"
+            r"|tenemos) (?:un|una|dos|tres|cuatro) (?:\w+ )?(?:hij[oa]s?|gat[oa]s?|perr[oa]s?"
+            r"|coche|jardin|balcon)|soy (?:\w+ )?(?:enfermer[oa]|medic[oa]|profesor\w*|estudiante"
+            r"|jubilad[oa]|solter[oa]|casad[oa]|ingenier[oa]|\w+(?:ista|ador|adora))",
+            "mi hija tiene cuatro anos",
+            "su hija tiene cuatro anos",
+        ),
+        "about_body": Cue(
+            r"com(?:er|ida|o|idas)|cocin\w+|cena\w*|almuerzo|desayun\w*|recetas?|merienda"
+            r"|restaurantes?|platos?|tarta|postre|beber|vino|cafe|aliment\w*|vitaminas?"
+            r"|ibuprofeno|aspirina|paracetamol|pastillas?|medicamentos?|dolor|fiebre|resfriado"
+            r"|enferm[oa]|medico|entren\w+|ejercicios?|gimnasio|correr|deporte\w*|yoga|nadar"
+            r"|senderismo",
+            "que puedo cocinar hoy?",
+            "donde puedo aparcar?",
         ),
     },
     states={

@@ -31,6 +31,9 @@ CueName = Literal[
     "has_number",
     "instruction",
     "preference",
+    "health",
+    "circumstance",
+    "about_body",
 ]
 CUE_NAMES: tuple[CueName, ...] = get_args(CueName)
 """The cues of tables: ten that questions are read by, and five for any text."""
