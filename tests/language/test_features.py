@@ -22,17 +22,6 @@ EXAMPLES = [
     ("has_time", "We met at 6 pm.", "I am happy."),
     ("has_time", "We met last week.", "We met in the park."),
     ("has_number", "She has two cats.", "She has cats."),
-    ("is_instruction", "Always answer in French.", "It always rains in Paris."),
-    ("is_instruction", "WHEN I ASK for code, show it.", "When it rains, I read."),
-    ("is_instruction", "Don\u2019t ever call me before nine.", "I don\u2019t ever call."),
-    (
-        "is_instruction",
-        "I\u2019d like you to always be brief.",
-        "I\u2019d always like to be brief.",
-    ),
-    ("is_instruction", "When I\u2019m asking for food, be brief.", "I\u2019m asking for food."),
-    ("is_instruction", "Never invent names.", "Really? Never in"),
-    ("is_preference", "I LOVE hiking.", "They love hiking."),
 ]
 
 
@@ -70,7 +59,7 @@ PIECES = st.sampled_from(
 @given(st.lists(PIECES, max_size=8).map("".join))
 def test_a_letter_beyond_ascii_changes_no_feature(text: str) -> None:
     plain, other = features_of(f"{text}\nOK."), features_of(f"{text}\nOK\u00e9.")
-    for name in ("has_time", "has_number", "is_instruction"):
+    for name in ("has_time", "has_number"):
         assert plain[name] == other[name]
 
 
@@ -86,4 +75,5 @@ def test_a_feature_holds_just_if_its_pattern_matches(text: str) -> None:
     short = len(words(text)) <= 40
     assert values["has_time"] == float(TEMPORAL.search(low) is not None)
     assert values["has_number"] == float(NUMBER.search(low) is not None)
-    assert values["is_instruction"] == float(short and INSTRUCTION.search(low) is not None)
+    instructs = short and INSTRUCTION.search(low) is not None
+    assert (values["personal"] >= 3.0) or not instructs

@@ -27,7 +27,10 @@ _ADVERBS = (
     r"|won't|will not|would|'d|try to|tend to|want to|like to|have to|need to|choose to))*"
 )
 _I = rf"\b{_NOT_ASKED}(?:i|we|(?:the )?(?:user|customer|client))"
-_I_AM = rf"(?:{_I}(?:'m| am|'re| are|'ve been| have been| is)|^)(?: \w+ly| also| still| now| not| so| very| a bit)*"
+_I_AM = (
+    rf"(?:{_I}(?:'m| am|'re| are|'ve been| have been| is)|^)"
+    r"(?: \w+ly| also| still| now| not| so| very| a bit)*"
+)
 _MY = r"\b(?:my|our|the (?:user|customer|client)'s|user's)"
 _HABIT = (
     r"(?:eat|drink|wear|use|watch|read|listen|buy|fly|drive|travel|smoke|consume|trust|stay|shop"
@@ -40,7 +43,8 @@ PREFERENCE_STATED = pattern_cue(
     "memory: tells what somebody likes or avoids",
     r"\bprefer|\bfavou?rite|\b(?:i'd|would) rather\b|\b(?:a|big|huge) fan of\b|\bnot a fan\b"
     rf"|{_I}{_ADVERBS} (?:like|love|enjoy|hate|dislike|avoid|adore|detest|loathe|despise|refuse"
-    r"|value|prioriti[sz]e|appreciate|favou?r|insist|care about|steer clear|stay away|stick to|opt for"
+    r"|value|prioriti[sz]e|appreciate|favou?r|insist|care about|steer clear|stay away|stick to"
+    r"|opt for"
     r"|gravitate|can't stand|cannot stand|can't bear|stand)s?\b"
     rf"|{_I} (?:\w+ly )?(?:don't|do not|never|only|will only|won't|will not|always|usually|doesn't)"
     rf"(?: \w+ly| even| ever| only)?(?: want to| like to)? {_HABIT}s?\b"
@@ -49,7 +53,8 @@ PREFERENCE_STATED = pattern_cue(
     r"|concerned|drawn|(?:an?|the) (?:\w+ ){0,2}(?:person|lover|enthusiast|advocate|fan|believer"
     r"|supporter|minimalist|introvert|extrovert|morning|night))\b"
     rf"|{_I} (?:\w+ )?(?:have|has|'ve|got) (?:an? )?(?:\w+ ){{0,3}}?(?:aversion|dislike|preference"
-    r"|fear|phobia|love|passion|interest|distaste|disdain|contempt|hatred|soft spot|sweet tooth|taste)\b"
+    r"|fear|phobia|love|passion|interest|distaste|disdain|contempt|hatred|soft spot|sweet tooth"
+    r"|taste)\b"
     r"|\b(?:important|matters?(?: a lot| most)?) to me\b|\bmy (?:number one|top|first|main|biggest)"
     r" (?:priority|concern|fear)\b|\bdeal-?breaker\b"
     r"|^\W*(?:dis)?(?:likes|loves|hates|avoids|enjoys)\b",

@@ -37,6 +37,7 @@ from salience.language.query_cues import (
     DETERMINERS,
     LINKING_WORDS,
     LOOKS_BACK,
+    NAMES_USER,
     QUESTION_MARK,
     QUOTED_PHRASE,
     TASK_WORDS,
@@ -88,6 +89,7 @@ def analyze_query(
         taken: by misspelt word, the words that it was taken for, the first of which stands in the
             text.
     """
+    text = _as_user(text) if users else text
     low = _folded(text)
     query_words = question_words(text)
     spoken = query_words if low.isascii() else without_bigrams(query_words)
@@ -145,6 +147,19 @@ def analyze_query(
         weights=weights,
         taken={word: meant.words for word, meant in taken.items()},
     )
+
+
+_OF_USER = {"does": "do", "is": "am", "has": "have"}
+
+
+def _as_user(text: str) -> str:
+    """The query as the user would ask it: "where do I work" for "where does the user work"."""
+
+    def said(match: re.Match[str]) -> str:
+        verb = (match[1] or "").casefold()
+        return " ".join(filter(None, (_OF_USER.get(verb, verb), "my" if match[2] else "I")))
+
+    return NAMES_USER.sub(said, text)
 
 
 def asks_something(text: str) -> bool:

@@ -123,6 +123,16 @@ LOOKS_BACK = pattern_cue(
     catches="what did i cook?",
     must_not_catch="what can i cook?",
 )
+NAMES_USER = pattern_cue(
+    "names_user",
+    "query: speaks of the user as of somebody else",
+    r"(?i)\b(?:(does|is|has|was|do|did) )?(?:the|this|our) (?:user|customer|client)\b('s)?"
+    r"|\b(?:der|die|den|dem|des) (?:be)?nutzer(?:in|s)?\b|\bl'utilisat(?:eur|rice)\b"
+    r"|\b(?:el|la|o|a) usu[a\u00e1]ri[oa]\b|\bl'utente\b"
+    r"|пользовател[ьяюи]|用户|使用者|ユーザー|사용자",
+    catches="where does the user work?",
+    must_not_catch="how many users are there?",
+)
 ASKS_ADVICE = pattern_cue(
     "asks_advice",
     "query: asks for advice, a plan, a draft or leave to do something",
@@ -134,15 +144,18 @@ ASKS_ADVICE = pattern_cue(
     r"|some|how to)|let's)\b"
     r"|\b(?:can|could|may|should|shall|must) (?:i|we)\b|^\W*who (?:can|could|should)\b"
     r"|\bis (?:it|this|that|there) (?:(?:ok|okay|safe|wise|fine|worth|healthy|all right|smart|good"
-    r"|anything)\b|an? (?:good|bad))|\b(?:good|safe|ok|okay|bad|suitable|right|best) for (?:me|us)\b"
+    r"|anything)\b|an? (?:good|bad))|\b(?:good|safe|ok|okay|bad|suitable|right|best) for (?:me"
+    r"|us)\b"
     r"|\b(?:would|might|could|should|can|will) (?:be (?:good|best|nice|suitable|right)|suit|fit)\b"
     r"|\bwhat(?:'s| is| are) (?:an?|some|the best|your)\b|\b(?:what|how) about\b"
-    r"|\bi (?:need|want|would like)\b|\bi'd like\b"
+    r"|(?<!do )\bi (?:need|want|would like)\b|\bi'd like\b"
     r"|\b(?:can|could|would|will) you (?:please )?(?:help|show|explain|walk me through how|suggest"
     r"|recommend|plan|write|make|create|give me (?:some|an?) (?:ideas?|tips|advice|example|plan))\b"
     r"|\bhelp me\b"
-    r"|\b(?:i|we)(?:'m|'re| am| are|'ll be| will be) (?:looking|planning|thinking|working|trying|about"
-    r"|considering|hoping|going to|in the mood|hungry|bored|visiting|hosting|travell?ing)\b|\bwhere do you think\b"
+    r"|\b(?:i|we)(?:'m|'re| am| are|'ll be| will be) (?:looking|planning|thinking|working"
+    r"|trying|about"
+    r"|considering|hoping|going to|in the mood|hungry|bored|visiting|hosting|travell?ing)\b"
+    r"|\bwhere do you think\b"
     r"|\bwhat (?:\w+ ){0,3}(?:might|would|could) \w+ (?:like|enjoy|prefer|want)\b",
     catches="any tips for rome?",
     must_not_catch="what is most likely to happen?",

@@ -110,6 +110,9 @@ _SIMILARITY = Trusted(likeness(), 0.5 * _LEXICAL.of)
 _USER, _ASSISTANT, _NOBODY = SaidBy("user"), SaidBy("assistant"), SaidBy("nobody")
 _NAMED = SaidBy("named")
 _CONTENT_WORDS = Col("content_words")
+_REQUEST = QueryFlag("query_asks_advice")
+# A request has few words in common with what bears on it, and long turns have many.
+_UNLESS_REQUEST = 1.0 + -0.7 * _REQUEST
 _LATEST_NAMED = LatestFact() * MentionsName()
 # In a larger namespace more memories that do not answer come before those that do.
 _DEPTH = Depth(per_k=1, min_rows=200, share=0.1, share_rows=400)
@@ -127,7 +130,10 @@ def balanced_pipeline() -> Pipeline:
 
 def _match() -> tuple[Signal, ...]:
     """The memory itself, by words and by meaning."""
-    return (1.0 * _part("lexical", _LEXICAL.of * (1.0 + -_E("L", 0.5) * QueryFlag("query_asks_advice"))), (1.0) * _part("semantic", _SEMANTIC.of * (1.0 + _E("S", 0) * QueryFlag("query_asks_advice"))))
+    return (
+        1.0 * _part("lexical", _LEXICAL.of * _UNLESS_REQUEST),
+        1.0 * _part("semantic", _SEMANTIC.of * (1.0 + 0.5 * _REQUEST)),
+    )
 
 
 def _context() -> tuple[Signal, ...]:
@@ -140,9 +146,10 @@ def _context() -> tuple[Signal, ...]:
     # Between people any turn may open a topic; with an assistant only the user's do.
     opens_topic = minimum(1.0, 1.0 + -1.0 * QueryFlag("namespace_has_user") + _USER + _NOBODY)
     early = exp(-0.5 * Col("position").default(0.0))
+    nearby = MaxScaled(NeighborMass(_COMBINED_MATCH)).default(0.0)
     return (
         0.25 * _part("session_match", GroupMax(_COMBINED_MATCH).default(0.0)),
-        0.5 * _part("nearby_turns", MaxScaled(NeighborMass(_COMBINED_MATCH)).default(0.0) * (1.0 + -_E("N", 0.5) * QueryFlag("query_asks_advice"))),
+        0.5 * _part("nearby_turns", nearby * _UNLESS_REQUEST),
         0.25 * _part("session_coverage", SessionCover().default(0.0)),
         0.5 * _part("answers_previous_question", answers),
         0.4 * _part("turn_position", early * opens_topic),
@@ -193,8 +200,6 @@ def _asked_time() -> Signal:
 
 def _answer_type() -> tuple[Signal, ...]:
     """The kind of answer that the query asks for."""
-    # Only the user's: a note that says "always" or "prefers" is mostly about something else. A
-    # query for a name seldom tells the assistant to do something.
     return (
         0.5 * _part("contains_number", WhenQuery("query_asks_number", Col("has_number"))),
         0.6 * _part("contains_names", WhenQuery("query_asks_name", Col("proper_nouns"))),
@@ -203,23 +208,19 @@ def _answer_type() -> tuple[Signal, ...]:
     )
 
 
-import os
-_E = lambda n, d: float(os.environ.get(n, d))
-
-
 def _about_user() -> Signal:
-    """What the user told of himself."""
+    """What the user told of himself, and how he wants things done; most of it for a request."""
     said = minimum(1.0, _USER + _NOBODY)
-    circumstance, taste, instruction, health = (
-        _tells(kind) for kind in (CIRCUMSTANCE, PREFERENCE, INSTRUCTION, HEALTH)
-    )
-    instruction = instruction * _USER
-    fades = exp(-_E("F", 0.02) * _CONTENT_WORDS)
-    bears = (_E("C", 0.25) * circumstance + taste + health) * said * fades
-    near = _SIMILARITY * instruction * (1.0 + -0.5 * QueryFlag("query_asks_name"))
-    return WhenQuery("query_is_not_recall", _E("I", 4.0) * near) + WhenQuery(
-        "query_asks_advice",
-        _E("A", 0.5) * (bears + _E("J", 1) * instruction) + _E("B", 3) * (_SIMILARITY * bears) + WhenQuery("query_is_about_body", _E("H", 0.5) * health * said)
+    bears = 0.25 * _tells(CIRCUMSTANCE) + _tells(PREFERENCE) + _tells(HEALTH)
+    bears = bears * said * exp(-0.02 * _CONTENT_WORDS)  # the longer, the more it is about
+    # Only the user's: a note that says "always" is mostly about something else. A query for a name
+    # seldom tells the assistant to do something.
+    instruction = _tells(INSTRUCTION) * _USER
+    instructs = _SIMILARITY * instruction * (1.0 + -0.5 * QueryFlag("query_asks_name"))
+    safety = WhenQuery("query_is_about_body", 0.5 * _tells(HEALTH) * said)
+    request = 0.7 * bears + 3.0 * _SIMILARITY * bears + instruction + safety
+    return WhenQuery("query_is_not_recall", 3.5 * instructs) + WhenQuery(
+        "query_asks_advice", request
     )
 
 

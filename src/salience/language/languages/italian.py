@@ -15,7 +15,8 @@ ITALIAN = Language(
         prima precedentemente"""
     ),
     marks=words(
-        """abito abita abiti abitavo abitava lavoro lavora quanti quante quanto quanta adesso
+        """cosa posso devo vorrei stasera oggi abito abita abiti abitavo abitava lavoro lavora
+        quanti quante quanto quanta adesso
         attualmente
         perche mio vive vivo quale quali trasferita trasferito cominciato lavoravo lavorare imparo
         imparare gioco giocare giocavo preferito preferita chiamo faccio sono assunta assunto"""

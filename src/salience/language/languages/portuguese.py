@@ -17,7 +17,8 @@ PORTUGUESE = Language(
         antigamente"""
     ),
     marks=words(
-        """onde quem quais quantos quantas quanto agora moro morava morei trabalho atualmente meu
+        """posso hoje voce onde quem quais quantos quantas quanto agora moro morava morei trabalho
+        atualmente meu
         minha
         nao antigamente qual mudei comecei trabalhar trabalhava aprendo aprender aprendia estudo
         jogo

@@ -1,0 +1,135 @@
+"""What a text tells of whoever says it: circumstances 1, tastes 2, instructions 3, health 4."""
+
+from __future__ import annotations
+
+from datetime import datetime, timezone
+
+import pytest
+
+from salience.language.features import FEATURES, features
+from salience.language.query_analysis import analyze_query
+from salience.language.tokens import words
+
+_NOW = datetime(2026, 6, 1, tzinfo=timezone.utc)
+_PLACE = FEATURES.index("personal")
+
+TOLD = [
+    ("The bridge opens at nine.", 0),
+    ("They like the old town.", 0),
+    ("It always rains in Bergen.", 0),
+    ("Is there a vegan bakery nearby?", 0),
+    ("Can I eat gluten on this diet?", 0),
+    ("When is my wife's birthday?", 0),
+    ("Soy milk is sold out.", 0),
+    ("My twins start school in autumn.", 1),
+    ("We have two dogs and a parrot.", 1),
+    ("I work as a roofer.", 1),
+    ("Our flat has no balcony.", 1),
+    ("The user's daughter studies law.", 1),
+    ("I can't stand loud bars.", 2),
+    ("I don\u2019t watch horror films.", 2),
+    ("I LOVE hiking.", 2),
+    ("I am scared of deep water.", 2),
+    ("Prefers an aisle seat.", 2),
+    ("The customer prefers to be called after six.", 2),
+    ("I'm into board games, which ones are new?", 2),
+    ("Always answer in French.", 3),
+    ("WHEN I ASK for code, show it.", 3),
+    ("Don\u2019t ever call me before nine.", 3),
+    ("I\u2019d like you to always be brief.", 3),
+    ("Never invent names.", 3),
+    ("I'm allergic to shellfish.", 4),
+    ("Allergic to penicillin.", 4),
+    ("I take insulin twice a day.", 4),
+    ("My husband is a vegetarian, so am I.", 4),
+    ("I avoid soy, I am intolerant to it.", 4),
+    ("Ich bin gegen Nüsse allergisch.", 4),
+    ("Je suis végétarienne depuis dix ans.", 4),
+    ("Soy alérgica a los mariscos.", 4),
+    ("Sono allergico alle fragole.", 4),
+    ("Sou alérgica a camarão.", 4),
+    ("У меня аллергия на мёд.", 4),
+    ("我对海鲜过敏。", 4),
+    ("私は卵アレルギーです。", 4),
+    ("저는 새우 알레르기가 있어요.", 4),
+    ("Ich meide laute Bars.", 2),
+    ("Je déteste prendre l'avion.", 2),
+    ("No me gusta madrugar.", 2),
+    ("Odio le file al museo.", 2),
+    ("Eu detesto o barulho da cidade.", 2),
+    ("Я терпеть не могу шум.", 2),
+    ("我讨厌坐飞机。", 2),
+    ("私はホラー映画が苦手です。", 2),
+    ("나는 매운 음식을 싫어해.", 2),
+    ("Meine Tochter ist sechs.", 1),
+    ("Ma fille a six ans.", 1),
+    ("Mi hijo tiene seis años.", 1),
+    ("Mio figlio ha sei anni.", 1),
+    ("Minha filha tem seis anos.", 1),
+    ("Моей дочери шесть лет.", 1),
+    ("我女儿六岁了。", 1),
+    ("うちの娘は六歳です。", 1),
+    ("우리 딸은 여섯 살이야.", 1),
+]
+
+
+@pytest.mark.parametrize(("text", "kind"), TOLD)
+def test_what_a_text_tells_of_who_says_it(text: str, kind: int) -> None:
+    assert features(text, words(text))[_PLACE] == kind
+
+
+def test_a_long_text_tells_nothing() -> None:
+    text = "I am a vegan. " + "Then the train went on through valleys. " * 30
+    assert features(text, words(text))[_PLACE] == 0
+
+
+REQUESTS = [
+    "What can I bake for the fair?",
+    "Plan a weekend by the sea.",
+    "Any ideas for a gift?",
+    "Is it safe to take aspirin?",
+    "Where should we go in May?",
+    "Help me pick a laptop.",
+    "Draft a letter to the landlord.",
+    "Was kann ich heute kochen?",
+    "Que puis-je offrir à ma mère ?",
+    "¿Qué puedo cocinar esta noche?",
+    "Cosa posso cucinare stasera?",
+    "O que posso cozinhar hoje?",
+    "Что мне приготовить на ужин?",
+    "今晚我可以吃什么？",
+    "夕食のおすすめは？",
+    "저녁 메뉴 추천해 줘",
+]
+RECALLS = [
+    "What did you recommend for the fair?",
+    "When did we move to Porto?",
+    "Summarize what I said about the laptop.",
+    "Who wrote the letter to the landlord?",
+    "How many days are there between the fair and the trip that Ana suggested?",
+    "Wo habe ich das Auto geparkt?",
+    "¿Cuándo llegó mi hermana?",
+]
+
+
+@pytest.mark.parametrize(
+    ("text", "asks"), [*((text, True) for text in REQUESTS), *((text, False) for text in RECALLS)]
+)
+def test_a_request_is_told_from_a_question_of_recall(text: str, asks: bool) -> None:
+    assert ("query_asks_advice" in analyze_query(text, {}, now=_NOW).features) is asks
+
+
+@pytest.mark.parametrize(
+    ("text", "about"),
+    [
+        ("What can I cook tonight?", True),
+        ("Can I take ibuprofen?", True),
+        ("Plan my workout.", True),
+        ("Plan my trip to Rome.", False),
+        ("What did I cook?", False),
+        ("今晚我可以吃什么？", True),
+    ],
+)
+def test_a_request_may_be_about_food_medicine_or_sport(text: str, about: bool) -> None:
+    analysis = analyze_query(text, {}, now=_NOW)
+    assert ("query_is_about_body" in analysis.features) is about
