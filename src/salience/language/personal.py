@@ -109,7 +109,13 @@ CIRCUMSTANCE_STATED = pattern_cue(
     r"|widow\w*|carer|coach|vet|nurse|analyst|founder|beginner|novice)\b)"
     rf"|{_I}(?: also| only| now)? (?:have|has|keep|'ve got|have got) (?:an? |one |two |three |four"
     rf" |five |\d+ |no |some |my )?(?:\w+ ){{0,2}}?(?:{_RELATIVES}|{_BELONGINGS})\b"
-    rf"|{_I} use \w+ (?:and \w+ )?(?:at|for|as|daily|every)\b",
+    rf"|{_I} use \w+ (?:and \w+ )?(?:at|for|as|daily|every)\b"
+    # A short statement, unless it is one of the moment.
+    r"|^\W*(?:(?:i|we)(?: \w+ly| still| also)* (?!(?:need|want|think|thought|guess|mean|see|saw"
+    r"|know|knew|understand|hope|wonder|tried|try|would|will|could|can|should|may|might|must|was"
+    r"|were|did|do|don't|didn't|am|are|agree|appreciate|feel|find|found|got it|just|forgot"
+    r"|believe|remember|asked|said|added|changed|updated|noticed|met|went|suppose|assume|have to"
+    r"|have a question)\b)|(?:my|our) )[^.!?\n]{4,70}\.?\s*$",
     catches="my daughter emma is four",
     must_not_catch="which car is the fastest",
 )

@@ -108,7 +108,7 @@ def analyze_query(
     state = _state(low, language, query_words, terms)
     common_names = [word for word, named in names.items() if not named & speakers <= rare]
     features = _features(
-        folded_question, question_words(question or text), speakers, bool(users), language
+        folded_question, question_words(question or text), speakers, users, language
     )
     if "query_asks_advice" in features:  # "What can I cook tonight?" asks about no memory of today
         asked = asked.past
@@ -289,7 +289,7 @@ def _features(
     low: str,
     query_words: Collection[str],
     speakers: frozenset[str],
-    has_user: bool,
+    users: frozenset[str],
     language: Language | None,
 ) -> dict[str, float]:
     """The `QUERY_FEATURES` that hold for a folded query with these words, each as 1.0."""
@@ -307,11 +307,10 @@ def _features(
     else:
         first_person = language.matches("first_person", low)
     looks_back = matches(LOOKS_BACK, "looks_back")
-    asks_advice = not (summary or order or about_assistant or looks_back) and matches(
-        ASKS_ADVICE, "asks_advice"
-    )
+    recalls = summary or order or about_assistant or looks_back or not speakers <= users
+    asks_advice = not recalls and matches(ASKS_ADVICE, "asks_advice")
     features = {
-        "namespace_has_user": has_user,
+        "namespace_has_user": bool(users),
         "query_names_one_speaker": len(speakers) == 1,
         "query_asks_summary": summary and not speakers,
         "query_is_about_assistant": about_assistant and not summary and not speakers,

@@ -57,7 +57,7 @@ PARTS: Mapping[str, Mapping[str, str]] = {
     "speaker": {
         "named_speaker": "by or about the person named",
         "speaker_session": "the person named speaks in its session",
-        "said_by_user": "query in the first person: by the user",
+        "said_by_user": "query in the first person, or for advice: by the user",
         "summary_by_assistant": "query for a summary: by the assistant",
     },
     "time": {
@@ -132,7 +132,7 @@ def _match() -> tuple[Signal, ...]:
     """The memory itself, by words and by meaning."""
     return (
         1.0 * _part("lexical", _LEXICAL.of * _UNLESS_REQUEST),
-        1.0 * _part("semantic", _SEMANTIC.of * (1.0 + 0.5 * _REQUEST)),
+        1.0 * _part("semantic", _SEMANTIC.of * (1.0 + _REQUEST)),
     )
 
 
@@ -164,10 +164,11 @@ def _speaker() -> tuple[Signal, ...]:
     said_by_others = 0.5 + -0.5 * _NAMED
     about_named = said_by_others * Col("mentions_named")
     by_user = minimum(1.0, _USER + _NOBODY)
+    asked_by_user = maximum(QueryFlag("query_is_first_person"), _REQUEST)
     return (
         1.25 * _part("named_speaker", WhenQuery("query_names_one_speaker", _NAMED + about_named)),
         1.0 * _part("speaker_session", WhenQuery("query_names_one_speaker", GroupMax(_NAMED))),
-        1.0 * _part("said_by_user", WhenQuery("query_is_first_person", by_user)),
+        1.0 * _part("said_by_user", asked_by_user * by_user),
         1.0 * _part("summary_by_assistant", WhenQuery("query_asks_summary", _ASSISTANT)),
     )
 
@@ -211,13 +212,13 @@ def _answer_type() -> tuple[Signal, ...]:
 def _about_user() -> Signal:
     """What the user told of himself, and how he wants things done; most of it for a request."""
     said = minimum(1.0, _USER + _NOBODY)
-    bears = 0.25 * _tells(CIRCUMSTANCE) + _tells(PREFERENCE) + _tells(HEALTH)
-    bears = bears * said * exp(-0.02 * _CONTENT_WORDS)  # the longer, the more it is about
+    weighed = 0.25 * _tells(CIRCUMSTANCE) + _tells(PREFERENCE) + _tells(HEALTH)
+    bears = weighed * said * exp(-0.02 * _CONTENT_WORDS)  # the longer, the more it is about
     # Only the user's: a note that says "always" is mostly about something else. A query for a name
     # seldom tells the assistant to do something.
     instruction = _tells(INSTRUCTION) * _USER
     instructs = _SIMILARITY * instruction * (1.0 + -0.5 * QueryFlag("query_asks_name"))
-    safety = WhenQuery("query_is_about_body", 0.5 * _tells(HEALTH) * said)
+    safety = WhenQuery("query_is_about_body", 2.0 * _tells(HEALTH) * said)
     request = 0.7 * bears + 3.0 * _SIMILARITY * bears + instruction + safety
     return WhenQuery("query_is_not_recall", 3.5 * instructs) + WhenQuery(
         "query_asks_advice", request

@@ -69,6 +69,10 @@ FOLDED_FIELDS = frozenset(name for name, field in FIELDS.items() if field.type =
 """The fields whose elements are compared in any case; what they are compared with is folded."""
 
 
+STATED = Compare("personal", "gte", 1.0)
+"""What tells of who says it (see `salience.language.personal`); not for the filters of callers."""
+
+
 def all_of(*filters: Filter | None) -> Filter:
     """The filter that several hold together; None among them stands for no filter."""
     return And(tuple(part for part in filters if part is not None))

@@ -15,7 +15,7 @@ from salience.ranking.expressions import Signal
 from salience.ranking.rejection import DroppedRow, OnRoute, WhyNot
 from salience.ranking.stages.stage import Depth, Stage, depth_in_rows, is_stored
 from salience.records.fields import CHAT_CHUNKS, SESSION_CHUNK
-from salience.records.filters import Compare, Filter, all_of
+from salience.records.filters import STATED, Compare, Filter, all_of
 from salience.retrieval.candidates import (
     Candidates,
     CategoricalColumn,
@@ -121,6 +121,9 @@ class Retrieve(Stage):
             start, end, _ = query.reading.asked_times[0]
             time = (Compare("created_at", "gte", start), Compare("created_at", "lt", end))
             rankings = yield from self._with_more(query, rankings, depth, *time)
+        asks_advice = "query_asks_advice" in query.reading.features
+        if depth is not None and asks_advice and "personal" in wanted:
+            rankings = yield from self._with_more(query, rankings, depth, STATED)
         rows, places = union([ranking.rows for ranking in rankings])
         columns = yield from self._columns(query, rows, wanted)
         if self.sessions and depth is not None and _has_chat_chunks(rows, columns):

@@ -40,7 +40,7 @@ class Block:
 
     def ordered(self) -> tuple[Piece, ...]:
         """The pieces in the order of the text: best first, or by time."""
-        if self.section.source == "search":
+        if self.section.source in ("search", "about_user"):
             return self.pieces
         return tuple(sorted(self.pieces, key=lambda p: (p.item.record.created_at, p.item.row)))
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from salience.display.for_models import clean
 from salience.errors import InvalidInput, shown
+from salience.language.english import ASSISTANT_NAMES
 from salience.ranking.probability import estimate
-from salience.records.filters import Filter
+from salience.records.filters import STATED, Compare, Filter, Not, all_of
 from salience.records.record import MemoryRecord
 from salience.records.validation import boolean, integer, text
 from salience.retrieval.operations import ListRecords, ReadRecords, RowsById
@@ -20,9 +21,10 @@ from salience.search.passages import Passage, excerpt, matching_passages
 from salience.search.request import MAX_HITS, SearchRequest
 from salience.search.search import rank
 
-Source = Literal["search", "recent", "listed"]
+Source = Literal["search", "about_user", "recent", "listed"]
 MAX_REF_CHARACTERS = 12  # a longer id is shortened
 MIN_REF_CHARACTERS = 8  # of a shortened id
+_NOT_BY_ASSISTANT = Not(Compare("speaker", "in", tuple(sorted(ASSISTANT_NAMES))))
 _NO_DIRECT_ANSWER = "no direct answer; what is related"  # tells a model how to take the memories
 
 
@@ -40,10 +42,12 @@ def _check_budget(path: str, budget: Any) -> None:
 class Section:
     """A named part of a context.
 
-    `source` is "search" (the memories that matter for the query, best first), "recent" (the newest,
-    in the order of time) or "listed" (all that pass the filter, in the order of time). `budget` is
-    in tokens, or a share of all if it is a float; without one a section takes what the others
-    leave. Sections of high `priority` are packed first. With `whole`, nothing may be left out.
+    `source` is "search" (the memories that matter for the query, best first), "about_user" (the
+    same of what the user told of himself: health, tastes, circumstances, instructions), "recent"
+    (the newest, in the order of time) or "listed" (all that pass the filter, in the order of time).
+    `budget` is in tokens, or a share of all if it is a float; without one a section takes what the
+    others leave. Sections of high `priority` are packed first. With `whole`, nothing may be left
+    out.
     """
 
     name: str
@@ -58,9 +62,11 @@ class Section:
 
     def __post_init__(self) -> None:
         path = f"sections.{text('sections', self.name, limit=64)}"
-        if self.source not in ("search", "recent", "listed"):
+        if self.source not in get_args(Source):
             raise InvalidInput(
-                f"{path}.source", f"is {shown(self.source)}", "use search, recent or listed"
+                f"{path}.source",
+                f"is {shown(self.source)}",
+                f"use one of {', '.join(get_args(Source))}",
             )
         if self.budget is not None:
             _check_budget(f"{path}.budget", self.budget)
@@ -85,6 +91,7 @@ STANDARD: dict[str, Section] = {
     section.name: section
     for section in (
         Section("identity", "listed", priority=10, whole=True, filters={"kind": "profile"}),
+        Section("about_user", "about_user", budget=0.3, priority=5),
         Section("recent", "recent", budget=0.3, filters={"kind": "turn"}),
         Section("team", budget=0.2),
         Section("memories"),
@@ -187,7 +194,9 @@ def _section(section: SectionLike) -> Section:
 
 def gather(section: Section, request: SearchRequest) -> Plan[Gathered]:
     """The plan of reading the memories that a section may hold; references are given later."""
-    if section.source == "search":
+    if section.source == "about_user":
+        request = replace(request, where=all_of(request.where, STATED, _NOT_BY_ASSISTANT))
+    if section.source in ("search", "about_user"):
         run, degraded, _ = yield from rank(request, hits_only=True)
         likely = estimate(run)
         found, run = len(run.final), request.cutoff.apply(run, likely)

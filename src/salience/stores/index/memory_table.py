@@ -361,6 +361,10 @@ class MemoryTable:
 
     def column(self, name: str) -> Column:
         """The column of a field or metadata key, read from the feed the first time."""
+        if name == "personal":
+            personal = NumberColumn()
+            personal.extend(self.features[:, FEATURES.index(name)].tolist())
+            return personal
         column = self._columns.get(name)
         if column is None:
             [column] = self._read_columns([name])

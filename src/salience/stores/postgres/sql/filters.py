@@ -7,6 +7,7 @@ therefore written IS NOT TRUE.
 from __future__ import annotations
 
 import json
+import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from salience.language.features import FEATURES
 from salience.records.fields import FIELDS
 from salience.records.filters import (
     FOLDED_FIELDS,
@@ -81,11 +83,21 @@ def _compare(compare: Compare, table: str) -> Condition:
         )
     if compare.field in FOLDED_FIELDS:
         return _compare_list(f"{table}.{folded_column(compare.field)}", operator, operand)
+    if compare.field == "personal":
+        return _compare_scalar(_personal(table), "double precision", operator, operand)
     column = f"{table}.{compare.field}"
     kind = FIELDS[compare.field].type
     return _compare_scalar(
         column, "text" if kind == "text" else "double precision", operator, operand
     )
+
+
+def _personal(table: str) -> str:
+    """What a memory tells of who said it, out of its features: 0 to 4 in single precision."""
+    upper_bytes = f"substring({table}.features FROM {4 * FEATURES.index('personal') + 3} FOR 2)"
+    numbers = enumerate((0.0, 1.0, 2.0, 3.0, 4.0))
+    cases = (f"WHEN '\\x{struct.pack('<f', x)[2:].hex()}'::bytea THEN {n}" for n, x in numbers)
+    return f"(CASE {upper_bytes} {' '.join(cases)} END)::double precision"
 
 
 def _compare_scalar(column: str, kind: str, operator: Operator, operand: Any) -> Condition:
