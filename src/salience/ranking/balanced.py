@@ -132,7 +132,7 @@ def _match() -> tuple[Signal, ...]:
     """The memory itself, by words and by meaning."""
     return (
         1.0 * _part("lexical", _LEXICAL.of * _UNLESS_REQUEST),
-        1.0 * _part("semantic", _SEMANTIC.of * (1.0 + _REQUEST)),
+        1.0 * _part("semantic", _SEMANTIC.of * (1.0 + 0.5 * _REQUEST)),
     )
 
 
@@ -212,7 +212,7 @@ def _answer_type() -> tuple[Signal, ...]:
 def _about_user() -> Signal:
     """What the user told of himself, and how he wants things done; most of it for a request."""
     said = minimum(1.0, _USER + _NOBODY)
-    weighed = 0.25 * _tells(CIRCUMSTANCE) + _tells(PREFERENCE) + _tells(HEALTH)
+    weighed = 0.35 * _tells(CIRCUMSTANCE) + _tells(PREFERENCE) + _tells(HEALTH)
     bears = weighed * said * exp(-0.02 * _CONTENT_WORDS)  # the longer, the more it is about
     # Only the user's: a note that says "always" is mostly about something else. A query for a name
     # seldom tells the assistant to do something.
