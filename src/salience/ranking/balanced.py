@@ -211,7 +211,8 @@ def _answer_type() -> tuple[Signal, ...]:
 
 def _about_user() -> Signal:
     """What the user told of himself, and how he wants things done; most of it for a request."""
-    said = minimum(1.0, _USER + _NOBODY)
+    # A note without a speaker is the user's if it says "I".
+    said = minimum(1.0, _USER + _NOBODY * (1.0 + -1.0 * at_most(Col("first_person"), 0)))
     weighed = 0.35 * _tells(CIRCUMSTANCE) + _tells(PREFERENCE) + _tells(HEALTH)
     bears = weighed * said * exp(-0.02 * _CONTENT_WORDS)  # the longer, the more it is about
     # Only the user's: a note that says "always" is mostly about something else. A query for a name
