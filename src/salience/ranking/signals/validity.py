@@ -19,11 +19,10 @@ COLUMNS = frozenset({"kind", "session_id", "created_at", "valid_from", "valid_to
 _TOLD_BY = frozenset({"kind", "valid_from", "valid_to"})  # without which nothing is a fact
 FADING_DAYS = 730.0
 _OWNER = ("speaker", "user_id", "agent_id", "namespace")
-_KINDS = ("has_time", "has_number", "proper_nouns")
 _MAX_CHANGE_WORDS = 12  # content words
-_STATED = frozenset(
-    {"attribute_key", "value", "replaces", "content_words", "is_question", *_KINDS}
-) | {"lexical.matched"}
+_STATED = frozenset({"attribute_key", "value", "replaces", "content_words", "is_question"}) | {
+    "lexical.matched"
+}
 _VERSIONS = COLUMNS - {"kind", "session_id"} | {"review", *_STATED, *_OWNER[:3]}
 _AHEAD = 0.001  # by which the version that holds is better than the best of the others
 
@@ -178,7 +177,7 @@ def _versions(ev: Evaluation) -> list[tuple[int, NDArray[np.intp]]]:
     is_interval = -np.inf < first < last  # which does not have its end
     can_hold = (begins < last if is_interval else begins <= last) & ~_expired(ev)
     versions = []
-    for places in (*_of_one_attribute(ev, begins), *_with_changes(ev, begins)):
+    for places in _of_one_attribute(ev, begins):
         judged = table["review"][places].tolist()
         holding = [
             place
@@ -196,35 +195,21 @@ def _versions(ev: Evaluation) -> list[tuple[int, NDArray[np.intp]]]:
     return versions
 
 
-def _with_changes(ev: Evaluation, begins: Floats, *, loosely: bool = False) -> Iterator[list[int]]:
-    """The places of what tells a change, each after the older memories about the same.
+def _with_changes(ev: Evaluation, begins: Floats) -> Iterator[list[int]]:
+    """The places of what tells a change, each after the older memories that it may be about.
 
     These are short memories of its owner that share at least half of their words of the query with
-    it, and tell a time, a number or a name as it does; not those that state another attribute.
-    Loosely, the words are enough.
+    it.
     """
     table = ev.candidates
     short = table.floats("content_words") <= _MAX_CHANGE_WORDS
-    short &= (
-        table.floats("is_question") == 0.0 if loosely else ~np.isnan(table.floats("attribute_key"))
-    )
-    telling = np.flatnonzero(short & (table.floats("replaces") != 0.0))
+    short &= table.floats("is_question") == 0.0
     matched = table["lexical.matched"] > 0.0
-    if not len(telling) or not matched.any():
-        return
-    values = table.floats("value")
-    told_alone = np.array([session is None for session in table["session_id"]], dtype=bool)
-    kinds = np.stack([table.floats(name) > 0.0 for name in _KINDS], axis=1)
     owners = [ev.distinct(name)[0] for name in _OWNER if name in table.columns]
-    for place in telling.tolist():
+    for place in np.flatnonzero(short & (table.floats("replaces") != 0.0)).tolist():
         shared = (matched & matched[place]).sum(axis=1)
         about = short & (shared > 0) & (2 * shared >= matched.sum(axis=1))
         about &= begins < begins[place]
-        if not loosely:
-            # Of two values each is of an attribute of its own; in a chat one has to be known.
-            about &= (values == 0.0) | (values[place] == 0.0)
-            about &= told_alone | ((values != 0.0) != (values[place] != 0.0))
-            about &= ~kinds[place].any() | (kinds & kinds[place]).any(axis=1) | ~kinds.any(axis=1)
         for owner in owners:
             about &= owner == owner[place]
         if about.any():
@@ -237,7 +222,7 @@ def newer_versions(ev: Evaluation, kept: NDArray[np.bool_]) -> NDArray[np.bool_]
     if not _VERSIONS.issubset(ev.candidates.columns):
         return newer
     begins = _begins(ev)
-    for places in (*_of_one_attribute(ev, begins), *_with_changes(ev, begins, loosely=True)):
+    for places in (*_of_one_attribute(ev, begins), *_with_changes(ev, begins)):
         group = np.array(places)
         if kept[group].any():
             oldest = begins[group[kept[group]]].min()
