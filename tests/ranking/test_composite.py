@@ -210,8 +210,8 @@ def at(cosine: float) -> dict[str, list[float]]:
 def test_from_a_cosine_of_0_92_on_it_is_known(
     memory: Memory, cosine: float, known: bool, old: float, new: float, kept: float
 ) -> None:
-    first = memory.add("tea and scones", vectors=at(1.0), importance=old).id
-    [one] = memory.add("scones and tea", vectors=at(cosine), importance=new)
+    first = memory.add("cup of tea with scones", vectors=at(1.0), importance=old).id
+    [one] = memory.add("a cup of tea with scones", vectors=at(cosine), importance=new)
     record = memory.get(first)
     assert record is not None
     assert memory.get_all().total == (1 if known else 2)

@@ -41,6 +41,9 @@ def add(
     created_at: Annotated[
         str | None, typer.Option(metavar="TIME", help="The time it was said or happened.")
     ] = None,
+    added_at: Annotated[
+        str | None, typer.Option(metavar="TIME", help="The time it came into a memory.")
+    ] = None,
     id: Annotated[str | None, typer.Option(help="Its id. [default: a new one]")] = None,
     links: Annotated[
         str | None,

@@ -18,7 +18,7 @@ from salience.ranking import profiles
 from salience.records.validation import unit
 
 if TYPE_CHECKING:
-    from salience.evaluation.tuning import Tuned
+    from salience.evaluation.weights.tuning import Tuned
 
 
 class StoreKind(StrEnum):
@@ -263,7 +263,7 @@ def _leave_out(
     profile: list[str] | None,
     embedder: list[str] | None,
 ) -> None:
-    from salience.evaluation.leave_out import leave_out
+    from salience.evaluation.weights.leave_out import leave_out
 
     chosen = profiles.get((profile or ["balanced"])[0])
     embedder_name = (embedder or [settings.embedder or "default"])[0]
@@ -332,7 +332,7 @@ def tune(
     """Fit the weights of a profile to questions with known answers, and check them on others."""
     if not folders and log is None:
         raise InvalidInput("tune", "has nothing to learn from", "give folders, or --log")
-    from salience.evaluation import tuning
+    from salience.evaluation.weights import tuning
 
     with output.progress() as progress:
         tuned = tuning.tune(

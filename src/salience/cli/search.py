@@ -177,7 +177,7 @@ def search(
 
 
 def _near(memory: Memory, result: SearchResult, filters: Any) -> SearchResult:
-    """What comes closest to answering where a cut left no hits."""
+    """The memory that comes closest to answering, where a cut left no hits."""
     if result.probability is None:
         return result
     return memory.search(result.query, filters=filters, limit=_CLOSE, touch=False)

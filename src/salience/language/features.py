@@ -23,7 +23,7 @@ from salience.language.memory_cues import (
     TEMPORAL,
     TEMPORAL_WORDS,
 )
-from salience.language.personal import personal
+from salience.language.statements.personal import personal
 from salience.language.statements.replacements import value_replaced, value_said
 from salience.language.tokens import fold, without_bigrams
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from salience.language.personal import CIRCUMSTANCE, HEALTH, INSTRUCTION, PREFERENCE
+from salience.language.statements.personal import CIRCUMSTANCE, HEALTH, INSTRUCTION, PREFERENCE
 from salience.ranking.expressions import Col, Constant, NamedExpression, Signal, Subtotal, Sum
 from salience.ranking.functions import QueryFlag, WhenQuery, at_most, exp, maximum, minimum
 from salience.ranking.signals import (
@@ -193,8 +193,8 @@ def _asked_time() -> Signal:
 
     Less for one that matches nothing else of the query: then other days may say more.
     """
-    # A fact holds at other times than the one at which it was told.
-    of_time = OnDate() * (1.0 + -1.0 * IsFact())
+    # A fact holds at other times than the one at which it was told: the last one before counts.
+    of_time = OnDate() * (1.0 + -1.0 * IsFact()) + _LATEST_NAMED
     matches = minimum(1.0, 0.7 + 0.4 * HoldsTopic() + 0.3 * _SIMILARITY)
     return WhenQuery("query_names_date", maximum(of_time, Col("mentions_date")) * matches)
 
@@ -210,7 +210,7 @@ def _answer_type() -> tuple[Signal, ...]:
 
 
 def _about_user() -> Signal:
-    """What the user told of himself, and how he wants things done; most of it for a request."""
+    """Statements of the user about himself, and how he wants things done; most for a request."""
     # A note without a speaker is the user's if it says "I".
     said = minimum(1.0, _USER + _NOBODY * (1.0 + -1.0 * at_most(Col("first_person"), 0)))
     weighed = 0.35 * _tells(CIRCUMSTANCE) + _tells(PREFERENCE) + _tells(HEALTH)

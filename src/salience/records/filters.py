@@ -70,7 +70,10 @@ FOLDED_FIELDS = frozenset(name for name, field in FIELDS.items() if field.type =
 
 
 STATED = Compare("personal", "gte", 1.0)
-"""What tells of who says it (see `salience.language.personal`); not for the filters of callers."""
+"""Memories that tell of who says them; not for the filters of callers.
+
+See `salience.language.statements.personal`.
+"""
 
 
 def all_of(*filters: Filter | None) -> Filter:

@@ -12,7 +12,7 @@ from typing import Any
 
 from salience.errors import InvalidInput, shown
 from salience.language.memory_cues import TEMPORAL
-from salience.language.personal import PREFERENCE_STATED
+from salience.language.statements.personal import PREFERENCE_STATED
 from salience.records.validation import mapping, text
 
 FACETS = ("personal_info", "preferences", "events")

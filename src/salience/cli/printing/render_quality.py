@@ -11,9 +11,9 @@ from salience.cli.printing import render
 from salience.evaluation.figures.comparison import COMPARED, Change
 from salience.evaluation.figures.intervals import Interval
 from salience.evaluation.figures.outcomes import Judged, Outcome, intervals
-from salience.evaluation.leave_out import LeftOut
 from salience.evaluation.metrics import MEASURES, Metrics, difference
 from salience.evaluation.runner import Report
+from salience.evaluation.weights.leave_out import LeftOut
 
 
 def report(report: Report, before: Report | None = None) -> RenderableType:

@@ -127,7 +127,7 @@ _ADJECTIVE = re.compile(
 
 
 def copula(sentence: str, language: Language) -> Reading | None:
-    """What an attribute of the speaker is, in another language: "mein Zahnarzt ist Dr. Reis"."""
+    """An attribute of the speaker, in another language: "mein Zahnarzt ist Dr. Reis"."""
     wordings = WORDINGS[language.code]
     if wordings.find("vague", fold(sentence)):
         return None

@@ -68,7 +68,7 @@ def read_foreign(sentence: str, language: Language) -> Reading | None:
 
 
 def _state(sentence: str, language: Language) -> Reading | None:
-    """What the speaker says of his home, his work, his name or his favourite of a kind."""
+    """A statement of the speaker about his home, work, name or favourite of a kind."""
     wordings = WORDINGS[language.code]
     low = " ".join(wordings.without(fold(sentence), "present").split())
     length, most = len(low.split()), _MAX_STATE_WORDS
@@ -84,7 +84,7 @@ def _state(sentence: str, language: Language) -> Reading | None:
 
 
 def _value(rest: str, language: Language) -> Values:
-    """What remains of a sentence as a value, if it is short; else none to be compared."""
+    """The rest of a sentence as a value, if it is short; else none to be compared."""
     if not WORDINGS[language.code].is_spaced:
         bare = re.sub(r"[\W_]+", "", rest)
         return {"value": bare} if 0 < len(bare) <= _MAX_VALUE_CHARACTERS else {}

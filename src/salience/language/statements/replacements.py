@@ -1,4 +1,4 @@
-"""What a text says to be had no more: "I sold the Fiat and bought a Tesla".
+"""Values that a text says to be had no more: "I sold the Fiat and bought a Tesla".
 
 It names no attribute, but the value that it takes the place of. So it is another version of
 whatever states that value.

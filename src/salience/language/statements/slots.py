@@ -125,7 +125,7 @@ def _plain(kind: str, text: str) -> str:
 
 
 def _attribute(rest: str, wordings: Wordings, language: Language | None) -> str | None:
-    """What remains without the words around a value: stems in order of the alphabet."""
+    """The rest without the words around a value: stems in order of the alphabet."""
     bare = wordings.without(rest, "changes", "owners", "links")
     if not wordings.is_spaced:
         bare = wordings.without(bare, "particles") if wordings.particles else bare

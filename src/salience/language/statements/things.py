@@ -157,7 +157,7 @@ _STATUS = whole(
 
 
 def status(sentence: str) -> Reading | None:
-    """Where something stands: pending, shipped."""
+    """The status of something: pending, shipped."""
     match = _STATUS.match(sentence)
     if match is None or match["status"] not in cues.STATUSES or not is_definite(match["what"]):
         return None
@@ -173,7 +173,7 @@ _ASSIGNEE = whole(
 
 
 def assignee(sentence: str) -> Reading | None:
-    """Who has to do something: "the ticket was escalated to Ben"."""
+    """The person who has to do something: "the ticket was escalated to Ben"."""
     match = _ASSIGNEE.match(sentence)
     if match is None or not is_definite(match["what"]):
         return None

@@ -106,6 +106,7 @@ class Retrieve(Stage):
         self, query: Query, candidates: Candidates, wanted: frozenset[str]
     ) -> Plan[Candidates]:
         depth = depth_in_rows(self.depth, query)
+        ranked_by = wanted  # the evidence is of what the profile finds, and finds nothing more
         wanted |= query.evidence
         # Where only the hits' ranks are read, not all rows need to be sorted for them.
         ordered = [depth is not None or f"{r.name}.rank" in wanted for r in self.routes]
@@ -117,12 +118,12 @@ class Retrieve(Stage):
             wanted |= {"id"}
         if self.sessions:
             wanted |= {"kind"}
-        if depth is not None and query.reading.asked_times and "mentions_date" in wanted:
+        if depth is not None and query.reading.asked_times and "mentions_date" in ranked_by:
             start, end, _ = query.reading.asked_times[0]
             time = (Compare("created_at", "gte", start), Compare("created_at", "lt", end))
             rankings = yield from self._with_more(query, rankings, depth, *time)
         asks_advice = "query_asks_advice" in query.reading.features
-        if depth is not None and asks_advice and "personal" in wanted:
+        if depth is not None and asks_advice and "personal" in ranked_by:
             rankings = yield from self._with_more(query, rankings, depth, STATED)
         rows, places = union([ranking.rows for ranking in rankings])
         columns = yield from self._columns(query, rows, wanted)

@@ -1,4 +1,4 @@
-"""Whether two texts say the same: only what is listed here may differ.
+"""Sameness of two texts: only what is listed here may differ.
 
 Two texts are laid beside each other word by word (`written_words`). In English an article, "also",
 "too" and "please" may be missing, contractions may be written out, and a phrase may stand at the

@@ -135,7 +135,8 @@ def _name(fields: Mapping[str, Any], taken: set[str]) -> str:
 def _note(fields: Mapping[str, Any]) -> str:
     """A note: front matter that people read, the other fields in one line, the content."""
     content = fields["content"]
-    known = {name: value for name, value in fields.items() if name in CHECKS or name == "links"}
+    kept = CHECKS.keys() - {"added_at"} | {"links"}  # a note is added when it is imported
+    known = {name: value for name, value in fields.items() if name in kept}
     own = {"kind": BLANK.kind, **known}
     front = {"title": own.pop("title", None), "created": own.pop("created_at"),
              "tags": own.pop("tags", None)}  # fmt: skip

@@ -93,7 +93,7 @@ def _compare(compare: Compare, table: str) -> Condition:
 
 
 def _personal(table: str) -> str:
-    """What a memory tells of who said it, out of its features: 0 to 4 in single precision."""
+    """Value of what a memory tells of who said it, of its features: 0 to 4 in single precision."""
     upper_bytes = f"substring({table}.features FROM {4 * FEATURES.index('personal') + 3} FOR 2)"
     numbers = enumerate((0.0, 1.0, 2.0, 3.0, 4.0))
     cases = (f"WHEN '\\x{struct.pack('<f', x)[2:].hex()}'::bytea THEN {n}" for n, x in numbers)

@@ -1,4 +1,4 @@
-"""What somebody tells of themselves, which bears on later requests: circumstances, tastes, health.
+"""Statements of somebody about themselves, which bear on later requests: tastes, health and such.
 
 A statement counts, not a question; a question that states something first counts as well.
 """

@@ -28,8 +28,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from salience.errors import InvalidInput
-from salience.evaluation.rankings import Ranking, rankings
 from salience.evaluation.runner import Progress
+from salience.evaluation.weights.rankings import Ranking, rankings
 from salience.ranking.expressions import NamedExpression, Subtotal
 from salience.ranking.profile import Profile
 from salience.ranking.weights import walk, weighted

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from salience.errors import InvalidInput
 from salience.evaluation.metrics import DEPTH
-from salience.evaluation.rankings import Ranking, rankings
 from salience.evaluation.runner import Progress
+from salience.evaluation.weights.rankings import Ranking, rankings
 from salience.ranking.profile import Profile
 from salience.ranking.weights import weighted
 
