@@ -112,7 +112,7 @@ _NAMED = SaidBy("named")
 _CONTENT_WORDS = Col("content_words")
 _REQUEST = QueryFlag("query_asks_advice")
 # A request has few words in common with what bears on it, and long turns have many.
-_UNLESS_REQUEST = 1.0 + -0.7 * _REQUEST
+_UNLESS_REQUEST = 1.0 + -0.5 * _REQUEST
 _LATEST_NAMED = LatestFact() * MentionsName()
 # In a larger namespace more memories that do not answer come before those that do.
 _DEPTH = Depth(per_k=1, min_rows=200, share=0.1, share_rows=400)
