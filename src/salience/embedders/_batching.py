@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from salience.arithmetic import lengths
 from salience.embedders.protocol import EmbedderIdentity, Rows
 from salience.errors import EmbedderError, InvalidInput, shown
 
@@ -80,7 +81,7 @@ def unit_rows(rows: NDArray[Any], source: str) -> Rows:
     """
     wide = np.ascontiguousarray(rows, dtype=np.float64)
     with np.errstate(over="ignore", invalid="ignore"):
-        norms = np.sqrt(np.add.reduce(wide * wide, axis=1, keepdims=True))
+        norms = lengths(wide)[:, np.newaxis]
     if not np.isfinite(norms).all():
         raise EmbedderError(f"{source} gave numbers that are not finite")
     norms[norms == 0.0] = 1.0
@@ -108,9 +109,8 @@ def checked_rows(candidate: Any, count: int, identity: EmbedderIdentity) -> Rows
         )
     if not np.isfinite(rows).all():
         raise EmbedderError(f"{identity} gave numbers that are not finite")
-    with np.errstate(over="ignore"):
-        squares = np.einsum("ij,ij->i", rows, rows)
-    if (np.abs(squares[squares != 0.0] - 1.0) > 2 * _LENGTH_TOLERANCE).any():
+    norms = lengths(rows)
+    if (np.abs(norms[norms != 0.0] - 1.0) > _LENGTH_TOLERANCE).any():
         _warn_of_lengths(identity)
         return unit_rows(rows, str(identity))
     return rows

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from salience.arithmetic import lengths, row_sums
 from salience.embedders._batching import (
     batches,
     clean_texts,
@@ -40,6 +41,7 @@ MAX_CHARS = 32_768
 
 _WEIGHTS = Path("weights", "l2_supercat_256.safetensors")
 _TOKENIZER = Path("tokenizers", "l2_supercat_tokenizer_config.json")
+_LEAST_REST = 1e-9  # of a direction that is not in the space of those before it
 _BATCH_TEXTS = 512
 _BATCH_CHARS = 131_072
 _WIDE_MAX_TOKENS = 4_096  # the vectors of longer texts are gathered in half precision
@@ -177,8 +179,8 @@ class StaticEmbedder:
         if self._weights is not None:
             revision += "+w" + digest(self._weights.tobytes())
         if self._basis is not None:
-            # Rounded, as the SVD of another machine may give the same directions an ulp away.
-            projection = np.round(self._basis.T @ self._basis, 5) + 0.0
+            # Rounded, as other directions of the same space give the same projection an ulp away.
+            projection = np.round(sum(np.outer(row, row) for row in self._basis), 5) + 0.0
             revision += "+c" + digest(projection.tobytes())
         return revision
 
@@ -246,11 +248,11 @@ def _add_tokens(
         np.add.reduce(vectors, axis=0, dtype=np.float32, out=row)
 
 
-def _project_out(basis: NDArray[np.float64], sums: Rows) -> NDArray[np.float64]:
+def _project_out(basis: NDArray[np.float64], sums: NDArray[Any]) -> NDArray[np.float64]:
     """s - Q'Q s of each row, without a matrix product: its rounding may depend on other rows."""
     rows = sums.astype(np.float64)
     for direction in basis:
-        rows -= np.add.reduce(rows * direction, axis=1, keepdims=True) * direction
+        rows -= row_sums(rows * direction)[:, np.newaxis] * direction
     return rows
 
 
@@ -270,8 +272,13 @@ def _basis(directions: NDArray[Any]) -> NDArray[np.float64]:
         raise InvalidInput("common_directions", f"has shape {array.shape}, not (k, {DIMENSIONS})")
     if not np.isfinite(array).all() or not array.any():
         raise InvalidInput("common_directions", "is all zeros or not finite")
-    _, strength, basis = np.linalg.svd(array, full_matrices=False)
-    return np.ascontiguousarray(basis[strength > 1e-9 * strength[0]])
+    least = _LEAST_REST * float(lengths(array).max())
+    basis = np.empty((0, DIMENSIONS))
+    for direction in array:  # Gram and Schmidt, twice, as once leaves rounding errors
+        [rest] = _project_out(basis, _project_out(basis, direction[np.newaxis]))
+        if (length := lengths(rest)) > least:
+            basis = np.vstack([basis, rest / length])
+    return basis
 
 
 @lru_cache(maxsize=1)

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from salience.arithmetic import cosines, lengths
+
 CLUSTER_COSINE = 0.80
 """The least cosine of a member to its cluster's centroid, and to the one that it began with."""
 MIN_CLUSTER_SIZE = 3  # the least in a cluster
@@ -64,7 +66,7 @@ def find_clusters(
                 continue
             near = others[first + np.flatnonzero(bound >= min_cosine - _ROUNDING)]
             near = near[free[near]]
-            near = near[vectors[near] @ vectors[row] >= min_cosine]
+            near = near[cosines(vectors[near], vectors[row]) >= min_cosine]
             if fresh is None:
                 earlier = [place for place in later.pop(row, ()) if free[place]]
                 near = np.unique(np.concatenate([near, np.array([*earlier, row], dtype=np.intp)]))
@@ -101,11 +103,11 @@ def similar_pairs(
             maybe = np.flatnonzero(bound[:row] >= min_cosine - _ROUNDING)
             for part in range(0, len(maybe), _BLOCK_ROWS):
                 some = maybe[part : part + _BLOCK_ROWS]
-                cosines = rows[some] @ rows[row]
-                like = np.flatnonzero(cosines >= min_cosine)
+                exact = cosines(rows[some], rows[row])
+                like = np.flatnonzero(exact >= min_cosine)
                 if len(like):
                     first = int(like[0])
-                    yield int(usable[some[first]]), int(usable[row]), float(cosines[first])
+                    yield int(usable[some[first]]), int(usable[row]), float(exact[first])
                     break
         if progress is not None:
             progress(start + len(bounds), len(usable))
@@ -157,7 +159,7 @@ def _near(
         block = new[start : start + _BLOCK_ROWS]
         for row, bound in zip(block.tolist(), _products(screen[block], rest), strict=True):
             maybe = others[np.flatnonzero(bound >= min_cosine - _ROUNDING)]
-            near[maybe[vectors[maybe] @ vectors[row] >= min_cosine]] = True
+            near[maybe[cosines(vectors[maybe], vectors[row]) >= min_cosine]] = True
     return near
 
 
@@ -173,15 +175,15 @@ def _products(block: Floats32, rest: Floats32) -> Floats32:
 def tighten(vectors: Floats32, group: Places, min_cosine: float = CLUSTER_COSINE) -> Places:
     """The group without those that are farthest from its centroid, until all are near enough."""
     rows = vectors[group].astype(np.float64)
-    total = rows.sum(axis=0)
+    total = rows.sum(axis=0)  # of numbers of half precision: exact
     inside = np.arange(len(group))
     while len(inside):
-        length = np.linalg.norm(total)
+        length = lengths(total)
         if length == 0.0:
             return group[:0]
-        cosines = rows[inside] @ (total / length)
-        far = int(np.argmin(cosines))
-        if cosines[far] >= min_cosine:
+        to_centroid = cosines(rows[inside], total / length)
+        far = int(np.argmin(to_centroid))
+        if to_centroid[far] >= min_cosine:
             break
         total = total - rows[inside[far]]
         inside = np.delete(inside, far)
@@ -190,5 +192,5 @@ def tighten(vectors: Floats32, group: Places, min_cosine: float = CLUSTER_COSINE
 
 def most_central(vectors: Floats32) -> int:
     """The place of the row that is nearest to the mean of all; the first of equals."""
-    rows = vectors.astype(np.float64)
-    return int(np.argmax(np.vecdot(rows, rows.mean(axis=0))))
+    mean = vectors.astype(np.float64).sum(axis=0) / len(vectors)
+    return int(np.argmax(cosines(vectors, mean)))

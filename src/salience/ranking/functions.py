@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from salience import arithmetic
 from salience.errors import InvalidInput
 from salience.language.analysis_types import QUERY_FEATURES
 from salience.ranking.evaluation import Evaluation, Program, Values
@@ -94,14 +95,14 @@ class Apply(Elementwise):
     arguments: tuple[Signal, ...]
 
     FUNCTIONS: ClassVar[dict[str, Callable[..., Floats]]] = {
-        "exp": np.exp,
-        "log": np.log,
+        "exp": arithmetic.exp,
+        "log": arithmetic.log,
         "sqrt": np.sqrt,
         "minimum": np.minimum,
         "maximum": np.maximum,
         "floor": np.floor,
-        "sigmoid": lambda x: 1.0 / (1.0 + np.exp(-x)),
-        "power": np.power,
+        "sigmoid": arithmetic.sigmoid,
+        "power": arithmetic.power,
         "at_most": lambda x, limit: np.less_equal(x, limit).astype(np.float64),
     }
 

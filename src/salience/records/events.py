@@ -6,13 +6,13 @@ events: `apply`, one after the other.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from operator import itemgetter
 from typing import Any, Literal
 
+from salience.arithmetic import exp
 from salience.display.result import Result, to_json
 from salience.records.field_types import REVIEWS
 from salience.records.fields import FIELDS
@@ -174,8 +174,8 @@ def _decay(before: Values, event: Event) -> dict[str, Any]:
     is_outdated = before["outdated"] or before["review"] == "outdated"
     rate = DAILY_DECAY * (2.0 if is_outdated else 1.0)
     return {
-        "strength": _or(before["strength"], 1.0) * math.exp(-DAILY_DECAY * days),
-        "relevance_score": _or(before["relevance_score"], 0.5) * math.exp(-rate * days),
+        "strength": _or(before["strength"], 1.0) * exp(-DAILY_DECAY * days),
+        "relevance_score": _or(before["relevance_score"], 0.5) * exp(-rate * days),
         "decayed_at": event.at,
     }
 

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from salience.arithmetic import lengths
 from salience.errors import InvalidInput, shown
 from salience.records.fields import FIELDS
 from salience.records.limits import DEFAULT_LIMITS
@@ -350,5 +351,5 @@ def vector(name: str, value: Any, dimensions: int | None = None) -> Embedding:
     largest = float(np.abs(array).max())
     if largest > 0.0:
         array = array / largest  # a tiny or huge vector would under- or overflow in the norm
-        array = array / np.linalg.norm(array)
+        array = array / lengths(array)
     return array.astype(np.float16).astype(np.float32)

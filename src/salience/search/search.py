@@ -16,6 +16,7 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
+from salience.arithmetic import lengths
 from salience.errors import EmbedderError, EmbedderMismatch
 from salience.language.analysis_types import QueryAnalysis, TimeRange
 from salience.language.dates import search_interval
@@ -267,8 +268,8 @@ def _blend(vectors: NDArray[np.float32]) -> Embedding:
     if not question:
         return whole
     blended = whole + _QUESTION_WEIGHT * question[0]
-    length = np.linalg.norm(blended)
-    return blended / length if length else whole
+    length = lengths(blended)
+    return (blended / length).astype(np.float32) if length else whole
 
 
 def _known(knows: Callable[[str], float] | None, analysis: QueryAnalysis) -> float:

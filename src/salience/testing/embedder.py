@@ -8,6 +8,7 @@ from hashlib import blake2b
 
 import numpy as np
 
+from salience.arithmetic import lengths
 from salience.embedders import EmbedderIdentity, Kind, Rows
 from salience.language.tokens import words
 
@@ -33,7 +34,7 @@ class WordHashEmbedder:
         for row, text in zip(rows, texts, strict=True):
             for word in words(text):
                 row += _direction(word, size)
-        norms = np.linalg.norm(rows, axis=1, keepdims=True)
+        norms = lengths(rows)[:, np.newaxis]
         return np.divide(rows, norms, out=rows, where=norms > 0.0).astype(np.float32)
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from salience.arithmetic import lengths
 from salience.embedders import EmbedderIdentity, Kind, Rows
 from salience.engine.async_memory import AsyncMemory
 from salience.engine.memory import Memory
@@ -84,7 +85,7 @@ class LangChainEmbedder:
         rows = np.asarray(self._vectors(list(texts), kind), dtype=np.float64)
         if rows.shape != (len(texts), size):
             raise EmbedderError(f"{self.identity} gave {rows.shape}, not {(len(texts), size)}")
-        norms = np.linalg.norm(rows, axis=1, keepdims=True)
+        norms = lengths(rows)[:, np.newaxis]
         return np.divide(rows, norms, out=np.zeros_like(rows), where=norms > 0).astype(np.float32)
 
     def _vectors(self, texts: list[str], kind: Kind) -> list[list[float]]:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
+from salience.arithmetic import row_sums
 from salience.language.speakers import name_terms
 from salience.ranking.evaluation import Evaluation, Values
 from salience.ranking.expressions import Elementwise, Signal
-from salience.retrieval.candidates import Floats
 
 
 @dataclass(frozen=True)
@@ -35,14 +36,14 @@ class Coverage(Signal):
         held = ev.candidates[f"{self.route}.matched"][:, words]
         asked = ev.candidates[f"{self.route}.weights"][:, words]
         if _names_date(ev):
-            weight = asked.mean(axis=1) if words else np.ones(len(held))
+            weight = row_sums(asked) / len(words) if words else np.ones(len(held))
             asked = np.column_stack([asked, weight])
             held = np.column_stack([held, weight * ev.spread(date)])
         if self.over == "session":
             groups = ev.groups("session_id")
             held = groups.largest(held)[groups.of]
-        total = _sum(asked)
-        return np.divide(_sum(held), total, out=np.zeros(len(held)), where=total > 0.0)
+        total = row_sums(asked)
+        return np.divide(row_sums(held), total, out=np.zeros(len(held)), where=total > 0.0)
 
     def label(self) -> str:
         return "coverage" if self.over == "memory" else "session coverage"
@@ -67,8 +68,8 @@ class NamesMissing(Signal):
     def compute(self, ev: Evaluation) -> Values:
         flags = name_terms(ev.query.text, ev.query.reading.terms)
         names = [place for place, is_name in enumerate(flags) if is_name]
-        held = _sum(ev.candidates[f"{self.route}.matched"][:, names])
-        total = _sum(ev.candidates[f"{self.route}.weights"][:, names])
+        held = row_sums(ev.candidates[f"{self.route}.matched"][:, names])
+        total = row_sums(ev.candidates[f"{self.route}.weights"][:, names])
         return 1.0 - np.divide(held, total, out=np.ones(len(held)), where=total > 0.0)
 
     def label(self) -> str:
@@ -84,7 +85,7 @@ class Asked(Signal):
 
     def compute(self, ev: Evaluation) -> Values:
         words = ev.query.reading.topic_terms
-        return float(np.sqrt(len(words) + _names_date(ev)))
+        return math.sqrt(len(words) + _names_date(ev))
 
     def __str__(self) -> str:
         return "asked"
@@ -175,11 +176,3 @@ class AboveMedian(Elementwise):
 
 def _names_date(ev: Evaluation) -> bool:
     return "query_names_date" in ev.query.reading.features
-
-
-def _sum(values: Floats) -> Floats:
-    """The sum of each row, added in the order of the terms whatever the layout of the array."""
-    total = np.zeros(len(values))
-    for column in values.T:
-        total += column
-    return total

@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from salience.arithmetic import row_sums
 from salience.language.speakers import name_candidates
 from salience.language.tokens import stem, strings_in
 from salience.ranking.evaluation import Evaluation, Values
@@ -91,8 +92,8 @@ class LabelCover(Signal):
         alone = np.where(words > 0.0, 0.0, labels)
         if not alone.any():
             return 0.0
-        total = np.maximum.reduce(np.maximum(words, labels), axis=0).sum()
-        return np.minimum(np.add.reduce(alone, axis=1) / total, 1.0)
+        total = row_sums(np.maximum.reduce(np.maximum(words, labels), axis=0))
+        return np.minimum(row_sums(alone) / total, 1.0)
 
 
 @dataclass(frozen=True)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
+from salience.arithmetic import log
 from salience.ranking.evaluation import Evaluation, Values
 from salience.ranking.expressions import Col, NamedExpression, Signal, first_of
 from salience.ranking.functions import Apply, exp, lookup, maximum
@@ -66,7 +66,7 @@ def hourly_rate() -> NamedExpression:
     Source: the design of the "six_factor" profile, recency. It does not say which tier a memory
     without one has; of the three, the longest finds the most in conversations of months.
     """
-    rates = {tier: math.log(2.0) / hours for tier, hours in HALF_LIFE_HOURS.items()}
+    rates = {tier: log(2.0) / hours for tier, hours in HALF_LIFE_HOURS.items()}
     own = first_of(Col("decay_rate"), lookup("tier", rates).default(rates["long"]))
     outdated = maximum(1.0 + Col("outdated").default(0.0), lookup("review", _OUTDATED).default(1.0))
     return (own * outdated).named("rate")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from salience.arithmetic import exp, row_sums
 from salience.errors import InvalidInput, shown
 from salience.ranking.evaluation import Evaluation, Values
 from salience.ranking.expressions import Signal
@@ -49,7 +50,7 @@ class NeighborMass(Signal):
         weight = np.zeros(count + reach)
         np.fmax(np.square(ev.spread(values)[order]), 0.0, out=weight[:count])
         # Row d is about the candidates d + 1 places later.
-        fading = np.exp(_later(scaled, reach) - scaled[:count])
+        fading = exp(_later(scaled, reach) - scaled[:count])
         around = np.add.reduce(fading * _later(weight, reach), axis=0)
         earlier = np.zeros((reach, count + reach))
         np.multiply(fading, weight[:count], out=earlier[:, reach:])
@@ -77,10 +78,10 @@ class SessionCover(Signal):
     def compute(self, ev: Evaluation) -> Values:
         groups = ev.groups("session_id")
         covered = groups.largest(ev.candidates[self.matched])  # idf(t) if any turn has t
-        total = float(np.maximum.reduce(covered, axis=0).sum())
+        total = float(row_sums(np.maximum.reduce(covered, axis=0)))
         if not total > 0.0:
             return 0.0
-        return (np.add.reduce(covered, axis=1) / total)[groups.of]
+        return (row_sums(covered) / total)[groups.of]
 
 
 def _later(values: Floats, reach: int) -> Floats:

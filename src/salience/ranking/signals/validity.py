@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from salience.arithmetic import exp
 from salience.ranking.evaluation import Evaluation, Values
 from salience.ranking.explanation import Explanation
 from salience.ranking.expressions import Signal
@@ -129,7 +130,7 @@ class LatestFact(Signal):
         if first == -np.inf:
             return 0.0
         days = (last - _begins(ev)) / DAY
-        recency = np.exp(-np.maximum(days, 0.0) / FADING_DAYS)
+        recency = exp(-np.maximum(days, 0.0) / FADING_DAYS)
         return np.where(facts & (days >= 0.0), recency, 0.0)
 
 

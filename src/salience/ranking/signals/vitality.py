@@ -13,6 +13,7 @@ from typing import Any, Final, Literal
 
 import numpy as np
 
+from salience.arithmetic import expm1, log, power, row_sums
 from salience.ranking.evaluation import Evaluation, Values
 from salience.ranking.expressions import Col, NamedExpression, Signal
 from salience.ranking.functions import Apply, at_most, lookup, maximum, minimum
@@ -53,21 +54,21 @@ class BaseLevel(Signal):
         d = ev.spread(d)
         first = _days(ev, table.floats("created_at"))
         oldest = _days(ev, self._last(ev))
-        summed = np.power(oldest, -d)
+        summed = power(oldest, -d)
         count = np.nan_to_num(table.floats("access_count")) + 1.0
         counted = np.ones(len(table))
         times = _times(ev)[:, 1:]  # only few were accessed more than once
         more = np.flatnonzero(~np.isnan(times[:, 0])) if times.shape[1] else np.empty(0, np.intp)
         if len(more):
             ages = _days(ev, times[more])
-            summed[more] += np.nansum(np.power(ages, -d[more, np.newaxis]), axis=1)
+            summed[more] += row_sums(np.nan_to_num(power(ages, -d[more, np.newaxis])))
             counted[more] += np.count_nonzero(~np.isnan(ages), axis=1)
             oldest[more] = np.fmax(oldest[more], np.nanmax(ages, axis=1))
         more = np.flatnonzero(count > counted)
         if len(more):
             between = _mean_power(oldest[more], first[more], d[more])
             summed[more] += (count[more] - counted[more]) * between
-        return np.log(summed)
+        return log(summed)
 
     @staticmethod
     def _last(ev: Evaluation) -> Floats:
@@ -99,12 +100,12 @@ def _days(ev: Evaluation, times: Floats) -> Floats:
 
 def _mean_power(low: Floats, high: Floats, d: Floats) -> Floats:
     """The mean of t^-d over t from `low` to `high`, without cancellation where they are close."""
-    wide = np.log(high / low)
+    wide = log(high / low)
     one = np.abs(1.0 - d) < 1e-12
-    top = np.where(one, wide, np.expm1((1.0 - d) * wide) / np.where(one, 1.0, 1.0 - d))
+    top = np.where(one, wide, expm1((1.0 - d) * wide) / np.where(one, 1.0, 1.0 - d))
     same = wide == 0.0
-    share = np.where(same, 1.0, top / np.where(same, 1.0, np.expm1(wide)))
-    return np.power(low, -d) * share
+    share = np.where(same, 1.0, top / np.where(same, 1.0, expm1(wide)))
+    return power(low, -d) * share
 
 
 def effective_decay(d: float = 0.5) -> NamedExpression:
@@ -124,7 +125,7 @@ def structural_boost() -> NamedExpression:
 
 def spreading_boost() -> NamedExpression:
     """boost * 2^(-days since / 7), from the use of linked memories, in [0, 1]; 0 without one."""
-    fading = decay(math.log(2.0) / BOOST_HALF_LIFE_DAYS, days_since("boosted_at"))
+    fading = decay(log(2.0) / BOOST_HALF_LIFE_DAYS, days_since("boosted_at"))
     return (Col("boost") * fading).default(0.0).named("boost")
 
 

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from salience.arithmetic import power
 from salience.ranking.evaluation import Evaluation
 from salience.ranking.expressions import Signal
 from salience.ranking.stages.stage import Stage
@@ -73,7 +74,7 @@ class Conflict(Stage):
         factor = np.ones(len(candidates))
         by, over, reasons = (np.full(len(candidates), None, dtype=object) for _ in range(3))
         for place, winners in winners_of.items():
-            factor[place] = self.penalty ** len(winners)
+            factor[place] = power(self.penalty, len(winners))
             by[place] = tuple(sorted(winners))
             reasons[place] = "; ".join(winners[id] for id in sorted(winners))
         for place, losers in losers_of.items():

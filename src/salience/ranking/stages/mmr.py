@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from salience.arithmetic import cosines
 from salience.errors import InvalidInput, shown
 from salience.ranking.explanation import figure
 from salience.ranking.rejection import DroppedRow, WhyNot, below_min_score, value_at
@@ -57,6 +58,7 @@ class Mmr(Stage):
     ) -> Plan[Candidates]:
         order = ranked(query, candidates, None)
         vectors = np.nan_to_num((yield from ask(FetchVectors(order.rows, self.vector))))
+        vectors = vectors.astype(np.float64)  # once, and not for each pick
         tags = [frozenset(tag.casefold() for tag in names or ()) for names in order["tags"]]
         count = len(order) if query.token_budget is not None else min(query.k, len(order))
         return self._picked(order, vectors, tags, count)
@@ -118,7 +120,7 @@ class Mmr(Stage):
 
     def _redundancy(self, pick: int, vectors: Floats, tags: list[frozenset[str]]) -> Floats:
         """The redundancy of every candidate with one of them, shape (candidates,)."""
-        cosine = np.clip(np.vecdot(vectors, vectors[pick]).astype(np.float64), 0.0, 1.0)
+        cosine = np.maximum(cosines(vectors, vectors[pick]), 0.0)
         shared = np.array([len(tags[pick] & other) for other in tags], dtype=np.float64)
         either = np.array([len(tags[pick] | other) for other in tags], dtype=np.float64)
         jaccard = np.divide(shared, either, out=np.zeros(len(tags)), where=either > 0.0)

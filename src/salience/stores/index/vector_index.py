@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from salience.arithmetic import NOISE, cosines
 from salience.records.record import Embedding
 from salience.retrieval.candidates import Floats
 from salience.stores.index.growable_array import GrowableArray
@@ -15,8 +16,6 @@ from salience.stores.index.quantization import QuantizedVectors
 
 EXACT_BELOW = 20_000
 """Vectors up to which all are compared exactly: up to there that is as fast as their codes."""
-NOISE = 1e-5
-"""More than two sums of a cosine in single precision can differ by."""
 _SURE_DEPTH = 200  # the ranks down to which as few as can be are to be missed
 _SIGN_ROWS_PER_HIT = 64  # rows that the sweep over signs keeps for each of these,
 _SIGN_MIN_SHARE = 16  # and at least one row in so many
@@ -27,6 +26,29 @@ _MATMUL_MIN_QUERIES = 16  # queries from which a matrix product, with its thread
 _COPY_MAX_SHARE = 0.25  # share of vectors up to which those that pass a filter are copied
 
 Ordinals = NDArray[np.int64]
+_Likely = tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float32]]
+"""The number of a query, the place of a vector, and their cosine within `NOISE`: an array each."""
+
+
+class _Compared:
+    """The exact cosines of vectors with a query, each computed when it is first asked for."""
+
+    def __init__(self, query: Embedding, matrix: NDArray[np.float32]) -> None:
+        self.query = query
+        self._matrix = matrix
+        self._cosines = np.zeros(len(matrix))
+        self._is_known = np.zeros(len(matrix), dtype=bool)
+
+    def at(self, places: NDArray[Any]) -> Floats:
+        """The cosines of the vectors at some places."""
+        unknown = places[~self._is_known[places]]
+        if len(unknown) >= len(self._matrix):
+            self._cosines[:] = cosines(self._matrix, self.query)
+            self._is_known[:] = True
+        elif len(unknown):
+            self._cosines[unknown] = cosines(self._matrix.take(unknown, axis=0), self.query)
+            self._is_known[unknown] = True
+        return self._cosines[places]
 
 
 class VectorIndex:
@@ -39,7 +61,7 @@ class VectorIndex:
         self._ordinals = GrowableArray(np.int32)
         self._place = GrowableArray(np.int32)  # by ordinal, -1 where the memory has no vector
         self._codes = QuantizedVectors(dimensions)
-        self._last_cosines: tuple[Embedding, Floats] | None = None  # of all vectors with a query
+        self._last: _Compared | None = None
 
     def extend(self, first: int, blobs: Sequence[bytes | None]) -> None:
         """Append the vectors (float16 bytes) of the memories from ordinal `first` on."""
@@ -50,7 +72,7 @@ class VectorIndex:
         self._ordinals.extend(ordinals)
         flat = np.frombuffer(b"".join(blob for blob in blobs if blob), dtype=np.float16)
         self._matrix.extend(flat.reshape(-1, self.dimensions))
-        self._last_cosines = None
+        self._last = None
 
     def any_of(self, alive: NDArray[np.bool_]) -> bool:
         """True if a living memory has one."""
@@ -61,28 +83,17 @@ class VectorIndex:
     def cosines(self, query: Embedding, ordinals: NDArray[Any]) -> Floats:
         """q . m for the given memories, NaN where one has no vector."""
         place = self._places(ordinals)
-        missing = place < 0  # they read the last vector, and are set to NaN below
-        if self._is_exact or (self._last_cosines is not None and self._last_cosines[0] is query):
-            cosines = self._all_cosines(query)[place]
-        else:
-            cosines = _clipped(np.vecdot(self._matrix.view.take(place, axis=0), query))
+        found = self._compared(query).at(place)  # those without one read the last
+        missing = place < 0
         if np.count_nonzero(missing):
-            cosines[missing] = np.nan
-        return cosines
+            found[missing] = np.nan
+        return found
 
-    @property
-    def _is_exact(self) -> bool:
-        return len(self._matrix) <= EXACT_BELOW
-
-    def _all_cosines(self, query: Embedding) -> Floats:
-        """q . m for all vectors; the last answer is kept.
-
-        Each row is summed by itself, so that its value does not depend on the other rows. A matrix
-        product does not guarantee that, and its threads slow each other down on busy cores.
-        """
-        if self._last_cosines is None or self._last_cosines[0] is not query:
-            self._last_cosines = (query, _clipped(np.vecdot(self._matrix.view, query)))
-        return self._last_cosines[1]
+    def _compared(self, query: Embedding) -> _Compared:
+        """The cosines with a query; those with the last one are kept."""
+        if self._last is None or self._last.query is not query:
+            self._last = _Compared(query, self._matrix.view)
+        return self._last
 
     def holders(self, mask: NDArray[np.bool_] | None) -> Ordinals:
         """Every memory that has a vector and passes."""
@@ -91,10 +102,10 @@ class VectorIndex:
 
     def all(self, query: Embedding, mask: NDArray[np.bool_] | None) -> tuple[Ordinals, Floats]:
         """Every memory that has a vector and passes, and its cosine."""
-        cosines = self._all_cosines(query)
+        places = np.arange(len(self._ordinals))
         if mask is not None:
-            cosines = cosines[mask[self._ordinals.view]]
-        return self.holders(mask), cosines
+            places = places[mask[self._ordinals.view]]
+        return self._ordinals.view[places].astype(np.int64), self._compared(query).at(places)
 
     def take(self, ordinals: NDArray[Any]) -> NDArray[np.float32]:
         """The vectors of the given memories, NaN where one has none."""
@@ -123,12 +134,13 @@ class VectorIndex:
         allowed = None if mask is None else mask[ordinals]
         if allowed is not None and np.count_nonzero(allowed) <= depth * _CODE_ROWS_PER_HIT:
             return ordinals[allowed].astype(np.int64)
-        if self._is_exact:
-            similar = self._all_cosines(query)
+        if len(ordinals) <= EXACT_BELOW:
+            # Row by row: the threads of a matrix product slow each other down on busy cores.
+            similar = np.vecdot(self._matrix.view, query)
             if allowed is not None:
                 similar = np.where(allowed, similar, np.float32(-2.0))
             bound = np.partition(similar, len(similar) - depth)[len(similar) - depth]
-            return ordinals[similar >= bound].astype(np.int64)
+            return ordinals[similar >= bound - 2.0 * NOISE].astype(np.int64)
         return self._nearest_by_codes(query, depth, allowed)
 
     def most_alike(
@@ -144,8 +156,8 @@ class VectorIndex:
         if allowed is not None and np.count_nonzero(allowed) < _COPY_MAX_SHARE * len(ordinals):
             places, allowed = places[allowed], None
         dense = len(places) == len(ordinals)
-        best = np.full(len(queries), -2.0, dtype=np.float32)
-        place = np.zeros(len(queries), dtype=np.int64)
+        best = np.full(len(queries), least, dtype=np.float32)
+        likely: list[_Likely] = []
         for start in range(0, len(places), _BLOCK_VECTORS):
             block = slice(start, start + _BLOCK_VECTORS)
             rows = self._matrix.view[block if dense else places[block]]
@@ -156,16 +168,31 @@ class VectorIndex:
             )
             if allowed is not None:
                 similar[:, ~allowed[block]] = -2.0
-            argmax = similar.argmax(axis=1)
-            block_best = similar[np.arange(len(queries)), argmax]
-            better = block_best > best + NOISE  # an equal one that comes later is not
-            best[better] = block_best[better]
-            place[better] = places[start + argmax[better]]
-        matches: list[tuple[int, float] | None] = []
-        for query, at_least, where in zip(queries, best >= least - NOISE, place, strict=True):
-            exact = _clipped(np.vecdot(self._matrix.view[[where]], query)) if at_least else [-2.0]
-            cosine = float(exact[0])
-            matches.append((int(ordinals[where]), cosine) if cosine >= least else None)
+            best = np.maximum(best, similar.max(axis=1) - NOISE)
+            which, where = np.nonzero(similar >= best[:, np.newaxis] - NOISE)
+            likely.append((which, places[start + where], similar[which, where]))
+        return self._first_of_nearest(queries, least, best - NOISE, likely)
+
+    def _first_of_nearest(
+        self,
+        queries: NDArray[np.float32],
+        least: float,
+        bounds: NDArray[np.float32],
+        likely: Sequence[_Likely],
+    ) -> list[tuple[int, float] | None]:
+        """The first of the largest exact cosines for each query, of those not below its bound."""
+        matches: list[tuple[int, float] | None] = [None] * len(queries)
+        if not likely:
+            return matches
+        which, where, similar = (np.concatenate(parts) for parts in zip(*likely, strict=True))
+        near = similar >= bounds[which]
+        which, where = which[near], where[near]
+        for number in np.unique(which).tolist():
+            own = np.sort(where[which == number])
+            exact = cosines(self._matrix.view[own], queries[number])
+            first = int(exact.argmax())
+            if exact[first] >= least:
+                matches[number] = int(self._ordinals.view[own[first]]), float(exact[first])
         return matches
 
     def _nearest_by_codes(
@@ -204,7 +231,3 @@ def _radius(distances: NDArray[np.uint16], rows: int, largest: int) -> int:
     while bound and np.count_nonzero(distances <= bound - 1) > rows:
         bound -= 1
     return bound
-
-
-def _clipped(dots: NDArray[np.float32]) -> Floats:
-    return np.clip(dots.astype(np.float64), -1.0, 1.0)

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from salience.arithmetic import NOISE, cosines
 from salience.errors import InvalidInput, shown
 from salience.language.tokens import shorten, text_key
 from salience.records.events import ACCESSES
@@ -386,10 +387,17 @@ def _near_items(
     near: dict[int, list[tuple[int, float]]] = {}
     for places in by_owner.values():
         matrix = np.stack([drafts[place].vectors["content"] for place in places])
-        pairs = np.argwhere(matrix @ matrix.T >= min_cosine)
-        for i, j in pairs[pairs[:, 0] > pairs[:, 1]].tolist():
-            cosine = float(matrix[i] @ matrix[j])
-            near.setdefault(places[i], []).append((places[j], cosine))
+        likely = np.tril(matrix @ matrix.T >= min_cosine - NOISE, -1)
+        for i in np.flatnonzero(likely.any(axis=1)).tolist():
+            earlier = np.flatnonzero(likely[i])
+            exact = cosines(matrix[earlier], matrix[i]).tolist()
+            similar = [
+                (places[j], cosine)
+                for j, cosine in zip(earlier.tolist(), exact, strict=True)
+                if cosine >= min_cosine
+            ]
+            if similar:
+                near[places[i]] = similar
     return near
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from salience.arithmetic import log1p
 from salience.language.analysis_types import Term
 from salience.language.passages import LONG_WORDS, PASSAGE_WORDS
 from salience.language.tokens import term_id
@@ -184,7 +186,12 @@ class Occurrences:
 def inverse_document_frequencies(occurrences: Occurrences, terms: int, living: int) -> Floats:
     """idf(t) = ln(1 + (N - df + 0.5) / (df + 0.5)) of each term, by place."""
     df = np.bincount(occurrences.term, minlength=terms)
-    return np.log1p((living - df + 0.5) / (df + 0.5))
+    return np.array([_inverse_document_frequency(living, n) for n in df.tolist()], dtype=np.float64)
+
+
+@lru_cache(maxsize=65_536)  # most terms are as rare as others were
+def _inverse_document_frequency(living: int, df: int) -> float:
+    return log1p((living - df + 0.5) / (df + 0.5))
 
 
 def holders(

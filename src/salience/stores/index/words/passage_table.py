@@ -12,6 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from salience.arithmetic import cosines
 from salience.language.passages import Span
 from salience.records.record import Embedding
 from salience.retrieval.candidates import Floats
@@ -149,15 +150,11 @@ class PassageVectors:
         self._last = None
 
     def cosines(self, query: Embedding, size: int) -> Floats:
-        """q . p for each of `size` passages, NaN where one has no vector; the last is kept.
-
-        Each row is summed by itself, so that its value does not depend on the other rows.
-        """
+        """q . p for each of `size` passages, NaN where one has no vector; the last is kept."""
         if self._last is None or self._last[0] is not query or len(self._last[1]) != size:
-            cosines = np.full(size, np.nan)
-            dots = np.vecdot(self._matrix.view, query).astype(np.float64)
-            cosines[self._numbers.view] = np.clip(dots, -1.0, 1.0)
-            self._last = (query, cosines)
+            found = np.full(size, np.nan)
+            found[self._numbers.view] = cosines(self._matrix.view, query)
+            self._last = (query, found)
         return self._last[1]
 
     def take(self, number: int) -> NDArray[np.float32]:

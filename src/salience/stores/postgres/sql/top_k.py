@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from salience.arithmetic import NOISE
 from salience.retrieval.operations import TopK, TopKResult
 from salience.retrieval.query import Query
 from salience.retrieval.routes import MatchAll, Route, Vector
-from salience.stores.index.vector_index import NOISE
 from salience.stores.postgres.sql.compiler import compile_signal
 from salience.stores.postgres.sql.expressions import NotCompilable, SqlExpression, clip, constant
 from salience.stores.postgres.sql.filters import Condition, compile_filter

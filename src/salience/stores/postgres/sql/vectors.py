@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from salience.arithmetic import NOISE, cosines
 from salience.retrieval.candidates import Floats
 from salience.retrieval.query import Query
-from salience.stores.index.vector_index import NOISE
 from salience.stores.postgres.sql.filters import Condition, row_condition
 from salience.stores.postgres.wire.commands import Statement, quote_literal, set_local
 from salience.stores.postgres.wire.types import float_array
@@ -33,10 +33,8 @@ _INDEX_MARGIN = 1.1, 16  # an index is asked for a tenth and 16 more than wanted
 
 
 def exact_cosines(vectors: NDArray[np.float32], query: NDArray[np.float32]) -> Floats:
-    """q . m for each vector, NaN where there is none; each is summed on its own."""
-    if not vectors.shape[1]:
-        return np.full(len(vectors), np.nan)
-    return np.clip(np.vecdot(vectors, query).astype(np.float64), -1.0, 1.0)
+    """q . m for each vector, NaN where there is none."""
+    return cosines(vectors, query) if vectors.shape[1] else np.full(len(vectors), np.nan)
 
 
 def split_halves(vector: NDArray[np.float32]) -> tuple[NDArray[np.float16], NDArray[np.float16]]:
