@@ -23,6 +23,7 @@ Number = TypeVar("Number", float, Floats)
 NOISE = 1e-5
 """More than a cosine in single precision can differ from the exact one, or from another."""
 _GRID = 2.0**24  # steps of a coordinate from 0 to 1: those of half precision, and finer than single
+_RANKED_DIGITS = 12
 _BLOCK_ROWS = 256  # as many as stay in the cache while they are widened
 _LOG2_E = 1.44269504088896338700
 _LN_2_HIGH = 6.93147180369123816490e-01  # with so many zeros at its end that k times it is exact
@@ -70,6 +71,11 @@ def lengths(vectors: NDArray[Any]) -> Floats:
     """|v| of a vector, or of each row of vectors."""
     wide = np.asarray(vectors, dtype=np.float64)
     return np.sqrt(row_sums(wide * wide))
+
+
+def rank_key(difference: float) -> float:
+    """A difference to order by: equal for those that only rounding errors tell apart."""
+    return round(difference, _RANKED_DIGITS)
 
 
 def exp(x: Any) -> Any:

@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import numpy._core._multiarray_umath as umath
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -35,6 +36,35 @@ for url in sys.argv[1:]:
             memory.add_many(sample.memories())
         print(json.dumps(ranked(memory)))
 """
+
+TOLD = """
+import json, sys
+from salience import Memory
+from salience.evaluation import sample
+from support.ranked import NOW, PROFILES, QUESTIONS
+with Memory.open("ram://") as memory:
+    memory.add_many(sample.memories())
+    for profile in PROFILES:
+        for question in QUESTIONS[::6]:
+            found = memory.search(question, profile=profile, now=NOW, touch=False, explain=True)
+            for hit in found:
+                told = hit.id, hit.score, hit.similarity, hit.probability, hit.explanation.to_dict()
+                print(profile, json.dumps(told))
+            print(profile, found.probability)
+    for item in memory.add_many([f"{item['content']} So." for item in sample.memories()]):
+        print(item.outcome, item.similarity)
+"""
+_DISPATCHED = [name for name in umath.__cpu_dispatch__ if umath.__cpu_features__.get(name)]
+PROCESSORS = (
+    {},  # this one
+    {"OPENBLAS_CORETYPE": "Haswell"} if umath.__cpu_features__.get("AVX2") else {},
+    {
+        "OPENBLAS_CORETYPE": "Prescott",
+        "NPY_DISABLE_CPU_FEATURES": " ".join(_DISPATCHED),
+        "GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX2,-FMA,-AVX512F",
+    },
+)
+"""Environments by which libraries take a processor for an older one."""
 
 
 @pytest.fixture(scope="module")
@@ -110,6 +140,26 @@ def test_every_process_ranks_alike(expected: Lists, file: Path) -> None:
     with ThreadPoolExecutor(2) as pool:
         for lists in pool.map(answers, seeds):
             assert lists == [expected, expected]
+
+
+def test_every_processor_tells_the_same() -> None:
+    """Hits, scores, explanations and probabilities, whatever instructions the libraries use."""
+    own = {name: value for name, value in os.environ.items() if name != "OPENBLAS_CORETYPE"}
+    own["PYTHONPATH"] = str(Path(__file__).parents[1])
+
+    def told(settings: dict[str, str]) -> str:
+        return subprocess.run(
+            [sys.executable, "-c", TOLD],
+            env={**own, **settings},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+
+    with ThreadPoolExecutor(2) as pool:
+        first, second, third = pool.map(told, PROCESSORS)
+    assert first.count("\n") > 100
+    assert first == second == third
 
 
 @pytest.mark.parametrize("profile", UNBOUNDED)

@@ -210,6 +210,17 @@ def test_weights_are_found_and_replaced() -> None:
     assert with_weights(tree, weighted(tree)) == tree
 
 
+def test_a_weight_is_the_factor_of_the_outermost_place() -> None:
+    x = A.named("x")
+    inner = (2.0 * x + 3.0 * B.named("y")).named("inner")
+    tree = x + 0.5 * inner + exp(4.0 * x)
+    assert weighted(tree) == {"x": 1.0, "inner": 0.5, "y": 3.0}
+    assert with_weights(tree, {"x": 1, "y": 3}) is tree
+    changed = with_weights(tree, {"x": 7, "y": 5})
+    assert changed == 7.0 * x + 0.5 * (2.0 * x + 5.0 * B.named("y")).named("inner") + exp(4.0 * x)
+    assert with_weights(changed, {"x": 1, "y": 3}) == 1.0 * x + 0.5 * inner + exp(4.0 * x)
+
+
 @pytest.mark.parametrize(
     ("weights", "field"),
     [

@@ -14,11 +14,13 @@ from salience import Memory, Profile
 from salience.errors import InvalidInput, InvalidProfile
 from salience.ranking import profiles
 from salience.ranking.evaluation import Evaluation
+from salience.ranking.explanation import Explanation
 from salience.ranking.expressions import Col, Signal
 from salience.ranking.stages import Cut, Pipeline, Retrieve, Score, cut, retrieve, score
 from salience.ranking.weights import weighted
 from salience.retrieval.routes import ExactMatch, Lexical, MatchAll, Trigram, Vector
 from support.examples import examples
+from support.kitchen import QUERY, crowd
 from support.signals import trees
 
 BUILT_IN = sorted(profiles.BUILT_IN)
@@ -102,6 +104,7 @@ def test_every_weight_of_a_built_in_profile_can_be_set(name: str) -> None:
     for part in known:
         changed = profile.weighted({part: 0.125})
         assert changed.weights == {**known, part: 0.125}
+        assert profile.weighted({part: known[part]}) == profile
 
 
 def test_an_unknown_name_lists_what_there_is() -> None:
@@ -333,3 +336,40 @@ def test_a_signal_of_ones_own_gives_a_value_for_each_candidate() -> None:
         memory.add_many(["Tea is nice.", "Tea is hot.", "Tea is cold."])
         with pytest.raises(InvalidProfile, match=r"shape \(1,\) for 3 candidates"):
             memory.search("tea", profile=_ranking(_Short()))
+
+
+def told(tree: Explanation) -> str:
+    return json.dumps(tree.to_dict())
+
+
+def changes(old: Explanation, new: Explanation) -> list[tuple[float, float]]:
+    """The values that differ between two trees, the innermost of each, but those of subtotals."""
+    if told(old) == told(new) or old.label == "subtotal":
+        return []
+    if new.weight is not None and told(new.children[1]) == told(old):
+        return [(1.0, new.weight)]  # it was added plainly
+    pairs = zip(old.children, new.children, strict=True)
+    inner = [change for pair in pairs for change in changes(*pair)]
+    return inner or [(old.value, new.value)]
+
+
+@pytest.mark.parametrize("name", [name for name in BUILT_IN if "." not in name])
+def test_a_weight_changes_the_factor_of_its_part_and_nothing_else(name: str) -> None:
+    memory, weights = crowd(4), profiles.get(name).weights
+
+    def explained(**options: Any) -> dict[str, Explanation]:
+        found = memory.search(QUERY, profile=name, limit=6, touch=False, explain=True, **options)
+        by_id = {hit.id: hit.explanation for hit in found if hit.explanation is not None}
+        assert [tree.value for tree in by_id.values()] == [hit.score for hit in found]
+        return by_id
+
+    before = explained()
+    assert before
+    for part, weight in weights.items():
+        after = explained(weights={part: weight + 0.25})
+        different = {
+            change
+            for id in before.keys() & after.keys()
+            for change in changes(before[id], after[id])
+        }
+        assert different <= {(weight, weight + 0.25)}

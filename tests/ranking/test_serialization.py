@@ -183,20 +183,6 @@ def test_functions_take_as_many_arguments_as_they_have() -> None:
 # Weights
 
 
-@pytest.mark.parametrize("name", sorted(profiles.BUILT_IN))
-def test_weights_of_every_profile_can_be_set(name: str) -> None:
-    profile = profiles.BUILT_IN[name]
-    assert profile.weights
-    for part in profile.weights:
-        changed = profile.weighted({part: 0.125})
-        assert changed.weights[part] == 0.125
-        assert {n: w for n, w in changed.weights.items() if n != part} == {
-            n: w for n, w in profile.weights.items() if n != part
-        }
-        assert changed.check() == changed
-    assert profile.weighted(profile.weights).weights == profile.weights
-
-
 def test_a_part_that_is_added_plainly_has_the_weight_1() -> None:
     multi = profiles.get("multi_route")
     assert multi.weights["rrf_score"] == 1.0

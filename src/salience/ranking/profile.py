@@ -108,17 +108,19 @@ class Profile:
     def weighted(self, weights: Mapping[str, float] | None) -> Profile:
         """The same profile with the weights of named parts replaced.
 
+        Formulas that give a part the weight which `weights` tells change together.
+
         Raises:
             InvalidInput: no part has that name, or a weight is not a finite number.
         """
         if weights is None:
             return self
-        checked = _checked_weights(weights, self.weights, self.name)
+        own = self.weights
+        checked = _checked_weights(weights, own, self.name)
         if not checked:
             return self
-        return replace(
-            self, pipeline=Pipeline(tuple(_reweighted(s, checked) for s in self.pipeline.stages))
-        )
+        stages = tuple(_reweighted(stage, checked, own) for stage in self.pipeline.stages)
+        return replace(self, pipeline=Pipeline(stages))
 
     def formula(self, width: int = 100) -> str:
         """The stages, the score with its weights aligned, and what each named part is, as text."""
@@ -207,7 +209,13 @@ def _checked_weights(weights: Any, parts: Iterable[str], profile: str) -> dict[s
     return checked
 
 
-def _reweighted(stage: Stage, weights: Mapping[str, float]) -> Stage:
-    values = {f.name: getattr(stage, f.name) for f in fields(stage)}
-    changed = {n: with_weights(v, weights) for n, v in values.items() if isinstance(v, Signal)}
+def _reweighted(stage: Stage, weights: Mapping[str, float], own: Mapping[str, float]) -> Stage:
+    """A stage with other weights, where it has those of the profile's `own` that they replace."""
+    changed = {}
+    for name in (each.name for each in fields(stage)):
+        formula = getattr(stage, name)
+        if isinstance(formula, Signal):
+            present = weighted(formula)
+            shared = {part: w for part, w in weights.items() if present.get(part) == own[part]}
+            changed[name] = with_weights(formula, shared)
     return replace(stage, **changed) if changed else stage

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from salience.arithmetic import rank_key
 from salience.display.result import Result, with_tuples
 from salience.ranking.explanation import Explanation, figure
 from salience.retrieval.candidates import Candidates
@@ -118,7 +119,7 @@ def outranked(stage: str, dropped: DroppedRow, order: Candidates, by: str = "sco
 def costs(own: Explanation | None, rival: Explanation | None) -> tuple[Part, ...]:
     """The parts that cost a score anything against another, the worst first."""
     behind = [part for part in gaps(own, rival) if part.behind > 0.0]
-    return tuple(sorted(behind, key=lambda part: (-part.behind, part.name)))
+    return tuple(sorted(behind, key=lambda part: (-rank_key(part.behind), part.name)))
 
 
 def gaps(own: Explanation | None, rival: Explanation | None) -> tuple[Part, ...]:

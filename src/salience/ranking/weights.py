@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, replace
+from functools import partial
 from typing import Any
 
 from salience.ranking.expressions import Constant, NamedExpression, Product, Signal, Sum
+
+Step = tuple[str, int]
+"""A field of a node, and the place in it where it is a tuple."""
+Path = tuple[Step, ...]
 
 
 def rewrite(tree: Signal, change: Callable[[Signal], Signal | None]) -> Signal:
@@ -33,51 +38,76 @@ def walk(tree: Signal) -> Iterator[Signal]:
 def weighted(tree: Signal) -> dict[str, float]:
     """The weight of every named part: {"recency": 0.2} for 0.2 * recency; 1 for one added plainly.
 
-    Of a part with several weights it is the outermost.
+    Of a part that stands in several places it is the factor of the outermost, the first of equals.
     """
-    weights: dict[str, float] = {}
-    plain: dict[str, float] = {}
-    for node in walk(tree):
-        weighted_part = _weighted_part(node)
-        if weighted_part is not None:
-            weight, part = weighted_part
-            weights.setdefault(part.name, weight)
-        if isinstance(node, Sum):
-            plain.update(
-                (part.name, 1.0) for part in node.parts if isinstance(part, NamedExpression)
-            )
-    return {**plain, **weights}
-
-
-def _weighted_part(node: Signal) -> tuple[float, NamedExpression] | None:
-    """The weight and the part, of a node that is a number times a named part."""
-    if isinstance(node, Product) and len(node.parts) == 2:
-        weight, part = node.parts
-        if isinstance(weight, Constant) and isinstance(part, NamedExpression):
-            return weight.value, part
-    return None
+    return {name: weight for name, (weight, _) in _places(tree).items()}
 
 
 def with_weights(tree: Signal, weights: Mapping[str, float]) -> Signal:
     """The tree with the weights of named parts replaced, as far as it has those parts.
 
-    A part that is added plainly gets one, unless it has a weight elsewhere in the tree.
+    A weight is the one factor that `weighted` tells. Where the part stands inside others, too, it
+    counts there as before.
     """
-    weighted_names = {part.name for _, part in filter(None, map(_weighted_part, walk(tree)))}
-    plain = weights.keys() - weighted_names
+    places = _places(tree)
+    for name, value in weights.items():
+        weight, path = places.get(name, (value, ()))
+        if value != weight:
+            tree = _at(tree, path, partial(_weighing, float(value)))
+    return tree
 
-    def weigh(part: Signal) -> Signal:
-        if isinstance(part, NamedExpression) and part.name in plain:
-            return Product((Constant(float(weights[part.name])), part))
-        return part
 
-    def change(node: Signal) -> Signal | None:
-        if isinstance(node, Sum):
-            return Sum(tuple(weigh(part) for part in node.parts))
-        weighted_part = _weighted_part(node)
-        if weighted_part is not None and weighted_part[1].name in weights:
-            _, part = weighted_part
-            return Product((Constant(float(weights[part.name])), part))
-        return None
+def _weighing(weight: float, node: Signal) -> Signal:
+    """A weighted part, or one that is added plainly, with another weight."""
+    part = node.parts[1] if isinstance(node, Product) else node
+    return Product((Constant(weight), part))
 
-    return rewrite(tree, change)
+
+def _places(tree: Signal) -> dict[str, tuple[float, Path]]:
+    """The weight of every named part, and where the part stands with it."""
+    places: dict[str, tuple[float, Path]] = {}
+    level: list[tuple[Path, Signal, bool]] = [((), tree, False)]
+    while level:
+        for path, node, is_added in level:
+            weighted_part = _weighted_part(node, is_added)
+            if weighted_part is not None:
+                weight, name = weighted_part
+                places.setdefault(name, (weight, path))
+        level = [
+            ((*path, step), child, isinstance(node, Sum))
+            for path, node, _ in level
+            for step, child in _steps(node)
+        ]
+    return places
+
+
+def _weighted_part(node: Signal, is_added: bool) -> tuple[float, str] | None:
+    """The weight and the name, of a number times a named part or a named part in a sum."""
+    if isinstance(node, NamedExpression) and is_added:
+        return 1.0, node.name
+    if isinstance(node, Product) and len(node.parts) == 2:
+        weight, part = node.parts
+        if isinstance(weight, Constant) and isinstance(part, NamedExpression):
+            return weight.value, part.name
+    return None
+
+
+def _steps(node: Signal) -> Iterator[tuple[Step, Signal]]:
+    """The children of a node, each with its field and its place there."""
+    for field in fields(node):
+        value = getattr(node, field.name)
+        for place, child in enumerate(value if isinstance(value, tuple) else (value,)):
+            if isinstance(child, Signal):
+                yield (field.name, place), child
+
+
+def _at(tree: Signal, path: Path, change: Callable[[Signal], Signal]) -> Signal:
+    """The tree with the node at the end of a path changed."""
+    if not path:
+        return change(tree)
+    (name, place), *rest = path
+    value = getattr(tree, name)
+    if not isinstance(value, tuple):
+        return replace(tree, **{name: _at(value, tuple(rest), change)})
+    changed = _at(value[place], tuple(rest), change)
+    return replace(tree, **{name: (*value[:place], changed, *value[place + 1 :])})

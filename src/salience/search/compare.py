@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from salience.arithmetic import rank_key
 from salience.display.html import HtmlResult, header, memory_cell, section, table, text
 from salience.display.result import Result
 from salience.errors import InvalidInput
@@ -267,7 +268,7 @@ def _move(first: Standing, other: Standing) -> Move:
     shifts = {n: other.lifts.get(n, 0.0) - first.lifts.get(n, 0.0) for n in names}
     smallest = 0.01 * max((abs(shift) for shift in shifts.values()), default=0.0)
     causes = [(n, s) for n, s in shifts.items() if by and s * by > 0.0 and abs(s) >= smallest]
-    return Move(by, tuple(sorted(causes, key=lambda c: (-abs(c[1]), c[0]))[:MAX_CAUSES]))
+    return Move(by, tuple(sorted(causes, key=lambda c: (-rank_key(abs(c[1])), c[0]))[:MAX_CAUSES]))
 
 
 def _distinct(names: Sequence[str]) -> tuple[str, ...]:

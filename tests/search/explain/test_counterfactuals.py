@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 import random
+from typing import Any
 
 import pytest
 
 from salience import Explanation, Profile
 from salience.ranking.expressions import Signal
+from salience.ranking.profiles import balanced
 from salience.ranking.signals import importance, similarity
 from salience.ranking.stages import cut, retrieve, score
 from salience.retrieval.routes import MatchAll, Vector
@@ -129,3 +131,36 @@ def test_shown_values_suffice() -> None:
 
 def _sum() -> Signal:
     return 0.5 * similarity() + 0.5 * importance()
+
+
+@pytest.mark.parametrize(
+    ("part", "field", "value"),
+    [
+        ("relevance", "relevance_score", 1.0),
+        ("pinned", "pinned", True),
+        ("long_term", "tier", "long"),
+    ],
+)
+def test_a_search_with_the_weight_that_gives_what_is_needed_turns_the_outcome(
+    part: str, field: str, value: Any
+) -> None:
+    """The part of one memory alone has a value, so that its weight moves no other score."""
+    memory = crowd(4)
+    weight, tried = balanced.weights[part], 0
+    for record in memory.get_all(limit=100):
+        memory.update(record.id, **{field: value})
+        report = memory.explain(QUERY, record.id, limit=20)
+        change = next((c for c in report.changes or () if c.part == part and c.value), None)
+        if change is not None:
+            tried += 1
+            for beyond_it, turned in ((1.0 + 1e-9, True), (1.0 - 1e-9, False)):
+                needed = change.value + (change.needed - change.value) * beyond_it
+                weights = {part: weight * needed / change.value}
+                found = memory.search(QUERY, weights=weights, limit=20, touch=False)
+                assert (record.id in found.ids) == (report.found != turned)
+                again = memory.explain(QUERY, record.id, weights=weights, limit=20)
+                assert again.found == (record.id in found.ids)
+        memory.update(record.id, **{field: getattr(record, field)})
+        if tried == 3:
+            return
+    pytest.fail(f"no memory with a value of {part} that is to change")

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from salience.arithmetic import rank_key
 from salience.display.result import Result
 from salience.ranking.explanation import Explanation
 from salience.ranking.functions import Apply
@@ -97,7 +98,7 @@ def changes(
         needed = _nearest(_turning(within, score, node.value), node.value, scale)
         if needed is not None:
             turning.append(Change(name, node.value, needed, low, high, score(needed)))
-    return tuple(sorted(turning, key=lambda c: (not c.possible, c.share, c.part)))
+    return tuple(sorted(turning, key=lambda c: (not c.possible, rank_key(c.share), c.part)))
 
 
 def rescored(tree: Explanation, part: str) -> Callable[[float], float] | None:
