@@ -12,6 +12,7 @@ from salience.arithmetic import row_sums
 from salience.language.speakers import name_terms
 from salience.ranking.evaluation import Evaluation, Values
 from salience.ranking.expressions import Elementwise, Signal
+from salience.retrieval.candidates import Floats
 
 
 @dataclass(frozen=True)
@@ -128,8 +129,11 @@ class AnyOf(Elementwise):
 
 
 def any_of(chances: Floats) -> float:
-    """1 - product of (1 - x), each x in [0, 1); multiplied by size, so that no order matters."""
-    return float(-np.expm1(np.log1p(-np.sort(chances)).sum()))
+    """1 - product of (1 - x), each x in [0, 1); taken by size, so that no order matters."""
+    any_so_far = 0.0
+    for chance in np.sort(chances).tolist():
+        any_so_far += chance - any_so_far * chance
+    return any_so_far
 
 
 @dataclass(frozen=True)
