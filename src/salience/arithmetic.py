@@ -53,18 +53,18 @@ def cosines(vectors: NDArray[Any], query: NDArray[Any]) -> Floats:
     for start in range(0, len(vectors), _BLOCK_ROWS):
         block = slice(start, start + _BLOCK_ROWS)
         np.vecdot(vectors[block], grid, out=dots[block])
-    return np.clip(dots, -1.0, 1.0, out=dots)
+    return np.minimum(np.maximum(dots, -1.0, out=dots), 1.0, out=dots)
 
 
 def row_sums(values: NDArray[Any]) -> Floats:
     """The sum of each row in double precision: the second half of it is added to the first."""
-    sums = np.asarray(values, dtype=np.float64)
-    while (width := sums.shape[-1]) > 1:
+    sums = np.array(values, dtype=np.float64)
+    width = sums.shape[-1]
+    while width > 1:
         half = (width + 1) // 2
-        folded = sums[..., :half].copy()
-        folded[..., : width - half] += sums[..., half:]
-        sums = folded
-    return sums[..., 0] if sums.shape[-1] else np.zeros(sums.shape[:-1])
+        sums[..., : width - half] += sums[..., half:width]
+        width = half
+    return sums[..., 0] if width else np.zeros(sums.shape[:-1])
 
 
 def lengths(vectors: NDArray[Any]) -> Floats:

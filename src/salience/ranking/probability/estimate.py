@@ -9,6 +9,7 @@ from threading import Lock
 
 import numpy as np
 
+from salience.arithmetic import row_sums
 from salience.ranking.evaluation import Evaluation, Program
 from salience.ranking.explanation import Explanation
 from salience.ranking.expressions import Signal
@@ -80,7 +81,7 @@ class Estimate:
         each = self._of_places(places, self.model.of_hit)
         share = min(1.0, own / self._evaluation.at(self.model.any_of_first, 0))
         joint = share * self.result
-        return float(min(max(joint, each.max()), each.sum(), 1.0)) if len(each) > 1 else each[0]
+        return float(min(max(joint, each.max()), row_sums(each), 1.0)) if len(each) > 1 else each[0]
 
     def _of_places(self, places: Rows, formula: Signal) -> Floats:
         values = self._evaluation.column(formula)

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from salience.arithmetic import row_sums
+from salience.arithmetic import exp, row_sums
 from salience.language.speakers import name_candidates
 from salience.language.tokens import stem, strings_in
 from salience.ranking.evaluation import Evaluation, Values
@@ -179,7 +179,7 @@ class OnDate(Signal):
         for start, end, weight in ev.query.reading.asked_times:
             reach = max(_REACH, end - start)
             gap = np.maximum(start - seconds, seconds - end)
-            near = np.where(seconds < start, _BEFORE, _AFTER) * np.exp(-gap / reach)
+            near = np.where(seconds < start, _BEFORE, _AFTER) * exp(-gap / reach)
             near = np.where((seconds >= start) & (seconds < end), 1.0, near)
             np.maximum(best, weight * near, out=best)
         return best

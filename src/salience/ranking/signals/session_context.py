@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -45,12 +46,12 @@ class NeighborMass(Signal):
         place = ev.groups("session_id").of * 1e6 + position
         order = np.argsort(place, kind="stable")
         count, reach = len(order), self.reach
-        scaled = np.full(count + reach, -np.inf)  # behind the last: infinitely far away
-        scaled[:count] = place[order] / -self.tau
+        places = np.full(count + reach, np.inf)  # behind the last: infinitely far away
+        places[:count] = place[order]
         weight = np.zeros(count + reach)
         np.fmax(np.square(ev.spread(values)[order]), 0.0, out=weight[:count])
         # Row d is about the candidates d + 1 places later.
-        fading = exp(_later(scaled, reach) - scaled[:count])
+        fading = self._fading(_later(places, reach) - places[:count])
         around = np.add.reduce(fading * _later(weight, reach), axis=0)
         earlier = np.zeros((reach, count + reach))
         np.multiply(fading, weight[:count], out=earlier[:, reach:])
@@ -58,6 +59,21 @@ class NeighborMass(Signal):
         mass = np.empty(count)
         mass[order] = around
         return mass
+
+    def _fading(self, distances: Floats) -> Floats:
+        """exp(-distance / tau), from a table as far as that reaches."""
+        table = self._table
+        near = np.minimum(distances, len(table) - 1.0).astype(np.intp)
+        fading = table.take(near)
+        if table[-1] > 0.0:  # it ends before all has faded
+            far = distances >= len(table) - 1.0
+            fading[far] = exp(distances[far] / -self.tau)
+        return fading
+
+    @cached_property
+    def _table(self) -> Floats:
+        faded = min(750.0 * self.tau, 65_536.0)  # exp(-750) is 0
+        return np.asarray(exp(np.arange(faded + 1.0) / -self.tau), dtype=np.float64)
 
     def how(self) -> str:
         return "candidates around it in its session"

@@ -36,19 +36,21 @@ class _Compared:
     def __init__(self, query: Embedding, matrix: NDArray[np.float32]) -> None:
         self.query = query
         self._matrix = matrix
-        self._cosines = np.zeros(len(matrix))
-        self._is_known = np.zeros(len(matrix), dtype=bool)
+        self._cosines = np.full(len(matrix), np.nan)  # those that nobody has asked for
 
     def at(self, places: NDArray[Any]) -> Floats:
         """The cosines of the vectors at some places."""
-        unknown = places[~self._is_known[places]]
-        if len(unknown) >= len(self._matrix):
+        found = self._cosines.take(places)
+        missing = np.isnan(found).nonzero()[0]
+        if len(missing) >= len(self._matrix):
             self._cosines[:] = cosines(self._matrix, self.query)
-            self._is_known[:] = True
-        elif len(unknown):
-            self._cosines[unknown] = cosines(self._matrix.take(unknown, axis=0), self.query)
-            self._is_known[unknown] = True
-        return self._cosines[places]
+            return self._cosines.take(places)
+        if len(missing):
+            unknown = places.take(missing)
+            found[missing] = self._cosines[unknown] = cosines(
+                self._matrix.take(unknown, axis=0), self.query
+            )
+        return found
 
 
 class VectorIndex:
