@@ -88,6 +88,9 @@ def test_folds_are_whole_conversations_and_nothing_is_learned_from_itself() -> N
         list(cross_validate([lists[0]], np.ones(PARTS), 0.03, 0))
 
 
+COLORS = ("red", "green", "blue", "grey")  # said of one topic they are no versions of it
+
+
 def folder(path: Path, *, by_length: bool) -> Path:
     """Two conversations; the answer of each question is its longest memory, or one at random."""
     random = np.random.default_rng(3)
@@ -100,7 +103,7 @@ def folder(path: Path, *, by_length: bool) -> Path:
             for place, id in enumerate(ids):
                 is_long = place == best if by_length else random.random() < 0.5
                 words = " and more of it each day" if is_long else ""
-                memories.append({"id": id, "text": f"Topic{number} is {place}{words}."})
+                memories.append({"id": id, "text": f"Topic{number} in {COLORS[place]}{words}."})
             queries.append({"text": f"What is topic{number}?", "relevant": [ids[best]]})
         document = {"memories": memories, "queries": queries}
         (path / f"{talk}.json").write_text(json.dumps(document))

@@ -164,3 +164,25 @@ def test_versions_are_those_of_one_speaker() -> None:
         hits = memory.search("Who lives in Berlin?", explain=True)
     trees = [hit.explanation.find("current_version") for hit in hits if hit.explanation]
     assert [tree.value for tree in trees if tree] == [0.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("texts", "is_changed"),
+    [
+        (("Ana lives in Berlin.", "Ana lives in Berlin."), False),
+        (("The very same.", "The very same."), False),
+        (("I drive a red Fiat.", "I drive a blue Fiat."), True),
+        (("The budget is 5,000 euros.", "The budget is 7,000 euros."), True),
+        (("I smoke.", "I don't smoke."), True),
+    ],
+)
+def test_only_what_says_something_else_is_another_version(
+    texts: tuple[str, str], is_changed: bool
+) -> None:
+    with Memory.open("ram://", embedder=WordHashEmbedder(), clock=lambda: NOW) as memory:
+        for text, id, at in zip(texts, "ab", ("2026-01-01", "2026-03-01"), strict=True):
+            memory.add(text, id=id, created_at=at, dedup=False)
+        hits = memory.search(texts[0], explain=True)
+    notes = {hit.id: hit.explanation.find("current_version") for hit in hits if hit.explanation}
+    assert notes["b"] is not None
+    assert ("other versions: a" in notes["b"].note) == is_changed

@@ -24,7 +24,11 @@ from salience.language.memory_cues import (
     TEMPORAL_WORDS,
 )
 from salience.language.statements.personal import personal
-from salience.language.statements.replacements import value_replaced, value_said
+from salience.language.statements.replacements import (
+    value_replaced,
+    value_said,
+    values_stated,
+)
 from salience.language.tokens import fold, without_bigrams
 
 FEATURES = (
@@ -40,6 +44,7 @@ FEATURES = (
     "state",  # the number of the attribute that it states, below 0 if not of who says it; else 0
     "value",  # the number of the value that it states, else 0
     "replaces",  # the number of the value that it says to be had no more, else 0
+    "stated",  # the number of what it says of its attribute, in all words, else 0
 )
 FEATURES_VERSION = "6"
 """The version of the stored features, terms and keys, which have to be those of one version."""
@@ -52,7 +57,8 @@ _QUESTION_MARKS = ("?", "\uff1f", "\u061f", "\u055e", "\u037e")  # also CJK, Ara
 
 def features(content: str, words: Sequence[str]) -> tuple[float, ...]:
     """The features of a text with these words, in the order of FEATURES."""
-    return (*_features(content, words), value_said(content), value_replaced(content))
+    values = value_said(content), value_replaced(content), values_stated(content)
+    return (*_features(content, words), *values)
 
 
 def _features(content: str, words: Sequence[str]) -> tuple[float, ...]:

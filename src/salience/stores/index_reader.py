@@ -103,7 +103,8 @@ class IndexReader(ABC):
     def _is_worth_two_threads(self, searches: Sequence[operations.SearchRoute]) -> bool:
         """Test whether one query compares many vectors, and searches by something else as well."""
         query = searches[0].query
-        if len(query.namespaces) > 1 or any(op.query is not query for op in searches):
+        texts = {(op.query.text, op.query.namespaces) for op in searches}
+        if len(query.namespaces) > 1 or len(texts) > 1:
             return False
         return (
             len(self._indexes.get(query.namespaces[0], ())) >= _PARALLEL_SEARCH_MIN_ROWS
@@ -115,7 +116,7 @@ class IndexReader(ABC):
     ) -> list[operations.Ranking]:
         """Compare vectors in a second thread, while this one searches by words.
 
-        Both need the mask of the filter, so it is worked out before.
+        Both need the masks of the filters, so these are worked out before.
         """
         in_thread = {
             place: op for place, op in enumerate(searches) if route_search(op.route).runs_in_thread
@@ -123,7 +124,8 @@ class IndexReader(ABC):
         with self._lock:  # the index may not change until both are done
             query = searches[0].query
             index = self._index(query.namespaces[0])
-            index.table.mask(query.where)
+            for where in {op.query.where for op in searches}:
+                index.table.mask(where)
             thread_rankings = self._worker.start(
                 lambda: {place: _ranking(op, [index]) for place, op in in_thread.items()}
             )

@@ -170,7 +170,8 @@ def without_last_steps(connection: psycopg.Connection[Any]) -> None:
         "CREATE INDEX events_by_target ON salience.events (namespace, (payload ->> 'target')) "
         "WHERE type = 'link'"
     )
-    connection.execute("UPDATE salience.meta SET value = '4' WHERE key = 'schema'")
+    for key, version in (("schema", "4"), ("features", "4")):
+        connection.execute("UPDATE salience.meta SET value = %s WHERE key = %s", (version, key))
 
 
 def test_an_older_schema_learns_from_its_log_what_is_outdated_and_when_all_came(

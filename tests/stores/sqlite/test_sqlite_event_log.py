@@ -76,7 +76,7 @@ def test_the_log_of_an_older_file_begins_with_what_is_there(tmp_path: Path) -> N
             "link": "supports",
             "weight": 0.1 + 0.2,
         }
-        assert memory.add("A PLUM.").items[0].outcome == "DUPLICATE"
+        assert memory.add("A PLUM.", expires_at="2030-01-01").items[0].outcome == "DUPLICATE"
         memory.add("A fig.", id="c")  # the numbers go on
         assert [event.id for event in events(memory)] == ["a", "b", "b", "b", "c"]
 

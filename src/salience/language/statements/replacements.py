@@ -70,6 +70,19 @@ def value_said(text: str) -> float:
     return _number([*statement.values.values()][-1])
 
 
+def values_stated(text: str) -> float:
+    """The number of what a text says of the attribute that it states; 0 if it states none.
+
+    Two texts of one attribute that have the same number say the same: all words of the values
+    count, and whether they are denied.
+    """
+    statement = statement_of(text)
+    if statement is None:
+        return NO_STATE
+    said = [" ".join(map(stem, words(fold(value)))) for value in statement.values.values()]
+    return float(state_number(f"{'denied' if statement.is_denied else 'stated'} {'; '.join(said)}"))
+
+
 _OF_SPEAKER = re.compile(r"(?:.*[,:] )?(?:i|we|i've|we've)\b|.* (?:replaced|succeeded) by\b")
 CHANGE = -1.0
 """Stands for the value that is replaced where a text tells a change and names no such value."""

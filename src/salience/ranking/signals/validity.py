@@ -21,9 +21,9 @@ _TOLD_BY = frozenset({"kind", "valid_from", "valid_to"})  # without which nothin
 FADING_DAYS = 730.0
 _OWNER = ("speaker", "user_id", "agent_id", "namespace")
 _MAX_CHANGE_WORDS = 12  # content words
-_STATED = frozenset({"attribute_key", "value", "replaces", "content_words", "is_question"}) | {
-    "lexical.matched"
-}
+_STATED = frozenset(
+    {"attribute_key", "value", "replaces", "stated", "content_words", "is_question"}
+) | {"lexical.matched"}
 _VERSIONS = COLUMNS - {"kind", "session_id"} | {"review", *_STATED, *_OWNER[:3]}
 _AHEAD = 0.001  # by which the version that holds is better than the best of the others
 
@@ -139,10 +139,10 @@ class CurrentVersion(Signal):
     """max(0, b + 0.001 - x) for the version that holds, b the best x of the other versions; else 0.
 
     Versions are memories that state the same attribute of the same subject ("Ana lives in Berlin",
-    "Ana moved to Lisbon"), of one speaker, user and agent. The one that holds is the one that began
-    last before the end of the time asked about and has not expired; where the query is about no
-    time but the past ("originally", "before"), the one before that. So it stands just above the
-    others, and nothing else moves.
+    "Ana moved to Lisbon"), of one speaker, user and agent; no two that say the same. The one that
+    holds is the one that began last before the end of the time asked about and has not expired;
+    where the query is about no time but the past ("originally", "before"), the last one
+    before it that says something else. So it stands just above the others, and nothing else moves.
     """
 
     of: Signal
@@ -175,6 +175,7 @@ def _versions(ev: Evaluation) -> list[tuple[int, NDArray[np.intp]]]:
     """Of each attribute with several versions, the place of the one that holds, and the others."""
     first, last = _time(ev)
     begins, table = _begins(ev), ev.candidates
+    stated = table.floats("stated")
     is_interval = -np.inf < first < last  # which does not have its end
     can_hold = (begins < last if is_interval else begins <= last) & ~_expired(ev)
     versions = []
@@ -189,10 +190,12 @@ def _versions(ev: Evaluation) -> list[tuple[int, NDArray[np.intp]]]:
             continue
         # Rows are in order of writing.
         holding.sort(key=lambda place: (begins[place], place))
-        if first == -np.inf and len(holding) > 1:
-            holding.pop()
+        if first == -np.inf:
+            latest = stated[holding[-1]]
+            holding = [place for place in holding if stated[place] != latest] or holding
         holds = holding[-1]
-        versions.append((holds, np.array([place for place in places if place != holds])))
+        others = [place for place in places if stated[place] != stated[holds]]
+        versions.append((holds, np.array(others)))
     return versions
 
 
@@ -232,11 +235,12 @@ def newer_versions(ev: Evaluation, kept: NDArray[np.bool_]) -> NDArray[np.bool_]
 
 
 def _of_one_attribute(ev: Evaluation, begins: Floats) -> Iterator[list[int]]:
-    """The places of the memories of each owner that state one attribute, where they are several.
+    """The places of the memories of each owner that differ in what they say of one attribute.
 
     Whatever replaces a value is one of those that stated it before.
     """
-    keys, values, replaced = map(ev.candidates.floats, ("attribute_key", "value", "replaces"))
+    names = ("attribute_key", "value", "replaces", "stated")
+    keys, values, replaced, what = map(ev.candidates.floats, names)
     _, of_keys, counts = np.unique(keys, return_inverse=True, return_counts=True, equal_nan=False)
     replacing = np.flatnonzero(replaced > 0.0)
     stated = counts[of_keys] > 1
@@ -261,5 +265,5 @@ def _of_one_attribute(ev: Evaluation, begins: Floats) -> Iterator[list[int]]:
             and begins[place] >= earliest
             and place not in places
         ]
-        if len(places) > 1:
+        if len(set(what[places].tolist())) > 1:
             yield places

@@ -106,30 +106,31 @@ class Retrieve(Stage):
         self, query: Query, candidates: Candidates, wanted: frozenset[str]
     ) -> Plan[Candidates]:
         depth = depth_in_rows(self.depth, query)
-        ranked_by = wanted  # the evidence is of what the profile finds, and finds nothing more
-        wanted |= query.evidence
         # Where only the hits' ranks are read, not all rows need to be sorted for them.
-        ordered = [depth is not None or f"{r.name}.rank" in wanted for r in self.routes]
-        rankings = yield [
+        ranked = wanted | query.evidence
+        ordered = [depth is not None or f"{r.name}.rank" in ranked for r in self.routes]
+        searches = [
             SearchRoute(route, query, depth, sort)
             for route, sort in zip(self.routes, ordered, strict=True)
         ]
+        also = () if depth is None else _also_searched(query, wanted)
+        for where in also:  # in the same round trip, whether it turns out to be needed or not
+            searches += self._searches(query, depth, *where)
+        answers = yield searches
+        rankings = answers[: len(self.routes)]
+        for start in range(len(self.routes), len(answers), len(self.routes)):
+            rankings = _joined(rankings, answers[start : start + len(self.routes)])
+        wanted |= query.evidence  # of what the profile finds: it finds nothing more
         if not all(ordered):
             wanted |= {"id"}
         if self.sessions:
             wanted |= {"kind"}
-        if depth is not None and query.reading.asked_times and "mentions_date" in ranked_by:
-            start, end, _ = query.reading.asked_times[0]
-            time = (Compare("created_at", "gte", start), Compare("created_at", "lt", end))
-            rankings = yield from self._with_more(query, rankings, depth, *time)
-        asks_advice = "query_asks_advice" in query.reading.features
-        if depth is not None and asks_advice and "personal" in ranked_by:
-            rankings = yield from self._with_more(query, rankings, depth, STATED)
         rows, places = union([ranking.rows for ranking in rankings])
         columns = yield from self._columns(query, rows, wanted)
         if self.sessions and depth is not None and _has_chat_chunks(rows, columns):
             sessions = Compare("kind", "eq", SESSION_CHUNK)
-            rankings = yield from self._with_more(query, rankings, depth, sessions)
+            more = yield self._searches(query, depth, sessions)
+            rankings = _joined(rankings, more)
             rows, places = union([ranking.rows for ranking in rankings])
             columns = yield from self._columns(query, rows, wanted)
         keys = Candidates(rows, {n: columns[n] for n in ("id", "namespace") if n in columns})
@@ -143,23 +144,10 @@ class Retrieve(Stage):
                 columns[f"{route.name}.rank.{note}"] = noted
         return Candidates(rows, columns)
 
-    def _with_more(
-        self, query: Query, rankings: Sequence[Ranking], depth: int, *conditions: Filter
-    ) -> Plan[Sequence[Ranking]]:
-        """The rankings; one that is full, with the best that meet conditions behind its own."""
-        full = [at for at, ranking in enumerate(rankings) if len(ranking.rows) >= depth]
-        where = all_of(query.where, *conditions)
-        answers = yield [
-            SearchRoute(self.routes[at], replace(query, where=where), depth) for at in full
-        ]
-        joined = list(rankings)
-        for at, more in zip(full, answers, strict=True):
-            first, new = rankings[at], ~np.isin(more.rows, rankings[at].rows)
-            joined[at] = Ranking(
-                np.concatenate([first.rows, more.rows[new]]),
-                np.concatenate([first.scores, more.scores[new]]),
-            )
-        return joined
+    def _searches(self, query: Query, depth: int | None, *conditions: Filter) -> list[SearchRoute]:
+        """A search by each route among the memories that meet conditions as well."""
+        query = replace(query, where=all_of(query.where, *conditions))
+        return [SearchRoute(route, query, depth) for route in self.routes]
 
     def fuse(self, following: Stage) -> Stage | None:
         formula = following.cut_by()
@@ -253,6 +241,27 @@ class _TopKRetrieval(Stage):
         else:
             table = yield from self.retrieve.read_best(query, best, first)
         return [table, *(yield from self.cut.tables(query, table, later))]
+
+
+def _also_searched(query: Query, wanted: frozenset[str]) -> list[tuple[Filter, ...]]:
+    """The conditions by which memories are searched apart, for the columns that rank them."""
+    also: list[tuple[Filter, ...]] = []
+    if query.reading.asked_times and "mentions_date" in wanted:
+        start, end, _ = query.reading.asked_times[0]
+        also.append((Compare("created_at", "gte", start), Compare("created_at", "lt", end)))
+    if "query_asks_advice" in query.reading.features and "personal" in wanted:
+        also.append((STATED,))
+    return also
+
+
+def _joined(rankings: Sequence[Ranking], more: Sequence[Ranking]) -> list[Ranking]:
+    """Rankings, each with the rows that another one has besides behind its own."""
+    joined = []
+    for first, second in zip(rankings, more, strict=True):
+        new = ~np.isin(second.rows, first.rows)
+        rows = np.concatenate([first.rows, second.rows[new]])
+        joined.append(Ranking(rows, np.concatenate([first.scores, second.scores[new]])))
+    return joined
 
 
 def _has_chat_chunks(rows: Rows, columns: dict[str, ColumnData]) -> bool:
