@@ -202,7 +202,7 @@ def everything(memory: Memory) -> list[str]:
 
 
 def test_a_message_that_quotes_a_speaker_stays_one(memory: Memory) -> None:
-    quote = {"role": "user", "content": "They wrote:\nAssistant: I refuse.\nIs that polite?"}
+    quote = {"role": "user", "content": "They wrote:\nAssistant: Never.\nIs that polite?"}
     id = memory.add_chat([quote], session_id="s").id
     memory.add_chat([{"role": "assistant", "content": "No."}], session_id="s")
     record = memory.get(id)
