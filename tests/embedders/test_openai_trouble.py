@@ -179,3 +179,15 @@ def test_rows_of_different_lengths_are_an_error(server: Server) -> None:
     server.script = [answer(200, {"data": data})]
     with pytest.raises(EmbedderError, match="different lengths"):
         server.embedder().embed(["a", "b"])
+
+
+def test_a_copy_of_the_process_has_connections_of_its_own(server: Server) -> None:
+    embedder = server.embedder()
+    embedder.embed(["a"])
+    poster = embedder._poster
+    of_parent = poster._client
+    poster.after_fork()
+    assert embedder.embed(["b"]).shape == (1, DIMENSIONS)
+    assert poster._client is not of_parent
+    assert not of_parent.is_closed  # the parent goes on with it
+    of_parent.close()
