@@ -194,7 +194,11 @@ def requests() -> dict[str, Schema]:
         "ChatMessage": {
             "type": "object",
             "properties": {
-                "role": {"type": "string", "description": "user, assistant, system or tool."},
+                "role": {
+                    "type": "string",
+                    "minLength": 1,
+                    "description": "user, assistant, system or tool.",
+                },
                 "content": {
                     "description": "The text, or parts of it.",
                     "type": ["string", "array", "null"],
