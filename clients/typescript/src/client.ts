@@ -318,6 +318,11 @@ export class Salience {
     return this.#names("/v1/tags", query, options);
   }
 
+  /** What a user told of himself, by topic; what holds of it. */
+  about(query: Body<"/v1/about"> = {}, options?: CallOptions): Promise<Answer<"/v1/about">> {
+    return this.#read("/v1/about", query, options);
+  }
+
   /** The entities of the namespace with their numbers, read page by page. */
   entities(query: NamesQuery = {}, options?: CallOptions): Listing<NameCount, Schemas["NamePage"]> {
     return this.#names("/v1/entities", query, options);

@@ -166,6 +166,7 @@ test("memories are kept in order", async () => {
   const client = watched();
   await client.addMany({ items: [{ id: "m0", content: "Ana rents a flat." }, { id: "m1", content: "Ben has a dog." }] });
   assert.ok(await client.zones());
+  assert.equal((await client.about({ user: "Ana" })).total, 0);
   assert.ok(await client.zoneShares());
   const run = await client.archive(["m0"]);
   assert.ok(run);

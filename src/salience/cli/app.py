@@ -80,6 +80,7 @@ COMMANDS: Commands = {
     "Look": {
         "get": get.get,
         "list": get.list_,
+        "about": get.about,
         "count": get.count,
         "history": judge.history,
         "stats": get.stats,

@@ -59,6 +59,27 @@ def list_(
         output.note(f"more with {same_order}--cursor {page.cursor}")
 
 
+def about(
+    settings: Settings,
+    user: Annotated[
+        str | None, typer.Argument(help="The user's id, or the speaker; by default everybody.")
+    ] = None,
+    limit: Annotated[int, typer.Option("--limit", "-n", help="Statements to read.")] = 1000,
+    where: Where = None,
+) -> None:
+    """List what a user told of himself, by topic: health, tastes, family, work."""
+    with settings.open(embeds=False) as memory:
+        found = memory.about(user, filters=parse_json("filter", where), limit=limit)
+    if settings.json:
+        output.emit(found.to_dict())
+        return
+    from salience.cli.printing import render
+
+    if found.facts:
+        output.console().print(render.about(found))
+    output.note(f"{len(found):,} facts of {found.total:,} statements")
+
+
 def count(
     settings: Settings,
     where: Where = None,

@@ -79,7 +79,8 @@ from salience.retrieval.operations import (
 )
 from salience.retrieval.plan import Plan, T, adrive, ask, in_thread
 from salience.retrieval.safety import Backup
-from salience.search import compare, context, explain, listing, search
+from salience.search import about, compare, context, explain, listing, search
+from salience.search.about import About
 from salience.search.compare import Comparison
 from salience.search.context import CONTEXT_DEFAULTS, Context, ContextOptions, ContextRequest
 from salience.search.explain import ExplainReport
@@ -456,6 +457,27 @@ class AsyncReadApi(AsyncPlanRunner):
         """
         request = listing.list_request(self._core.namespace, filters, order, limit, cursor)
         return await self._run(listing.read_page(request), request.limit)
+
+    async def about(
+        self, user: str | None = None, *, filters: Filters = None, limit: int = 1000
+    ) -> About:
+        """List what a user told of himself and what holds of it, by topic, the newest first.
+
+        Found are statements of health, standing instructions, tastes, family, work, places and
+        other circumstances by the words of ten languages, the facts of `extract`, and memories of
+        the kind "profile". Of one attribute the latest statement counts, and is listed with the
+        ids of the `earlier` ones. What was superseded, judged or has expired is left out.
+
+        Args:
+            user: the `user_id` or the speaker; of everybody in the namespace by default.
+            filters: a further condition.
+            limit: the most statements to read, the newest.
+
+        Raises:
+            InvalidInput: names the argument that is wrong.
+        """
+        core = self._core
+        return await self._run(about.about(core.namespace, user, filters, limit, core.time()), MANY)
 
     def iterate(
         self,

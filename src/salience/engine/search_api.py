@@ -19,7 +19,8 @@ from salience.records.validation import boolean, text
 from salience.retrieval.cursor import encode_cursor
 from salience.retrieval.operations import ListRecords, Order, Place, RowsById
 from salience.retrieval.plan import Plan, T, ask
-from salience.search import compare, context, explain, listing, search
+from salience.search import about, compare, context, explain, listing, search
+from salience.search.about import About
 from salience.search.compare import Comparison
 from salience.search.context import CONTEXT_DEFAULTS, Context, ContextOptions, ContextRequest
 from salience.search.explain import ExplainReport
@@ -172,6 +173,27 @@ class ReadApi(PlanRunner):
         """
         request = listing.list_request(self._core.namespace, filters, order, limit, cursor)
         return self._run(listing.read_page(request), request.limit)
+
+    def about(
+        self, user: str | None = None, *, filters: Filters = None, limit: int = 1000
+    ) -> About:
+        """List what a user told of himself and what holds of it, by topic, the newest first.
+
+        Found are statements of health, standing instructions, tastes, family, work, places and
+        other circumstances by the words of ten languages, the facts of `extract`, and memories of
+        the kind "profile". Of one attribute the latest statement counts, and is listed with the
+        ids of the `earlier` ones. What was superseded, judged or has expired is left out.
+
+        Args:
+            user: the `user_id` or the speaker; of everybody in the namespace by default.
+            filters: a further condition.
+            limit: the most statements to read, the newest.
+
+        Raises:
+            InvalidInput: names the argument that is wrong.
+        """
+        core = self._core
+        return self._run(about.about(core.namespace, user, filters, limit, core.time()), MANY)
 
     def iterate(
         self,

@@ -24,6 +24,7 @@ class FilterField:
     type: Literal["text", "number", "json"] = "json"
 
 
+_TAKEN = ("and", "or", "not", "states")
 _FIELDS = Registry[FilterField]("filter_fields")
 
 
@@ -33,7 +34,7 @@ def register_filter_field(name: str, field: FilterField) -> None:
     Raises:
         InvalidInput: the name means something in filters already.
     """
-    if name in FIELDS or name.startswith(("$", "metadata")) or name in ("and", "or", "not"):
+    if name in FIELDS or name.startswith(("$", "metadata")) or name in _TAKEN:
         raise InvalidInput("filter_fields", f"{name!r} has a meaning already", "choose another")
     _FIELDS.register(name, field)
 

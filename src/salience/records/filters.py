@@ -5,6 +5,7 @@
     {"kind": {"in": ["fact", "note"]}}                   one of
     {"tags": {"contains": "work"}}                       an element of a list, or a part of a text
     {"metadata.topic": "billing"}                        any key of the metadata
+    {"states": "health"}                                 what its text tells of who says it
     {"$or": [{"speaker": "Ana"}, {"$not": {"kind": "turn"}}]}
 
 Several conditions in one mapping must all hold. Operators may be written with or without `$`.
@@ -69,11 +70,14 @@ FOLDED_FIELDS = frozenset(name for name, field in FIELDS.items() if field.type =
 """The fields whose elements are compared in any case; what they are compared with is folded."""
 
 
-STATED = Compare("personal", "gte", 1.0)
-"""Memories that tell of who says them; not for the filters of callers.
+STATES = "states"
+STATED_KINDS = {"circumstance": 1.0, "preference": 2.0, "instruction": 3.0, "health": 4.0}
+"""The values of the filter field `states`, as the stored feature `personal` has them.
 
 See `salience.language.statements.personal`.
 """
+STATED = Compare("personal", "gte", 1.0)
+"""Memories that tell of who says them."""
 
 
 def all_of(*filters: Filter | None) -> Filter:
@@ -194,6 +198,8 @@ def _checked(condition: Filter, path: str, depth: int) -> Filter:
 
 def _type(name: str, path: str) -> Type:
     storable(path, name)
+    if name == STATES:
+        return "text"
     try:
         return field_type(name)
     except InvalidInput as problem:
@@ -225,6 +231,8 @@ def _conditions(name: str, value: Any, path: str) -> list[Filter]:
 
 def _compare(name: str, kind: Type, operator: Operator, value: Any, path: str) -> Filter:
     """One comparison; of a list with single values, in terms of the elements of the list."""
+    if name == STATES:
+        return _stating(operator, value, path)
     if kind != "list":
         operand = _operand(name, kind, operator, value, path)
         return Compare(_stored_path(name), operator, operand)
@@ -250,6 +258,22 @@ def _compare(name: str, kind: Type, operator: Operator, value: Any, path: str) -
     if operator == "eq" and operand is None:
         return Compare(name, "eq", ())
     return Compare(name, "eq" if isinstance(operand, tuple) else "contains", operand)
+
+
+def _stating(operator: Operator, value: Any, path: str) -> Filter:
+    """A comparison of what a text tells of who says it, in terms of the stored feature."""
+    if operator not in ("eq", "ne", "in", "nin", "exists"):
+        raise InvalidInput(f"{path}.{STATES}", f"{operator} needs an order", "use eq, in or exists")
+    operand = _operand(STATES, "text", operator, value, path)
+    if operator == "exists":
+        return STATED if operand else Not(STATED)
+    for kind in operand if isinstance(operand, tuple) else (operand,):
+        if kind not in STATED_KINDS:
+            remedy = f"use one of {', '.join(STATED_KINDS)}"
+            raise InvalidInput(f"{path}.{STATES}", f"is never {shown(kind)}", remedy)
+    if isinstance(operand, tuple):
+        return Compare(STATED.field, operator, tuple(map(STATED_KINDS.__getitem__, operand)))
+    return Compare(STATED.field, operator, STATED_KINDS[operand])
 
 
 def _stored_path(name: str) -> str:

@@ -175,6 +175,7 @@ OPERATIONS: Mapping[str, Operation] = {
         Operation("get", "GET", "/memories/{id}", absent=None),
         Operation("get_many", "POST", "/memories/get", "memories", repeats=True),
         Operation("get_all", "POST", "/memories/list", repeats=True),
+        Operation("about", "POST", "/about", repeats=True),
         Operation("tags", "GET", "/tags"),
         Operation("entities", "GET", "/entities"),
         Operation("events", "GET", "/events"),

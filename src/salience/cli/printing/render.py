@@ -16,7 +16,9 @@ from salience.language.tokens import shorten
 from salience.lifecycle.zones import ZonedMemory
 from salience.ranking.explanation import Explanation
 from salience.records.record import MemoryRecord
+from salience.search.about import About
 from salience.search.results import Hit
+from salience.write.dedup.match_index import begins_at
 
 _CONTENT_LINES = 3  # of a memory's text in a list
 _REASONS = 3  # largest parts of a score shown beside it
@@ -49,6 +51,20 @@ def vitals(memories: Sequence[ZonedMemory]) -> Table:
         rows.add_row(
             f"{memory.vitality:.3f}", memory.zone, memory.id, "bridge" if memory.bridge else ""
         )
+    return rows
+
+
+def about(found: About) -> Table:
+    """A table of what a user told of himself, each topic named once."""
+    rows = table("topic", "told", "statement", "memory")
+    before = ""
+    for fact in found:
+        memory = fact.memory
+        topic = "" if fact.topic == before else fact.topic
+        rows.add_row(
+            topic, f"{begins_at(memory):%Y-%m-%d}", shorten(memory.content, 160), memory.id
+        )
+        before = fact.topic
     return rows
 
 

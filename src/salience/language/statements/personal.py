@@ -84,7 +84,7 @@ HEALTH_STATED = pattern_cue(
     catches="i'm allergic to nuts",
     must_not_catch="can you name a vegan dish",
 )
-_RELATIVES = (
+RELATIVES = (
     r"wife|husband|partner|spouse|girlfriend|boyfriend|fianc\w+|sons?|daughters?|kids?|child"
     r"(?:ren)?|baby|twins|toddler|mother|father|mum|mom|dad|parents?|brothers?|sisters?|siblings?"
     r"|grand\w+|nephews?|nieces?|aunt|uncle|cousins?|family|room-?mates?|flat-?mates?|neighbou?rs?"
@@ -99,7 +99,7 @@ _BELONGINGS = (
 CIRCUMSTANCE_STATED = pattern_cue(
     "circumstance",
     "memory: tells of somebody's family, work, home, belongings or skills",
-    rf"{_MY}(?: \w+){{0,2}}? (?:{_RELATIVES}|{_BELONGINGS})\b"
+    rf"{_MY}(?: \w+){{0,2}}? (?:{RELATIVES}|{_BELONGINGS})\b"
     rf"|{_I}{_ADVERBS} (?:live|work|commute|drive|own|rent|study|teach|speak|earn|cycle|volunteer"
     r"|grew up|was born|moved|graduated|train|practi[cs]e|foster|garden|code|program)s?\b"
     rf"|{_I_AM} (?:from|based|married|single|divorced|engaged|retired|unemployed|self-employed"
@@ -108,7 +108,7 @@ CIRCUMSTANCE_STATED = pattern_cue(
     r"|or|ist|ian|ant|ent|man|woman|nurse|chef|cook|pilot|clerk|mum|mom|dad|mother|father|parent"
     r"|widow\w*|carer|coach|vet|nurse|analyst|founder|beginner|novice)\b)"
     rf"|{_I}(?: also| only| now)? (?:have|has|keep|'ve got|have got) (?:an? |one |two |three |four"
-    rf" |five |\d+ |no |some |my )?(?:\w+ ){{0,2}}?(?:{_RELATIVES}|{_BELONGINGS})\b"
+    rf" |five |\d+ |no |some |my )?(?:\w+ ){{0,2}}?(?:{RELATIVES}|{_BELONGINGS})\b"
     rf"|{_I} use \w+ (?:and \w+ )?(?:at|for|as|daily|every)\b"
     # A short statement, unless it is one of the moment.
     r"|^\W*(?:(?:i|we)(?: \w+ly| still| also)* (?!(?:need|want|think|thought|guess|mean|see|saw"

@@ -9,13 +9,13 @@ from typing import Any, Literal, get_args
 
 from salience.display.for_models import clean
 from salience.errors import InvalidInput, shown
-from salience.language.english import ASSISTANT_NAMES
 from salience.ranking.probability import estimate
-from salience.records.filters import STATED, Compare, Filter, Not, all_of
+from salience.records.filters import Filter, all_of
 from salience.records.record import MemoryRecord
 from salience.records.validation import boolean, integer, text
 from salience.retrieval.operations import ListRecords, ReadRecords, RowsById
 from salience.retrieval.plan import Plan, ask
+from salience.search.about import SAID_OF_SELF
 from salience.search.cutoff import DOUBTFUL
 from salience.search.passages import Passage, excerpt, matching_passages
 from salience.search.request import MAX_HITS, SearchRequest
@@ -24,7 +24,6 @@ from salience.search.search import rank
 Source = Literal["search", "about_user", "recent", "listed"]
 MAX_REF_CHARACTERS = 12  # a longer id is shortened
 MIN_REF_CHARACTERS = 8  # of a shortened id
-_NOT_BY_ASSISTANT = Not(Compare("speaker", "in", tuple(sorted(ASSISTANT_NAMES))))
 _NO_DIRECT_ANSWER = "no direct answer; what is related"  # tells a model how to take the memories
 
 
@@ -195,7 +194,7 @@ def _section(section: SectionLike) -> Section:
 def gather(section: Section, request: SearchRequest) -> Plan[Gathered]:
     """The plan of reading the memories that a section may hold; references are given later."""
     if section.source == "about_user":
-        request = replace(request, where=all_of(request.where, STATED, _NOT_BY_ASSISTANT))
+        request = replace(request, where=all_of(request.where, SAID_OF_SELF))
     if section.source in ("search", "about_user"):
         run, degraded, _ = yield from rank(request, hits_only=True)
         likely = estimate(run)

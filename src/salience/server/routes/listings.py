@@ -6,6 +6,7 @@ from starlette.responses import Response
 
 from salience.engine.memory import Memory
 from salience.lifecycle.history import MAX_EVENTS, EventPage
+from salience.search.about import About
 from salience.search.listing import NamePage
 from salience.server.encoding import large_answer
 from salience.server.models.arguments import Arguments, parameters
@@ -15,8 +16,25 @@ from salience.server.routes.memories import PAGE
 TAG = "Listings"
 _NAMES = parameters(Memory.tags)
 _NAMES["limit"] = _NAMES["limit"].within(PAGE)
+_ABOUT = parameters(Memory.about)
+_ABOUT["limit"] = _ABOUT["limit"].within(PAGE)
 _EVENTS = parameters(Memory.events)
 _EVENTS["limit"] = _EVENTS["limit"].within({"minimum": 1, "maximum": MAX_EVENTS})
+
+
+@operation(
+    "POST",
+    "/about",
+    Memory.about,
+    scope=READ,
+    tag=TAG,
+    body=Arguments("AboutRequest", _ABOUT),
+    answers={200: Answer(description="What the user told of himself.", body=About)},
+    example={"user": "ana"},
+)
+async def about(call: Call) -> Response:
+    """List what a user told of himself."""
+    return await large_answer(await call.memory.about(**call.arguments))
 
 
 @operation(

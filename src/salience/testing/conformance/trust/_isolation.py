@@ -129,6 +129,7 @@ def _reading(memory: Memory, when: str) -> Iterator[tuple[str, Step]]:
         "filtered": lambda: memory.get_all({"kind": {"exists": True}}, limit=1, order="oldest"),
         "iterate": lambda: [record.id for record in memory.iterate(page_size=2)],
         "count": lambda: [memory.count(), memory.count(archived=True)],
+        "about": lambda: [memory.about(), memory.about("Ana")],
         "tags": lambda: memory.tags(),
         "entities": lambda: memory.entities(limit=2),
         "links": lambda: [memory.links(), memory.links("m0"), memory.pending_links()],

@@ -1,0 +1,106 @@
+"""What a user told of himself: listed by topic, the latest of each attribute, whoever the door."""
+
+from __future__ import annotations
+
+from datetime import datetime, timezone
+
+import pytest
+
+from salience import Memory
+from salience.errors import InvalidInput
+
+TOLD = [
+    ("health", "I'm allergic to penicillin."),
+    ("instruction", "Always answer in metric units."),
+    ("preference", "I prefer window seats."),
+    ("family", "My daughter Ida is six."),
+    ("work", "I work as a welder at Arcelor."),
+    ("place", "I live in Ghent."),
+    ("health", "Ich bin gegen Nüsse allergisch."),
+    ("family", "J'ai deux chats."),
+    ("family", "Моей дочери Лее четыре года."),
+    ("place", "Ich wohne in Kassel."),
+    ("preference", "我讨厌开长会。"),
+]
+_DISLIKED = ("rain", "wind", "noise", "onions", "queues")
+_NOW = datetime(2026, 6, 1, tzinfo=timezone.utc)
+
+
+@pytest.fixture
+def memory() -> Memory:
+    return Memory.open("ram://", embedder=None, clock=lambda: _NOW)
+
+
+@pytest.mark.parametrize(("topic", "text"), TOLD)
+def test_a_statement_has_its_topic(memory: Memory, topic: str, text: str) -> None:
+    memory.add([{"role": "user", "content": text}])
+    assert [(fact.topic, fact.memory.content) for fact in memory.about()] == [(topic, text)]
+
+
+def test_what_the_assistant_says_and_what_tells_nothing_are_left_out(memory: Memory) -> None:
+    memory.add(
+        [
+            {"role": "user", "content": "What can I cook tonight?"},
+            {"role": "assistant", "content": "I prefer tea."},
+            {"role": "user", "content": "The bridge opens at nine."},
+        ]
+    )
+    assert memory.about().facts == ()
+
+
+def test_the_latest_of_an_attribute_counts(memory: Memory) -> None:
+    for day, text in enumerate(["I live in Ghent.", "I moved to Antwerp.", "I live in Antwerp."]):
+        memory.add(text, id=f"m{day}", speaker="user", created_at=f"2026-03-0{day + 1}")
+    [fact] = memory.about()
+    assert (fact.memory.id, fact.earlier) == ("m2", ("m1", "m0"))
+
+
+def test_a_user_is_found_by_id_and_by_name(memory: Memory) -> None:
+    memory.add("I hate long meetings.", id="turn", speaker="user", user_id="ana")
+    memory.add("Ana likes jazz.", id="kept", kind="fact", user_id="ana")
+    memory.add("I have two dogs.", id="named", speaker="Ana")
+    memory.add("I have a parrot.", id="other", speaker="Ben", user_id="ben")
+    found = [(fact.topic, fact.memory.id) for fact in memory.about("ana")]
+    assert found == [("preference", "kept"), ("preference", "turn"), ("family", "named")]
+    assert [fact.memory.id for fact in memory.about("ben")] == ["other"]
+
+
+def test_what_holds_no_more_is_left_out(memory: Memory) -> None:
+    for id in ("superseded", "judged", "expired", "corrected", "erased"):
+        memory.add(f"I prefer {id} seats.", id=id, speaker="user")
+    memory.add("I prefer aisle seats.", id="new", speaker="user")
+    memory.supersede("superseded", "new")
+    memory.feedback("judged", "incorrect")
+    memory.update("expired", expires_at="2026-05-01")
+    memory.update("corrected", content="I am allergic to wool.")
+    memory.delete("erased")
+    found = {(fact.topic, fact.memory.id) for fact in memory.about()}
+    assert found == {("health", "corrected"), ("preference", "new")}
+
+
+def test_total_tells_what_was_not_read(memory: Memory) -> None:
+    memory.add_many([{"content": f"I hate {it}.", "speaker": "user"} for it in _DISLIKED])
+    found = memory.about(limit=2)
+    assert (len(found), found.read, found.total) == (2, 2, 5)
+    assert len(memory.about(filters={"created_at": {"lt": "2026-05-01"}})) == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [({"limit": 0}, "limit"), ({"user": 3}, "user"), ({"filters": {"states": "love"}}, "states")],
+)
+def test_wrong_arguments_are_named(
+    memory: Memory, arguments: dict[str, object], named: str
+) -> None:
+    with pytest.raises(InvalidInput, match=named):
+        memory.about(**arguments)  # type: ignore[arg-type]
+
+
+def test_the_filter_states_counts_and_refuses(memory: Memory) -> None:
+    memory.add_many(["I'm allergic to nuts.", "I prefer tea.", "The bridge opens at nine."])
+    assert memory.count({"states": "health"}) == 1
+    assert memory.count({"states": {"in": ["health", "preference"]}}) == 2
+    assert memory.count({"states": {"exists": False}}) == 1
+    assert memory.count({"states": {"ne": "health"}}) == 2
+    with pytest.raises(InvalidInput, match="gte needs an order"):
+        memory.count({"states": {"gte": "health"}})
