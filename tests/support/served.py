@@ -34,6 +34,7 @@ NOT_OVER_HTTP = {
     "test_consolidation_looks_at_what_is_new": "no progress is told of work inside the server",
     "test_a_lock_whose_owner_is_silent_goes_stale": "a server tells nobody whose a lock is",
     "test_each_thing_that_happens_is_an_event": "the log has the key by which a write is done once",
+    "test_who_comes_second_with_a_key_gets_the_first_outcome": "a server's keys have owners",
     "test_facets_may_be_given_or_extracted_otherwise": "a function for facets cannot be sent",
     "test_an_extractor_may_find_no_facets": "a function that finds facets cannot be sent",
     "test_a_call_that_is_killed_has_done_all_or_nothing": _OPERATIONS,

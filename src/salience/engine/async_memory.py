@@ -177,6 +177,7 @@ class AsyncWriteApi(AsyncPlanRunner):
         user_id: str | None = None,
         tags: Sequence[str] = (),
         facets: Facets = by_rules,
+        idempotency_key: str | None = None,
     ) -> AddResult:
         """Remember a chat as questions with their answers, for the profile "multi_route".
 
@@ -193,6 +194,7 @@ class AsyncWriteApi(AsyncPlanRunner):
             tags: the tags of every chunk.
             facets: texts by facet (personal_info, preferences, events), a function that gives them
                 from what user and assistant said, or None; by rules by default.
+            idempotency_key: a key of this write; a second one with it gives the first outcome.
 
         Raises:
             InvalidInput: names the argument that is wrong; nothing was written.
@@ -205,7 +207,8 @@ class AsyncWriteApi(AsyncPlanRunner):
         }
         common = {name: value for name, value in fields.items() if value is not None}
         scope = await self._core.awrite_context()
-        plan = add_chat.add_chat(messages, scope, mode=mode, facets=facets, common=common)
+        options = {"mode": mode, "facets": facets, "key": idempotency_key}
+        plan = add_chat.add_chat(messages, scope, common=common, **options)
         return await self._run(plan, MANY)
 
     async def add_many(

@@ -77,6 +77,7 @@ class WriteApi(PlanRunner):
         user_id: str | None = None,
         tags: Sequence[str] = (),
         facets: Facets = by_rules,
+        idempotency_key: str | None = None,
     ) -> AddResult:
         """Remember a chat as questions with their answers, for the profile "multi_route".
 
@@ -93,6 +94,7 @@ class WriteApi(PlanRunner):
             tags: the tags of every chunk.
             facets: texts by facet (personal_info, preferences, events), a function that gives them
                 from what user and assistant said, or None; by rules by default.
+            idempotency_key: a key of this write; a second one with it gives the first outcome.
 
         Raises:
             InvalidInput: names the argument that is wrong; nothing was written.
@@ -105,7 +107,8 @@ class WriteApi(PlanRunner):
         }
         common = {name: value for name, value in fields.items() if value is not None}
         scope = self._core.write_context()
-        plan = add_chat.add_chat(messages, scope, mode=mode, facets=facets, common=common)
+        options = {"mode": mode, "facets": facets, "key": idempotency_key}
+        plan = add_chat.add_chat(messages, scope, common=common, **options)
         return self._run(plan, MANY)
 
     def add_many(

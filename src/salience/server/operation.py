@@ -69,6 +69,21 @@ class Call:
         """The memory of the namespace."""
         return self.server.memory.within(self.namespace, actor=self.principal.key_id)
 
+    @property
+    def once(self) -> str | None:
+        """The `Idempotency-Key` of the request as the store keeps it."""
+        key = self.request.state.idempotency_key
+        return None if key is None else self.own_key(key)
+
+    def once_only(self) -> dict[str, Any]:
+        """The arguments of a write with its idempotency key, which the store keeps."""
+        key = self.own_key(self.arguments.get("idempotency_key"))
+        return {**self.arguments, "idempotency_key": self.once if key is None else key}
+
+    def own_key(self, key: Any) -> Any:
+        """An idempotency key of the owner, whose keys are others than those of other owners."""
+        return f"{self.principal.key_id} {key}" if isinstance(key, str) and key.strip() else key
+
     def log_found(self, count: int, degraded: Iterable[str]) -> None:
         """Tell the log and the metrics how much a search found, and what it went without."""
         self.request.state.counts["found"] = count

@@ -5,14 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from typing import Any
 
 from salience.errors import InvalidInput, shown
-from salience.records.fields import SESSION_CHUNK, TURN_CHUNK
+from salience.records.fields import CHAT_CHUNKS, SESSION_CHUNK, TURN_CHUNK
 from salience.records.filters import And, Compare
 from salience.records.record import Edit, MemoryRecord, new_id
 from salience.records.validation import text
-from salience.retrieval.operations import Extract, FetchColumns, ReadRecords, SearchRoute
+from salience.retrieval.operations import Events, Extract, FetchColumns, ReadRecords, SearchRoute
 from salience.retrieval.plan import Plan, ask
 from salience.retrieval.query import Query
 from salience.retrieval.routes import MatchAll
@@ -30,10 +31,11 @@ from salience.write.chat import (
     parse_messages,
     session_item,
 )
-from salience.write.chunk import WriteRules, write_with_edits
+from salience.write.chunk import CheckedItem, WriteRules, write_with_edits
 from salience.write.dedup import NO_DEDUP
 from salience.write.facets import FACETS, Facets, by_rules, parse_facets
-from salience.write.items import BORDERS_KEY
+from salience.write.idempotency import SAME_KEY, key_reused
+from salience.write.items import BORDERS_KEY, MAX_KEY_CHARACTERS
 from salience.write.outcomes import Added, AddResult
 
 
@@ -43,11 +45,13 @@ def add_chat(
     *,
     mode: Any = "chunks",
     facets: Any = by_rules,
+    key: Any = None,
     common: Mapping[str, Any],
 ) -> Plan[AddResult]:
     """The plan of adding messages to a session; they continue one that exists.
 
-    A conversation leaves the same chunks whether it is added in one call or in several.
+    A conversation leaves the same chunks whether it is added in one call or in several. The same
+    idempotency `key` again adds nothing, and gives the outcomes of the first time.
     """
     mode_value: object = mode
     if not isinstance(mode_value, str) or mode_value not in ("chunks", "hybrid"):
@@ -55,32 +59,86 @@ def add_chat(
     facets, parsed = parse_facets(facets), parse_messages(messages)
     if not parsed:
         raise InvalidInput("messages", "have no text of a user or an assistant")
-    common = {"session_id": new_id(), **common}
+    once = None if key is None else _Once.of(key, (parsed, mode, facets, common))
+    common = {"session_id": new_id() if once is None else once.session, **common}
     text("session_id", common["session_id"])
     for _ in range(reading.MAX_ATTEMPTS):
+        done = yield from _done(once, scope)
         continuations, fresh = yield from _continuations(
-            parsed, common["session_id"], scope, mode, facets
+            parsed, common["session_id"], scope, mode, facets, done
         )
         edits: list[Edit] = []
         problems: dict[str, None] = {}
         for continuation in continuations:
             edit, problem = yield from _continued(continuation, scope)
-            edits.append(edit)
+            edits.append(edit if once is None else once.noted(edit))
             problems |= {problem: None} if problem else {}
         chunks = chunk_items(fresh, common, mode, facets)
-        goes_on = any(each.record.kind == SESSION_CHUNK for each in continuations)
+        goes_on = SESSION_CHUNK in {*(done or ()), *(each.record.kind for each in continuations)}
         if mode == "hybrid" and not goes_on:
             chunks.insert(0, session_item(parsed, common, facets))
         checked = yield from checked_items(chunks[:CHUNK_ITEMS], scope, strict=True)
+        if once is not None:
+            checked = [once.keyed(item, place) for place, item in enumerate(checked)]
         written = yield from write_with_edits(checked, scope, WriteRules(NO_DEDUP, True), edits)
         if written is None:  # others have added to the session meanwhile
             continue
         problems |= {written.problem: None} if written.problem else {}
         rest = yield from add(chunks[CHUNK_ITEMS:], scope, NO_DEDUP, strict=True)
-        updated = (Added(edit.record.id, "UPDATED") for edit in edits)
+        updated = [*(done or {}).values(), *(Added(edit.record.id, "UPDATED") for edit in edits)]
         degraded = dict.fromkeys([*problems, *rest.degraded])
         return AddResult((*written.outcomes, *rest.items, *updated), tuple(degraded))
     raise reading.contention_error(continuations[0].record.id)
+
+
+@dataclass(frozen=True)
+class _Once:
+    """An idempotency key of a chat, and a hash of all that came with it."""
+
+    key: str
+    body: str
+
+    @classmethod
+    def of(cls, key: Any, given: tuple[Any, ...]) -> _Once:
+        values = ["a function" if callable(each) else each for each in given]
+        body = sha256(repr(values).encode("utf-8", "replace")).hexdigest()[:32]
+        return cls(text("idempotency_key", key, limit=MAX_KEY_CHARACTERS), body)
+
+    @property
+    def session(self) -> str:
+        """The name of a session that the chat begins."""
+        return sha256(self.key.encode()).hexdigest()[:32]
+
+    def keyed(self, item: CheckedItem, place: int) -> CheckedItem:
+        """A new chunk with a key of its own."""
+        assert isinstance(item, items.Item)  # all others were refused
+        return replace(item, key=f"{self.key}#{place}", fingerprint=self.body)
+
+    def noted(self, edit: Edit) -> Edit:
+        """An edit with a key of its own, by which it is known again."""
+        key = f"{self.key}#{edit.record.kind}"
+        return replace(edit, note={"key": key, "body": self.body, "outcome": "UPDATED"})
+
+
+def _done(once: _Once | None, scope: items.WriteContext) -> Plan[dict[str, Added] | None]:
+    """The outcomes of the edits that a key has made, by kind; None if nothing was done with it.
+
+    Raises:
+        InvalidInput: it came with another chat.
+    """
+    if once is None:
+        return None
+    keys = tuple(f"{once.key}#{place}" for place in (0, CHUNK, *CHAT_CHUNKS))
+    events = yield from ask(Events(scope.namespace, keys=keys))
+    if any(event.payload.get("body") != once.body for event in events):
+        raise key_reused()
+    edits = [event for event in events if event.payload["outcome"] == "UPDATED"]
+    kinds = [event.payload["key"].rpartition("#")[2] for event in edits]
+    return (
+        {k: Added(e.id, "UPDATED", SAME_KEY) for k, e in zip(kinds, edits, strict=True)}
+        if events
+        else None
+    )
 
 
 def _continuations(
@@ -89,13 +147,18 @@ def _continuations(
     scope: items.WriteContext,
     mode: Mode,
     facets: Facets,
+    done: Mapping[str, Added] | None,
 ) -> Plan[tuple[list[_Continuation], Sequence[ChatMessage]]]:
-    """The chunks of a session that messages continue, and the messages that begin new ones."""
+    """The chunks of a session that messages continue, and the messages that begin new ones.
+
+    Those that are `done` already, by their kinds, do not go on again.
+    """
+    first_user = (at for at, message in enumerate(parsed) if message.side == "user")
+    first = next(first_user, len(parsed))  # the assistant's words before belong to the last chunk
+    if done is not None:
+        return [], parsed[0 if done.keys() <= {SESSION_CHUNK} else first :]
     last, whole = yield from _open_chunks(session_id, mode, scope)
-    further: Sequence[ChatMessage] = []  # of the assistant, which belong to the last chunk
-    if last is not None:
-        first_user = (at for at, message in enumerate(parsed) if message.side == "user")
-        further = parsed[: next(first_user, len(parsed))]
+    further = parsed[: 0 if last is None else first]
     fresh = parsed[len(further) :]
     continuations: list[_Continuation] = []
     if last is not None:

@@ -78,6 +78,7 @@ _LIMITED: Mapping[str, Callable[[Any, Limits], Any]] = {  # checks that depend o
     "entities": lambda value, limits: texts("entities", value, count=limits.tags),
     "metadata": lambda value, limits: metadata_mapping(value, limits.metadata),
 }
+MAX_KEY_CHARACTERS = 512
 MAX_LINKS = 10_000  # that an item brings
 LINK_KEYS = ("target", "type", "weight", "created_at")
 MAX_NAME_CHARACTERS = 2_000  # of the target of a link: an id, or a title
@@ -201,7 +202,7 @@ def _fingerprint(record: MemoryRecord, source: Mapping[str, Any], given: Iterabl
 
 
 def _optional_name(name: str, value: Any) -> str | None:
-    return None if value is None else text(name, value, limit=512)
+    return None if value is None else text(name, value, limit=MAX_KEY_CHARACTERS)
 
 
 def check_validity_period(record: MemoryRecord) -> None:

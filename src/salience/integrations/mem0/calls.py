@@ -10,8 +10,9 @@ import logging
 from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
+from hashlib import sha256
 from typing import Any, TypeVar, cast
-from uuid import uuid4
+from uuid import NAMESPACE_OID, uuid4, uuid5
 
 from salience.engine.async_memory import AsyncMemory
 from salience.engine.memory import Memory
@@ -93,12 +94,14 @@ class Calls:
     instructions: the wishes of the application for what is extracted.
     rerank_profile: the profile that ranks if a search asks to rerank.
     render: makes the mapping of a memory.
+    once: an idempotency key, by which messages that are kept as they are are kept once.
     """
 
     extractor: Extractor | None = None
     instructions: str | None = None
     rerank_profile: ProfileLike | None = None
     render: _Render = memory_of
+    once: str | None = None
 
     def add(
         self,
@@ -141,14 +144,14 @@ class Calls:
             if infer:
                 _log.warning(_NOT_EXTRACTED)
                 notes.append(_NOT_EXTRACTED)
-            return _noted({"results": (yield from _add_turns(turns, fields))}, notes)
+            return _noted({"results": (yield from _add_turns(turns, fields, self.once))}, notes)
         if not turns:
             return _noted({"results": []}, notes)
         if memory_type == PROCEDURAL and "agent_id" in fields.ids:
             extractor = self.extractor
             text = yield Outside(lambda: extractor.procedure(turns, prompt))
             item = fields.item(text, metadata={"memory_type": PROCEDURAL}, session=False)
-            results = yield from _add_verbatim([item])
+            results = yield from _add_verbatim([item], None)
         else:
             results = yield from self._add_facts(turns, fields, prompt)
         return _noted({"results": results}, notes)
@@ -409,24 +412,33 @@ def _turns(messages: Any) -> tuple[list[Turn], list[str]]:
     return turns, notes
 
 
-def _add_turns(turns: Sequence[Turn], fields: _Fields) -> Steps[list[dict[str, Any]]]:
+def _add_turns(
+    turns: Sequence[Turn], fields: _Fields, once: str | None
+) -> Steps[list[dict[str, Any]]]:
     """Add turns as they are."""
     items = [
         fields.item(turn.text, {"role": turn.role}, True, speaker=turn.name or turn.role)
         for turn in turns
     ]
-    results = yield from _add_verbatim(items)
+    results = yield from _add_verbatim(items, once)
     return [
         {**result, "actor_id": turn.name, "role": turn.role}
         for result, turn in zip(results, turns, strict=True)
     ]
 
 
-def _add_verbatim(items: Sequence[Mapping[str, Any]]) -> Steps[list[dict[str, Any]]]:
+def _add_verbatim(
+    items: Sequence[Mapping[str, Any]], once: str | None
+) -> Steps[list[dict[str, Any]]]:
     """Add items as memories of their own, whatever is there already."""
     if not items:
         return []
     named = [{"id": str(uuid4()), **item} for item in items]
+    if once is not None:  # other items with the key would have other ids, and are refused
+        seed = sha256(f"{once} {items!r}".encode("utf-8", "replace")).hexdigest()
+        for place, item in enumerate(named):
+            item["id"] = str(uuid5(NAMESPACE_OID, f"{seed} {place}"))
+            item["idempotency_key"] = f"{once}#{place}"
     yield lambda memory: memory.add_many(named, strict=True, dedup=False)
     return [{"id": i["id"], "memory": i["content"], "event": "ADD"} for i in named]
 

@@ -306,7 +306,9 @@ async def _run(
     render: Callable[[MemoryRecord], Body] = platform_memory_of,
 ) -> T:
     """The result of some steps over the memory of a call."""
-    return await arun(steps(Calls(call.server.extractor, render=render)), call.memory)
+    return await arun(
+        steps(Calls(call.server.extractor, render=render, once=call.once)), call.memory
+    )
 
 
 async def _body(call: Call) -> Body:

@@ -108,4 +108,4 @@ async def pending_links(call: Call) -> Response:
 )
 async def add_chat(call: Call) -> Response:
     """Add a chat."""
-    return added(call, await call.memory.add_chat(**call.arguments))
+    return added(call, await call.memory.add_chat(**call.once_only()))

@@ -60,7 +60,7 @@ _STORED = Answer(description="The memory as it is now.", body=MemoryRecord, has_
 async def add(call: Call) -> Response:
     """Add a memory, or the turns of a chat."""
     document.rename(call.arguments, "importance_score", "importance")
-    return added(call, await call.memory.add(**with_key(call)))
+    return added(call, await call.memory.add(**call.once_only()))
 
 
 @operation(
@@ -80,21 +80,13 @@ async def add(call: Call) -> Response:
 )
 async def add_many(call: Call) -> Response:
     """Add many memories."""
-    _check_batch("items", call.arguments["items"])
+    _check_batch("items", items := call.arguments["items"])
+    for item in items:
+        if isinstance(item, dict) and "idempotency_key" in item:
+            item["idempotency_key"] = call.own_key(item["idempotency_key"])
     result = await call.memory.add_many(**call.arguments)
     call.request.state.counts["added"] = len(result.ids)
     return answer(result)
-
-
-def with_key(call: Call) -> dict[str, Any]:
-    """The arguments of a write with the `Idempotency-Key` of the request, which the store keeps.
-
-    Keys of other owners are others.
-    """
-    key = call.request.state.idempotency_key
-    if key is None:
-        return call.arguments
-    return {"idempotency_key": f"{call.principal.key_id} {key}", **call.arguments}
 
 
 def added(call: Call, result: AddResult) -> Response:

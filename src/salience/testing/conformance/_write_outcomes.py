@@ -440,6 +440,26 @@ class IdempotencyKeys(StoreCase):
                 memory.add(other, idempotency_key="talk")
         assert len(memory) == 2
 
+    @pytest.mark.parametrize("mode", ["chunks", "hybrid"])
+    def test_a_chat_that_goes_on_goes_on_once(self, memory: Memory, mode: str) -> None:
+        roles = ("user", "assistant", "user", "assistant", "user")
+        turns = [{"role": role, "content": f"Words {n}."} for n, role in enumerate(roles)]
+        parts = (turns[:1], turns[1:2], turns[2:5])
+        for number, part in enumerate(parts):
+            first, again = (
+                memory.add_chat(part, session_id="s", mode=mode, idempotency_key=f"k{number}")
+                for _ in range(2)
+            )
+            assert sorted(again.ids) == sorted(first.ids)
+            with pytest.raises(InvalidInput, match="something else"):
+                memory.add_chat(turns, session_id="s", mode=mode, idempotency_key=f"k{number}")
+        memory.within("whole").add_chat(turns, session_id="s", mode=mode)
+        contents = [
+            sorted(record.content for record in space.get_all())
+            for space in (memory, memory.within("whole"))
+        ]
+        assert contents[0] == contents[1]
+
     def test_the_same_key_names_the_same_memories_again(self, memory: Memory) -> None:
         memory.add("Ana lives in Porto.", kind="fact", id="old")
         for id, options in (("other", {}), ("new", {"supersedes": "old"})):

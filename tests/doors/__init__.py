@@ -1,0 +1,1 @@
+"""The promises of a memory, through every door that leads to one."""
