@@ -73,6 +73,8 @@ def results(folder: Path) -> list[Any]:
     old = NOW - timedelta(days=900)
     memory.add_many([{"content": f"old {i}", "created_at": old} for i in range(4)])
     memory.add("to be done", kind="task", created_at=old)
+    chat = [{"role": "user", "content": "I am allergic to peanuts."}]
+    memory.add_chat(chat, session_id="told", user_id="ana")
     memory.add("gone", expires_at=NOW - timedelta(days=1), created_at=old)
     memory.link("soup", "tea", "contradicts")
     memory.add(f"# Ferries\n\n{'The ferry leaves at nine. ' * 60}", id="note")
@@ -98,6 +100,7 @@ def results(folder: Path) -> list[Any]:
         memory.history("tea"),
         memory.events(limit=5),
         memory.tags(),
+        memory.about("ana"),
         memory.entities(limit=1),
         memory.links(),
         memory.pending_links(),
