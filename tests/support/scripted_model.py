@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from salience.integrations.extraction import Extractor
+from salience.engine.extraction import Extractor
 from support.scripted_server import Server, Step, answer
 
 

@@ -91,6 +91,10 @@ def add(
         Literal["error", "replace", "skip"],
         typer.Option(help="The way to go on where a memory has the id: an error by default."),
     ] = "error",
+    extract: Annotated[
+        str | None,
+        typer.Option(metavar="MODEL@URL", help="A chat model that finds facts in it, to keep too."),
+    ] = None,
     dedup: Annotated[
         bool | None, typer.Option(help="Look for memories that say the same, or not.")
     ] = None,

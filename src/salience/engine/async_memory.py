@@ -22,6 +22,7 @@ from salience import stores
 from salience.display.result import short_repr
 from salience.embedders import EmbedderLike
 from salience.engine.core import Core
+from salience.engine.extraction.adding import with_facts
 from salience.engine.lifecycle_api import Progress
 from salience.engine.options import (
     SETTINGS,
@@ -160,12 +161,17 @@ class AsyncWriteApi(AsyncPlanRunner):
             InvalidInput: names the argument that is wrong; nothing was written.
         """
         check_names("AsyncMemory.add", fields, MemoryFields)
+        finder = self._core.finder(fields.pop("extract", None), content)
         policy = DedupPolicy.of(fields.pop("dedup", None), self._core.dedup)
         rule = conflict_rule(fields.pop("on_conflict", "error"))
         items = chat.items_of(content, fields)
         scope = await self._core.awrite_context()
         plan = add.add(items, scope, policy, strict=True, on_conflict=rule)
-        return await self._run(plan, len(items))
+        added = await self._run(plan, len(items))
+        if finder is None:
+            return added
+        request = self._core.request
+        return await self._run(with_facts(items, added, finder, scope, policy, request), MANY)
 
     async def add_chat(
         self,

@@ -18,6 +18,7 @@ from salience.embedders import (
 )
 from salience.embedders.static import known_words
 from salience.engine.dispatcher import Dispatcher
+from salience.engine.extraction import ExtractLike, FactFinder, finder_of
 from salience.engine.options import SETTINGS, Settings, check_names
 from salience.errors import EmbedderMismatch, InvalidInput, shown
 from salience.language.entities import Aliases
@@ -72,6 +73,7 @@ class Core:
         dedup: DedupPolicy,
         trace: Callable[[str], object] | None,
         recorder: SearchRecorder | None = None,
+        extract: FactFinder | None = None,
     ) -> None:
         self.url = url
         self.dispatcher = dispatcher
@@ -80,6 +82,7 @@ class Core:
         self.dedup = dedup
         self.trace = trace
         self.recorder = recorder
+        self.extract = extract
 
     @classmethod
     def open(
@@ -106,7 +109,7 @@ class Core:
         aliases = Aliases.of(None if aliases is None else mapping("aliases", aliases))
         pause = number("embedder_pause", values["embedder_pause"], MAX_PAUSE_SECONDS) or 0.0
         limits, slow_ms = Limits.of(values["limits"]), values["slow_search_ms"]
-        recorder = recorder_for(values["search_log"])
+        recorder, extract = recorder_for(values["search_log"]), finder_of(values["extract"])
         model = resolve(embedder)
         if isinstance(model, BundledEmbedder | StaticEmbedder | SentenceTransformerEmbedder):
             model.check()
@@ -140,7 +143,7 @@ class Core:
             actor = None if values["actor"] is None else _actor(values["actor"])
             dedup = DedupPolicy.of(values["dedup"], DedupPolicy())
             trace = _line_writer(values["trace"])
-            return cls(shown_url, dispatcher, searches, actor, dedup, trace, recorder)
+            return cls(shown_url, dispatcher, searches, actor, dedup, trace, recorder, extract)
         except BaseException:
             _release(dispatcher, url)
             raise
@@ -182,7 +185,15 @@ class Core:
             self.dedup,
             self.trace,
             self.recorder,
+            self.extract,
         )
+
+    def finder(self, extract: ExtractLike, content: Any) -> FactFinder | None:
+        """The finder of facts in what is added: as asked for, else its own for messages."""
+        if extract is None and isinstance(content, (str, bytes)):
+            return None
+        is_own = extract is None or (extract is True and self.extract is not None)
+        return self.extract if is_own else finder_of(extract)
 
     def time(self, name: str = "clock", value: Any = None) -> datetime:
         """The time that an argument gives; the present by default."""

@@ -22,13 +22,22 @@ from salience.language.entities import RULES, EntityExtractor
 from salience.records.record import Embedding
 from salience.records.validation import texts
 from salience.rerankers.time_limit import limited
-from salience.retrieval.operations import AsOf, Embed, Events, Extract, Op, ReadStats, Rerank
+from salience.retrieval.operations import (
+    AsOf,
+    Embed,
+    Events,
+    Extract,
+    Op,
+    Outside,
+    ReadStats,
+    Rerank,
+)
 from salience.retrieval.plan import drive, in_thread
 from salience.stores.protocol import AwaitableStore, Store
 from salience.write.items import WriteContext
 
 MAX_SNAPSHOTS = 4  # of the past, kept ready
-_OWN = (Embed, Extract, Rerank, AsOf)  # operations that the dispatcher answers itself
+_OWN = (Embed, Extract, Rerank, AsOf, Outside)  # operations that the dispatcher answers itself
 
 
 class Dispatcher:
@@ -145,8 +154,10 @@ class Dispatcher:
         if self._owns_embedder and release is not None:
             release()
 
-    def _answer(self, op: Embed | Extract | Rerank | AsOf) -> list[Any]:
+    def _answer(self, op: Embed | Extract | Rerank | AsOf | Outside) -> Any:
         """The answer to an operation that is not the store's."""
+        if isinstance(op, Outside):
+            return op.work()
         if isinstance(op, Embed):
             return self._embed(op)
         if isinstance(op, Rerank):

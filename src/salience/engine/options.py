@@ -7,6 +7,7 @@ from os import PathLike
 from typing import Any, TextIO, TypedDict, TypeVar
 
 from salience.embedders import EmbedderLike
+from salience.engine.extraction import ExtractLike
 from salience.language.entities import RULES, EntityExtractor
 from salience.language.tokens import count_tokens
 from salience.ranking.profiles import ProfileLike
@@ -39,6 +40,7 @@ class Settings(TypedDict, total=False):
     dedup: how facts and notes are compared with what is stored when they are added: True, False,
         the cosine from which two say the same (0.92), or a `DedupPolicy`. By default those
         without an id of their own are compared.
+    extract: what finds facts in the messages that `add` is given; see `extract` there.
     embedder_pause: the most seconds after which an embedder that did not answer is asked again, in
         the background (after 1, 2, 4, ... at first); until then nobody waits for it. With 0 every
         call asks it anew.
@@ -61,6 +63,7 @@ class Settings(TypedDict, total=False):
     aliases: Mapping[str, str] | None
     actor: str | None
     dedup: DedupLike
+    extract: ExtractLike
     embedder_pause: float
     limits: Limits | Mapping[str, int] | None
     slow_search_ms: float | None
@@ -156,6 +159,11 @@ class MemoryFields(RecordFields, total=False):
         outcome of the first.
     dedup: how a fact or note is compared with what is stored: True, False, the cosine from which
         two say the same, or a `DedupPolicy`; the policy of the memory by default.
+    extract: what finds facts in it, which are kept beside it as memories of the kind "fact" with
+        links to it: "model@https://host/v1" (a chat model there), an `Extractor`, a function from
+        messages to facts, True for that of the memory or the environment's
+        SALIENCE_EXTRACTION_MODEL, False for none. That of the memory by default, for messages. If
+        it fails, the memories are there, and `degraded` says so.
     on_conflict: if a memory has the id already: "error", "replace" to give that memory these
         contents (see `salience.write.upsert`), or "skip" to leave it as it is.
     """
@@ -167,6 +175,7 @@ class MemoryFields(RecordFields, total=False):
     supersedes: str | None
     idempotency_key: str | None
     dedup: DedupLike
+    extract: ExtractLike
     on_conflict: OnConflict
 
 

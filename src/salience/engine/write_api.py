@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Unpack
 
+from salience.engine.extraction.adding import with_facts
 from salience.engine.options import (
     UNCHANGED,
     MemoryChanges,
@@ -60,12 +61,17 @@ class WriteApi(PlanRunner):
             InvalidInput: names the argument that is wrong; nothing was written.
         """
         check_names("Memory.add", fields, MemoryFields)
+        finder = self._core.finder(fields.pop("extract", None), content)
         policy = DedupPolicy.of(fields.pop("dedup", None), self._core.dedup)
         rule = conflict_rule(fields.pop("on_conflict", "error"))
         items = chat.items_of(content, fields)
         scope = self._core.write_context()
         plan = add.add(items, scope, policy, strict=True, on_conflict=rule)
-        return self._run(plan, len(items))
+        added = self._run(plan, len(items))
+        if finder is None:
+            return added
+        request = self._core.request
+        return self._run(with_facts(items, added, finder, scope, policy, request), MANY)
 
     def add_chat(
         self,

@@ -65,6 +65,13 @@ class Rerank:
     timeout: float
 
 
+@dataclass(frozen=True, eq=False)
+class Outside:
+    """Work that is neither the store's nor the embedder's and may take long -> its result."""
+
+    work: Callable[[], Any] = field(repr=False)
+
+
 class FoundPassage(NamedTuple):
     """A passage of a memory: its borders in the content, its headings, its scores for a query.
 
@@ -943,6 +950,7 @@ Op = (
     Embed
     | Extract
     | Rerank
+    | Outside
     | FindSpeakers
     | FindWords
     | FindNames

@@ -23,7 +23,7 @@ from salience.search.request import Filters
 from salience.write.dedup.match_index import begins_at
 
 TOPIC_KEY = "about_user"
-"""The key of the metadata with the topic that a model gave to a fact which it found."""
+"""The key of the metadata with the topic of a fact that a model found about the user."""
 SOURCE_LINK = "depends_on"
 """The type of the links from such a fact to the memories that it was found in."""
 SAID_OF_SELF = all_of(STATED, Not(Compare("speaker", "in", tuple(sorted(ASSISTANT_NAMES)))))

@@ -20,9 +20,9 @@ import salience
 from salience.access import LOCAL, Keyring, Principal
 from salience.access.oauth import TokenVerifier
 from salience.engine.async_memory import AsyncMemory
+from salience.engine.extraction import Extractor
 from salience.errors import SalienceError
 from salience.importers import ImportProblem
-from salience.integrations.extraction import Extractor
 from salience.mcp.settings import ToolSettings
 from salience.records.validation import namespace_name
 from salience.server.compat import mem0

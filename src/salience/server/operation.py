@@ -16,8 +16,8 @@ from starlette.responses import Response
 from salience.access import Keyring, Principal
 from salience.access.scopes import Scope
 from salience.engine.async_memory import AsyncMemory
+from salience.engine.extraction import Extractor
 from salience.errors import InvalidInput, NotFound
-from salience.integrations.extraction import Extractor
 from salience.server.encoding import JSON
 from salience.server.guard import Metrics
 from salience.server.models.arguments import Arguments

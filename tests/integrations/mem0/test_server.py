@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import threading
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -343,3 +344,20 @@ def test_no_tenant_finds_what_is_anothers(opened: Open) -> None:
     headers = {"Salience-Namespace": "one"}
     assert two.get(f"/v1/memories/{id}/", headers=headers).status_code == 404
     assert one.get(f"/v1/memories/{id}/").json()["memory"] == "The key is under the stone."
+
+
+def test_the_servers_model_finds_facts_for_the_own_interface_too(opened: Open) -> None:
+    with Model() as model:
+        thread = threading.Thread(target=model.serve_forever, args=(0.01,), daemon=True)
+        thread.start()
+        model.script = [finds("Ana cannot eat almonds.")]
+        client = opened(model=model)
+        own = str(client.base_url).partition("/compat/")[0]
+        chat = {"content": [{"role": "user", "content": "Almonds again."}], "extract": True}
+        added = client.post(f"{own}/v1/memories", json=chat)
+        assert added.status_code == 201
+        assert len(added.json()["ids"]) == 2
+        elsewhere = client.post(f"{own}/v1/memories", json={**chat, "extract": "m@http://evil/v1"})
+        assert elsewhere.status_code == 422
+        model.shutdown()
+        thread.join()

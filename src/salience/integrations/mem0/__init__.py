@@ -5,7 +5,7 @@
 mem0 need not be installed.
 """
 
-from salience.integrations.extraction import Extractor
+from salience.engine.extraction import Extractor
 from salience.integrations.mem0.async_memory import AsyncMemory
 from salience.integrations.mem0.errors import MemoryNotFoundError, ValidationError
 from salience.integrations.mem0.memory import Memory

@@ -15,9 +15,9 @@ from typing import Any, TypeVar, cast
 from uuid import NAMESPACE_OID, uuid4, uuid5
 
 from salience.engine.async_memory import AsyncMemory
+from salience.engine.extraction import Extractor, Fact, Turn
 from salience.engine.memory import Memory
 from salience.errors import InvalidInput, shown
-from salience.integrations.extraction import Extractor, Fact, Turn
 from salience.integrations.mem0.errors import MemoryNotFoundError, ValidationError
 from salience.integrations.mem0.filters import (
     ENTITIES,
@@ -37,6 +37,7 @@ from salience.ranking.profiles import ProfileLike
 from salience.records.record import MemoryRecord
 from salience.records.validation import timestamp
 from salience.retrieval.erasure import ErasureReceipt
+from salience.retrieval.operations import Outside
 from salience.retrieval.plan import adrive, drive, in_thread
 from salience.search.listing import MAX_PAGE
 from salience.search.request import MAX_HITS
@@ -57,13 +58,6 @@ _NOT_EXTRACTED = (
 )
 _log = logging.getLogger(__name__)
 _Render = Callable[[MemoryRecord], dict[str, Any]]
-
-
-@dataclass(frozen=True, slots=True)
-class Outside:
-    """Work that is not done by a memory, and may take long."""
-
-    work: Callable[[], Any]
 
 
 Step = Callable[[Any], Any] | Outside
@@ -445,17 +439,12 @@ def _add_verbatim(
 
 def _origin(fact: Fact, turns: Sequence[Turn], model: str) -> dict[str, Any]:
     """The provenance of a fact, which is kept in its metadata: its turns, and who read them."""
-    said = [turns[place] for place in fact.turns]
-    return {
-        "attributed_to": fact.source,
-        "source": {
-            "model": model,
-            "turns": [
-                {"by": turn.name or turn.role, "said": turn.text[:_EXCERPT_CHARACTERS]}
-                for turn in said
-            ],
-        },
-    }
+    origin = fact.origin(model)
+    origin["source"]["turns"] = [
+        {"by": turn.name or turn.role, "said": turn.text[:_EXCERPT_CHARACTERS]}
+        for turn in (turns[place] for place in fact.turns)
+    ]
+    return origin
 
 
 def _settled(text: str, outcome: Added) -> Steps[dict[str, Any]]:

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from salience.embedders import OpenAIEmbedder
+from salience.engine.extraction import Extractor
 from salience.errors import InvalidInput, shown
-from salience.integrations.extraction import Extractor
 
 _MODEL_KEYS = frozenset({"model", "api_key"})
 _KNOWN = ("vector_store", "llm", "embedder", "reranker", "custom_instructions")

@@ -6,10 +6,10 @@ import logging
 from collections.abc import Mapping
 from typing import Any, NoReturn, Self, Unpack
 
+from salience.engine.extraction import Extractor
 from salience.engine.options import Settings
 from salience.errors import InvalidInput
 from salience.integrations._memory import MemoryLike, Opened
-from salience.integrations.extraction import Extractor
 from salience.integrations.mem0.calls import (
     UNSET,
     Calls,

@@ -216,7 +216,7 @@ def requests() -> dict[str, Schema]:
     }
 
 
-_NOT_OF_ITEMS = ("content", "dedup", "on_conflict")
+_NOT_OF_ITEMS = ("content", "dedup", "extract", "on_conflict")
 
 
 def _profile() -> Schema:

@@ -26,6 +26,10 @@ from salience.write.reading import not_found
 TAG = "Memories"
 MAX_BATCH = 2_048  # items, and ids, of one request
 _CONTENT = {"content": parameters(Memory.add)["content"].within({**RECORD["content"], **MESSAGES})}
+_EXTRACT = Argument(
+    bool | None, "True to keep the facts that the server's model finds in it, as well.", None
+)
+_ADDED = {**_CONTENT, "extract": _EXTRACT}
 _IDS = Argument(
     list[str],
     "The ids of the memories.",
@@ -48,7 +52,7 @@ _STORED = Answer(description="The memory as it is now.", body=MemoryRecord, has_
     Memory.add,
     scope=WRITE,
     tag=TAG,
-    body=Arguments.of("AddRequest", Memory.add, plus=document.RECORD_ARGUMENTS | _CONTENT),
+    body=Arguments.of("AddRequest", Memory.add, plus=document.RECORD_ARGUMENTS | _ADDED),
     answers={
         201: Answer(description="It is a memory now.", body=AddResult),
         200: Answer(description="Nothing new was stored; the outcome says why.", body=AddResult),
@@ -60,6 +64,8 @@ _STORED = Answer(description="The memory as it is now.", body=MemoryRecord, has_
 async def add(call: Call) -> Response:
     """Add a memory, or the turns of a chat."""
     document.rename(call.arguments, "importance_score", "importance")
+    if call.arguments.get("extract"):
+        call.arguments["extract"] = call.server.extractor or True
     return added(call, await call.memory.add(**call.once_only()))
 
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from salience.engine.extraction import Extractor, Fact, Turn
 from salience.errors import ExtractionError, InvalidInput
-from salience.integrations.extraction import Extractor, Fact, Turn
 from support.scripted_model import asked, extractor, finds, says
 from support.scripted_server import Server, answer, drop
 
