@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
@@ -29,11 +28,7 @@ Messages = list[dict[str, str]]
 @pytest.fixture(scope="module")
 def served() -> Iterator[Server]:
     with Server() as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
-        thread.start()
         yield server
-        server.shutdown()
-        thread.join()
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from threading import Thread
 
 import pytest
 
@@ -13,6 +12,4 @@ from support.scripted_server import Server
 @pytest.fixture
 def server() -> Iterator[Server]:
     with Server() as running:
-        Thread(target=running.serve_forever, args=(0.01,), daemon=True).start()
         yield running
-        running.shutdown()

@@ -8,6 +8,8 @@ import pytest
 
 from salience import Memory
 from salience.errors import InvalidInput
+from salience.language.statements import personal
+from salience.records.filters import STATED_KINDS
 
 TOLD = [
     ("health", "I'm allergic to penicillin."),
@@ -94,6 +96,11 @@ def test_wrong_arguments_are_named(
 ) -> None:
     with pytest.raises(InvalidInput, match=named):
         memory.about(**arguments)  # type: ignore[arg-type]
+
+
+def test_the_filter_states_knows_the_kinds_by_their_values() -> None:
+    assert {kind: getattr(personal, kind.upper()) for kind in STATED_KINDS} == STATED_KINDS
+    assert {personal.NOTHING, *STATED_KINDS.values()} == {0.0, 1.0, 2.0, 3.0, 4.0}
 
 
 def test_the_filter_states_counts_and_refuses(memory: Memory) -> None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import base64
 import json
+import threading
 import time
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -50,7 +51,7 @@ class Handler(BaseHTTPRequestHandler):
 class Server(ThreadingHTTPServer):
     """`script` holds what to do with the next requests; when it is empty, answer correctly.
 
-    The embedders it made are closed with it.
+    It runs inside a `with` block. The embedders it made are closed with it.
     """
 
     daemon_threads = True
@@ -66,6 +67,16 @@ class Server(ThreadingHTTPServer):
         made = OpenAIEmbedder("m", **{"base_url": self.url, "backoff": 0.001, **options})
         self._embedders.append(made)
         return made
+
+    def __enter__(self) -> Self:
+        self._thread = threading.Thread(target=self.serve_forever, args=(0.01,), daemon=True)
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.shutdown()
+        self._thread.join()
+        self.server_close()
 
     def server_close(self) -> None:
         for made in self._embedders:

@@ -265,6 +265,27 @@ def test_the_outcome_says_what_was_added_and_what_goes_on(memory: Memory) -> Non
     assert third.items[1].id == first.id
 
 
+@pytest.mark.parametrize("session", [None, "s"])
+def test_a_chat_of_several_transactions_is_kept_once(
+    session: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("salience.write.add_chat.CHUNK_ITEMS", 2)
+    turns = [
+        {"role": role, "content": f"{role} says {number}."}
+        for number in range(5)
+        for role in ("user", "assistant")
+    ]
+    with Memory.open("ram://") as memory:
+        first, again = (
+            memory.add_chat(turns, session_id=session, idempotency_key="k" * 500) for _ in range(2)
+        )
+        assert len(first.ids) == len(memory) == 5
+        assert again.ids == first.ids
+        with pytest.raises(InvalidInput, match="something else"):
+            memory.add_chat(turns[:-1], session_id=session, idempotency_key="k" * 500)
+        assert len(memory) == 5
+
+
 def test_sessions_do_not_mix(memory: Memory) -> None:
     one = memory.add_chat(CHAT[1:2])
     other = memory.add_chat(CHAT[2:3])

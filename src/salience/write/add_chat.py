@@ -84,7 +84,8 @@ def add_chat(
         if written is None:  # others have added to the session meanwhile
             continue
         problems |= {written.problem: None} if written.problem else {}
-        rest = yield from add(chunks[CHUNK_ITEMS:], scope, NO_DEDUP, strict=True)
+        further = chunks[CHUNK_ITEMS:] if once is None else once.further(chunks)
+        rest = yield from add(further, scope, NO_DEDUP, strict=True)
         updated = [*(done or {}).values(), *(Added(edit.record.id, "UPDATED") for edit in edits)]
         degraded = dict.fromkeys([*problems, *rest.degraded])
         return AddResult((*written.outcomes, *rest.items, *updated), tuple(degraded))
@@ -113,6 +114,11 @@ class _Once:
         """A new chunk with a key of its own."""
         assert isinstance(item, items.Item)  # all others were refused
         return replace(item, key=f"{self.key}#{place}", fingerprint=self.body)
+
+    def further(self, chunks: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        """The chunks after those of the first transaction, each with a key of its own."""
+        places = range(CHUNK_ITEMS, len(chunks))
+        return [{**chunks[at], "idempotency_key": f"{self.session}#{at}"} for at in places]
 
     def noted(self, edit: Edit) -> Edit:
         """An edit with a key of its own, by which it is known again."""

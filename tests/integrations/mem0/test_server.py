@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import json
-import threading
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -348,8 +347,6 @@ def test_no_tenant_finds_what_is_anothers(opened: Open) -> None:
 
 def test_the_servers_model_finds_facts_for_the_own_interface_too(opened: Open) -> None:
     with Model() as model:
-        thread = threading.Thread(target=model.serve_forever, args=(0.01,), daemon=True)
-        thread.start()
         model.script = [finds("Ana cannot eat almonds.")]
         client = opened(model=model)
         own = str(client.base_url).partition("/compat/")[0]
@@ -359,5 +356,3 @@ def test_the_servers_model_finds_facts_for_the_own_interface_too(opened: Open) -
         assert len(added.json()["ids"]) == 2
         elsewhere = client.post(f"{own}/v1/memories", json={**chat, "extract": "m@http://evil/v1"})
         assert elsewhere.status_code == 422
-        model.shutdown()
-        thread.join()

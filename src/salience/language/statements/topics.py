@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import cache
 
 from salience.language.languages import language_of
 from salience.language.languages.english import ENGLISH
@@ -46,7 +47,11 @@ _FAMILY = {
     "ko": r"아내|남편|딸|아들|아이|아기|어머니|엄마|아버지|아빠|부모님|형|동생|누나|언니|오빠|가족"
     r"|고양이|강아지|결혼|이혼",
 }
-_FAMILY_WORDS = {code: re.compile(fold(pattern)) for code, pattern in _FAMILY.items()}
+
+
+@cache
+def _family_words(code: str) -> re.Pattern[str]:
+    return re.compile(fold(_FAMILY[code]))
 
 
 def topic_of(text: str, tokens: Sequence[str], told: float) -> str:
@@ -54,7 +59,7 @@ def topic_of(text: str, tokens: Sequence[str], told: float) -> str:
     if told in _OF_KINDS:
         return _OF_KINDS[told]
     language, folded = language_of(tokens), fold(text)
-    if _FAMILY_WORDS["en" if language is None else language.code].search(folded):
+    if _family_words("en" if language is None else language.code).search(folded):
         return "family"
     state = (language or ENGLISH).state(folded)
     return "other" if state is None else _OF_ATTRIBUTES.get(state[0].partition(" ")[0], "other")
