@@ -25,13 +25,7 @@ Answer = Callable[[Messages], dict[str, Any]]
 @pytest.fixture
 def endpoint() -> Iterator[Server]:
     with Server() as server:
-        from threading import Thread
-
-        thread = Thread(target=server.serve_forever)
-        thread.start()
         yield server
-        server.shutdown()
-        thread.join()
 
 
 def says(text: str) -> Answer:
