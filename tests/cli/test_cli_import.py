@@ -141,6 +141,18 @@ def test_an_id_that_exists_is_replaced_or_skipped_if_told(run: Run, tmp_path: Pa
     assert "leave one of them out" in ran.err
 
 
+def test_an_id_is_not_known_while_its_content_differs(run: Run, tmp_path: Path) -> None:
+    put(tmp_path, "a.jsonl", lines({"id": "x", "content": "One"}, {"id": "y", "content": "Two"}))
+    put(tmp_path, "b.jsonl", lines({"id": "x", "content": "One "}, {"id": "y", "content": "Three"}))
+    assert run("import", "a.jsonl").code == 0
+    ran = run("import", "b.jsonl", "--on-conflict", "skip")
+    assert (ran.code, ran.out) == (1, "0 added, 1 skipped, 1 rejected\n")
+    assert "b.jsonl, line 2: y: the id is taken by a memory that says something else" in ran.err
+    assert (
+        run("import", "b.jsonl", "--update").out == "0 added, 1 updated, 1 unchanged, 0 rejected\n"
+    )
+
+
 def test_an_export_comes_back_whole(run: Run, tmp_path: Path) -> None:
     run("add", "Ana lives in Rome.", "--id", "rome")
     run("update", "rome", "Ana lives in Oslo.")
@@ -193,7 +205,9 @@ def test_a_listing_is_imported_as_it_is_printed(run: Run, tmp_path: Path) -> Non
 def test_update_of_every_format(run: Run, tmp_path: Path) -> None:
     said = {"id": "m", "author": {"role": "user"}, "content": {"parts": ["Hi"]}, "create_time": 1.7}
     put(tmp_path, "conversations.json", [{"mapping": {"a": {"message": said}}}])
-    put(tmp_path, "c.json", {"memories": [{"text": "Hello", "created_at": "2026-01-01"}]})
+    put(
+        tmp_path, "c.json", {"memories": [{"id": "h", "text": "Hello", "created_at": "2026-01-01"}]}
+    )
     entry = {"id": "x", "content": "One", "importance": 0.1, "tags": ["b", "a"], "mood": "calm"}
     put(tmp_path, "a.jsonl", lines(entry))
     paths = ("conversations.json", "c.json", "a.jsonl")
@@ -201,13 +215,13 @@ def test_update_of_every_format(run: Run, tmp_path: Path) -> None:
     assert run("import", *paths, "--update").out == "0 added, 3 unchanged, 0 rejected\n"
     said["content"] = {"parts": ["Hi there"]}
     put(tmp_path, "conversations.json", [{"mapping": {"a": {"message": said}}}])
-    put(tmp_path, "c.json", {"memories": [{"text": "Ho", "created_at": "2026-01-01"}]})
+    put(tmp_path, "c.json", {"memories": [{"id": "h", "text": "Ho", "created_at": "2026-01-01"}]})
     wrong = {"id": "x", "content": "One", "importance": 7}
     put(tmp_path, "a.jsonl", lines({**entry, "content": "Two"}, wrong, {"id": "y", "content": "Z"}))
     ran = run("import", *paths, "--update", "--json")
     assert ran.json["outcomes"] == {"UPDATED": 3, "ADDED": 1, "REJECTED": 1}
     assert [(one["place"], one["id"]) for one in ran.json["rejected"]] == [("line 2", "x")]
-    assert [run("get", id, "--json").json["content"] for id in ("m", "c:1", "x")] == [
+    assert [run("get", id, "--json").json["content"] for id in ("m", "h", "x")] == [
         "Hi there",
         "Ho",
         "Two",

@@ -101,8 +101,34 @@ def test_messages_become_turns_of_one_session(tmp_path: Path) -> None:
 def test_conversations_without_a_session_get_one_each(tmp_path: Path) -> None:
     line = json.dumps({"messages": [{"role": "user", "content": "Hello"}]})
     turns = items(put(tmp_path, "log.jsonl", f"{line}\n{line}\n"))
-    assert [turn["session_id"] for turn in turns] == ["log:1", "log:2"]
+    assert len({turn["session_id"] for turn in turns}) == 2
     assert len({turn["id"] for turn in turns}) == 2
+
+
+def conversation_of(*said: str) -> dict[str, Any]:
+    roles = ("user", "assistant")
+    return {"messages": [{"role": roles[n % 2], "content": text} for n, text in enumerate(said)]}
+
+
+def test_files_of_one_name_do_not_collide(tmp_path: Path) -> None:
+    january = put(tmp_path, "jan/chat.jsonl", conversation_of("Bought clay.", "ok", "How much?"))
+    february = put(tmp_path, "feb/chat.jsonl", conversation_of("Sold the wheel.", "ok", "For 90."))
+    found = [*items(january), *items(february)]
+    assert len({item["id"] for item in found}) == 6
+    assert len({item["session_id"] for item in found}) == 2
+
+
+def test_an_export_that_grew_loses_and_repeats_nothing(tmp_path: Path) -> None:
+    old = [conversation_of("Which clay?", "Stoneware.", "ok", "Good.", "ok"), conversation_of("Hi")]
+    new = [conversation_of("Hi", "Hello!", "Sold it."), conversation_of("How hot?", "Very.")]
+    grown = [*new, {"messages": [*old[0]["messages"], {"role": "user", "content": "ok"}]}, old[1]]
+    before = items(put(tmp_path, "a.json", old))
+    after = items(put(tmp_path, "a.json", grown))
+    assert len({item["id"] for item in after}) == len(after) == len(before) + 6
+    known = {item["id"]: item for item in after}
+    for item in before:
+        assert known[item["id"]]["content"] == item["content"]
+        assert known[item["id"]]["session_id"] == item["session_id"]
 
 
 def test_blank_lines_are_skipped_and_an_array_will_do(tmp_path: Path) -> None:
@@ -146,11 +172,12 @@ def test_what_has_no_content_is_refused_by_itself_and_named_by_its_place(tmp_pat
 
 
 def test_a_conversation_gives_the_same_ids_each_time(tmp_path: Path) -> None:
-    talk = {
-        "memories": [{"text": "Hello"}, {"text": " "}, {"text": "Hi", "id": "b"}, {"text": "Ho"}]
-    }
-    path = put(tmp_path, "talk.json", talk)
-    assert [item["id"] for item in items(path)] == ["talk:1", "b", "talk:3"]
+    said: list[dict[str, Any]] = [{"text": "Hello"}, {"text": "Hi", "id": "b"}, {"text": "Hello"}]
+    before = [item["id"] for item in items(put(tmp_path, "talk.json", {"memories": said}))]
+    assert len(set(before)) == 3
+    assert before[1] == "b"
+    grown = {"memories": [{"text": "Earlier"}, {"text": " "}, *said]}
+    assert [item["id"] for item in items(put(tmp_path, "grown.json", grown))][1:] == before
 
 
 def test_a_folder_of_conversations_is_no_single_import(tmp_path: Path) -> None:

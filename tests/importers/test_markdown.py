@@ -35,15 +35,25 @@ def test_a_note_with_front_matter(tmp_path: Path) -> None:
     json.dumps(item["metadata"])
 
 
-def test_the_title_is_the_first_heading_else_the_name(tmp_path: Path) -> None:
-    assert (
-        items(put(tmp_path, "a.md", "text\n\n## The *real* one ##\n"))[0]["title"]
-        == "The *real* one"
-    )
-    assert items(put(tmp_path, "a.md", "# Notes on C#\n"))[0]["title"] == "Notes on C#"
-    assert items(put(tmp_path, "a.md", "# `main` and `run` #\n"))[0]["title"] == "`main` and `run`"
-    assert items(put(tmp_path, "Plain Name.md", "text"))[0]["title"] == "Plain Name"
-    assert items(put(tmp_path, "c.md", "```\n# no heading\n```\n"))[0]["title"] == "c"
+@pytest.mark.parametrize(
+    ("source", "title"),
+    [
+        ("\n# The *real* one ##\n\n# Another", "The *real* one"),
+        ("# Notes on C#\n", "Notes on C#"),
+        ("# `main` and `run` #\n", "`main` and `run`"),
+        ("---\nmood: calm\n---\n\n# Below the front matter\n", "Below the front matter"),
+        ("---\ntitle: Written\n---\n# Heading\n", "Written"),
+        ("text\n\n# Further down\n", "Plain Name"),
+        ("## A section\n\ntext\n", "Plain Name"),
+        ("```\n# no heading\n```\n", "Plain Name"),
+        ("#tag and text", "Plain Name"),
+        ("text", "Plain Name"),
+    ],
+)
+def test_the_title_is_a_heading_on_the_first_line_else_the_name(
+    tmp_path: Path, source: str, title: str
+) -> None:
+    assert items(put(tmp_path, "Plain Name.md", source))[0]["title"] == title
 
 
 def test_the_time_is_of_the_front_matter_else_of_the_file(tmp_path: Path) -> None:

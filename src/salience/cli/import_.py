@@ -35,6 +35,7 @@ Mode = Literal["turns", "sides", "chunks", "hybrid"]
 _STDIN = Path("-")
 _LOOKUP_IDS = 1_000  # looked up at once
 _NOT_ADDED = ("MERGED", "DUPLICATE", "LOOP", "SKIPPED")
+_TAKEN = "the id is taken by a memory that says something else; --update changes it"
 _WORDING = {
     "CONFLICTS": "of them conflicting",
     "SUPERSEDES": "of them superseding",
@@ -317,7 +318,13 @@ class _Import:
         )
         self.degraded |= dict.fromkeys(result.degraded)
         self.has_pending |= bool(result.pending)
+        skipped = [
+            item for item, done in zip(items, result.items, strict=True) if _is_skipped(done)
+        ]
+        there = self._existing(skipped)
         for item, status, outcome in zip(items, statuses, result.items, strict=True):
+            if _is_skipped(outcome) and _differs(item, there.get(str(outcome.id))):
+                outcome = Added(outcome.id, "REJECTED", _TAKEN)
             if status and outcome.id and outcome.outcome in ("ADDED", "UPDATED"):
                 self.memory.update(outcome.id, status=status)
             self.count(path, _place(item), outcome)
@@ -373,6 +380,15 @@ def _id(item: Mapping[str, Any]) -> str | None:
         return CHECKS["id"]("id", item["id"]) if "id" in item else None
     except InvalidInput:
         return None
+
+
+def _is_skipped(outcome: Added) -> bool:
+    return outcome.outcome == "SKIPPED"
+
+
+def _differs(item: Mapping[str, Any], record: MemoryRecord | None) -> bool:
+    """True if a memory does not say what an item of its id says."""
+    return record is not None and CHECKS["content"]("content", item["content"]) != record.content
 
 
 def _place(item: Mapping[str, Any]) -> str:

@@ -93,7 +93,7 @@ def load_unanswerable(folder: str | Path) -> dict[str, tuple[str, ...]]:
 
 
 def _read(path: Path) -> Conversation:
-    memories: tuple[dict[str, Any], ...] = tuple(conversation.read(path))
+    memories: tuple[dict[str, Any], ...] = tuple(conversation.numbered(path))
     times = [
         timestamp("created_at", item["created_at"]) for item in memories if "created_at" in item
     ]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from hashlib import blake2b
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +41,36 @@ def derived_id(*parts: Any) -> str:
     """An id made of parts: the same for the same parts, 32 hexadecimal digits."""
     written = json.dumps(parts, sort_keys=True, default=str)
     return blake2b(written.encode(errors="replace"), digest_size=_ID_BYTES).hexdigest()
+
+
+class Ids:
+    """Ids of what has none of its own, made of what it says and of the conversation it stands in.
+
+    They never depend on the position in a file: an export that lists its newest conversations first
+    gives the same ones when it has grown. What is said again in a conversation is told apart.
+    """
+
+    def __init__(self) -> None:
+        self._made: Counter[str] = Counter()
+
+    def of(self, *parts: Any) -> str:
+        """The id of parts; another one each time the same parts come again."""
+        made = derived_id(*parts)
+        self._made[made] += 1
+        return made if self._made[made] == 1 else derived_id(*parts, self._made[made])
+
+    def turn(self, session: str, turn: Mapping[str, Any]) -> str:
+        """The id of a turn of a session."""
+        return self.of(session, *(turn.get(name) for name in _SAID))
+
+    def session(self, turns: Iterable[Mapping[str, Any]]) -> str:
+        """The id of a session, which its first turns tell from others, however it goes on."""
+        first = islice(turns, _OPENING)
+        return self.of([turn.get("id") or [turn.get(name) for name in _SAID] for turn in first])
+
+
+_SAID = ("speaker", "created_at", "content")
+_OPENING = 2  # turns: a greeting and its answer
 
 
 def documents(path: Path) -> Iterator[tuple[str, Any]]:

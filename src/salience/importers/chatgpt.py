@@ -9,6 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from salience.importers._entries import Ids
 from salience.importers._source import (
     ZIP_DAMAGE,
     ImportProblem,
@@ -40,6 +41,7 @@ def read(path: Path) -> Iterator[Item]:
     Raises:
         ImportProblem: there is no export at the path, or it is damaged.
     """
+    ids = Ids()
     for name, source in _documents(path):
         document = parsed(path, source, name=f"{name} is " if name else "")
         if isinstance(document, dict):
@@ -51,7 +53,7 @@ def read(path: Path) -> Iterator[Item]:
                 conversation.get("mapping"), dict
             ):
                 raise _foreign(path, f"conversation {number} has no mapping of messages")
-            yield from _turns(path, number, conversation)
+            yield from _turns(number, conversation, ids)
 
 
 def _foreign(path: Path, problem: str = "holds no list of conversations") -> ImportProblem:
@@ -85,13 +87,12 @@ def _documents(path: Path) -> Iterator[tuple[str, str]]:
         yield "", text(path)
 
 
-def _turns(path: Path, number: int, conversation: dict[str, Any]) -> Iterator[Item]:
-    session = conversation.get("conversation_id") or conversation.get("id")
-    session = str(session or f"{path.stem}:{number}")
+def _turns(number: int, conversation: dict[str, Any], ids: Ids) -> Iterator[Item]:
     title = conversation.get("title")
     title = clean(title) if isinstance(title, str) else ""
     latest = moment(conversation.get("create_time"))
-    for node, message in _branch(conversation):
+    turns = []
+    for message in _branch(conversation):
         content = _content(message)
         if not content:
             continue
@@ -100,10 +101,9 @@ def _turns(path: Path, number: int, conversation: dict[str, Any]) -> Iterator[It
         created = latest if sent_at is None else sent_at
         latest = created if isinstance(created, (datetime, str)) else latest
         item = {
-            "id": str(message.get("id") or f"{session}:{node}"),
+            "id": str(message.get("id") or ""),
             "content": content,
             "speaker": message["author"]["role"],
-            "session_id": session,
             "kind": "turn",
             "title": title,
             "metadata": _details(message),
@@ -111,11 +111,16 @@ def _turns(path: Path, number: int, conversation: dict[str, Any]) -> Iterator[It
         filled = {key: value for key, value in item.items() if value}
         if created is not None:
             filled["created_at"] = created
-        yield Item(filled, f"conversation {number}")
+        turns.append(filled)
+    own = conversation.get("conversation_id") or conversation.get("id")
+    session = str(own or ids.session(turns))
+    for turn in turns:
+        id = turn.get("id") or ids.turn(session, turn)
+        yield Item({**turn, "id": id, "session_id": session}, f"conversation {number}")
 
 
-def _branch(conversation: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
-    """The messages from the root to the current node, with the names of their nodes."""
+def _branch(conversation: dict[str, Any]) -> list[dict[str, Any]]:
+    """The messages from the root to the current node."""
     mapping = conversation["mapping"]
     name = conversation.get("current_node")
     if not isinstance(name, str) or name not in mapping:
@@ -126,7 +131,7 @@ def _branch(conversation: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
         seen.add(name)
         node = mapping[name] if isinstance(mapping[name], dict) else {}
         if isinstance(node.get("message"), dict):
-            branch.append((name, node["message"]))
+            branch.append(node["message"])
         name = node.get("parent")
     return branch[::-1]
 

@@ -8,6 +8,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from salience.importers._entries import Ids
 from salience.importers._source import ImportProblem, Item, clean, moment, parsed, text
 
 
@@ -28,22 +29,34 @@ class Query:
 
 
 def read(path: Path) -> Iterator[Item]:
-    """Yield the memories of a conversation as turns; an id that is missing is made of the place.
+    """Yield the memories of a conversation as turns; a missing id is made of session and words.
 
     Raises:
         ImportProblem: the file is not of this format, or a folder.
     """
+    ids = Ids()
+    for turn in _turns(path):
+        id = turn.get("id") or ids.turn(turn.get("session_id", ""), turn)
+        yield Item({"id": id, **turn}, turn.place)
+
+
+def numbered(path: Path) -> Iterator[Item]:
+    """As `read`, but a missing id is the name of the file and the number of the memory.
+
+    By these the answers of questions are named.
+    """
+    for place, turn in enumerate(_turns(path), start=1):
+        yield Item({"id": f"{path.stem}:{place}", **turn}, turn.place)
+
+
+def _turns(path: Path) -> Iterator[Item]:
     if path.is_dir():
         raise ImportProblem(path, "is a folder", "give a file, each to a namespace of its own")
-    place = 0
     for number, entry in enumerate(_list(path, "memories"), start=1):
         content = clean(_string(path, "memory", number, entry, "text"))
         if not content:
             continue
-        place += 1
-        item = Item(
-            {"id": f"{path.stem}:{place}", "content": content, "kind": "turn"}, f"memory {number}"
-        )
+        item = Item({"content": content, "kind": "turn"}, f"memory {number}")
         for key, field in (("id", "id"), ("speaker", "speaker"), ("session", "session_id")):
             if entry.get(key) is not None:
                 item[field] = str(entry[key])

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from salience.importers._entries import Ids
 from salience.importers._source import (
     FLAT,
     ImportProblem,
@@ -98,9 +99,10 @@ def read(path: Path, left_out: LeftOut | None = None) -> Iterator[Item]:
     else:
         numbered = lines(path, left_out)
         entries = ((_Place(path, number), line) for number, line in numbered if line.strip())
+    ids = Ids()
     for place, entry in entries:
         try:
-            items = _items(place, entry)
+            items = _items(place, entry, ids)
         except ImportProblem as problem:
             if left_out is None:
                 raise
@@ -109,7 +111,7 @@ def read(path: Path, left_out: LeftOut | None = None) -> Iterator[Item]:
             yield from items
 
 
-def _items(place: _Place, source: Any) -> list[Item]:
+def _items(place: _Place, source: Any, ids: Ids) -> list[Item]:
     """The memories of one entry: an element of an array, or the text of a line."""
     entry = source if place.in_array else parsed(place.path, source, line=place.number)
     if not isinstance(entry, dict):
@@ -117,7 +119,7 @@ def _items(place: _Place, source: Any) -> list[Item]:
             f"not a JSON object but {type(entry).__name__}", 'write it as {"content": "..."}'
         )
     if isinstance(entry.get("messages"), list):
-        return list(_turns(place, entry))
+        return list(_turns(place, entry, ids))
     item = item_of(entry, str(place))
     if "content" not in item:
         item.setdefault("id", place.name)
@@ -168,11 +170,11 @@ def _mapping(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {"metadata": value}
 
 
-def _turns(place: _Place, entry: dict[str, Any]) -> Iterator[Item]:
+def _turns(place: _Place, entry: dict[str, Any], ids: Ids) -> Iterator[Item]:
     """The messages of a conversation, each with the fields that the conversation has."""
     shared = item_of({key: value for key, value in entry.items() if key != "messages"}, str(place))
-    name = shared.pop("id", None) or place.name
-    session = str(shared.get("session_id") or name)
+    name = shared.pop("id", None)
+    turns = []
     for number, message in enumerate(entry["messages"], start=1):
         if not isinstance(message, dict):
             raise place.problem(
@@ -180,9 +182,12 @@ def _turns(place: _Place, entry: dict[str, Any]) -> Iterator[Item]:
                 'write it as {"role": "user", "content": "..."}',
             )
         own = item_of(message, f"{place}, message {number}")
-        if "content" not in own:  # a call of a tool, or an empty answer
-            continue
-        item = {"id": f"{session}:{number}", "kind": "turn", **shared, **own, "session_id": session}
+        if "content" in own:  # else a call of a tool, or an empty answer
+            turns.append(own)
+    session = str(shared.get("session_id") or name or ids.session(turns))
+    for own in turns:
+        item = {"kind": "turn", **shared, **own, "session_id": session}
+        item.setdefault("id", ids.turn(session, own))
         metadata = {**_mapping(shared.get("metadata")), **_mapping(own.get("metadata"))}
         yield Item(
             {**item, "metadata": metadata} if metadata else item,

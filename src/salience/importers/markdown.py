@@ -25,6 +25,7 @@ _LISTED_PROBLEMS = 10  # of the notes of a folder that cannot be read
 _MIN_SECONDS = 100_000_000  # since 1970; smaller numbers spell a date of at most 8 digits
 _BLANK = "\ufffc"  # neither a space nor a letter, so that a heading of code stays one
 _SUFFIXES = frozenset((".md", ".markdown"))
+_TITLE = re.compile(r"#[ \t]+(\S.*)$", re.MULTILINE)
 _HEADING = re.compile(r"^#{1,6}[ \t]+(\S.*)$", re.MULTILINE)
 _TAG = re.compile(r"(?<![\w/#&\[])#([\w/-]*[^\W\d_][\w/-]*)")
 _DATE_KEYS = ("date", "created")
@@ -47,9 +48,9 @@ class _Note:
     id: str = ""
 
     def __post_init__(self) -> None:
-        heading = _HEADING.search(self.plain)
         written = self.front.get("title")
-        title = str(written) if _is_word(written) else _words(heading, self.body)
+        first_line = _TITLE.match(self.plain)
+        title = str(written) if _is_word(written) else _words(first_line, self.body)
         self.title = clean(title)[:_MAX_TITLE_CHARACTERS] or self.path.stem
 
     @property
@@ -75,11 +76,12 @@ def read(
 ) -> Iterator[Item]:
     """Yield the notes of a file, or of a folder and the folders in it.
 
-    The id of a note is made of its path in the folder, its title of the front matter, the first
-    heading or the name of the file. `[[Links]]` become links of type "mentions" to the note that is
-    named by path, file, title or alias; the targets that no note has are also listed in
-    `metadata["unresolved_links"]`. Hidden files and folders are left out. Title and
-    tags of the front matter that are no text, and dates that are no time, stay in the metadata.
+    The id of a note is made of its path in the folder. Its title is that of the front matter, else
+    a heading of the first level on its first line, else the name of the file. `[[Links]]` become
+    links of type "mentions" to the note that is named by path, file, title or alias; the targets
+    that no note has are also listed in `metadata["unresolved_links"]`. Hidden files and folders are
+    left out. Title and tags of the front matter that are no text, and dates that are no time, stay
+    in the metadata.
     The time of a note is a date in its front matter, else in the name of the file, else that of the
     file's last change. A note that says nothing is skipped, and `blank` called with its path in the
     folder. A note that an export has written is the memory that it was, with all its fields.
