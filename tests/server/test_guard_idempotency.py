@@ -290,3 +290,45 @@ def test_erasing_drops_the_answers_of_its_namespace_and_not_that_they_were_done(
         assert b"secret of ana" not in written
 
     asyncio.run(run())
+
+
+def test_a_request_that_ends_after_an_erasure_leaves_no_answer_and_the_receipt_stays(
+    tmp_path: Path,
+) -> None:
+    async def run() -> None:
+        path = tmp_path / "answers.db"
+        for answers in (AnswersInMemory(60.0, 1 << 20), AnswersInFile(str(path), 60.0, 1 << 20)):
+            for name in ("ana", "ben", "erasing"):
+                assert await answers.begin(name, b"f") is None
+            await answers.drop_answers("other", "ben")
+            await answers.drop_answers("ana", "erasing")
+            for name, namespace in (("ana", "ana"), ("ben", "ben"), ("erasing", "ana")):
+                text = f"told by {name}".encode()
+                await answers.finish(name, Answer(200, (), text, namespace=namespace))
+            assert await answers.begin("ana", b"f") == KeptRequest(b"f", None, is_done=True)
+            for name in ("ben", "erasing"):
+                kept = await answers.begin(name, b"f")
+                assert kept is not None
+                assert kept.answer is not None
+        written = b"".join(each.read_bytes() for each in tmp_path.iterdir())
+        assert b"told by ben" in written
+        assert b"told by ana" not in written
+
+    asyncio.run(run())
+
+
+def test_what_a_running_request_read_before_an_erasure_is_not_answered_later() -> None:
+    async def body(guarded: Guarded, client: httpx.AsyncClient) -> None:
+        guarded.gate.clear()
+        slow = asyncio.create_task(client.post("/v1/feedback", json={}, headers=KEY))
+        await until(lambda: len(guarded.calls) == 1)
+        erased = await client.post("/v1/memories/forget", json={}, headers=KEY)
+        guarded.gate.set()
+        assert (await slow).status_code == 200
+        again = await client.post("/v1/feedback", json={}, headers=KEY)
+        assert (again.status_code, len(guarded.calls)) == (409, 1)
+        receipt = await client.post("/v1/memories/forget", json={}, headers=KEY)
+        assert receipt.content == erased.content
+        assert receipt.headers["idempotency-replayed"] == "true"
+
+    with_guard(body)

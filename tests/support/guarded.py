@@ -51,6 +51,7 @@ class Guarded:
             _route("/v1/search", self.search, "POST"),
             _route("/v1/feedback", self.search, "POST"),
             _route("/v1/flush", self.flush, "POST"),
+            _route("/v1/memories/forget", self.forget, "POST"),
             _route("/v1/memories/{id}", self.memory, "GET", "PATCH"),
             _route("/v1/import", self.take, "POST"),
             _route("/v1/export", self.give),
@@ -80,6 +81,10 @@ class Guarded:
 
     async def flush(self, request: Request) -> Response:
         return Response(status_code=204)
+
+    async def forget(self, request: Request) -> Response:
+        request.state.erased_in = ""
+        return JSONResponse({"erased": 1})
 
     async def memory(self, request: Request) -> Response:
         return JSONResponse({"id": request.path_params["id"]}, headers={"ETag": '"1"'})

@@ -1,7 +1,7 @@
 """Idempotency keys: a change that is sent again gets the answer of the first, and does nothing.
 
 Answers quote memories. So those of reads are not kept, and an erasure drops those of its namespace
-before it is answered.
+before it is answered, with those of requests that are running at that moment.
 """
 
 from __future__ import annotations
@@ -56,9 +56,8 @@ class Idempotency:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         keys = header_values(scope, b"idempotency-key")
-        send = self._dropping(scope, send)
         if not keys or scope["method"] not in _METHODS:
-            await self.app(scope, receive, send)
+            await self.app(scope, receive, self._dropping(None, scope, send))
             return
         key = _parse(keys)
         if isinstance(key, Problem):
@@ -78,16 +77,20 @@ class Idempotency:
         fingerprint = sha256(b"\n".join(whole)).digest()
         first = await self.answers.begin(name, fingerprint)
         if first is None:
-            await self._run(name, scope, after(message, receive), send)
+            sending = self._dropping(name, scope, send)
+            await self._run(name, scope, after(message, receive), sending)
         else:
             await _repeat(first, fingerprint, scope, send)
 
-    def _dropping(self, scope: Scope, send: Send) -> Send:
-        """Send messages on, after dropping the answers that quote what a request has erased."""
+    def _dropping(self, own: str | None, scope: Scope, send: Send) -> Send:
+        """Send messages on, after dropping the answers that quote what a request has erased.
+
+        Its `own` answer, by the name of the request, is a receipt, and stays.
+        """
 
         async def dropping(message: Message) -> None:
             if message["type"] == "http.response.start" and "erased_in" in state(scope):
-                await self.answers.drop_answers(state(scope)["erased_in"])
+                await self.answers.drop_answers(state(scope)["erased_in"], own)
             await send(message)
 
         return dropping

@@ -171,6 +171,7 @@ async def maintain(call: Call) -> Response:
 )
 async def undo(call: Call) -> Response:
     """Take back what a run changed."""
+    call.request.state.erased_in = call.namespace  # what the run wrote is erased
     return answer(await call.memory.undo(**call.arguments))
 
 

@@ -26,7 +26,8 @@ CREATE TABLE IF NOT EXISTS requests (
     bytes INTEGER NOT NULL,
     is_done INTEGER NOT NULL DEFAULT 0,
     answer BLOB,
-    namespace TEXT
+    namespace TEXT,
+    erased_in TEXT NOT NULL DEFAULT '[]' -- namespaces, while it was running
 );
 """
 _WAIT_SECONDS = 5.0  # for another worker that writes
@@ -75,10 +76,17 @@ class AnswersInFile:
         return None
 
     async def finish(self, name: str, answer: Answer | None) -> None:
-        kept = None if answer is None else msgspec.msgpack.encode(answer)
-        namespace = None if answer is None else answer.namespace
-        size = KeptRequest(b"", answer, is_done=True).bytes
         with self._changing() as db:
+            if answer is not None:
+                [dropped] = db.execute(
+                    "SELECT EXISTS (SELECT 1 FROM requests, json_each(erased_in)"
+                    " WHERE name = ? AND json_each.value = ?)",
+                    (name, answer.namespace),
+                ).fetchone()
+                answer = None if dropped else answer
+            kept = None if answer is None else msgspec.msgpack.encode(answer)
+            namespace = None if answer is None else answer.namespace
+            size = KeptRequest(b"", answer, is_done=True).bytes
             db.execute(
                 "UPDATE requests SET is_done = 1, answer = ?, bytes = ?, namespace = ?"
                 " WHERE name = ?",
@@ -90,13 +98,18 @@ class AnswersInFile:
         with self._changing() as db:
             db.execute("DELETE FROM requests WHERE name = ?", (name,))
 
-    async def drop_answers(self, namespace: str) -> None:
+    async def drop_answers(self, namespace: str, own: str | None = None) -> None:
         size = KeptRequest(b"", None, is_done=True).bytes
         with self._changing() as db:
             db.execute(
                 "UPDATE requests SET answer = NULL, bytes = ?, namespace = NULL"
                 " WHERE namespace = ?",
                 (size, namespace),
+            )
+            db.execute(
+                "UPDATE requests SET erased_in = json_insert(erased_in, '$[#]', ?)"
+                " WHERE NOT is_done AND name IS NOT ?",
+                (namespace, own),
             )
         self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").close()  # the log has them, too
 

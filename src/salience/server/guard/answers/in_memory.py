@@ -33,7 +33,9 @@ class AnswersInMemory:
 
     async def finish(self, name: str, answer: Answer | None) -> None:
         until, running = self._requests[name]
-        request = replace(running, answer=answer, is_done=True)
+        if answer is not None and answer.namespace in running.erased_in:
+            answer = None
+        request = KeptRequest(running.fingerprint, answer, is_done=True)
         self._requests[name] = (until, request)
         self._bytes += request.bytes - running.bytes
         self._make_room()
@@ -41,10 +43,13 @@ class AnswersInMemory:
     async def abandon(self, name: str) -> None:
         self._forget(name)
 
-    async def drop_answers(self, namespace: str) -> None:
-        for name, (_, request) in list(self._requests.items()):
+    async def drop_answers(self, namespace: str, own: str | None = None) -> None:
+        for name, (until, request) in list(self._requests.items()):
             if request.answer is not None and request.answer.namespace == namespace:
                 await self.finish(name, None)
+            elif not request.is_done and name != own:
+                marked = replace(request, erased_in=request.erased_in | {namespace})
+                self._requests[name] = (until, marked)
 
     def _make_room(self) -> None:
         """Forget what is too old, and the oldest answers while there are too many bytes."""

@@ -31,6 +31,7 @@ class KeptRequest:
     fingerprint: bytes
     answer: Answer | None = None
     is_done: bool = False
+    erased_in: frozenset[str] = frozenset()  # namespaces, while it was running
 
     @property
     def bytes(self) -> int:
@@ -45,10 +46,14 @@ class AnswerStore(Protocol):
         """Reserve a name for a request: None, or the request that has it already."""
 
     async def finish(self, name: str, answer: Answer | None) -> None:
-        """Keep the answer of a request; None: it was too large."""
+        """Keep the answer of a request, unless it was dropped before; None: it was too large."""
 
     async def abandon(self, name: str) -> None:
         """Forget a request that failed, so that it can be sent again."""
 
-    async def drop_answers(self, namespace: str) -> None:
-        """Forget what was answered about a namespace, but not which requests were done."""
+    async def drop_answers(self, namespace: str, own: str | None = None) -> None:
+        """Forget what was answered about a namespace, but not which requests were done.
+
+        A request that is running may have read what is gone, so its answer about the namespace is
+        not kept either; that of the request `own` is.
+        """
