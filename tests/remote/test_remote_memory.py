@@ -32,7 +32,7 @@ from salience.errors import (
 )
 from salience.ranking import profiles
 from salience.records.filters import And, Compare, Not, Or
-from salience.remote.calls import BUILT_ON_OTHERS, OPERATIONS
+from salience.remote.calls import BUILT_ON_OTHERS, CALLS
 from salience.remote.memory import RemoteMemory
 from salience.search.context import Section
 from salience.server.app import create_app
@@ -48,8 +48,8 @@ NOW = datetime(2026, 3, 10, 12, tzinfo=timezone.utc)
 
 def test_every_method_of_a_memory_is_there() -> None:
     names = {name for name in dir(Memory) if not name.startswith("_")}
-    assert names == OPERATIONS.keys() | BUILT_ON_OTHERS
-    for name in OPERATIONS:
+    assert names == CALLS.keys() | BUILT_ON_OTHERS
+    for name in CALLS:
         own = inspect.signature(getattr(RemoteMemory, name))
         assert own.parameters.keys() == inspect.signature(getattr(Memory, name)).parameters.keys()
 

@@ -16,7 +16,7 @@ from salience.access import plans
 from salience.access.key_text import KeyText
 from salience.access.plans import NewKey
 from salience.access.principal import Principal
-from salience.access.scopes import Scope
+from salience.api.operations import Scope
 from salience.closing import Closing
 from salience.records.access_key import AccessKey
 from salience.retrieval.operations import ReadKeys, UseKey

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from salience.access.namespaces import EVERYTHING, includes, is_pattern, matches
-from salience.access.scopes import SCOPES, Scope
+from salience.access.scopes import SCOPES
+from salience.api.operations import Scope
 
 DEFAULT_NAMESPACE = "default"
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
+from salience.api.operations import Scope
 from salience.errors import InvalidInput, shown
 from salience.records.validation import texts
 
-Scope = Literal["memories:read", "memories:write", "memories:delete", "upkeep", "transfer", "keys"]
 SCOPES: tuple[Scope, ...] = get_args(Scope)
 """All scopes: read, write and delete memories, upkeep, export and import, and keys."""
 

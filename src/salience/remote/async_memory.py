@@ -23,7 +23,7 @@ from salience.records.record import MemoryRecord
 from salience.records.validation import boolean, callable_or_none, namespace_name
 from salience.remote.async_transport import AsyncTransport
 from salience.remote.batches import Batches
-from salience.remote.calls import OPERATIONS, Operation
+from salience.remote.calls import CALLS, Call
 from salience.remote.exports import Received, sent_lines
 from salience.remote.memory import _beside_the_store
 from salience.remote.refusals import as_embedded, refuse_rewrite
@@ -40,21 +40,21 @@ from salience.write.outcomes import AddResult, Transferred
 from salience.write.upsert import OnConflict
 
 
-def _method(operation: Operation) -> Callable[..., Any]:
+def _method(call: Call) -> Callable[..., Any]:
     """The method of a memory that asks a server for an operation."""
 
     async def method(self: AsyncRemoteMemory, /, *args: Any, **options: Any) -> Any:
-        arguments = operation.arguments("AsyncMemory", args, options)
-        return await self._call(operation, arguments)
+        arguments = call.arguments("AsyncMemory", args, options)
+        return await self._call(call, arguments)
 
-    return update_wrapper(method, getattr(AsyncMemory, operation.name))
+    return update_wrapper(method, getattr(AsyncMemory, call.operation.name))
 
 
 def _with_operations(kind: type[AsyncRemoteMemory]) -> type[AsyncRemoteMemory]:
     """The class with a method for each operation that it does not define itself."""
-    for operation in OPERATIONS.values():
-        if operation.name not in vars(kind):
-            setattr(kind, operation.name, _method(operation))
+    for name, call in CALLS.items():
+        if name not in vars(kind):
+            setattr(kind, name, _method(call))
     return kind
 
 
@@ -130,14 +130,14 @@ class AsyncRemoteMemory(AsyncMemory):
 
     async def flush(self) -> None:
         """Let the server write the accesses that are still queued."""
-        await self._call(OPERATIONS["flush"], {})
+        await self._call(CALLS["flush"], {})
 
     async def close(self) -> None:
         """Close the connections; the server goes on."""
         await self._transport.close()
 
     async def _call(
-        self, operation: Operation, arguments: Mapping[str, Any], namespace: str | None = None
+        self, call: Call, arguments: Mapping[str, Any], namespace: str | None = None
     ) -> Any:
         """The result of an operation with some arguments.
 
@@ -145,19 +145,19 @@ class AsyncRemoteMemory(AsyncMemory):
             StoreError: the answer is none of this version of the package.
         """
         try:
-            request = self._remote.request(operation, arguments, namespace)
+            request = self._remote.request(call, arguments, namespace)
             answer = await self._transport.send(request)
         except InvalidInput as problem:
-            raise as_embedded(operation.name, arguments, problem) from None
+            raise as_embedded(call.operation.name, arguments, problem) from None
         except NotFound:
-            if operation.absent is ...:
+            if call.operation.absent is ...:
                 raise
-            return operation.absent
+            return call.operation.absent
         try:
-            return operation.read(answer)
+            return call.read(answer)
         except (TypeError, ValueError, LookupError, AttributeError) as problem:
             raise StoreError(
-                f"the answer of {self._remote.url} to {operation.name} cannot be read "
+                f"the answer of {self._remote.url} to {call.operation.name} cannot be read "
                 f"({type(problem).__name__}); is it of another version?"
             ) from problem
 
@@ -180,7 +180,7 @@ class AsyncRemoteMemory(AsyncMemory):
         given = {name: value for name, value in options.items() if value is not None}
         for batch in batches:
             try:
-                batches.note(await self._call(OPERATIONS["add_many"], {**given, "items": batch}))
+                batches.note(await self._call(CALLS["add_many"], {**given, "items": batch}))
             except InvalidInput as problem:
                 batches.refuse(batch, problem)
             if progress is not None:
@@ -201,7 +201,7 @@ class AsyncRemoteMemory(AsyncMemory):
             namespace = namespace_name(namespace)
         is_whole = filters is None and namespace is not None
         arguments = {"all": True} if is_whole else {"filters": filters or {}}
-        return await self._call(OPERATIONS["delete_all"], arguments, namespace)
+        return await self._call(CALLS["delete_all"], arguments, namespace)
 
     async def forget_user(self, user_id: str, *, rewrite: bool = False) -> ErasureReceipt:
         """Erase all memories of a user, with what names the user elsewhere; returns a receipt.
@@ -210,7 +210,7 @@ class AsyncRemoteMemory(AsyncMemory):
             InvalidInput: it is no id, or `rewrite`, which is for the owner of the store.
         """
         refuse_rewrite(rewrite)
-        return await self._call(OPERATIONS["forget_user"], {"user_id": user_id})
+        return await self._call(CALLS["forget_user"], {"user_id": user_id})
 
     def iterate(
         self,
@@ -226,7 +226,7 @@ class AsyncRemoteMemory(AsyncMemory):
             InvalidInput: names the argument that is wrong.
         """
         list_request(self.namespace, None, order, page_size, cursor)
-        sent = OPERATIONS["get_all"].request({"filters": filters}).body["filters"]
+        sent = CALLS["get_all"].request({"filters": filters}).body["filters"]
         return AsyncRemoteIteration(self, sent, order, page_size, cursor)
 
     async def export(
@@ -249,7 +249,7 @@ class AsyncRemoteMemory(AsyncMemory):
             "everywhere": boolean("everywhere", everywhere),
             "vectors": boolean("vectors", vectors),
         }
-        request = self._remote.request(OPERATIONS["export"], arguments)
+        request = self._remote.request(CALLS["export"], arguments)
         with Received(target, callable_or_none("progress", progress)) as received:
             await self._transport.download(request, received.take)
             return received.result()
@@ -269,10 +269,10 @@ class AsyncRemoteMemory(AsyncMemory):
             InvalidInput: the file is damaged, and in which line; nothing was written.
             StoreError: the namespace holds memories already.
         """
-        operation = OPERATIONS["import_"]
-        request = self._remote.upload(operation, everywhere=boolean("everywhere", everywhere))
+        call = CALLS["import_"]
+        request = self._remote.upload(call, everywhere=boolean("everywhere", everywhere))
         with sent_lines(source, callable_or_none("progress", progress)) as lines:
-            return operation.read(await self._transport.send(request, lines))
+            return call.read(await self._transport.send(request, lines))
 
     @staticmethod
     async def reembed(*args: Any, **options: Any) -> int:

@@ -1,4 +1,4 @@
-"""The operations of a server: for each method of `Memory` its verb and path, as one table."""
+"""The calls of a client: the request of each operation, and the result out of its answer."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Any, get_args, get_type_hints
 from urllib.parse import quote
 
+from salience.api.operations import BY_NAME, PREFIX, Operation
 from salience.display.result import json_reader
 from salience.engine.memory import Memory
 from salience.engine.options import check_names, plain_signature
@@ -17,7 +18,6 @@ from salience.errors import InvalidInput, shown
 from salience.records.validation import callable_or_none, integer, native, text
 from salience.remote.wire import profile_to_wire, query_to_wire, to_wire
 
-PREFIX = "/v1"
 _QUERY_TEXTS = ("id", "prefix", "cursor", "after")
 _TEXTS = ("ids", "tags", "entities", "mend")  # of which one text is a list of one
 
@@ -42,27 +42,15 @@ class Request:
 
 
 @dataclass(frozen=True)
-class Operation:
-    """A method of `Memory` behind a verb and a path.
+class Call:
+    """An operation as a client asks for it: arguments to a request, an answer to a result."""
 
-    The arguments of a GET are its query, those of another verb its body, but for what the path
-    names and `if_version`, which is the header If-Match of a PATCH or DELETE. `member` is the one
-    member of the answer that is the result; `absent` what a 404 means, if that is no error;
-    `defaults` the arguments of the method whose defaults a server does not share.
-    """
-
-    name: str
-    verb: str
-    path: str
-    member: str = ""
-    repeats: bool = False
-    absent: Any = ...
-    defaults: Mapping[str, Any] = field(default_factory=dict)
+    operation: Operation
 
     @cached_property
     def method(self) -> Callable[..., Any]:
         """The method of an embedded memory."""
-        method: Callable[..., Any] = getattr(Memory, self.name)
+        method: Callable[..., Any] = getattr(Memory, self.operation.name)
         return method
 
     @cached_property
@@ -72,7 +60,8 @@ class Operation:
         if kind is bool:  # an answer without a body says yes
             return lambda answer: True
         read = json_reader(kind)
-        return (lambda answer: read(answer[self.member])) if self.member else read
+        member = self.operation.member
+        return (lambda answer: read(answer[member])) if member else read
 
     @cached_property
     def whole(self) -> frozenset[str]:
@@ -92,7 +81,7 @@ class Operation:
         if last.kind is last.VAR_KEYWORD:
             for declared in get_args(get_type_hints(self.method)[last.name]):  # of Unpack[...]
                 others = {name: None for name in options if name not in own.parameters}
-                check_names(f"{owner}.{self.name}", others, declared)
+                check_names(f"{owner}.{self.operation.name}", others, declared)
         try:
             bound = own.bind(None, *args, **options).arguments
         except TypeError as problem:
@@ -117,26 +106,28 @@ class Operation:
             if isinstance(native(arguments[name]), float):
                 problem = f"is {shown(arguments[name])}"
                 raise InvalidInput(name, problem, "give a whole number")
+        verb, path, headers = self.operation.verb, self.operation.path, dict[str, str]()
+        parameters = inspect.signature(self.method).parameters
+        own = {name: parameters[name].default for name in self.operation.defaults}
         values = {
             name: _sent(name, value)
-            for name, value in {**self.defaults, **arguments}.items()
+            for name, value in {**own, **arguments}.items()
             if name != "progress"
         }
-        path, headers = self.path, dict[str, str]()
         if "{id}" in path:
             path = path.replace("{id}", segment(text("id", values.pop("id"))))
-        if self.verb in ("PATCH", "DELETE") and "if_version" in values:
+        if verb in ("PATCH", "DELETE") and "if_version" in values:
             headers["If-Match"] = f'"{integer("if_version", values.pop("if_version"), 0)}"'
         query, body = dict[str, str](), None
-        if self.verb == "GET":
+        if verb == "GET":
             query = {
                 name: _query_text(name, value) if name in _QUERY_TEXTS else json.dumps(value)
                 for name, value in values.items()
             }
-        elif self.verb != "DELETE":
+        elif verb != "DELETE":
             body = values
-        repeats = self.repeats or self.verb == "GET"
-        return Request(self.verb, PREFIX + path, query, body, headers, repeats)
+        is_repeatable = self.operation.is_repeatable
+        return Request(verb, PREFIX + path, query, body, headers, is_repeatable)
 
 
 def _query_text(name: str, value: Any) -> str:
@@ -166,60 +157,8 @@ def _sent(name: str, value: Any) -> Any:
     return to_wire(name, value)
 
 
-OPERATIONS: Mapping[str, Operation] = {
-    operation.name: operation
-    for operation in (
-        Operation("add", "POST", "/memories"),
-        Operation("add_many", "POST", "/memories/batch"),
-        Operation("add_chat", "POST", "/chats"),
-        Operation("get", "GET", "/memories/{id}", absent=None),
-        Operation("get_many", "POST", "/memories/get", "memories", repeats=True),
-        Operation("get_all", "POST", "/memories/list", repeats=True),
-        Operation("about", "POST", "/about", repeats=True),
-        Operation("tags", "GET", "/tags"),
-        Operation("entities", "GET", "/entities"),
-        Operation("events", "GET", "/events"),
-        Operation("count", "POST", "/memories/count", "count", repeats=True),
-        Operation("update", "PATCH", "/memories/{id}"),
-        Operation("delete", "DELETE", "/memories/{id}", absent=False),
-        Operation("delete_many", "POST", "/memories/delete", "deleted"),
-        Operation("delete_all", "POST", "/memories/delete", "receipt"),
-        Operation("forget_user", "POST", "/memories/forget"),
-        Operation("history", "GET", "/memories/{id}/history"),
-        Operation("promote", "POST", "/memories/{id}/promote"),
-        Operation("demote", "POST", "/memories/{id}/demote"),
-        Operation("reinforce", "POST", "/memories/{id}/reinforce"),
-        Operation("pin", "POST", "/memories/{id}/pin"),
-        Operation("unpin", "POST", "/memories/{id}/unpin"),
-        Operation("search", "POST", "/search", repeats=True),
-        Operation("get_context", "POST", "/context", repeats=True),
-        Operation("explain", "POST", "/explain", repeats=True),
-        Operation("compare", "POST", "/compare", repeats=True),
-        Operation("feedback", "POST", "/feedback"),
-        Operation("touch", "POST", "/touch"),
-        Operation("decay_all", "POST", "/decay"),
-        Operation("link", "POST", "/links"),
-        Operation("links", "GET", "/links", "links"),
-        Operation("pending_links", "GET", "/links/pending", "links"),
-        Operation("supersede", "POST", "/supersede"),
-        Operation("contradict", "POST", "/contradict"),
-        Operation("zones", "POST", "/zones", repeats=True),
-        Operation("zone_shares", "POST", "/zones/shares", repeats=True),
-        Operation("archive", "POST", "/archive", "run"),
-        Operation("restore", "POST", "/restore", "restored"),
-        Operation("prune", "POST", "/prune"),
-        Operation("consolidate", "POST", "/consolidate"),
-        Operation("maintain", "POST", "/maintain", defaults={"dry_run": False}),
-        Operation("undo", "POST", "/undo"),
-        Operation("audit", "POST", "/audit"),
-        Operation("verify", "POST", "/verify"),
-        Operation("stats", "GET", "/stats"),
-        Operation("export", "GET", "/export", repeats=True),
-        Operation("import_", "POST", "/import"),
-        Operation("flush", "POST", "/flush", repeats=True),
-    )
-}
-"""The operations of a server, by the names of the methods of `Memory`."""
+CALLS: Mapping[str, Call] = {name: Call(operation) for name, operation in BY_NAME.items()}
+"""The calls of a server, by the names of the methods of `Memory`."""
 OF_THE_STORE = frozenset({"reembed", "reembedding", "backup", "restore_backup", "doctor"})
 BUILT_ON_OTHERS = OF_THE_STORE | {"iterate", "within", "close", "open", "namespace"}
 """The other public names of `Memory`: made of operations, or of the client alone."""

@@ -12,7 +12,7 @@ from typing import Any
 from salience.closing import Closing
 from salience.engine.options import DEFAULT_TIMEOUT_SECONDS, Settings
 from salience.errors import NotFound
-from salience.remote.calls import OPERATIONS
+from salience.remote.calls import CALLS
 from salience.remote.keys import RemoteKeys
 from salience.remote.settings import RemoteSettings
 from salience.remote.transport import Transport
@@ -92,7 +92,7 @@ class Client(Closing):
         Raises:
             SalienceError: what the server refused, or why it cannot be reached.
         """
-        request = self._settings.request(OPERATIONS[operation], arguments)
+        request = self._settings.request(CALLS[operation], arguments)
         return _with_attributes(self._transport.send(request))
 
     def close(self) -> None:

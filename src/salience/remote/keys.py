@@ -7,10 +7,11 @@ from datetime import timedelta
 from typing import Any, Self
 
 from salience.access.plans import NewKey, check_overlap, no_key
+from salience.api.operations import PREFIX
 from salience.closing import Closing
 from salience.records.access_key import AccessKey
 from salience.records.validation import text
-from salience.remote.calls import PREFIX, Request, segment
+from salience.remote.calls import Request, segment
 from salience.remote.settings import RemoteSettings
 from salience.remote.transport import Transport
 from salience.remote.wire import to_wire

@@ -25,7 +25,7 @@ from salience.errors import InvalidInput, NotFound, StoreError
 from salience.records.record import MemoryRecord
 from salience.records.validation import boolean, callable_or_none, namespace_name
 from salience.remote.batches import Batches
-from salience.remote.calls import OPERATIONS, Operation
+from salience.remote.calls import CALLS, Call
 from salience.remote.exports import Received, sent_lines
 from salience.remote.refusals import as_embedded, refuse_rewrite
 from salience.remote.settings import RemoteSettings
@@ -44,21 +44,21 @@ from salience.write.outcomes import AddResult, Transferred
 from salience.write.upsert import OnConflict
 
 
-def _method(operation: Operation) -> Callable[..., Any]:
+def _method(call: Call) -> Callable[..., Any]:
     """The method of a memory that asks a server for an operation."""
 
     def method(self: RemoteMemory, /, *args: Any, **options: Any) -> Any:
-        arguments = operation.arguments("Memory", args, options)
-        return self._call(operation, arguments)
+        arguments = call.arguments("Memory", args, options)
+        return self._call(call, arguments)
 
-    return update_wrapper(method, getattr(Memory, operation.name))
+    return update_wrapper(method, getattr(Memory, call.operation.name))
 
 
 def _with_operations(kind: type[RemoteMemory]) -> type[RemoteMemory]:
     """The class with a method for each operation that it does not define itself."""
-    for operation in OPERATIONS.values():
-        if operation.name not in vars(kind):
-            setattr(kind, operation.name, _method(operation))
+    for name, call in CALLS.items():
+        if name not in vars(kind):
+            setattr(kind, name, _method(call))
     return kind
 
 
@@ -136,34 +136,32 @@ class RemoteMemory(Memory):
 
     def flush(self) -> None:
         """Let the server write the accesses that are still queued."""
-        self._call(OPERATIONS["flush"], {})
+        self._call(CALLS["flush"], {})
 
     def close(self) -> None:
         """Close the connections; the server goes on."""
         self._transport.close()
 
-    def _call(
-        self, operation: Operation, arguments: Mapping[str, Any], namespace: str | None = None
-    ) -> Any:
+    def _call(self, call: Call, arguments: Mapping[str, Any], namespace: str | None = None) -> Any:
         """The result of an operation with some arguments.
 
         Raises:
             StoreError: the answer is none of this version of the package.
         """
         try:
-            request = self._remote.request(operation, arguments, namespace)
+            request = self._remote.request(call, arguments, namespace)
             answer = self._transport.send(request)
         except InvalidInput as problem:
-            raise as_embedded(operation.name, arguments, problem) from None
+            raise as_embedded(call.operation.name, arguments, problem) from None
         except NotFound:
-            if operation.absent is ...:
+            if call.operation.absent is ...:
                 raise
-            return operation.absent
+            return call.operation.absent
         try:
-            return operation.read(answer)
+            return call.read(answer)
         except (TypeError, ValueError, LookupError, AttributeError) as problem:
             raise StoreError(
-                f"the answer of {self._remote.url} to {operation.name} cannot be read "
+                f"the answer of {self._remote.url} to {call.operation.name} cannot be read "
                 f"({type(problem).__name__}); is it of another version?"
             ) from problem
 
@@ -186,7 +184,7 @@ class RemoteMemory(Memory):
         given = {name: value for name, value in options.items() if value is not None}
         for batch in batches:
             try:
-                batches.note(self._call(OPERATIONS["add_many"], {**given, "items": batch}))
+                batches.note(self._call(CALLS["add_many"], {**given, "items": batch}))
             except InvalidInput as problem:
                 batches.refuse(batch, problem)
             if progress is not None:
@@ -207,7 +205,7 @@ class RemoteMemory(Memory):
             namespace = namespace_name(namespace)
         is_whole = filters is None and namespace is not None
         arguments = {"all": True} if is_whole else {"filters": filters or {}}
-        return self._call(OPERATIONS["delete_all"], arguments, namespace)
+        return self._call(CALLS["delete_all"], arguments, namespace)
 
     def forget_user(self, user_id: str, *, rewrite: bool = False) -> ErasureReceipt:
         """Erase all memories of a user, with what names the user elsewhere; returns a receipt.
@@ -216,7 +214,7 @@ class RemoteMemory(Memory):
             InvalidInput: it is no id, or `rewrite`, which is for the owner of the store.
         """
         refuse_rewrite(rewrite)
-        return self._call(OPERATIONS["forget_user"], {"user_id": user_id})
+        return self._call(CALLS["forget_user"], {"user_id": user_id})
 
     def iterate(
         self,
@@ -232,7 +230,7 @@ class RemoteMemory(Memory):
             InvalidInput: names the argument that is wrong.
         """
         list_request(self.namespace, None, order, page_size, cursor)
-        sent = OPERATIONS["get_all"].request({"filters": filters}).body["filters"]
+        sent = CALLS["get_all"].request({"filters": filters}).body["filters"]
         return RemoteIteration(self, sent, order, page_size, cursor)
 
     def __contains__(self, id: object) -> bool:  # sync only
@@ -262,7 +260,7 @@ class RemoteMemory(Memory):
             "everywhere": boolean("everywhere", everywhere),
             "vectors": boolean("vectors", vectors),
         }
-        request = self._remote.request(OPERATIONS["export"], arguments)
+        request = self._remote.request(CALLS["export"], arguments)
         with Received(target, callable_or_none("progress", progress)) as received:
             self._transport.download(request, received.take)
             return received.result()
@@ -282,10 +280,10 @@ class RemoteMemory(Memory):
             InvalidInput: the file is damaged, and in which line; nothing was written.
             StoreError: the namespace holds memories already.
         """
-        operation = OPERATIONS["import_"]
-        request = self._remote.upload(operation, everywhere=boolean("everywhere", everywhere))
+        call = CALLS["import_"]
+        request = self._remote.upload(call, everywhere=boolean("everywhere", everywhere))
         with sent_lines(source, callable_or_none("progress", progress)) as lines:
-            return operation.read(self._transport.send(request, lines))
+            return call.read(self._transport.send(request, lines))
 
     @staticmethod
     def reembed(*args: Any, **options: Any) -> int:

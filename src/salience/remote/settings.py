@@ -9,10 +9,11 @@ from typing import Any, Unpack
 from urllib.parse import quote, urlsplit
 from uuid import uuid4
 
+from salience.api.operations import PREFIX
 from salience.engine.options import SETTINGS, Settings, check_names
 from salience.errors import InvalidInput
 from salience.records.validation import namespace_name, number
-from salience.remote.calls import PREFIX, Operation, Request
+from salience.remote.calls import Call, Request
 from salience.remote.wire import profile_to_wire
 from salience.stores.address import Address, store_url
 from salience.write.dedup import DedupPolicy
@@ -80,7 +81,7 @@ class RemoteSettings:
         return replace(self, namespace=namespace_name(namespace))
 
     def request(
-        self, operation: Operation, arguments: Mapping[str, Any], namespace: str | None = None
+        self, call: Call, arguments: Mapping[str, Any], namespace: str | None = None
     ) -> Request:
         """The request of a call; one that changes something has a key by which a server does
         it once.
@@ -89,20 +90,20 @@ class RemoteSettings:
             InvalidInput: names the argument that cannot be sent.
         """
         values = dict(arguments)
-        if self.profile is not None and operation.name in _PROFILED:
+        if self.profile is not None and call.operation.name in _PROFILED:
             values.setdefault("profile", self.profile)
-        if self.dedup is not None and operation.name in _DEDUPED:
+        if self.dedup is not None and call.operation.name in _DEDUPED:
             values["dedup"] = DedupPolicy.of(values.get("dedup"), self.dedup)
-        request = operation.request(values)
+        request = call.request(values)
         headers = {**request.headers, **self._namespace_header(namespace)}
         if not request.repeatable:
             headers["Idempotency-Key"] = uuid4().hex
         return replace(request, headers=headers)
 
-    def upload(self, operation: Operation, *, everywhere: bool) -> Request:
+    def upload(self, call: Call, *, everywhere: bool) -> Request:
         """The request that sends a file, whose option is in the query."""
         query, headers = {"everywhere": "true"} if everywhere else {}, self._namespace_header(None)
-        return Request(operation.verb, PREFIX + operation.path, query, headers=headers)
+        return Request(call.operation.verb, PREFIX + call.operation.path, query, headers=headers)
 
     def with_namespace(self, request: Request) -> Request:
         """A request for the namespace of these settings."""

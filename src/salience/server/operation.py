@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from salience.access import Keyring, Principal
-from salience.access.scopes import Scope
+from salience.api.operations import Scope
 from salience.engine.async_memory import AsyncMemory
 from salience.engine.extraction import Extractor
 from salience.errors import InvalidInput, NotFound

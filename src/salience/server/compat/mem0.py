@@ -17,7 +17,7 @@ from typing import Any, Final, Literal
 import msgspec
 from starlette.responses import Response
 
-from salience.access.scopes import Scope
+from salience.api.operations import Scope
 from salience.errors import InvalidInput, shown
 from salience.integrations.mem0.calls import UNSET, Calls, Steps, T, arun
 from salience.integrations.mem0.errors import MemoryNotFoundError

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, Self
 
+from salience.api.operations import OPERATIONS
 from salience.errors import InvalidInput, shown
 
 MIB = 1 << 20
@@ -17,13 +18,8 @@ PUBLIC_PATHS = (
     *("/v1/health", "/v1/ready", "/v1/version", "/v1/openapi.json", "/v1/docs"),
 )
 HEAVY_OPERATIONS = (
-    *("POST /v1/search", "POST /v1/context", "POST /v1/explain", "POST /v1/compare"),
-    *("POST /v1/memories", "POST /v1/memories/batch", "POST /v1/chats"),
-    *("POST /v1/memories/list", "POST /v1/memories/count", "POST /v1/memories/delete"),
-    *("POST /v1/memories/get", "POST /v1/memories/forget", "GET /v1/events"),
-    *("GET /v1/memories", "GET /v1/entities", "GET /v1/tags"),
+    *dict.fromkeys(each.whole_route for each in OPERATIONS if each.heavy),
     "POST /mcp",
-    *("GET /v1/zones", "POST /v1/zones", "POST /v1/zones/shares", "GET /v1/stats"),
     # Adding through mem0's paths holds no slot, as it may wait for a model.
     *(f"POST /compat/mem0{path}" for path in ("/v3/memories/search/", "/v3/memories/", "/search")),
     *(f"POST /compat/mem0{path}" for path in ("/v2/memories/search/", "/v1/memories/search/")),
@@ -31,11 +27,7 @@ HEAVY_OPERATIONS = (
     *(f"GET /compat/mem0{path}" for path in ("/v1/memories/", "/memories", "/v1/entities/")),
     *(f"{method} /compat/mem0/v1/batch/" for method in ("PUT", "DELETE")),
 )
-LONG_OPERATIONS = (
-    *("GET /v1/export", "POST /v1/import", "POST /v1/consolidate", "POST /v1/maintain"),
-    *("POST /v1/prune", "POST /v1/archive", "POST /v1/restore", "POST /v1/undo"),
-    *("POST /v1/audit", "POST /v1/verify", "POST /v1/decay"),
-)
+LONG_OPERATIONS = tuple(each.whole_route for each in OPERATIONS if each.is_long)
 _MAY_BE_ZERO = frozenset(
     ("queue_length", "queue_seconds", "idempotency_seconds", "idempotency_bytes")
 )
