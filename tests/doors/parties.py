@@ -58,6 +58,10 @@ class Party:
         """Add a chat; the ids of its memories."""
         raise NotImplementedError
 
+    def batch(self, texts: Sequence[str], *, once: str | None = None) -> list[str]:
+        """Add many texts; the ids of their memories."""
+        raise NotImplementedError
+
     def get(self, id: str) -> str | None:
         """The text of a memory."""
         raise NotImplementedError
@@ -113,7 +117,7 @@ class OfMemory(Party):
     """Whoever has a `Memory`; `raising` an error of the library is a refusal."""
 
     VERBS = frozenset(
-        "add chat get texts search change delete forget actors ids users once versions limit"
+        "add chat batch get texts search change delete forget actors ids users once versions limit"
         " halves".split()
     )
 
@@ -125,6 +129,9 @@ class OfMemory(Party):
 
     def chat(self, turns: Turns, *, once: str | None = None) -> list[str]:
         return [*self._ask("add", turns, idempotency_key=once).ids]
+
+    def batch(self, texts: Sequence[str], *, once: str | None = None) -> list[str]:
+        return [*self._ask("add_many", texts, idempotency_key=once).ids]
 
     def get(self, id: str) -> str | None:
         record = self._ask("get", id)
@@ -219,6 +226,9 @@ class OverRest(Party):
 
     def chat(self, turns: Turns, *, once: str | None = None) -> list[str]:
         return list(self._ask("POST", "/chats", {"messages": turns}, once=once)["ids"])
+
+    def batch(self, texts: Sequence[str], *, once: str | None = None) -> list[str]:
+        return list(self._ask("POST", "/memories/batch", {"items": texts}, once=once)["ids"])
 
     def get(self, id: str) -> str | None:
         [record] = self._ask("POST", "/memories/get", {"ids": [id]})["memories"]
@@ -413,6 +423,9 @@ class OverTypeScript(Party):
 
     def chat(self, turns: Turns, *, once: str | None = None) -> list[str]:
         return list(self._ask("addChat", {"messages": turns}, _once(once))["ids"])
+
+    def batch(self, texts: Sequence[str], *, once: str | None = None) -> list[str]:
+        return list(self._ask("addMany", {"items": texts}, _once(once))["ids"])
 
     def get(self, id: str) -> str | None:
         record = self._ask("get", id)

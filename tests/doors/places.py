@@ -38,6 +38,8 @@ class Place:
     VERBS: ClassVar[frozenset[str]]
     keyed = False
     """Whether whoever comes has to have a key."""
+    LONGEST_KEY = 512
+    """The most characters of an idempotency key."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -181,6 +183,7 @@ class Rest(AtServer):
     """Plain HTTP."""
 
     VERBS = OverRest.VERBS
+    LONGEST_KEY = 255  # of a header
     _KIND: ClassVar[type[OverRest]] = OverRest
     _PATH = "/v1"
 
@@ -240,6 +243,7 @@ class TypeScript(AtServer):
     """The client for TypeScript, in a process of Node."""
 
     VERBS = OverTypeScript.VERBS
+    LONGEST_KEY = 255
 
     def __init__(self, path: Path, package: Path) -> None:
         super().__init__(path)

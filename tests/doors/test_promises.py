@@ -90,15 +90,35 @@ def test_a_key_does_what_its_scopes_say(place: Place, namespace: str) -> None:
 # Idempotency
 
 
+def _add(party: Party, text: str, once: str) -> Any:
+    return party.add(text, once=once)
+
+
+def _chat(party: Party, text: str, once: str) -> Any:
+    return party.chat([*CHAT, {"role": "user", "content": text}], once=once)
+
+
+def _batch(party: Party, text: str, once: str) -> Any:
+    return party.batch(["Ben has a cello.", text], once=once)
+
+
+WRITES = {"add": _add, "chat": _chat, "batch": _batch}
+
+
+def written(place: Place, kind: str) -> Any:
+    """A kind of write, if the door has it."""
+    if kind not in place.VERBS:
+        pytest.skip(f"there is no {kind} at this door")
+    return WRITES[kind]
+
+
 @pytest.mark.needs("once")
-@pytest.mark.parametrize("is_chat", [False, True], ids=["text", "chat"])
-def test_a_write_that_is_sent_again_is_done_once(
-    place: Place, namespace: str, is_chat: bool
-) -> None:
+@pytest.mark.parametrize("kind", WRITES)
+def test_a_write_that_is_sent_again_is_done_once(place: Place, namespace: str, kind: str) -> None:
+    make = written(place, kind)
+
     def write(party: Party, text: str = SECRET) -> Any:
-        if not is_chat:
-            return party.add(text, once="k1")
-        return party.chat([*CHAT, {"role": "user", "content": text}], once="k1")
+        return make(party, text, "k1")
 
     first = write(place.party(namespace))
     texts = place.party(namespace).texts()
@@ -109,6 +129,42 @@ def test_a_write_that_is_sent_again_is_done_once(
     assert refusal(write, place.party(namespace), "Another text.") == "reused"
     assert place.party(namespace).texts() == texts
     write(place.party(f"{namespace}-ben", "ben"), "Another text.")
+
+
+@pytest.mark.needs("once")
+@pytest.mark.parametrize("kind", WRITES)
+def test_a_long_idempotency_key_is_one_as_well(place: Place, namespace: str, kind: str) -> None:
+    make, ana = written(place, kind), place.party(namespace)
+    for letter in "ab":
+        key = place.LONGEST_KEY * letter
+        first = make(ana, f"{SECRET} {letter}", key)
+        assert make(ana, f"{SECRET} {letter}", key) == first
+        assert refusal(make, ana, "Another text.", key) == "reused"
+
+
+@pytest.mark.needs("once")
+@pytest.mark.parametrize("kind", WRITES)
+def test_a_write_that_was_refused_may_be_sent_again(
+    place: Place, namespace: str, kind: str
+) -> None:
+    make, ana = written(place, kind), place.party(namespace)
+    if kind != "batch":  # of which a wrong item alone is rejected
+        assert refusal(make, ana, "x" * 1_000_001, "k1") == "invalid"
+    first = make(ana, SECRET, "k1")
+    assert any(SECRET in text for text in ana.texts())
+    assert make(ana, SECRET, "k1") == first
+
+
+@pytest.mark.needs("once", "ids")
+def test_a_write_that_was_in_the_way_of_another_may_be_sent_again(
+    place: Place, namespace: str
+) -> None:
+    ana = place.party(namespace)
+    ana.add("Ben has a cello.", id="m")
+    assert refusal(ana.add, SECRET, id="m", once="k1")
+    ana.delete("m")
+    assert ana.add(SECRET, id="m", once="k1") == "m"
+    assert ana.texts() == [SECRET]
 
 
 @pytest.mark.needs("once", "keys")

@@ -88,7 +88,9 @@ def _rare_to_json(value: Any) -> Any:
         return value if math.isfinite(value) else None
     if isinstance(value, Mapping):
         return {key: to_json(item) for key, item in value.items()}
-    if isinstance(value, (Sequence, Set)):
+    if isinstance(value, Set):  # which has another order in every process
+        return sorted((to_json(item) for item in value), key=repr)
+    if isinstance(value, Sequence):
         return [to_json(item) for item in value]
     return value.to_dict() if hasattr(value, "to_dict") else value
 

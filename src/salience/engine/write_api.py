@@ -28,6 +28,7 @@ from salience.write import add, add_chat, chat, update
 from salience.write.dedup import DedupLike, DedupPolicy
 from salience.write.erase import erase
 from salience.write.facets import Facets, by_rules
+from salience.write.idempotency import Once
 from salience.write.outcomes import AddResult
 from salience.write.upsert import OnConflict, conflict_rule
 
@@ -64,9 +65,9 @@ class WriteApi(PlanRunner):
         finder = self._core.finder(fields.pop("extract", None), content)
         policy = DedupPolicy.of(fields.pop("dedup", None), self._core.dedup)
         rule = conflict_rule(fields.pop("on_conflict", "error"))
-        items = chat.items_of(content, fields)
+        items, once = chat.items_of(content, fields)
         scope = self._core.write_context()
-        plan = add.add(items, scope, policy, strict=True, on_conflict=rule)
+        plan = add.add(items, scope, policy, strict=True, on_conflict=rule, once=once)
         added = self._run(plan, len(items))
         if finder is None:
             return added
@@ -125,21 +126,27 @@ class WriteApi(PlanRunner):
         dedup: DedupLike = None,
         on_conflict: OnConflict = "error",
         progress: Callable[[int], None] | None = None,
+        idempotency_key: str | None = None,
     ) -> AddResult:
         """Remember many items: texts, or mappings with the arguments of `add` as keys.
 
         The `content` of a mapping has to be text; `dedup` and `on_conflict` hold for all items.
         They are written in transactions of some thousand. A wrong item is REJECTED with its reason
         and the others are added; with `strict` it raises an error instead. `progress` is called
-        with the number of items done.
+        with the number of items done. A second call with an `idempotency_key` gives the first
+        outcomes, and is refused if it has other items.
         """
         policy = DedupPolicy.of(dedup, self._core.dedup)
         rule = conflict_rule(on_conflict)
         progress = callable_or_none("progress", progress)
         strict = boolean("strict", strict)
         scope = self._core.write_context()
-        plan = add.add(items, scope, policy, strict=strict, on_conflict=rule, progress=progress)
-        return self._run(plan, MANY)
+        once = None
+        if idempotency_key is not None:
+            items = list(add.iterator_of(items))
+            once = Once.of(idempotency_key, (items, dedup, rule))
+        rules: dict[str, Any] = {"strict": strict, "on_conflict": rule, "progress": progress}
+        return self._run(add.add(items, scope, policy, **rules, once=once), MANY)
 
     @takes(RecordFields, MemoryChanges, defaults=UNCHANGED)
     def update(self, id: str, **changes: Any) -> MemoryRecord:

@@ -169,14 +169,21 @@ class AsyncRemoteMemory(AsyncMemory):
         dedup: DedupLike = None,
         on_conflict: OnConflict = "error",
         progress: Callable[[int], None] | None = None,
+        idempotency_key: str | None = None,
     ) -> AddResult:
         """Remember many items, as `AsyncMemory.add_many` does.
 
         So many are sent in a request as a server takes; `progress` is called after each.
         """
         progress = callable_or_none("progress", progress)
-        batches = Batches(items, strict=boolean("strict", strict))
-        options = {"strict": strict, "dedup": dedup, "on_conflict": on_conflict}
+        is_whole = idempotency_key is not None
+        batches = Batches(items, strict=boolean("strict", strict), is_whole=is_whole)
+        options = {
+            "strict": strict,
+            "dedup": dedup,
+            "on_conflict": on_conflict,
+            "idempotency_key": idempotency_key,
+        }
         given = {name: value for name, value in options.items() if value is not None}
         for batch in batches:
             try:

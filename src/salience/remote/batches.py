@@ -20,11 +20,12 @@ MAX_BYTES = 4_000_000  # of the items of a request, unless one alone has more
 class Batches:
     """The batches of some items, and the outcomes of all; to be iterated over once.
 
-    An item that cannot be sent is REJECTED without being sent; with `strict` it raises.
+    An item that cannot be sent is REJECTED without being sent; with `strict` it raises. If the
+    items are one write, `is_whole`, more of them than a request takes are refused.
     """
 
-    def __init__(self, items: Any, *, strict: bool) -> None:
-        self._items, self._strict = iterator_of(items), strict
+    def __init__(self, items: Any, *, strict: bool, is_whole: bool) -> None:
+        self._items, self._strict, self._is_whole = iterator_of(items), strict, is_whole
         self._outcomes: list[Added | None] = []  # None until the server tells it
         self._waiting: list[int] = []  # the places of those
         self._degraded: dict[str, None] = {}
@@ -48,6 +49,9 @@ class Batches:
             self._outcomes.append(None)
             own = len(json.dumps(item))
             if batch and (len(batch) >= MAX_ITEMS or size + own > MAX_BYTES):
+                if self._is_whole:
+                    remedy = f"give at most {MAX_ITEMS:,}, or an idempotency_key to each"
+                    raise InvalidInput("items", "are more than one request takes", remedy)
                 yield batch
                 batch, size = [], 0
             batch.append(item)

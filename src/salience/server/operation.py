@@ -6,6 +6,7 @@ import inspect
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from hashlib import sha256
 from typing import Any, Final, Literal, Protocol
 from urllib.parse import unquote
 
@@ -18,10 +19,12 @@ from salience.api.operations import Scope
 from salience.engine.async_memory import AsyncMemory
 from salience.engine.extraction import Extractor
 from salience.errors import InvalidInput, NotFound
+from salience.records.validation import text
 from salience.server.encoding import JSON
 from salience.server.guard import Metrics
 from salience.server.models.arguments import Arguments
 from salience.server.problems import Problem
+from salience.write.items import MAX_KEY_CHARACTERS
 
 PREFIX: Final = "/v1"
 READ: Final = "memories:read"
@@ -81,8 +84,18 @@ class Call:
         return {**self.arguments, "idempotency_key": self.once if key is None else key}
 
     def own_key(self, key: Any) -> Any:
-        """An idempotency key of the owner, whose keys are others than those of other owners."""
-        return f"{self.principal.key_id} {key}" if isinstance(key, str) and key.strip() else key
+        """An idempotency key of the owner, whose keys are others than those of other owners.
+
+        Raises:
+            InvalidInput: it has too many characters.
+        """
+        if not isinstance(key, str) or not key.strip():
+            return key  # the method says what is wrong
+        key = text("idempotency_key", key, limit=MAX_KEY_CHARACTERS)
+        own = f"{self.principal.key_id} {key}"
+        if len(own) <= MAX_KEY_CHARACTERS:
+            return own
+        return f"{self.principal.key_id} {sha256(key.encode()).hexdigest()}"
 
     def log_found(self, count: int, degraded: Iterable[str]) -> None:
         """Tell the log and the metrics how much a search found, and what it went without."""

@@ -13,6 +13,7 @@ from salience.write import link_targets
 from salience.write.chunk import CheckedItem, WriteRules, write_chunk
 from salience.write.dedup import DedupPolicy
 from salience.write.embedding import dimensions_of
+from salience.write.idempotency import Once
 from salience.write.items import WriteContext, parse_item
 from salience.write.outcomes import Added, AddResult
 from salience.write.upsert import OnConflict
@@ -28,6 +29,8 @@ def add(
     strict: bool,
     on_conflict: OnConflict = "error",
     progress: Any = None,
+    once: Once | None = None,
+    first: int = 0,
 ) -> Plan[AddResult]:
     """The plan of adding items: chunk by chunk, each chunk one transaction.
 
@@ -35,14 +38,19 @@ def add(
 
     With `strict`, the first wrong item raises and nothing of its chunk is written; otherwise wrong
     items are REJECTED and the rest is added.
+
+    The same idempotency key `once` again adds nothing; `first` is the place of the first item among
+    those that came with it.
     """
     iterator = iterator_of(items)
     outcomes: list[Added] = []
     degraded: dict[str, None] = {}
     links: list[Link] = []
-    rules = WriteRules(policy, strict, on_conflict)
+    rules = WriteRules(policy, strict, on_conflict, None if once is None else once.body)
     for chunk in _chunks(iterator) if on_conflict == "error" else _chunks_of_distinct_ids(iterator):
         checked = yield from checked_items(chunk, scope, strict)
+        if once is not None:
+            checked = once.keyed(checked, first + len(outcomes))
         written = yield from write_chunk(checked, scope, rules)
         outcomes += written.outcomes
         links += written.links

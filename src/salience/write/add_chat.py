@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from hashlib import sha256
 from typing import Any
 
 from salience.errors import InvalidInput, shown
@@ -31,11 +30,11 @@ from salience.write.chat import (
     parse_messages,
     session_item,
 )
-from salience.write.chunk import CheckedItem, WriteRules, write_with_edits
+from salience.write.chunk import WriteRules, write_with_edits
 from salience.write.dedup import NO_DEDUP
 from salience.write.facets import FACETS, Facets, by_rules, parse_facets
-from salience.write.idempotency import SAME_KEY, key_reused
-from salience.write.items import BORDERS_KEY, MAX_KEY_CHARACTERS
+from salience.write.idempotency import SAME_KEY, Once, key_reused, session_of
+from salience.write.items import BORDERS_KEY
 from salience.write.outcomes import Added, AddResult
 
 
@@ -59,8 +58,9 @@ def add_chat(
     facets, parsed = parse_facets(facets), parse_messages(messages)
     if not parsed:
         raise InvalidInput("messages", "have no text of a user or an assistant")
-    once = None if key is None else _Once.of(key, (parsed, mode, facets, common))
-    common = {"session_id": new_id() if once is None else once.session, **common}
+    named = "a function" if callable(facets) else facets
+    once = None if key is None else Once.of(key, (parsed, mode, named, common))
+    common = {"session_id": new_id() if once is None else session_of(once.key), **common}
     text("session_id", common["session_id"])
     for _ in range(reading.MAX_ATTEMPTS):
         done = yield from _done(once, scope)
@@ -71,7 +71,7 @@ def add_chat(
         problems: dict[str, None] = {}
         for continuation in continuations:
             edit, problem = yield from _continued(continuation, scope)
-            edits.append(edit if once is None else once.noted(edit))
+            edits.append(edit if once is None else _noted(edit, once))
             problems |= {problem: None} if problem else {}
         chunks = chunk_items(fresh, common, mode, facets)
         goes_on = SESSION_CHUNK in {*(done or ()), *(each.record.kind for each in continuations)}
@@ -79,54 +79,26 @@ def add_chat(
             chunks.insert(0, session_item(parsed, common, facets))
         checked = yield from checked_items(chunks[:CHUNK_ITEMS], scope, strict=True)
         if once is not None:
-            checked = [once.keyed(item, place) for place, item in enumerate(checked)]
+            checked = once.keyed(checked)
         written = yield from write_with_edits(checked, scope, WriteRules(NO_DEDUP, True), edits)
         if written is None:  # others have added to the session meanwhile
             continue
         problems |= {written.problem: None} if written.problem else {}
-        further = chunks[CHUNK_ITEMS:] if once is None else once.further(chunks)
-        rest = yield from add(further, scope, NO_DEDUP, strict=True)
+        further = chunks[CHUNK_ITEMS:]
+        rest = yield from add(further, scope, NO_DEDUP, strict=True, once=once, first=CHUNK_ITEMS)
         updated = [*(done or {}).values(), *(Added(edit.record.id, "UPDATED") for edit in edits)]
         degraded = dict.fromkeys([*problems, *rest.degraded])
         return AddResult((*written.outcomes, *rest.items, *updated), tuple(degraded))
     raise reading.contention_error(continuations[0].record.id)
 
 
-@dataclass(frozen=True)
-class _Once:
-    """An idempotency key of a chat, and a hash of all that came with it."""
-
-    key: str
-    body: str
-
-    @classmethod
-    def of(cls, key: Any, given: tuple[Any, ...]) -> _Once:
-        values = ["a function" if callable(each) else each for each in given]
-        body = sha256(repr(values).encode("utf-8", "replace")).hexdigest()[:32]
-        return cls(text("idempotency_key", key, limit=MAX_KEY_CHARACTERS), body)
-
-    @property
-    def session(self) -> str:
-        """The name of a session that the chat begins."""
-        return sha256(self.key.encode()).hexdigest()[:32]
-
-    def keyed(self, item: CheckedItem, place: int) -> CheckedItem:
-        """A new chunk with a key of its own."""
-        assert isinstance(item, items.Item)  # all others were refused
-        return replace(item, key=f"{self.key}#{place}", fingerprint=self.body)
-
-    def further(self, chunks: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-        """The chunks after those of the first transaction, each with a key of its own."""
-        places = range(CHUNK_ITEMS, len(chunks))
-        return [{**chunks[at], "idempotency_key": f"{self.session}#{at}"} for at in places]
-
-    def noted(self, edit: Edit) -> Edit:
-        """An edit with a key of its own, by which it is known again."""
-        key = f"{self.key}#{edit.record.kind}"
-        return replace(edit, note={"key": key, "body": self.body, "outcome": "UPDATED"})
+def _noted(edit: Edit, once: Once) -> Edit:
+    """An edit with a key of its own, by which it is known again."""
+    key = f"{once.key}#{edit.record.kind}"
+    return replace(edit, note={"key": key, "body": once.body, "outcome": "UPDATED"})
 
 
-def _done(once: _Once | None, scope: items.WriteContext) -> Plan[dict[str, Added] | None]:
+def _done(once: Once | None, scope: items.WriteContext) -> Plan[dict[str, Added] | None]:
     """The outcomes of the edits that a key has made, by kind; None if nothing was done with it.
 
     Raises:

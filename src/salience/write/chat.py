@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
-from hashlib import sha256
 from typing import Any, Literal
 
 from salience.errors import InvalidInput
@@ -20,6 +19,7 @@ from salience.records.fields import SESSION_CHUNK, TURN_CHUNK
 from salience.records.record import new_id
 from salience.records.validation import elements, native
 from salience.write.facets import Facets, by_rules, facets_of
+from salience.write.idempotency import Once, session_of
 from salience.write.items import BORDERS_KEY
 
 CHUNK = "chunk"
@@ -285,22 +285,17 @@ def message_text(message: Mapping[str, Any], name: str) -> str:
     return "\n".join(native(text) for text in texts if isinstance(text, str))
 
 
-def items_of(content: Any, fields: Mapping[str, Any]) -> list[dict[str, Any]]:
+def items_of(content: Any, fields: Mapping[str, Any]) -> tuple[list[dict[str, Any]], Once | None]:
     """The items that `Memory.add` writes: one of a text, or one for each chat message.
 
-    Fields that are None are left out. With an idempotency key, each message gets one of its own,
-    the last one tells where the chat ends, and the same key again gives the same session.
+    Fields that are None are left out. With an idempotency key, which messages have in common, the
+    same key again gives the same session.
     """
     fields = {name: value for name, value in fields.items() if value is not None}
     if not isinstance(content, Sequence) or isinstance(content, (str, bytes)):
-        return [{"content": content, **fields}]
+        return [{"content": content, **fields}], None
     key = fields.pop("idempotency_key", None)
     if key is None:
-        return message_items(content, fields)
-    session = sha256(str(key).encode("utf-8", "replace")).hexdigest()[:32]
-    items = message_items(content, {"session_id": session, **fields})
-    places = [*range(len(items) - 1), "last"]
-    return [
-        {**item, "idempotency_key": f"{key}#{place}"}
-        for place, item in zip(places, items, strict=False)
-    ]
+        return message_items(content, fields), None
+    items = message_items(content, {"session_id": session_of(key), **fields})
+    return items, Once.of(key, items)

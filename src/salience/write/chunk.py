@@ -45,12 +45,14 @@ class WriteRules:
     """The rules of a write.
 
     The policy of dedup, what to do with the ids that memories have, and whether a wrong item raises
-    an error and nothing of its chunk is written, or is REJECTED.
+    an error and nothing of its chunk is written, or is REJECTED. `body` is the hash of items that
+    have one idempotency key; it raises in any case if it belongs to something else.
     """
 
     policy: DedupPolicy
     strict: bool
     on_conflict: OnConflict = "error"
+    body: str | None = None
 
 
 @dataclass(slots=True)
@@ -179,7 +181,8 @@ class _ChunkWriter:
     def _refuse_keys(self, earlier: Mapping[str, Event]) -> None:
         """Reject the items whose idempotency key belongs to something else."""
         refused = dict(refused_keys(self._checked, earlier))
-        if refused and self._rules.strict:
+        bodies = {each.fingerprint for at in refused if isinstance(each := self._checked[at], Item)}
+        if refused and (self._rules.strict or self._rules.body in bodies):
             raise key_reused()
         self._checked = [refused.get(place, item) for place, item in enumerate(self._checked)]
 

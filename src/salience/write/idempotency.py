@@ -6,18 +6,57 @@ A key that comes again with another item is refused: one of the two would be los
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from hashlib import sha256
 from typing import Any
 
+from salience.display.result import to_json
 from salience.errors import InvalidInput
 from salience.records.events import Event
+from salience.records.validation import text
 from salience.retrieval.operations import Events
 from salience.retrieval.plan import Plan, ask
 from salience.write.dedup import DedupVerdict
-from salience.write.items import Item, WriteContext
+from salience.write.items import MAX_KEY_CHARACTERS, Item, WriteContext
 from salience.write.outcomes import Added
 
 SAME_KEY = "the same idempotency_key again"
 """The reason of an outcome that is told again."""
+
+
+@dataclass(frozen=True)
+class Once:
+    """An idempotency key of a write of several items, and a hash of all that came with it.
+
+    Each item has a key of its own, by its place among them.
+    """
+
+    key: str
+    body: str
+
+    @classmethod
+    def of(cls, key: Any, given: Any) -> Once:
+        """The key of a write of what was given.
+
+        Raises:
+            InvalidInput: it is no key.
+        """
+        body = sha256(repr(to_json(given)).encode("utf-8", "replace")).hexdigest()[:32]
+        return cls(text("idempotency_key", key, limit=MAX_KEY_CHARACTERS), body)
+
+    def keyed(self, checked: Iterable[Item | Added], first: int = 0) -> list[Item | Added]:
+        """The items with keys, unless they have others; `first` is the place of the first."""
+        return [
+            replace(item, key=f"{self.key}#{place}", fingerprint=self.body)
+            if isinstance(item, Item) and item.key is None
+            else item
+            for place, item in enumerate(checked, first)
+        ]
+
+
+def session_of(key: Any) -> str:
+    """The name of the session that a write with an idempotency key begins."""
+    return sha256(str(key).encode("utf-8", "replace")).hexdigest()[:32]
 
 
 def note_of(item: Item, verdict: DedupVerdict | None) -> dict[str, Any]:

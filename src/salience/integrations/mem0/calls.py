@@ -10,7 +10,6 @@ import logging
 from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
-from hashlib import sha256
 from typing import Any, TypeVar, cast
 from uuid import NAMESPACE_OID, uuid4, uuid5
 
@@ -427,13 +426,11 @@ def _add_verbatim(
     """Add items as memories of their own, whatever is there already."""
     if not items:
         return []
-    named = [{"id": str(uuid4()), **item} for item in items]
-    if once is not None:  # other items with the key would have other ids, and are refused
-        seed = sha256(f"{once} {items!r}".encode("utf-8", "replace")).hexdigest()
-        for place, item in enumerate(named):
-            item["id"] = str(uuid5(NAMESPACE_OID, f"{seed} {place}"))
-            item["idempotency_key"] = f"{once}#{place}"
-    yield lambda memory: memory.add_many(named, strict=True, dedup=False)
+    places = range(len(items))
+    ids = [uuid4() if once is None else uuid5(NAMESPACE_OID, f"{once} {at}") for at in places]
+    named = [{"id": str(id), **item} for id, item in zip(ids, items, strict=True)]
+    options = {"strict": True, "dedup": False, "idempotency_key": once}
+    yield lambda memory: memory.add_many(named, **options)
     return [{"id": i["id"], "memory": i["content"], "event": "ADD"} for i in named]
 
 

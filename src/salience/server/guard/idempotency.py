@@ -26,7 +26,6 @@ from salience.server.problems import FieldProblem, Problem, respond
 MAX_ANSWER_BYTES = 1 << 20
 _KEY = re.compile(r"[\x21-\x7e]{1,255}")
 _METHODS = frozenset(("POST", "PATCH", "DELETE"))
-_NOT_FINAL = frozenset((401, 403, 408, 409, 423, 425, 429))  # may be another answer next time
 _RUNNING = Problem(
     "RequestInProgress",
     "the first request of this idempotency key is still running; ask again in a moment",
@@ -45,9 +44,9 @@ class Idempotency:
     """Middleware that answers a repeated change as the first, with `Idempotency-Replayed: true`.
 
     A key counts for its principal, namespace and path. The same key with another body is refused
-    (422), and so is one whose first request is still running (409). An answer that may differ next
-    time (5xx, 409, 429) is not kept, and neither is that of a read or one with a secret: the
-    request is done again.
+    (422), and so is one whose first request is still running (409). A refusal is not kept, as its
+    cause may be gone next time, and neither is the answer of a read or one with a secret: the
+    request is done again. That another version was there (412) stays so.
     """
 
     def __init__(self, app: ASGIApp, answers: AnswerStore) -> None:
@@ -127,7 +126,7 @@ class _Recording:
                 self._is_too_large = True
                 self._body.clear()
         is_last = message["type"] != "http.response.start" and not message.get("more_body", False)
-        is_final = self._start["status"] < 500 and self._start["status"] not in _NOT_FINAL
+        is_final = self._start["status"] < 400 or self._start["status"] == 412
         facts = state(self._scope)
         if is_last and is_final and not facts.get("keeps_nothing"):
             status, headers = self._start["status"], self._start["headers"]

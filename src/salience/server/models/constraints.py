@@ -163,6 +163,7 @@ DESCRIPTIONS: Mapping[str, str] = {
     "source": "The id of the memory that the link comes from.",
     "steps": "The steps to do.",
     "strict": "True to refuse all items if one is wrong.",
+    "idempotency_key": "A key of this write; the same again adds nothing and gives its outcomes.",
     "target": "The id, title or alias of the memory that the link leads to.",
     "type": "The meaning of the link.",
     "until": "The last time; now by default.",

@@ -90,15 +90,13 @@ async def add_many(call: Call) -> Response:
     for item in items:
         if isinstance(item, dict) and "idempotency_key" in item:
             item["idempotency_key"] = call.own_key(item["idempotency_key"])
-    result = await call.memory.add_many(**call.arguments)
-    call.request.state.counts["added"] = len(result.ids)
-    return answer(result)
+    return added(call, await call.memory.add_many(**call.once_only()), status=200)
 
 
-def added(call: Call, result: AddResult) -> Response:
+def added(call: Call, result: AddResult, status: int | None = None) -> Response:
     """The answer to a write; `Idempotency-Replayed` if its key was that of an earlier one."""
     call.request.state.counts["added"] = len(result.ids)
-    response = answer(result, 201 if result.ids else 200)
+    response = answer(result, status or (201 if result.ids else 200))
     if call.request.state.idempotency_key and any(each.reason == SAME_KEY for each in result.items):
         response.headers["Idempotency-Replayed"] = "true"
     return response

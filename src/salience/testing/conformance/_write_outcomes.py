@@ -432,6 +432,15 @@ class IdempotencyKeys(StoreCase):
         assert results == ["ADDED", "REJECTED", "ADDED"]
         assert sorted(record.content for record in memory.get_all()) == sorted(["One.", FACT])
 
+    def test_many_items_are_kept_once_by_their_key(self, memory: Memory) -> None:
+        items: list[Any] = ["One.", {"content": "Two.", "tags": {"b", "a", "c"}}, {"content": ""}]
+        first = memory.add_many(items, idempotency_key="k" * 512)
+        assert memory.add_many(items, idempotency_key="k" * 512).ids == first.ids
+        for other in (items[:1], items[1:], [*items, "Four."], ["Else.", *items[1:]]):
+            with pytest.raises(InvalidInput, match="something else"):
+                memory.add_many(other, idempotency_key="k" * 512)
+        assert [record.content for record in memory.get_all(order="oldest")] == ["One.", "Two."]
+
     def test_a_key_that_comes_with_another_chat_is_refused(self, memory: Memory) -> None:
         turns = [{"role": "user", "content": text} for text in ("Hello.", "Bye.", "Wait.")]
         memory.add(turns[:2], idempotency_key="talk")
