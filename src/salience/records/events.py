@@ -41,8 +41,10 @@ UPDATING_EVENTS = ("edit", "status", "pin", "archive", "restore", "feedback")
 _MENTIONS = ("match", "into")
 """The keys of a payload that name another memory, besides the target of a link."""
 _DEFAULTS = {name: getattr(BLANK, name) for name in STATE}
+FILE_ACTOR = "file_actor"
+"""The key of a payload that has the actor in the file from which an event was imported."""
 _TIMES_OF_WRITE = ("created_at", "updated_at", "added_at")
-_SET_AT_WRITE = tuple(n for n in STATE if n not in (*_TIMES_OF_WRITE, "accesses"))
+_SET_AT_WRITE = tuple(n for n in STATE if n not in (*_TIMES_OF_WRITE, "accesses", "written_by"))
 _values_at_write = itemgetter(*_SET_AT_WRITE)
 _DEFAULT_VALUES = _values_at_write(vars(BLANK))
 Values = Mapping[str, Any]
@@ -95,6 +97,8 @@ def check_payload(type: str, payload: Values) -> None:
     """Raise a ValueError if a stored payload lacks what the type of its event needs."""
     if not FIELDS.keys() >= {*payload.get("set", ()), *payload.get("was", ())}:
         raise ValueError("an event sets what is no field")
+    if "written_by" in payload.get("set", ()):
+        raise ValueError("an event sets who wrote its memory, which its own actor says")
     if type == "feedback" and payload.get("feedback") not in {**FEEDBACK_WEIGHTS, **SCORE_STEPS}:
         raise ValueError("an event is a judgement of no known kind")
     if type == "link" and not payload.keys() >= {"target", "link", "weight"}:
@@ -131,6 +135,7 @@ def _set(before: Values, event: Event) -> dict[str, Any]:
 def _write(before: Values, event: Event) -> dict[str, Any]:
     values = {**_DEFAULTS, **dict.fromkeys(_TIMES_OF_WRITE, event.at), **_set(before, event)}
     values["accesses"] = values["accesses"] or (values["created_at"],)
+    values["written_by"] = event.actor
     return values
 
 
@@ -321,17 +326,31 @@ def without_mention(payload: Values) -> Values:
     return {name: v for name, v in payload.items() if name not in (*_MENTIONS, "settled_by")}
 
 
+def imported(event: Event, importer: str | None) -> Event:
+    """An event of a file as `importer` imports it, with the actor of the file beside.
+
+    Without a name of who imports, it stays as it is.
+    """
+    if importer is None:
+        return event
+    beside = {} if event.actor is None else {FILE_ACTOR: event.actor}
+    return replace(event, actor=importer, payload={**event.payload, **beside})
+
+
 def names_user(payload: Values, actor: str | None, user_id: str) -> bool:
-    """Test whether a user did an event, or owned its memory before it."""
-    return actor == user_id or payload.get("was", EMPTY).get("user_id") == user_id
+    """Test whether a user did an event, here or in a file, or owned its memory before it."""
+    was = payload.get("was", EMPTY)
+    return user_id in (actor, payload.get(FILE_ACTOR), was.get("user_id"))
 
 
 def without_user(payload: Values, user_id: str) -> Values:
-    """The payload of an event without the user who owned its memory before it."""
+    """The payload of an event without the user who did it or owned its memory before it."""
     was = payload.get("was", EMPTY)
-    return (
-        {**payload, "was": {**was, "user_id": None}} if was.get("user_id") == user_id else payload
-    )
+    if was.get("user_id") == user_id:
+        payload = {**payload, "was": {**was, "user_id": None}}
+    if payload.get(FILE_ACTOR) == user_id:
+        payload = {name: value for name, value in payload.items() if name != FILE_ACTOR}
+    return payload
 
 
 def link_time(event: Event) -> datetime:

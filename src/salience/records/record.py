@@ -52,7 +52,8 @@ class MemoryRecord(Result):
 
     Times are aware datetimes in UTC; a missing value is None. `accesses` are the most recent access
     times, newest first; being written counts as the first access there, but not in `access_count`,
-    which counts how often it was retrieved. `version` is 1 at first, and one more with every change
+    which counts how often it was retrieved. `written_by` is the actor of its first write, which no
+    edit changes; None if nobody was named. `version` is 1 at first, and one more with every change
     that moves `updated_at`.
     """
 
@@ -68,6 +69,7 @@ class MemoryRecord(Result):
     session_id: Annotated[str | None, Field("text", limit=512)] = None
     agent_id: Annotated[str | None, Field("text", limit=512)] = None
     user_id: Annotated[str | None, Field("text", limit=512)] = None
+    written_by: Annotated[str | None, Field("text", patchable=True, limit=512)] = None
     status: Annotated[str, Field("text", patchable=True, choices=STATUSES)] = "active"
     tags: Annotated[tuple[str, ...], Field("list", lexical=True)] = ()
     entities: Annotated[tuple[str, ...], Field("list", lexical=True)] = ()

@@ -496,6 +496,9 @@ class RamRecords:
         if user_id is not None:
             for events in log.values():
                 events[:] = [_without_user(event, user_id) for event in events]
+            for row, memory in self._memories.get(namespace, {}).items():
+                if memory["written_by"] == user_id:
+                    self._set(namespace, row, {"written_by": None})
 
     def _erase_namespace(self, namespace: str, kept: Sequence[str]) -> None:
         """Erase what an emptied namespace has left, except for some notes."""

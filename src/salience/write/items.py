@@ -49,7 +49,10 @@ def follows_text(name: str) -> bool:
 
 _TEXTS_KEY = "vector_texts"  # of the metadata: the texts of further vectors, by their names
 BORDERS_KEY = "messages"  # of the metadata: the borders of a chunk's messages
-_SET_BY_ENGINE = {"updated_at", "version", "last_accessed", "access_count", "accesses"}
+_SET_BY_ENGINE = {
+    *("updated_at", "version", "last_accessed", "access_count", "accesses"),
+    "written_by",  # by the actor, whom no caller of a server names
+}
 FLAGS = ("pinned", "outdated")
 REQUIRED = ("id", "content", "kind", "status", "created_at")
 
@@ -159,6 +162,7 @@ def parse_item(source: Any, scope: WriteContext, dimensions: Mapping[str, int]) 
     values["namespace"] = scope.namespace
     values.setdefault("added_at", scope.now)
     values["updated_at"] = scope.now
+    values["written_by"] = scope.actor
     record = MemoryRecord.from_values({**vars(BLANK), **values})
     check_validity_period(record)
     further = _vector_texts(source.get("vector_texts"), scope.limits)

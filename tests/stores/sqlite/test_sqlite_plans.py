@@ -72,6 +72,7 @@ def use_everything(folder: Path) -> None:
         memory.delete("porto")
         memory.update("m3", user_id="ana")
         memory.update("m3", user_id="bo")
+        memory.within("default", actor="ana").add("The boat is red.", id="hers")
         memory.forget_user("ana")
     with Keyring.open(url) as keyring:
         keyring.create("default", "memories:read")

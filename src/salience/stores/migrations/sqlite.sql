@@ -82,7 +82,8 @@ CREATE TABLE memories (
     attribute_key INTEGER, -- see salience.language.statements
     passages TEXT, -- JSON or NULL
     terms_passages BLOB, -- those of each passage after each other
-    checksum INTEGER
+    checksum INTEGER,
+    written_by TEXT -- the actor of its first write
 );
 CREATE UNIQUE INDEX memories_by_id ON memories (space, id);
 CREATE INDEX memories_by_space ON memories (space);

@@ -9,13 +9,13 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from salience.records.events import without_mention, without_user
+from salience.records.events import FILE_ACTOR, without_mention, without_user
 from salience.records.filters import Filter, filter_fields, passes
 from salience.retrieval.erasure import Erasure, checked
 from salience.retrieval.operations import WORK_NOTES
 from salience.stores import codec
 from salience.stores.sqlite.integrity.row_checksums import checksum_of
-from salience.stores.sqlite.statements import column_name, placeholders
+from salience.stores.sqlite.statements import chunks, column_name, placeholders
 
 OVERWRITTEN = (
     "The freed pages of the file are overwritten (secure_delete), and its write-ahead log is "
@@ -39,7 +39,9 @@ _MENTIONS = (
     "FROM events INDEXED BY events_by_mention WHERE space = ? AND payload IS NOT NULL "
     f"AND coalesce({_NAMED}) IS NOT NULL AND coalesce({_NAMED}) IN ({{ids}})"
 )
-_NAMES_USER = "(actor = ? OR json_extract(payload, '$.was.user_id') = ?)"
+_NAMES_USER = (
+    f"? IN (actor, json_extract(payload, '$.was.user_id'), json_extract(payload, '$.{FILE_ACTOR}'))"
+)
 
 
 class ErasedMemory(NamedTuple):
@@ -192,18 +194,19 @@ def erase_traces(db: sqlite3.Connection, space: int, erased: Sequence[ErasedMemo
 
 def erase_user(
     db: sqlite3.Connection, space: int, user_id: str, after: int
-) -> tuple[Erasure, int | None]:
+) -> tuple[Erasure, int | None, list[int]]:
     """Take the name of a user out of the next events after a place.
 
-    The second part is the place of the last of them, None at the end of the log.
+    The second part is the place of the last of them, None at the end of the log. The third are the
+    rows of memories that the user wrote, which must not say so any longer.
     """
     naming = db.execute(
-        f"SELECT seq, actor, payload FROM events WHERE space = ? AND seq > ? AND {_NAMES_USER} "
-        "ORDER BY seq LIMIT ?",
-        (space, after, user_id, user_id, _EVENTS_AT_ONCE),
+        f"SELECT seq, actor, payload, memory, type FROM events WHERE space = ? AND seq > ? "
+        f"AND {_NAMES_USER} ORDER BY seq LIMIT ?",
+        (space, after, user_id, _EVENTS_AT_ONCE),
     ).fetchall()
     if not naming:
-        return Erasure({}, {}, ""), None
+        return Erasure({}, {}, ""), None, []
     _rewrite_events(
         db,
         space,
@@ -213,17 +216,25 @@ def erase_user(
                 None if actor == user_id else actor,
                 without_user(json.loads(payload) if payload else {}, user_id),
             )
-            for seq, actor, payload in naming
+            for seq, actor, payload, *_ in naming
         ],
     )
+    written = [
+        memory for _, actor, _, memory, type in naming if (actor, type) == (user_id, "write")
+    ]
+    rows: list[int] = []
+    for part in chunks(written):
+        select = f"SELECT row FROM memories WHERE space = ? AND sequence IN ({placeholders(part)})"
+        rows += [row for (row,) in db.execute(select, (space, *part))]
     places = [seq for seq, *_ in naming]
     [left] = db.execute(
         f"SELECT count(*) FROM events WHERE space = ? AND seq IN ({placeholders(places)}) "
         f"AND {_NAMES_USER}",
-        (space, *places, user_id, user_id),
+        (space, *places, user_id),
     ).fetchone()
     last = places[-1] if len(places) == _EVENTS_AT_ONCE else None
-    return checked({"mentions": len(naming)}, {"mentions": left}), last
+    erasure = checked({"mentions": len(naming)}, {"mentions": left})
+    return erasure, last, rows
 
 
 def _rewrite_events(

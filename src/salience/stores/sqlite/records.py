@@ -502,7 +502,8 @@ class SqliteRecords(SqliteLog):
             while after is not None:
                 with self._writing() as db:
                     space = self._space(db, namespace)
-                    erased, after = erase_user(db, space, str(user_id), after)
+                    erased, after, written = erase_user(db, space, str(user_id), after)
+                    self._set(db, space, {row: {"written_by": None} for row in written})
                 tally.add(erased)
         except StoreError as problem:
             if not tally.memories:

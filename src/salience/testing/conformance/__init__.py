@@ -46,6 +46,7 @@ from salience.testing.conformance._writes import Adding, Deleting, Linking, Upda
 from salience.testing.conformance.trust._atomicity import Atomicity, SameFacts
 from salience.testing.conformance.trust._erasure import ErasureReceipts, ForgettingUsers
 from salience.testing.conformance.trust._isolation import Isolation
+from salience.testing.conformance.trust._writers import Writers
 
 __all__ = ["Clock", "StoreConformance"]
 
@@ -58,6 +59,6 @@ class StoreConformance(
     IdempotencyKeys, MetadataMerging, DeletingMany, Upserts, Exports,
     Versions, Contradictions, Hits, AccessKeys,
     Atomicity, SameFacts, Names, EventPages, Isolation, Reembedding,
-    ErasureReceipts, ForgettingUsers,
+    ErasureReceipts, ForgettingUsers, Writers,
 ):  # fmt: skip
     """All tests; a subclass defines `open_memory`."""

@@ -18,7 +18,7 @@ import numpy as np
 
 from salience.display.result import to_json
 from salience.errors import InvalidInput, shown
-from salience.records.events import Event, EventType
+from salience.records.events import Event, EventType, check_payload
 from salience.records.fields import FIELDS
 from salience.records.limits import Limits
 from salience.records.record import (
@@ -199,6 +199,10 @@ def _event(fields: Fields, id: str | None) -> Event:
     payload = fields.get("payload", {})
     if fields.get("type") not in _EVENT_TYPES or not isinstance(payload, dict):
         raise InvalidInput("events", f"{shown(dict(fields))} is no event")
+    try:
+        check_payload(fields["type"], payload)
+    except (ValueError, TypeError, AttributeError) as problem:
+        raise InvalidInput("events", f"{shown(dict(fields))}: {problem}") from None
     return Event(
         fields["type"],
         id,
@@ -251,6 +255,8 @@ def _field(name: str, value: Any, limits: Limits) -> Any:
         return check_field(name, value, limits)
     if FIELDS[name].whole:
         return integer(name, value, 0)
+    if FIELDS[name].type == "text":
+        return optional_text(name, value)
     if name == "accesses":
         if not isinstance(value, list) or len(value) > ACCESSES_KEPT:
             raise InvalidInput(name, f"must be a list of at most {ACCESSES_KEPT} times")

@@ -8,7 +8,7 @@ from hashlib import blake2b
 from itertools import islice
 
 from salience.errors import InvalidInput, StoreError
-from salience.records.events import Event
+from salience.records.events import Event, imported
 from salience.records.limits import Limits
 from salience.records.validation import namespace_name, optional_text
 from salience.retrieval.plan import Plan, drive
@@ -88,7 +88,10 @@ def load(
         while done < source.memories:
             size = min(parts.CHUNK_MEMORIES, source.memories - done)
             raws = [raw for _, raw in islice(entries, size)]
-            chunk = [lines.part_of(lines.parsed(raw), namespace, scope.limits) for raw in raws]
+            chunk = [
+                _signed(lines.part_of(lines.parsed(raw), namespace, scope.limits), scope.actor)
+                for raw in raws
+            ]
             problem = drive(_write(chunk, source, contents.embedder, own), perform)
             degraded |= {problem: None} if problem else {}
             done += size
@@ -123,12 +126,23 @@ def _write(
         made = {name: vector_of[words] for name, words in texts.items() if words in vector_of}
         complete.append(replace(part, vectors={**part.vectors, **made}))
     model = embedder or (scope.embedder if vector_of else None)
-    taken = yield from parts.write_parts(scope.namespace, complete, source.events, model)
+    of_all = [imported(event, scope.actor) for event in source.events]
+    taken = yield from parts.write_parts(scope.namespace, complete, of_all, model)
     if taken:
         raise StoreError(
             f"somebody else writes to the namespace {scope.namespace!r}: {taken[0]!r} is there"
         )
     return problem
+
+
+def _signed(part: parts.Part, importer: str | None) -> parts.Part:
+    """A memory of a file with the importer as its writer; the actors of the file stay beside.
+
+    Without a name of who imports, the writer is who is named by its first write.
+    """
+    events = tuple(imported(event, importer) for event in part.events)
+    writer = next((event.actor for event in events if event.type == "write"), importer)
+    return replace(part, events=events, record=replace(part.record, written_by=writer))
 
 
 def _without_vectors_of_another(part: parts.Part) -> parts.Part:

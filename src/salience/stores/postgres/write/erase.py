@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from salience.records.events import without_mention, without_user
+from salience.records.events import FILE_ACTOR, without_mention, without_user
 from salience.records.filters import Filter
 from salience.retrieval.erasure import Erasure, checked
 from salience.retrieval.operations import WORK_NOTES, Log
@@ -46,7 +46,18 @@ _TERM_BYTES = " + ".join(
 _SUM_TERMS = f"SELECT 'terms', sum({_TERM_BYTES})::bigint / 8 FROM words"
 _OTHER = "coalesce(payload ->> 'target', payload ->> 'match', payload ->> 'into')"
 _HAS_KEY = "payload ->> 'key' IS NOT NULL"
-_NAMES_USER = "(actor = %s OR payload -> 'was' ->> 'user_id' = %s)"
+_NAMES_USER = f"%s::text IN (actor, payload -> 'was' ->> 'user_id', payload ->> '{FILE_ACTOR}')"
+_FORGET_WRITER = """
+WITH forgotten AS (
+    UPDATE memories SET written_by = NULL
+    WHERE namespace = %s AND sequence = ANY(%s::integer[]) RETURNING "row"
+), written AS (
+    UPDATE spaces SET version = version + 1
+    WHERE namespace = %s AND EXISTS (SELECT FROM forgotten) RETURNING version
+)
+UPDATE places SET version = written.version FROM written, forgotten
+WHERE places.namespace = %s AND places."row" = forgotten."row"
+"""  # replicas read these rows again
 _VECTOR_NAMES = "SELECT name FROM tallies WHERE namespace = %s AND kind = 'vector'"
 NAMESPACE_TABLES = (
     "memories", "places", "words", "segments", "chunks", "vectors", "links", "former_vectors",
@@ -245,20 +256,25 @@ def _rewrite_events(
 def erase_user(namespace: str, user_id: str, after: int) -> Steps[tuple[Erasure, int | None]]:
     """Take the name of a user out of the next events of a namespace after a place.
 
-    The second part is the place of the last of them, None at the end of the log.
+    Memories that the user wrote no longer say so. The second part is the place of the last of the
+    events, None at the end of the log.
     """
     _, naming = yield [
         lock_namespace(namespace, changes=False),
         Statement(
-            f"SELECT seq, actor, payload::text FROM events WHERE namespace = %s AND seq > %s "
-            f"AND {_NAMES_USER} ORDER BY seq LIMIT %s",
-            (namespace, after, user_id, user_id, ERASED_AT_ONCE),
+            "SELECT seq, actor, payload::text, memory, type FROM events WHERE namespace = %s "
+            f"AND seq > %s AND {_NAMES_USER} ORDER BY seq LIMIT %s",
+            (namespace, after, user_id, ERASED_AT_ONCE),
         ),
     ]
     if not naming:
         raise Abandon((NOTHING_ERASED, None))
     places = [seq for seq, *_ in naming]
+    written = [
+        memory for _, actor, _, memory, type in naming if (actor, type) == (user_id, "write")
+    ]
     *_, left = yield [
+        Statement(_FORGET_WRITER, (namespace, written, namespace, namespace)),
         *_rewrite_events(
             namespace,
             [
@@ -267,14 +283,14 @@ def erase_user(namespace: str, user_id: str, after: int) -> Steps[tuple[Erasure,
                     None if actor == user_id else actor,
                     without_user(json.loads(payload) if payload else {}, user_id),
                 )
-                for seq, actor, payload in naming
+                for seq, actor, payload, *_ in naming
             ],
         ),
         _counted(
             "mentions",
             "events",
             f"seq = ANY(%s::bigint[]) AND {_NAMES_USER}",
-            (namespace, places, user_id, user_id),
+            (namespace, places, user_id),
         ),
     ]
     last = places[-1] if len(places) == ERASED_AT_ONCE else None

@@ -201,8 +201,12 @@ class RowChecks:
             return
         id, *values = found
         state = {n: codec.decode(n, value) for n, value in zip(STATE, values, strict=True)}
-        payload = {"set": {name: to_json(value) for name, value in state.items()}}
-        event = Event("write", id, state["updated_at"], "doctor", None, payload)
+        writer = state.pop("written_by")
+        payload = {
+            "set": {name: to_json(value) for name, value in state.items()},
+            "begun_by": "doctor",
+        }
+        event = Event("write", id, state["updated_at"], writer, None, payload)
         self._log_event(db, space, sequence, event)
 
     # What belongs together
