@@ -209,6 +209,7 @@ GROUPS: Mapping[str, tuple[Operation, ...]] = {
             READ,
             "List what happened to a memory",
             "Its events and versions, oldest first.",
+            heavy=True,
         ),
     ),
     "Judgements": (
@@ -288,6 +289,7 @@ GROUPS: Mapping[str, tuple[Operation, ...]] = {
             "List what a user told of himself",
             "What the user told of himself.",
             {"user": "ana"},
+            heavy=True,
         ),
         Operation("tags", "GET /tags", READ, "List the tags", "A page of tags.", heavy=True),
         Operation(

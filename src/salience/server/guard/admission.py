@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections import deque
 from collections.abc import Iterable
 from contextlib import suppress
@@ -13,10 +14,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from salience.server.guard.fair_queue import Slots, Turn, Waiter
 from salience.server.guard.metrics import Metrics
-from salience.server.guard.request import identity, operation_of, path_of, state
+from salience.server.guard.request import identity, operation_of, state
 from salience.server.guard.settings import GuardSettings
 from salience.server.problems import Problem, respond
 
+_ID = re.compile(r"(?<=/memories/)[^/]+(?=/history/?$)")
 _BUSY = Problem(
     "Busy",
     "too many requests wait for the server; ask again in a moment",
@@ -61,11 +63,12 @@ class Admission:
         }
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        kind = self.kinds.get(operation_of(scope))
+        operation = _ID.sub("{id}", operation_of(scope))
+        kind = self.kinds.get(operation)
         if kind is None:
             await self.app(scope, receive, send)
             return
-        state(scope)["route"] = path_of(scope)  # for a refusal; it has no places to fill in
+        state(scope)["route"] = operation.partition(" ")[2]  # for a refusal
         name = identity(scope)
         waiter = kind.slots.enter(name)
         kind.measure()
@@ -73,7 +76,7 @@ class Admission:
         try:
             if waiter is not None and not await self._wait(kind, name, waiter, inbox, scope, send):
                 return
-            await self._run(kind, scope, inbox.receive, send)
+            await self._run(kind, name, scope, inbox.receive, send)
         finally:
             await inbox.close()
 
@@ -102,14 +105,14 @@ class Admission:
         kind.slots.leave(name, waiter)
         kind.measure()
 
-    async def _run(self, kind: Kind, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _run(self, kind: Kind, name: str, scope: Scope, receive: Receive, send: Send) -> None:
         is_held = True
 
         def release() -> None:
             nonlocal is_held
             if is_held:
                 is_held = False
-                kind.slots.release()
+                kind.slots.release(name)
                 kind.measure()
 
         async def released(message: Message) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict, deque
+from collections import Counter, OrderedDict, deque
+from collections.abc import Callable
 from enum import Enum
 
 
@@ -39,19 +40,15 @@ class FairQueue:
         self._names.setdefault(name, deque()).append(waiter)
         self._length += 1
 
-    def pop(self) -> Waiter:
-        """Remove the waiter whose turn it is.
-
-        Raises:
-            IndexError: nobody waits.
-        """
-        if not self._names:
-            raise IndexError("nobody waits")
-        name, waiters = next(iter(self._names.items()))
-        waiter = waiters.popleft()
+    def pop(self, may: Callable[[str], bool] = lambda name: True) -> tuple[str, Waiter] | None:
+        """Remove the waiter whose turn it is of those that may have one, or None."""
+        name = next(filter(may, self._names), None)
+        if name is None:
+            return None
+        waiter = self._names[name].popleft()
         self._names.move_to_end(name)
         self._removed_from(name)
-        return waiter
+        return name, waiter
 
     def longest(self) -> str:
         """The name that has most waiters."""
@@ -78,25 +75,31 @@ class FairQueue:
 
 
 class Slots:
-    """A number of slots, and a queue of bounded length for them.
+    """A number of slots, one more for names that hold none, and a queue of bounded length for them.
 
-    If the queue is full, the last waiter of the name with most waiters has to go: one busy name
-    cannot keep others out.
+    So a name with none does not wait for those who hold all others, however slow they are. If the
+    queue is full, the last waiter of the name with most waiters has to go: one busy name cannot
+    keep others out.
     """
 
     def __init__(self, capacity: int, queue_length: int) -> None:
-        self.taken = 0
         self.queue = FairQueue()
+        self._held: Counter[str] = Counter()
         self._capacity = capacity
         self._queue_length = queue_length
+
+    @property
+    def taken(self) -> int:
+        """The number of slots that are held."""
+        return self._held.total()
 
     def enter(self, name: str) -> Waiter | None:
         """Take a slot (None), or begin to wait for one.
 
         Whoever has a slot calls `release` in the end. Whoever stops waiting calls `leave`.
         """
-        if self.taken < self._capacity:  # then nobody waits
-            self.taken += 1
+        if self._may_begin(name):  # then nobody waits who may
+            self._held[name] += 1
             return None
         waiter: Waiter = asyncio.get_running_loop().create_future()
         self.queue.push(name, waiter)
@@ -110,11 +113,15 @@ class Slots:
     def leave(self, name: str, waiter: Waiter) -> None:
         """Stop waiting; a slot that was given meanwhile goes on to the next."""
         if not self.queue.discard(name, waiter) and waiter.result() is Turn.YOURS:
-            self.release()
+            self.release(name)
 
-    def release(self) -> None:
-        """Give a slot back, or on to the next who waits."""
-        if self.queue:
-            self.queue.pop().set_result(Turn.YOURS)
-        else:
-            self.taken -= 1
+    def release(self, name: str) -> None:
+        """Give a slot of a name back; whoever may have it now is the next."""
+        self._held[name] -= 1
+        self._held += Counter()  # only names that hold some are kept
+        while (following := self.queue.pop(self._may_begin)) is not None:
+            self._held[following[0]] += 1
+            following[1].set_result(Turn.YOURS)
+
+    def _may_begin(self, name: str) -> bool:
+        return self.taken < self._capacity + (name not in self._held)

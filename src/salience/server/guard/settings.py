@@ -25,6 +25,10 @@ HEAVY_OPERATIONS = (
     *(f"POST /compat/mem0{path}" for path in ("/v2/memories/search/", "/v1/memories/search/")),
     *(f"POST /compat/mem0{path}" for path in ("/v2/memories/", "/v1/exports/get/")),
     *(f"GET /compat/mem0{path}" for path in ("/v1/memories/", "/memories", "/v1/entities/")),
+    *(
+        f"GET /compat/mem0{path}"
+        for path in ("/v1/memories/{id}/history/", "/memories/{id}/history")
+    ),
     *(f"{method} /compat/mem0/v1/batch/" for method in ("PUT", "DELETE")),
 )
 LONG_OPERATIONS = tuple(each.whole_route for each in OPERATIONS if each.is_long)
