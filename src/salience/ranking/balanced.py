@@ -152,7 +152,7 @@ def _context() -> tuple[Signal, ...]:
         0.5 * _part("nearby_turns", nearby * _UNLESS_REQUEST),
         0.25 * _part("session_coverage", SessionCover().default(0.0)),
         0.5 * _part("answers_previous_question", answers),
-        0.4 * _part("turn_position", early * opens_topic),
+        0.4 * _part("turn_position", early * opens_topic * _UNLESS_REQUEST),
         0.2 * _part("length", minimum(1.0, 0.1 * _CONTENT_WORDS)),
         0.2 * _part("first_person", Col("first_person")),
         -0.2 * _part("bare_question", Col("is_question") * at_most(_CONTENT_WORDS, 20)),
