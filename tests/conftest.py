@@ -27,9 +27,6 @@ os.environ["NUMBA_DISABLE_JIT"] = "1"
 os.environ.pop("SSL_CERT_FILE", None)
 os.environ["SSL_CERT_DIR"] = os.path.dirname(__file__)
 
-# What a process keeps of a PostgreSQL database in memory is tried where it is asked for.
-os.environ["SALIENCE_POSTGRES_MEMORY_MB"] = "0"
-
 # The model is read once: a memory that reads it anew takes as long as fifty cases.
 static._load_model = cache(static._load_model)
 

@@ -90,12 +90,8 @@ _LONG = {
     "test_ten_thousand_memories",
 }
 """The suite's longest tests: `make test` has them on a file, in RAM and on PostgreSQL."""
-_WITHOUT_SEARCH = set(
-    "Listing Linking Names EventPages EventLog Judgments AccessKeys IdempotencyKeys Exports "
-    "Versions Upserts MetadataMerging DeletingMany Notes PendingLinks WriteOutcomes "
-    "Contradictions Atomicity ErasureReceipts ForgettingUsers".split()
-)
-"""The parts of the suite that replicas of PostgreSQL's namespaces have next to no part in."""
+_KILLED = ("TestPostgres", "test_a_call_that_is_killed_has_done_all_or_nothing")
+"""Longest of all on PostgreSQL, whose own transactions answer for it."""
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -104,11 +100,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if not isinstance(item, pytest.Function) or item.cls is None:
             continue
-        store, part = item.cls.__name__, item.function.__qualname__.split(".")[0]
-        is_second = store in ("TestSqliteInMemory", "TestPostgresKept", "TestPostgresAwaited")
-        if (is_second and item.originalname in _LONG) or (
-            store == "TestPostgresKept" and part in _WITHOUT_SEARCH
-        ):
+        store, name = item.cls.__name__, item.originalname
+        if (store == "TestSqliteInMemory" and name in _LONG) or (store, name) == _KILLED:
             item.add_marker("deep")
 
 
@@ -130,7 +123,7 @@ def cleaner(postgres: Databases) -> Iterator[psycopg.Connection[Any]]:
 
 @pytest.fixture(scope="session")
 def _pool(postgres: Databases) -> Iterator[Any]:
-    store = PostgresStore(postgres.url, memory=0)
+    store = PostgresStore(postgres.url)
     yield store.connections._pool()
     store.close()
 

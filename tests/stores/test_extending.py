@@ -55,7 +55,7 @@ class Unsearchable(Route):
     name: str = "unsearchable"
 
 
-@pytest.fixture(params=["ram", "sqlite", "postgres", "replica"])
+@pytest.fixture(params=["ram", "sqlite", "postgres", "reduced"])
 def memory(
     request: pytest.FixtureRequest,
     page: SimpleNamespace,
@@ -63,8 +63,8 @@ def memory(
     monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[Memory]:
     urls = {"ram": "ram://", "sqlite": f"sqlite:///{tmp_path / 'memory.db'}"}
-    if request.param == "replica":
-        monkeypatch.setenv("SALIENCE_POSTGRES_MEMORY_MB", "100")
+    if request.param == "reduced":
+        monkeypatch.setenv("SALIENCE_POSTGRES_MEMORY_MB", "0")
     url = urls.get(request.param) or request.getfixturevalue("database")
     with Memory.open(
         f"counting://{url}", embedder="letters", profile="diary", clock=lambda: NOW
@@ -126,7 +126,7 @@ def test_a_route_is_searched_where_a_search_is_registered(
     profile = Profile(
         "in_memory", retrieve(InMemoryOnly()) >> score(Col("in_memory.score")) >> cut()
     )
-    if request.node.callspec.params["memory"] == "postgres":
+    if request.node.callspec.params["memory"] == "reduced":
         with pytest.raises(InvalidInput, match="InMemoryOnly has no SQL form"):
             memory.search(QUERY, profile=profile)
     else:

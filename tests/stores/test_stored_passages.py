@@ -84,7 +84,7 @@ def test_a_fact_amid_a_note_is_found_with_its_passage(expected: list[Any]) -> No
 
 @pytest.mark.parametrize("memory_limit", [0, 1 << 30])
 def test_postgres_answers_alike(database: str, expected: list[Any], memory_limit: int) -> None:
-    with filled(PostgresStore(database, memory=memory_limit, at_once=True)) as memory:
+    with filled(PostgresStore(database, memory=memory_limit)) as memory:
         assert answers(memory) == expected
         assert answers(memory) == expected
 

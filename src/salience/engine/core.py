@@ -40,11 +40,11 @@ from salience.records.validation import (
 )
 from salience.retrieval.operations import Op
 from salience.retrieval.plan import Plan, T, drive, drive_in_thread
+from salience.retrieval.turnstile import Turnstile
 from salience.search.recording import SearchRecorder, recorder_for
 from salience.search.request import SearchOptions, SearchRequest, SearchSettings, search_request
 from salience.stores import open_store
 from salience.stores.address import Address, public_url, store_url
-from salience.stores.embedded import EmbeddedStore
 from salience.stores.protocol import Store
 from salience.write.dedup import DedupPolicy
 from salience.write.items import WriteContext
@@ -127,6 +127,7 @@ class Core:
             identity = None if stored is None else dispatcher.identity
             if stored is not None and identity is not None and stored != identity:
                 raise EmbedderMismatch(stored, identity)
+            turnstile = getattr(store, "turnstile", None)
             searches = SearchSettings(
                 namespace_name(values["namespace"]),
                 profile,
@@ -137,7 +138,7 @@ class Core:
                 aliases,
                 limits,
                 number("slow_search_ms", slow_ms),
-                store.turnstile.turn if isinstance(store, EmbeddedStore) else nullcontext,
+                turnstile.turn if isinstance(turnstile, Turnstile) else nullcontext,
                 _DICTIONARY,
             )
             actor = None if values["actor"] is None else _actor(values["actor"])

@@ -60,10 +60,13 @@ class IndexReader(ABC):
         size = index.table.nbytes
         self._index_bytes += size - self._sizes.get(namespace, 0)
         self._sizes[namespace] = size
-        while self._index_bytes > self._memory_limit and len(self._indexes) > 1:
-            oldest = next(iter(self._indexes))
+        while self._index_bytes > self._memory_limit and (oldest := self._spare()) is not None:
             _log.info("the index of the namespace %r is dropped to make room", oldest)
             self._drop(oldest)
+
+    def _spare(self) -> str | None:
+        """The namespace whose index gives way next; None if none may."""
+        return next(iter(self._indexes)) if len(self._indexes) > 1 else None
 
     def _drop(self, namespace: str) -> None:
         """Drop the index of a namespace."""

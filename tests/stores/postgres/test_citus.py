@@ -155,7 +155,7 @@ class TestCitusKept(TestCitus):
     """The same with every namespace kept in the process's memory."""
 
     def open_memory(self, **settings: Any) -> Memory:
-        return Memory.open(PostgresStore(self.url, memory=1 << 30, at_once=True), **settings)
+        return Memory.open(PostgresStore(self.url, memory=1 << 30), **settings)
 
 
 def test_every_other_statement_is_one_task(

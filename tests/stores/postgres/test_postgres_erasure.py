@@ -25,7 +25,7 @@ ERASING: dict[str, Callable[[Memory], object]] = {
 
 def opened(url: str, *, kept: bool = False, **settings: Any) -> Memory:
     """A memory of the store, whose namespaces are searched in this process if they are kept."""
-    store = PostgresStore(url, memory=1 << 30 if kept else 0, at_once=kept)
+    store = PostgresStore(url, memory=1 << 30 if kept else 0)
     return Memory.open(store, embedder=WordHashEmbedder(), **settings)
 
 

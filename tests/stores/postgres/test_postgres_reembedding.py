@@ -75,7 +75,7 @@ def test_the_index_of_new_vectors_is_built_while_others_write(
         assert "halfvec(32)" in both
         assert "halfvec(48)" in both
         said: list[Any] = []
-        store = PostgresStore(database)
+        store = PostgresStore(database, memory=0)
         with Memory.open(store, embedder=NEW) as again:
             again.search(QUERIES[0], touch=False)  # learns that there is an index
             store.database.on_command = said.append

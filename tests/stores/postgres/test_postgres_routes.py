@@ -57,7 +57,7 @@ def forms(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def important(url: str, memory: int, at_once: bool = False) -> list[tuple[str, float]]:
-    store = PostgresStore(url, memory=memory, at_once=at_once)
+    store = PostgresStore(url, memory=memory)
     with Memory.open(store, embedder=WordHashEmbedder()) as opened:
         if opened.get("m00") is None:
             opened.add_many(
@@ -82,7 +82,7 @@ def test_a_replica_answers_a_route_without_a_form(database: str, forms: None) ->
 def test_a_registered_form_answers_as_the_index_does(database: str, forms: None) -> None:
     index_routes.register(Important, ImportantInMemory())
     server_routes.register(Important, ImportantOnServer())
-    by_index = important(database, memory=1 << 30, at_once=True)
+    by_index = important(database, memory=1 << 30)
     assert important(database, memory=0) == by_index
 
 

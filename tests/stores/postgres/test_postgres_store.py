@@ -408,7 +408,7 @@ def test_an_index_of_vectors_finds_the_nearest(
         exact = [memory.search(text, touch=False, now=2e9).ids for text in queries]
         assert build_indexes(database) == 1
         assert build_indexes(database) == 0
-        store = PostgresStore(database)
+        store = PostgresStore(database, memory=0)
         said: list[Any] = []
         with opened(store) as again:  # type: ignore[arg-type]
             again.search(queries[0], touch=False)  # learns that there is one
@@ -505,7 +505,7 @@ def test_row_security_does_not_hide_what_is_asked_for(
         connection.execute(f"CREATE ROLE {app} LOGIN".encode())
         connection.execute(f"GRANT USAGE ON SCHEMA salience TO {app}".encode())
         connection.execute(f"GRANT ALL ON ALL TABLES IN SCHEMA salience TO {app}".encode())
-    store = PostgresStore(postgres.address("empty", app), memory=memory, at_once=True)
+    store = PostgresStore(postgres.address("empty", app), memory=memory)
     with opened(store) as other:  # type: ignore[arg-type]
         filled(other, 40)
         filled(other.within("other"), 20)

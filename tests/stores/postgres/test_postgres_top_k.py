@@ -78,7 +78,7 @@ def heard() -> list[Command]:
 
 @pytest.fixture
 def both(database: str, heard: list[Command]) -> Iterator[tuple[Memory, Memory]]:
-    store = PostgresStore(database)
+    store = PostgresStore(database, memory=0)
     store.database.on_command = heard.append
     same: dict[str, Any] = {
         "embedder": WordHashEmbedder(dimensions=16),
@@ -242,7 +242,8 @@ def test_few_are_read_and_none_of_the_best_is_missed(
 def test_how_many_were_read_is_told(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The nearest, the most important and the newest 5 are 15 memories; one of them is the best."""
     monkeypatch.setattr(threshold, "FIRST_ROUND_ROWS", 5)
-    with Memory.open(database, embedder=WordHashEmbedder(), profile="composite") as memory:
+    store = PostgresStore(database, memory=0)
+    with Memory.open(store, embedder=WordHashEmbedder(), profile="composite") as memory:
         memory.add_many(
             {
                 "id": f"m{number:02}",

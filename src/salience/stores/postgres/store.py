@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -19,31 +18,29 @@ from salience.records.events import ACCESSES
 from salience.records.filters import filter_fields
 from salience.retrieval import operations
 from salience.retrieval.erasure import Erasure, Tally
-from salience.retrieval.plan import adrive, drive
+from salience.retrieval.plan import drive
 from salience.retrieval.safety import NO_FILE, Backup, Finding
+from salience.retrieval.turnstile import Turnstile
 from salience.retrieval.vector_sets import VectorSets, VectorSetsFigures
 from salience.stores import codec
 from salience.stores.access_queue import AccessQueue, Batch
 from salience.stores.postgres import rewrite, schema, vector_indexes
-from salience.stores.postgres.replica.answers import Replicas, is_answered_by_index
+from salience.stores.postgres.replica.answers import NAMESPACE_OPERATIONS, Replicas
 from salience.stores.postgres.replica.memory import memory_limit
 from salience.stores.postgres.replica.replica import NotReplicated
 from salience.stores.postgres.row_ids import RowIds
 from salience.stores.postgres.safety.checkup import check_store
 from salience.stores.postgres.search.read_cache import SearchCache
 from salience.stores.postgres.search.route_search import SearchContext
-from salience.stores.postgres.search.routes import is_searchable
 from salience.stores.postgres.search.searcher import Searcher
 from salience.stores.postgres.search.snapshot import Reborn, SnapshotCache
 from salience.stores.postgres.tasks import Flush, ReadOnly, ReadWrite, Work
-from salience.stores.postgres.wire.async_connection import AsyncConnections
 from salience.stores.postgres.wire.commands import Statement, Steps, concurrently
 from salience.stores.postgres.wire.connection import Connections
 from salience.stores.postgres.wire.database import Database
 from salience.stores.postgres.write import erase, event_log, keys, put, vector_sets
 
 T = TypeVar("T")
-_IN_THREAD_DRAFTS = 24  # beyond so many memories, preparing them would hold up an event loop
 _ROW_OPERATIONS = (
     operations.ScoreRows,
     operations.MatchedTerms,
@@ -83,61 +80,36 @@ _OVERLAID = (
 class PostgresStore:
     """A store in the database of an address.
 
-    Its operations may be called from many threads, and awaited in many tasks of event loops.
-    Namespaces that it searches again and again it holds in up to `memory` bytes, as replicas (by
-    default as many as the environment says); with `at_once` from the first search on. One that
+    Its operations may be called from many threads. The namespaces that it searches it holds as
+    replicas in up to `memory` bytes, by default as many as the environment says. One that
     `previews` searches the vectors beside the searched ones; it is to be read only.
     """
 
-    def __init__(
-        self,
-        url: str,
-        *,
-        memory: int | None = None,
-        at_once: bool = False,
-        previews: bool = False,
-    ) -> None:
-        limit = memory_limit() if memory is None else memory
+    def __init__(self, url: str, *, memory: int | None = None, previews: bool = False) -> None:
+        self._memory_limit = memory_limit() if memory is None else memory
         self._previews = previews
         self.database = Database(url)
         schema.open_database(self.database)
         self.connections = Connections(self.database)
-        self.async_connections = AsyncConnections(self.database)
         self._row_ids = RowIds()
         self._snapshots = SnapshotCache(self.database.sets, previews)
         self._search_cache: ContextVar[SearchCache | None] = ContextVar("cache", default=None)
         self._closed = False
+        self.turnstile = Turnstile()  # of searches, which compute in this process
         self._accesses = AccessQueue(self._write_accesses, one_by_one=self.database.distributed)
         self.replicas = Replicas(
-            self._row_ids, self._accesses.waiting, self.connections.read, limit, at_once
+            self._row_ids, self._accesses.waiting, self._memory_limit, previews
         )
 
     def batch(self, batch: Sequence[operations.Op]) -> list[Any]:
         """Answer every operation, in order; those that only read share round trips."""
         return drive(self._answers(batch), self._perform)
 
-    async def abatch(self, batch: Sequence[operations.Op]) -> list[Any]:
-        """`batch`, awaited: other tasks go on meanwhile."""
-        if any(
-            isinstance(op, operations.Put) and len(op.drafts) > _IN_THREAD_DRAFTS for op in batch
-        ):
-            return await asyncio.to_thread(self.batch, batch)
-        return await adrive(self._answers(batch), self._perform_async)
-
     def _perform(self, task: Flush | ReadOnly | ReadWrite) -> Any:
         if isinstance(task, Flush):
             return self._accesses.flush(task.namespaces)
         run = self.connections.read if isinstance(task, ReadOnly) else self.connections.write
         return run(task.steps, task.namespaces)
-
-    async def _perform_async(self, task: Flush | ReadOnly | ReadWrite) -> Any:
-        if isinstance(task, Flush):
-            if not self._accesses.is_empty():
-                await asyncio.to_thread(self._accesses.flush, task.namespaces)
-            return None
-        connections = self.async_connections
-        run = connections.read if isinstance(task, ReadOnly) else connections.write
-        return await run(task.steps, task.namespaces)
 
     def embedder(self) -> str | None:
         """The identity of the embedder that the stored vectors came from."""
@@ -149,7 +121,7 @@ class PostgresStore:
 
     def preview(self) -> PostgresStore:
         """A store of the same memories that searches the vectors beside the searched ones."""
-        return PostgresStore(self.database.url, memory=0, previews=True)
+        return PostgresStore(self.database.url, memory=self._memory_limit, previews=True)
 
     def flush(self) -> None:
         """Write the pending accesses; any that could not be written stay pending."""
@@ -170,11 +142,6 @@ class PostgresStore:
                 self.replicas.close()
                 self.database.is_open = False
                 self.connections.close()
-
-    async def aclose(self) -> None:
-        """`close`, awaited, and the connections of this event loop."""
-        await self.async_connections.close()
-        await asyncio.to_thread(self.close)
 
     def _answers(self, batch: Sequence[operations.Op]) -> Work[list[Any]]:
         if self._closed:
@@ -225,46 +192,43 @@ class PostgresStore:
                 return [None] * len(batch)  # a score that is infinite here is an error there
             raise
         self._snapshots.update(cache.snapshots.values())
-        if any(isinstance(op, operations.SearchRoute) for op in batch):
-            living = {name: each.living_count for name, each in cache.snapshots.items()}
-            self.replicas.note_searches(living)
         return answers
 
     def _read_steps(
         self, batch: Sequence[operations.Op], searcher: Searcher, cache: SearchCache
     ) -> Steps[list[Any]]:
-        yield from self._advance_replicas(batch, cache)
-        searches = [op for op in batch if isinstance(op, operations.SearchRoute)]
-        others = [op for op in batch if not isinstance(op, operations.SearchRoute)]
-        rankings, *answers = yield from concurrently(
-            [
-                self._rankings(searches, searcher, cache),
-                *(self._answer(op, searcher, cache) for op in others),
-            ]
-        )
+        names = frozenset(name for op in batch for name in self.replicas.namespaces_of(op))
+        with self.replicas.pinned(names):
+            if names:
+                yield from self._advance_replicas(batch, names, cache)
+            searches = [op for op in batch if isinstance(op, operations.SearchRoute)]
+            others = [op for op in batch if not isinstance(op, operations.SearchRoute)]
+            rankings, *answers = yield from concurrently(
+                [
+                    self._rankings(searches, searcher, cache),
+                    *(self._answer(op, searcher, cache) for op in others),
+                ]
+            )
         next_ranking, next_answer = iter(rankings), iter(answers)
         return [
             next(next_ranking if isinstance(op, operations.SearchRoute) else next_answer)
             for op in batch
         ]
 
-    def _advance_replicas(self, batch: Sequence[operations.Op], cache: SearchCache) -> Steps[None]:
-        """Decide whether replicas answer, and bring these up to date, once a search."""
-        searches = [op for op in batch if isinstance(op, operations.SearchRoute)]
-        if searches:
-            names = frozenset(name for op in searches for name in op.query.namespaces)
-            if not all(map(is_answered_by_index, searches)):
-                cache.in_memory = frozenset()
-            elif names <= cache.advanced and self.replicas.hold(names):
-                cache.in_memory = names
-            else:
-                # The server knows nothing of a route without a SQL form, so a replica has to.
-                needed = not all(is_searchable(op.route) for op in searches)
-                cache.in_memory = yield from self.replicas.advance(names, load=needed)
+    def _advance_replicas(
+        self, batch: Sequence[operations.Op], names: frozenset[str], cache: SearchCache
+    ) -> Steps[None]:
+        """Bring the replicas of some namespaces up to date, once a search."""
+        advance = self.replicas.advance
+        if any(isinstance(op, NAMESPACE_OPERATIONS) for op in batch):
+            cache.in_memory = cache.advanced = yield from advance(names)
+        elif any(isinstance(op, operations.SearchRoute) for op in batch):
+            cache.in_memory = yield from advance(names, anew=not names <= cache.advanced)
             cache.advanced = frozenset()
-        elif any(isinstance(op, operations.FindSpeakers) for op in batch):
-            names = frozenset(name for op in batch for name in getattr(op, "namespaces", ()))
-            cache.in_memory = cache.advanced = yield from self.replicas.advance(names)
+        elif cache.in_memory is None or (cache.in_memory and not names <= cache.in_memory):
+            cache.in_memory = yield from advance(names)
+        elif cache.in_memory:
+            yield from advance(names, anew=False)
 
     def _rankings(
         self,
@@ -283,10 +247,10 @@ class PostgresStore:
     def _answer(self, op: operations.Op, searcher: Searcher, cache: SearchCache) -> Steps[Any]:
         """Answer an operation by replicas, else by the server."""
         if isinstance(op, operations.ReadStats):
-            return (yield from searcher.stats(op, self.replicas.nbytes, self.replicas.loading))
+            return (yield from searcher.stats(op, self.replicas.nbytes))
         if isinstance(op, operations.TopK) and self.replicas.hold(op.query.namespaces):
             return None  # all columns are at hand
-        if self.replicas.cover(op, cache.in_memory):
+        if cache.in_memory and self.replicas.namespaces_of(op):
             try:
                 return (yield from self.replicas.answer(op))
             except NotReplicated:

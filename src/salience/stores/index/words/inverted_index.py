@@ -46,6 +46,7 @@ class InvertedIndex:
         self._namespace = namespace
         self._postings = {name: Postings() for name in LEXICAL}
         self._vocabulary: Vocabulary | None = None
+        self._unread: list[int] = []  # rows whose words are not in the vocabulary yet
         self._lengths: dict[tuple[str, ...], _GrowingLengths] = {}
         self._last_scores: tuple[Any, WordScores] | None = None
 
@@ -64,8 +65,8 @@ class InvertedIndex:
             lengths.change(removed, len(alive))
         if len(removed):
             self._vocabulary = None
-        elif added and self._vocabulary is not None:
-            self._vocabulary.add(added)
+        elif self._vocabulary is not None:
+            self._unread += added
 
     def occur(
         self, words: Sequence[str], alive: Alive, fields: Sequence[str] = ("content",)
@@ -134,10 +135,14 @@ class InvertedIndex:
         """The terms; on a route with operators, each prefix replaced by the words that begin so."""
         if not route.operators or not reading.prefixes:
             return reading.terms
-        if self._vocabulary is None:
-            self._vocabulary = Vocabulary(self._feed, self._namespace)
-            self._vocabulary.add(None)
-        return self._vocabulary.expanded(reading)
+        vocabulary = self._vocabulary
+        if vocabulary is None:
+            vocabulary = Vocabulary(self._feed, self._namespace)
+            vocabulary.add(None)
+        elif self._unread:
+            vocabulary.add(self._unread)
+        self._vocabulary, self._unread = vocabulary, []
+        return vocabulary.expanded(reading)
 
     def _with_phrase(self, phrase: str, route: Lexical, rows: Rows) -> NDArray[np.bool_]:
         """True for each memory that holds the words of a phrase in order in one field."""

@@ -1,36 +1,35 @@
-"""Answers out of replicas: the ranking is that of the server.
+"""Answers out of replicas: the index of a namespace in this process.
 
-A namespace that is searched again and again is loaded once and then kept current: a search asks for
-its watermark, and then for its hits. Everything else, and whatever does not fit into memory, is
-searched by the server.
+A namespace is loaded by its first search and then kept current: a search asks for its watermark,
+and then for its hits.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 
 from salience.records.fields import FIELDS
-from salience.records.filters import filter_fields
 from salience.retrieval import operations
-from salience.retrieval.routes import Lexical
 from salience.stores.index.namespace_index import NamespaceIndex
 from salience.stores.index_reader import IndexReader
 from salience.stores.postgres.replica import feed
 from salience.stores.postgres.replica.feed import MissingColumns
 from salience.stores.postgres.replica.manager import ReplicaManager
-from salience.stores.postgres.replica.replica import LinkTable, NotReplicated
+from salience.stores.postgres.replica.replica import LinkTable, NotReplicated, Replica
 from salience.stores.postgres.wire.commands import Steps
 
+_SUPPLIED_AT_ONCE = 50_000  # memories whose columns are read in one round trip
 _NOT_INDEXED = ("id", "content", "metadata")
-_NAMESPACE_OPERATIONS = (
+NAMESPACE_OPERATIONS = (
     operations.FindSpeakers,
     operations.FindWords,
     operations.FindNames,
     operations.VectorNames,
 )
+"""Operations that read the same state of a namespace as the search that they begin."""
 _ROW_OPERATIONS = (
     operations.ScoreRows,
     operations.MatchedTerms,
@@ -47,15 +46,15 @@ _ROW_OPERATIONS = (
 class Replicas(ReplicaManager):
     """The replicas of a process, and answers out of them."""
 
-    def cover(self, op: operations.Op, namespaces: frozenset[str]) -> bool:
-        """True if the replicas of some namespaces can answer an operation."""
-        if isinstance(op, _NAMESPACE_OPERATIONS):
-            return bool(namespaces) and namespaces.issuperset(op.namespaces)
-        if isinstance(op, _ROW_OPERATIONS):
-            if isinstance(op, operations.FetchColumns) and "content" in op.names:
-                return False
-            return bool(namespaces) and namespaces.issuperset(self._row_ids.namespaces(op.rows))
-        return False
+    def namespaces_of(self, op: operations.Op) -> Collection[str]:
+        """The namespaces whose replicas answer an operation; none if that is for the server."""
+        if isinstance(op, operations.SearchRoute):
+            return op.query.namespaces
+        if isinstance(op, NAMESPACE_OPERATIONS):
+            return op.namespaces
+        if isinstance(op, operations.FetchColumns) and "content" in op.names:
+            return ()
+        return self._row_ids.namespaces(op.rows) if isinstance(op, _ROW_OPERATIONS) else ()
 
     def _links_between(self, op: operations.LinksBetween) -> list[operations.Edge]:
         links: list[operations.Edge] = []
@@ -103,48 +102,47 @@ class Replicas(ReplicaManager):
 
     def _with_columns(self, answer: Callable[[], Any]) -> Steps[Any]:
         """An answer; columns and links that an index lacks for it are read."""
-        supplied: str | None = None
-        while True:
-            try:
-                result = answer()
-            except MissingColumns as missing:
-                supplied = missing.namespace
-                yield from self._supply(missing)
-                continue
-            if supplied is not None and supplied in self._replicas:
-                self._replicas[supplied].feed.columns = None
-            return result
+        supplied: list[tuple[Replica, MissingColumns]] = []
+        try:
+            while True:
+                try:
+                    return answer()
+                except MissingColumns as missing:
+                    supplied.append(((yield from self._supply(missing)), missing))
+        finally:
+            for replica, given in supplied:
+                replica.feed.supplied.pop((given.names, given.rows), None)
 
-    def _supply(self, missing: MissingColumns) -> Steps[None]:
-        """Read columns or links of all memories for the feed of a replica."""
+    def _supply(self, missing: MissingColumns) -> Steps[Replica]:
+        """Read columns or links of memories for the feed of a replica, which is given back."""
         namespace = missing.namespace
         with self._lock:
             replica = self._replicas.get(namespace)
         if replica is None:
             raise NotReplicated(namespace)
         refreshes, pending = replica.refreshes, self._pending(namespace)
-        request = replica.request(missing.names)
-        answers = yield (
-            [feed.select_links(namespace)]
-            if missing.links
-            else request.between(0, replica.watermark.counter)
-        )
+        chunks: list[feed.Chunk] = []
+        if missing.links:
+            [links] = yield [feed.select_links(namespace)]
+        else:
+            request, counter = replica.request(missing.names), replica.watermark.counter
+            parts = (
+                [request.of(missing.rows)]
+                if missing.rows is not None
+                else [
+                    request.between(after, min(after + _SUPPLIED_AT_ONCE, counter))
+                    for after in range(0, counter, _SUPPLIED_AT_ONCE)
+                ]
+            )
+            for part in parts:
+                chunks.append(request.columns((yield part), replica.pending(pending)))
         with self._lock:
-            if replica.refreshes != refreshes:  # the index may have rows now that were not read
-                return
-            if missing.links:
-                [replica.feed.stored_links] = answers
-            else:
-                replica.feed.columns = request.columns(answers, replica.pending(pending))
-
-
-def is_answered_by_index(op: operations.SearchRoute) -> bool:
-    """True if a search needs nothing but what an index holds."""
-    if "content" in filter_fields(op.query.where):
-        return False
-    reading = op.query.reading
-    operators = isinstance(op.route, Lexical) and op.route.operators
-    return not (operators and (reading.phrases or reading.prefixes))
+            if replica.refreshes == refreshes:  # else it may have rows now that were not read
+                if missing.links:
+                    replica.feed.stored_links = links
+                else:
+                    replica.feed.supplied[missing.names, missing.rows] = chunks
+        return replica
 
 
 def _is_indexed_column(name: str) -> bool:

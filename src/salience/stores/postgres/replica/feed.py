@@ -49,11 +49,21 @@ FROM vectors v WHERE v.namespace = %s AND v.name IN (
 
 
 class MissingColumns(LookupError):
-    """An index asks for columns of all memories, or their links, that were not read yet."""
+    """An index asks for columns of some rows or of all, or for links, that were not read yet."""
 
-    def __init__(self, namespace: str, names: tuple[str, ...] = (), links: bool = False) -> None:
+    def __init__(
+        self,
+        namespace: str,
+        names: tuple[str, ...] = (),
+        rows: tuple[int, ...] | None = None,
+        links: bool = False,
+    ) -> None:
         super().__init__(f"{namespace}: {', '.join(names) or 'links'}")
-        self.namespace, self.names, self.links = namespace, names, links
+        self.namespace, self.names, self.rows, self.links = namespace, names, rows, links
+
+
+Chunk = Mapping[str, list[Any]]
+"""Columns of some memories, with their `row`."""
 
 
 class ReplicaFeed:
@@ -62,9 +72,10 @@ class ReplicaFeed:
     def __init__(self) -> None:
         self.current = Changes(0)
         self.is_loaded = False  # True once the index has memories
-        self.fresh: Mapping[str, list[Any]] | None = None  # new memories
-        self.changed: Mapping[str, list[Any]] | None = None
-        self.columns: Mapping[str, list[Any]] | None = None  # of all memories
+        self.fresh: Chunk | None = None  # new memories
+        self.changed: Chunk | None = None
+        self.supplied: dict[tuple[tuple[str, ...], tuple[int, ...] | None], list[Chunk]] = {}
+        """What was read because the index asked for it, by names and rows."""
         self.fresh_vectors: Sequence[tuple[str, list[int], list[bytes]]] = ()
         self.stored_embedder: str | None = None
         self.stored_links: list[tuple[str, str, str, float, float]] | None = None
@@ -75,7 +86,7 @@ class ReplicaFeed:
 
     def load(
         self, namespace: str, names: tuple[str, ...], rows: Sequence[int] | None
-    ) -> Iterator[Mapping[str, list[Any]]]:
+    ) -> Iterator[Chunk]:
         """See `ChangeFeed.load`.
 
         Raises:
@@ -86,14 +97,13 @@ class ReplicaFeed:
                 raise MissingColumns(namespace)
             self.is_loaded = True
             yield self.fresh
-        elif rows is not None:
-            if self.changed is None:
-                raise MissingColumns(namespace)
+        elif rows is not None and self.changed is not None:
             yield self.changed
-        elif self.columns is None or not self.columns.keys() >= set(names):
-            raise MissingColumns(namespace, names)
         else:
-            yield self.columns
+            asked = names, None if rows is None else tuple(rows)
+            if asked not in self.supplied:
+                raise MissingColumns(namespace, *asked)
+            yield from self.supplied[asked]
 
     def vectors(
         self, namespace: str, rows: Sequence[int] | None
@@ -129,7 +139,7 @@ class ReplicaFeed:
 
     def release(self) -> None:
         """Let go of the rows that the index has taken in."""
-        self.fresh = self.changed = self.columns = None
+        self.fresh = self.changed = None
         self.fresh_vectors = ()
 
 
@@ -148,11 +158,18 @@ class Watermark(NamedTuple):
     started: float = 0.0  # when the server started; a crash may have lost its last moments
     embedder: str | None = None  # of the vectors that are searched
     vectors: str | None = None  # the sets of vectors, as JSON
+    previews: bool = False  # True to search as if the set of vectors beside were the searched one
 
     @property
     def sets(self) -> VectorSets:
-        """The sets of vectors."""
-        return VectorSets.from_json(self.vectors)
+        """The sets of vectors, as they are searched."""
+        sets = VectorSets.from_json(self.vectors)
+        return sets.previewed() if self.previews else sets
+
+    @property
+    def searched_embedder(self) -> str | None:
+        """The embedder of the vectors that are searched, None if it is not known."""
+        return (self.previews and self.sets.searched) or self.embedder
 
     def moved(self, other: Watermark) -> bool:
         """True if the index has to look at what was written between the two."""
@@ -176,9 +193,9 @@ def select_watermark(namespace: str, since: Watermark, accesses: bool) -> Statem
     return Statement(_SELECT_WATERMARK, (*(namespace,) * 3, since.seq, skipped, namespace))
 
 
-def parse_watermark(answer: Sequence[Any]) -> Watermark:
+def parse_watermark(answer: Sequence[Any], previews: bool = False) -> Watermark:
     """The answer to `select_watermark`."""
-    return Watermark(*answer[0]) if answer else Watermark()
+    return Watermark(*(answer[0] if answer else ()))._replace(previews=previews)
 
 
 class ColumnRequest:
@@ -186,7 +203,7 @@ class ColumnRequest:
 
     def __init__(self, namespace: str, offset: int, names: Sequence[str]) -> None:
         self.names = tuple(names)
-        self._readpace = namespace
+        self._namespace = namespace
         self._offset = offset  # from a row of the namespace to its id
         self._counts_accesses = any(name in ACCESSES for name in names)
         self._read = tuple(dict.fromkeys((*names, *(ACCESSES if self._counts_accesses else ()))))
@@ -195,19 +212,27 @@ class ColumnRequest:
 
     def between(self, after: int, until: int) -> list[Statement]:
         """Read the memories of a range of rows."""
+        return self._select('m."row" > %s AND m."row" <= %s', after, until)
+
+    def of(self, rows: Sequence[int]) -> list[Statement]:
+        """Read the memories of some row ids."""
+        own = [row - self._offset for row in rows]
+        return self._select('m."row" = ANY(%s::integer[])', own)
+
+    def _select(self, condition: str, *parameters: Any) -> list[Statement]:
         words = (
             ' JOIN words w ON w.namespace = %s AND w."row" = m."row"' if self._reads_words else ""
         )
         rows = Statement(
             f'SELECT m."row", {self._columns} FROM memories m{words} '
-            'WHERE m.namespace = %s AND m."row" > %s AND m."row" <= %s ORDER BY m."row"',
-            (*(self._readpace,) * (1 + self._reads_words), after, until),
+            f'WHERE m.namespace = %s AND {condition} ORDER BY m."row"',
+            (*(self._namespace,) * (1 + self._reads_words), *parameters),
         )
         return [self._clock(), rows]
 
     def changed(self, since: Watermark, accesses: bool) -> list[Statement]:
         """Read the memories that were there at a watermark and have changed since."""
-        name, skipped = self._readpace, [] if accesses else list(USE_EVENTS)
+        name, skipped = self._namespace, [] if accesses else list(USE_EVENTS)
         events = (name, since.seq, skipped)
         rows = Statement(
             _SELECT_CHANGED.format(columns=self._columns),
@@ -216,7 +241,7 @@ class ColumnRequest:
         return [self._clock(), rows]
 
     def _clock(self) -> Statement:
-        return Statement("SELECT seq FROM clocks WHERE namespace = %s", (self._readpace,))
+        return Statement("SELECT seq FROM clocks WHERE namespace = %s", (self._namespace,))
 
     def columns(self, answers: Sequence[Any], pending: Iterable[Batch]) -> dict[str, list[Any]]:
         """The answers to either as columns, with the pending accesses counted in."""

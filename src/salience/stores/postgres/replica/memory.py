@@ -12,7 +12,7 @@ from salience.errors import InvalidInput
 MEMORY_VARIABLE = "SALIENCE_POSTGRES_MEMORY_MB"
 """The environment variable that says how much memory a process gives to replicas; 0 for none.
 
-By default it is a quarter of the machine's or container's, and at most 4,096.
+By default it is half of the machine's or container's, and at most 4,096.
 """
 _DEFAULT_MAX_MB = 4096
 _CGROUP_FILES = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
@@ -27,7 +27,7 @@ def memory_limit() -> int:
     """
     value = os.environ.get(MEMORY_VARIABLE)
     if value is None:
-        return min(machine_memory() // 4, _DEFAULT_MAX_MB << 20)
+        return min(machine_memory() // 2, _DEFAULT_MAX_MB << 20)
     if not value.isascii() or not value.isdigit():
         remedy = "give a whole number of megabytes, 0 for none"
         raise InvalidInput(MEMORY_VARIABLE, f"is {value!r}", remedy)

@@ -103,7 +103,7 @@ class Replica:
         fresh = self.feed.fresh = request.columns(rows, self.pending(pending))
         # Both as of the watermark up to which it was read: never one set as that of the other
         self.feed.fresh_vectors = feed.parse_vectors(vectors, self.offset, watermark.sets)
-        self.feed.stored_embedder = watermark.embedder
+        self.feed.stored_embedder = watermark.searched_embedder
         self.refreshes += 1
         self.feed.current = Changes(
             self.refreshes, fresh["row"], until=self.offset + until, **changes

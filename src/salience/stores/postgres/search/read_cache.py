@@ -43,8 +43,8 @@ class SearchCache:
     """By namespace and vector name: rows, ascending, and their cosines, where all were compared."""
     passage_vectors: dict[int, list[tuple[int, NDArray[np.float32]]]] = field(default_factory=dict)
     """The vectors of the passages of rows by id, each with its place in the text."""
-    in_memory: frozenset[str] = frozenset()
-    """The namespaces that are answered about by the replicas of this process."""
+    in_memory: frozenset[str] | None = None
+    """The namespaces that are answered about by the replicas of this process; None: not known."""
     advanced: frozenset[str] = frozenset()
     """The namespaces among them that were brought up to date for a search still to come."""
 

@@ -347,13 +347,8 @@ class StoreReader:
         ]
         return [operations.NameTally(*row) for row in rows]
 
-    def stats(
-        self, op: operations.ReadStats, replica_bytes: int, loading: int
-    ) -> Steps[dict[str, Any]]:
-        """Counts, and for the whole store sizes.
-
-        `replica_bytes` and `loading` tell of the replicas of this process.
-        """
+    def stats(self, op: operations.ReadStats, replica_bytes: int) -> Steps[dict[str, Any]]:
+        """Counts, and for the whole store sizes; `replica_bytes` are those of this process."""
         clause, parameters = "true", tuple[Any, ...]()
         if op.namespaces:
             clause, parameters = "namespace = ANY(%s::text[])", (list(op.namespaces),)
@@ -384,7 +379,6 @@ class StoreReader:
             figures |= {
                 "file_mb": round(int(stored or 0) / 1e6, 3),
                 "index_mb": round((self._snapshots.nbytes + replica_bytes) / 1e6, 3),
-                "being_read": loading,  # namespaces
             }
         return figures
 
