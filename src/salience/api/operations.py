@@ -41,6 +41,7 @@ class Operation:
     without: the arguments that a server does not take.
     renamed: other names of arguments.
     defaults: the defaults of a server where they are others than those of the method.
+    status: that of the answer, where it is neither 200 nor (for nothing) 204.
     errors: the statuses of refusals beside those that follow from the rest.
     id, schema: the names in the document of it and of its arguments, where that of the method does
         not do.
@@ -59,6 +60,7 @@ class Operation:
     without: tuple[str, ...] = ()
     renamed: Mapping[str, str] = field(default_factory=dict)
     defaults: Mapping[str, Any] = field(default_factory=dict)
+    status: int = 0
     errors: tuple[int, ...] = ()
     id: str = ""
     schema: str = ""
@@ -104,17 +106,8 @@ GROUPS: Mapping[str, tuple[Operation, ...]] = {
             "It is a memory now.",
             {"content": "Ana moved to Lisbon in March.", "tags": ["ana"]},
             heavy=True,
+            status=201,
             renamed={"importance_score": "importance"},
-        ),
-        Operation(
-            "get_all",
-            "GET /memories",
-            READ,
-            "List memories",
-            "A page of memories.",
-            heavy=True,
-            id="list_memories",
-            schema="List",
         ),
         Operation(
             "add_many",
@@ -138,6 +131,16 @@ GROUPS: Mapping[str, tuple[Operation, ...]] = {
         ),
         Operation(
             "get_all",
+            "GET /memories",
+            READ,
+            "List memories",
+            "A page of memories.",
+            heavy=True,
+            id="list_memories",
+            schema="List",
+        ),
+        Operation(
+            "get_all",
             "POST /memories/list",
             READ,
             "List memories that pass a filter",
@@ -158,22 +161,18 @@ GROUPS: Mapping[str, tuple[Operation, ...]] = {
             member="count",
         ),
         Operation(
-            "delete_many",
+            "delete_all",
             "POST /memories/delete",
             DELETE,
             "Erase memories",
             "How many there were; with filters or all, the receipt of the erasure.",
             {"ids": ["note-1", "note-2"]},
             heavy=True,
-            member="deleted",
-        ),
-        Operation(
-            "delete_all",  # answered by the one above
-            "POST /memories/delete",
-            DELETE,
-            "Erase memories",
             member="receipt",
-            heavy=True,
+            id="delete_many",
+        ),
+        Operation(  # answered by the one above
+            "delete_many", "POST /memories/delete", DELETE, "Erase memories", member="deleted"
         ),
         Operation(
             "forget_user",
@@ -279,6 +278,7 @@ GROUPS: Mapping[str, tuple[Operation, ...]] = {
             "Chunks were added.",
             {"messages": _MESSAGES},
             heavy=True,
+            status=201,
         ),
     ),
     "Listings": (
@@ -354,13 +354,21 @@ GROUPS: Mapping[str, tuple[Operation, ...]] = {
         ),
     ),
     "Transfer": (
-        Operation("export", "GET /export", TRANSFER, "Export everything", "Lines of JSON."),
+        Operation(
+            "export",
+            "GET /export",
+            TRANSFER,
+            "Export everything",
+            "Lines of JSON.",
+            without=("target",),
+        ),
         Operation(
             "import_",
             "POST /import",
             TRANSFER,
             "Import an export into an empty namespace",
             "How much was written.",
+            without=("source",),
             errors=(409,),
         ),
         Operation(

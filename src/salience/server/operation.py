@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from salience.access import Keyring, Principal
-from salience.api.operations import Scope
+from salience.api.operations import DELETE, PREFIX, READ, Scope
 from salience.engine.async_memory import AsyncMemory
 from salience.engine.extraction import Extractor
 from salience.errors import InvalidInput, NotFound
@@ -24,15 +24,9 @@ from salience.server.encoding import JSON
 from salience.server.guard import Metrics
 from salience.server.models.arguments import Arguments
 from salience.server.problems import Problem
+from salience.server.profiles import check_profile
 from salience.write.items import MAX_KEY_CHARACTERS
 
-PREFIX: Final = "/v1"
-READ: Final = "memories:read"
-WRITE: Final = "memories:write"
-DELETE: Final = "memories:delete"
-UPKEEP: Final = "upkeep"
-TRANSFER: Final = "transfer"
-KEYS: Final = "keys"
 ANY_SCOPE: Final = ""
 """For an operation that any valid key may ask."""
 _ETAG = re.compile(r'(?:W/)?"([1-9]\d{0,17})"|([1-9]\d{0,17})')  # without quotes, too
@@ -173,6 +167,22 @@ class Operation:
 OPERATIONS: list[Operation] = []
 """All operations, in the order of the document."""
 
+OWN: dict[str, tuple[Endpoint, Mapping[str, Any]]] = {}
+"""The functions that answer for methods of `Memory` by themselves, with what they change."""
+
+
+def answers(name: str, **details: Any) -> Callable[[Endpoint], Endpoint]:
+    """Let a function answer for a method of `Memory`, with details in the place of those derived.
+
+    `plus` are further arguments, `answers` further statuses.
+    """
+
+    def enter(endpoint: Endpoint) -> Endpoint:
+        OWN[name] = endpoint, details
+        return endpoint
+
+    return enter
+
 
 def operation(
     method: str,
@@ -183,7 +193,7 @@ def operation(
     tag: str,
     **details: Any,
 ) -> Callable[[Endpoint], Endpoint]:
-    """Enter a function as an operation: its docstring is the title, that of `source` the text."""
+    """Enter a function for what is no method of a memory; `source` describes it."""
 
     def enter(endpoint: Endpoint) -> Endpoint:
         OPERATIONS.append(
@@ -193,7 +203,7 @@ def operation(
                 path=path,
                 endpoint=endpoint,
                 summary=(endpoint.__doc__ or "").strip().rstrip("."),
-                description=_described(source or endpoint),
+                description=described(source or endpoint),
                 tag=tag,
                 scope=scope,
                 **details,
@@ -204,30 +214,32 @@ def operation(
     return enter
 
 
-def _described(source: Callable[..., Any]) -> str:
+def described(source: Callable[..., Any]) -> str:
     """The docstring of a function without its sections on arguments and errors."""
     return re.split(r"^(?:Args|Raises):\n", inspect.getdoc(source) or "", flags=re.M)[0].strip()
 
 
-def check_namespaces(call: Call, namespaces: Any) -> None:
-    """Refuse namespaces that the key does not have, as if they did not exist.
+def check_reach(call: Call) -> None:
+    """Refuse namespaces that the key does not have, as if there were none, and files as profiles.
 
     Raises:
-        NotFound: it does not have one of them.
+        NotFound: it does not have one of them, or all if all are asked for.
+        InvalidInput: a profile is a text that may be taken for a file or for code.
     """
-    for name in namespaces if isinstance(namespaces, list | tuple) else ():
-        if isinstance(name, str) and not call.principal.sees(name):
-            raise foreign()
-
-
-def check_everywhere(call: Call) -> None:
-    """Refuse a request for all namespaces with a key of some.
-
-    Raises:
-        NotFound: the key does not have all namespaces.
-    """
-    if call.arguments.get("everywhere") is True and not call.principal.sees_everything:
+    arguments = call.arguments
+    sections = arguments.get("sections")
+    parts = [part for part in _listed(sections) if isinstance(part, dict)]
+    named = [*_listed(arguments.get("namespaces")), *(part.get("namespace") for part in parts)]
+    if any(isinstance(name, str) and not call.principal.sees(name) for name in named):
         raise foreign()
+    if arguments.get("everywhere") is True and not call.principal.sees_everything:
+        raise foreign()
+    for profile in (arguments.get("profile"), *_listed(arguments.get("profiles"))):
+        check_profile(profile)
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
 
 
 def foreign() -> NotFound:

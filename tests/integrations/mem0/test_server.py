@@ -15,9 +15,9 @@ from hypothesis import HealthCheck, given, settings
 
 from salience import AsyncMemory
 from salience.access import SCOPES, Keyring
+from salience.api.operations import DELETE, READ, WRITE
 from salience.server.app import create_app
 from salience.server.compat.mem0 import OPERATIONS
-from salience.server.operation import DELETE, READ, WRITE
 from salience.server.settings import ServerSettings
 from salience.stores import open_store
 from salience.testing import WordHashEmbedder

@@ -17,7 +17,7 @@ from typing import Any, Final, Literal
 import msgspec
 from starlette.responses import Response
 
-from salience.api.operations import Scope
+from salience.api.operations import DELETE, READ, WRITE, Scope
 from salience.errors import InvalidInput, shown
 from salience.integrations.mem0.calls import UNSET, Calls, Steps, T, arun
 from salience.integrations.mem0.errors import MemoryNotFoundError
@@ -28,7 +28,7 @@ from salience.retrieval.operations import Outside
 from salience.retrieval.plan import in_thread
 from salience.search.listing import MAX_PAGE
 from salience.server.encoding import JSON, large_answer
-from salience.server.operation import ANY_SCOPE, DELETE, READ, WRITE, Call, Operation
+from salience.server.operation import ANY_SCOPE, Call, Operation
 from salience.server.problems import Problem, ProblemResponse, Refused
 
 PREFIX: Final = "/compat/mem0"

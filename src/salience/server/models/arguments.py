@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Literal, NotRequired, get_args, get_origin, get_type_hints
 
 import msgspec
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 from typing_extensions import TypedDict
 
-from salience.server.models.constraints import CONSTRAINTS, DESCRIPTIONS, Constraint
+from salience.server.models.constraints import CONSTRAINTS, DESCRIPTIONS, OF_METHODS, Constraint
 from salience.server.models.schema import Schema, incoming_type, is_json, schema_of, union_parts
 from salience.server.problems import FieldProblem, Problem, Refused
 
@@ -38,10 +38,6 @@ class Argument:
     def is_required(self) -> bool:
         """True if there is no default."""
         return self.default is _EMPTY
-
-    def within(self, limits: Constraint) -> Argument:
-        """The same argument with other limits."""
-        return replace(self, constraint=limits)
 
     def annotation(self) -> Any:
         """The type that pydantic checks."""
@@ -71,23 +67,6 @@ class Arguments:
         kind = typed_dict(name, {n: m.annotation() for n, m in members.items()})
         kind.__pydantic_config__ = _OBJECT
         self._adapter: TypeAdapter[dict[str, Any]] = TypeAdapter(kind)
-
-    @classmethod
-    def of(
-        cls,
-        name: str,
-        method: Callable[..., Any],
-        *,
-        without: Iterable[str] = (),
-        plus: Mapping[str, Argument] = {},
-        one_of: Sequence[Sequence[str]] = (),
-    ) -> Arguments:
-        """The arguments of a method, without some of them, and with others besides.
-
-        Of each group in `one_of`, which are names of the same thing, one has to be there.
-        """
-        own = {n: a for n, a in parameters(method).items() if n not in without}
-        return cls(name, {**own, **plus}, one_of)
 
     def parse(self, body: bytes) -> dict[str, Any]:
         """The arguments in a body: those that it has, with their values as JSON has them.
@@ -140,9 +119,8 @@ def parameters(method: Callable[..., Any]) -> dict[str, Argument]:
         if name == "self" or not is_json(annotation):
             continue
         description = described.get(name) or DESCRIPTIONS.get(name, "")
-        arguments[name] = Argument(
-            annotation, description, parameter.default, CONSTRAINTS.get(name, {})
-        )
+        limits = OF_METHODS.get(f"{method.__name__}.{name}", CONSTRAINTS.get(name, {}))
+        arguments[name] = Argument(annotation, description, parameter.default, limits)
     return arguments
 
 

@@ -16,7 +16,6 @@ from salience.search.request import MAX_HITS
 from salience.server.models.arguments import parameters
 from salience.server.models.constraints import (
     ID,
-    LINK,
     METADATA,
     NAMESPACE,
     NO_NUL,
@@ -159,7 +158,7 @@ def _condition(kind: str, choices: tuple[str, ...] = ()) -> Schema:
 def requests() -> dict[str, Schema]:
     """The schemas of what requests hold."""
     link = parameters(Memory.link)
-    links = {name: schema_of(link[name].type, LINK[name]) for name in LINK_KEYS}
+    links = {name: schema_of(link[name].type, link[name].constraint) for name in LINK_KEYS}
     links["weight"]["type"] = ["number", "null"]
     item = parameters(Memory.add)
     members = {

@@ -6,9 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from salience.lifecycle.audit import MENDABLE
+from salience.lifecycle.history import MAX_EVENTS
 from salience.lifecycle.maintenance import STEPS
 from salience.lifecycle.zone_history import MAX_POINTS
 from salience.ranking.profiles import BUILT_IN
+from salience.records.events import FEEDBACK_WEIGHTS, USE_EVENTS
 from salience.records.fields import FIELDS
 from salience.records.json_values import MAX_KEY_CHARACTERS
 from salience.records.limits import DEFAULT_LIMITS
@@ -20,9 +22,11 @@ from salience.records.validation import (
     MAX_TAG_CHARACTERS,
 )
 from salience.search.context.sections import STANDARD
+from salience.search.listing import MAX_PAGE
 from salience.search.request import MAX_HITS
 from salience.write.facets import FACETS
 from salience.write.items import MAX_LINKS, MAX_NAME_CHARACTERS
+from salience.write.judgments import MAX_REASON_CHARACTERS
 
 Constraint = Mapping[str, Any]
 
@@ -122,7 +126,22 @@ CONSTRAINTS: Mapping[str, Constraint] = {
     "run": {"maxLength": 512, "pattern": r"^[^\u0000]+-\d{1,18}$"},
     "prefix": {"pattern": NO_NUL},
 }
-"""The limits of arguments, by their names; an operation says where one of its own differs."""
+"""The limits of arguments, by their names."""
+
+_PAGE: Constraint = {"minimum": 1, "maximum": MAX_PAGE}
+OF_METHODS: Mapping[str, Constraint] = {
+    **{f"link.{name}": limits for name, limits in LINK.items()},
+    **{f"{name}.limit": _PAGE for name in ("get_all", "about", "tags", "entities")},
+    "add.content": {**RECORD["content"], **MESSAGES},
+    "add_chat.messages": MESSAGES,
+    "add_chat.mode": {"enum": ("chunks", "hybrid")},
+    "events.limit": {"minimum": 1, "maximum": MAX_EVENTS},
+    "feedback.context": {"maxLength": MAX_REASON_CHARACTERS, "pattern": TEXT},
+    "feedback.kind": {"enum": tuple(FEEDBACK_WEIGHTS)},
+    "get_many.ids": {"maxItems": MAX_IDS, "items": RECORD["content"]},
+    "touch.use": {"enum": USE_EVENTS},
+}
+"""The limits of arguments of a single method, which differ from those of the same name."""
 
 STANDARD_SECTIONS = tuple(STANDARD)
 

@@ -1,27 +1,10 @@
-"""Routes: one function for each operation, which parses, calls a method and renders its result."""
+"""Routes: the operations of the table, and the functions of those that do more than pass on."""
 
+from salience.api.operations import GROUPS
 from salience.server.operation import OPERATIONS
-from salience.server.routes import (
-    judgments,
-    keys,
-    links,
-    listings,
-    memories,
-    search,
-    system,
-    transfer,
-    upkeep,
-)
+from salience.server.routes import keys, memories, methods, search, system, transfer
 
-__all__ = [
-    "OPERATIONS",
-    "judgments",
-    "keys",
-    "links",
-    "listings",
-    "memories",
-    "search",
-    "system",
-    "transfer",
-    "upkeep",
-]
+__all__ = ["OPERATIONS", "keys", "memories", "methods", "search", "system", "transfer"]
+
+OPERATIONS[:0] = methods.operations()
+OPERATIONS.sort(key=lambda each: [*GROUPS].index(each.tag))

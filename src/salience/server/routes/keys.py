@@ -19,13 +19,14 @@ from salience.access import SCOPES, Keyring, NewKey
 from salience.access.namespaces import parse_patterns
 from salience.access.plans import MAX_NAME_CHARACTERS, MAX_OVERLAP, no_key
 from salience.access.scopes import parse_scopes
+from salience.api.operations import KEYS
 from salience.records.access_key import AccessKey
 from salience.records.validation import MAX_IDS, number
 from salience.retrieval.plan import in_thread
 from salience.server.encoding import answer
 from salience.server.models.arguments import Argument, Arguments
 from salience.server.models.constraints import MOMENT, PATTERN, TEXT
-from salience.server.operation import KEYS, Answer, Call, foreign, operation, scope_missing
+from salience.server.operation import Answer, Call, foreign, operation, scope_missing
 from salience.server.problems import Refused
 
 TAG = "Keys"

@@ -1,4 +1,4 @@
-"""Recall: search, a context, explanations and comparisons."""
+"""Recall: a search, and a context."""
 
 from __future__ import annotations
 
@@ -8,48 +8,27 @@ from typing import Any
 
 from starlette.responses import Response
 
-from salience.engine.memory import Memory
 from salience.errors import InvalidInput
-from salience.search.compare import Comparison
-from salience.search.context import Context
-from salience.search.explain import ExplainReport
 from salience.search.results import SearchResult
 from salience.server import document
 from salience.server.encoding import answer, large_answer
-from salience.server.models.arguments import Arguments
-from salience.server.operation import (
-    READ,
-    Answer,
-    Call,
-    check_everywhere,
-    check_namespaces,
-    operation,
-)
-from salience.server.profiles import check_profile
+from salience.server.operation import Answer, Call, answers, check_reach
 
-TAG = "Recall"
 LARGE_HITS = 50  # in an answer that a thread encodes
 MAX_EXPLAINED = 100  # hits of one search: each explanation is a tree of some hundred numbers
 
 
-@operation(
-    "POST",
-    "/search",
-    Memory.search,
-    scope=READ,
-    tag=TAG,
-    body=Arguments.of("SearchRequest", Memory.search, plus=document.SEARCH_ARGUMENTS),
+@answers(
+    "search",
+    plus=document.SEARCH_ARGUMENTS,
     answers={
         200: Answer(description="The hits, best first.", body=(SearchResult, document.ANSWER))
     },
-    errors=(404,),
-    example={"query": "Where does Ana live?", "limit": 3},
 )
 async def search(call: Call) -> Response:
-    """Search."""
+    """Search, and tell how long each step took."""
     is_document = document.translate_search(call.arguments)
-    check_namespaces(call, call.arguments.get("namespaces"))
-    check_profile(call.arguments.get("profile"))
+    check_reach(call)
     _check_explained(call.arguments)
     began = perf_counter()
     result = await call.memory.search(**call.arguments)
@@ -71,64 +50,11 @@ def _check_explained(arguments: Mapping[str, Any]) -> None:
         raise InvalidInput("limit", f"is {limit} with explain", remedy)
 
 
-@operation(
-    "POST",
-    "/context",
-    Memory.get_context,
-    scope=READ,
-    tag=TAG,
-    body=Arguments.of("ContextRequest", Memory.get_context, plus=document.FILTER_ARGUMENTS),
-    answers={200: Answer(description="The text, and the memories it comes from.", body=Context)},
-    errors=(404,),
-    example={"query": "Where does Ana live?", "max_tokens": 500, "format": "markdown"},
-)
+@answers("get_context", plus=document.FILTER_ARGUMENTS)
 async def get_context(call: Call) -> Response:
-    """Write a context."""
+    """Write a context of the namespaces that the key has."""
     document.translate_filters(call.arguments)
-    sections = call.arguments.get("sections") or ()
-    named = [section.get("namespace") for section in sections if isinstance(section, dict)]
-    check_namespaces(call, named)
-    check_profile(call.arguments.get("profile"))
+    check_reach(call)
     context = await call.memory.get_context(**call.arguments)
     call.log_found(len(context.ids), context.degraded)
     return answer(context)
-
-
-@operation(
-    "POST",
-    "/explain",
-    Memory.explain,
-    scope=READ,
-    tag=TAG,
-    body=Arguments.of("ExplainRequest", Memory.explain),
-    answers={200: Answer(description="The reasons.", body=ExplainReport)},
-    errors=(404,),
-    example={"query": "Where does Ana live?", "id": "note-1"},
-)
-async def explain(call: Call) -> Response:
-    """Explain."""
-    check_everywhere(call)
-    check_namespaces(call, call.arguments.get("namespaces"))
-    check_profile(call.arguments.get("profile"))
-    return await large_answer(await call.memory.explain(**call.arguments))
-
-
-@operation(
-    "POST",
-    "/compare",
-    Memory.compare,
-    scope=READ,
-    tag=TAG,
-    body=Arguments.of("CompareRequest", Memory.compare),
-    answers={200: Answer(description="The memories, with a rank for each.", body=Comparison)},
-    errors=(404,),
-    example={"query": "Where does Ana live?", "profiles": ["balanced", "six_factor"]},
-)
-async def compare(call: Call) -> Response:
-    """Compare profiles."""
-    check_namespaces(call, call.arguments.get("namespaces"))
-    for profile in call.arguments["profiles"]:
-        check_profile(profile)
-    comparison = await call.memory.compare(**call.arguments)
-    call.log_found(len(comparison.memories), comparison.degraded)
-    return answer(comparison)

@@ -9,21 +9,20 @@ from urllib.parse import unquote
 from starlette.responses import HTMLResponse, Response
 
 import salience
-from salience.engine.memory import Memory
+from salience.api.operations import READ
 from salience.errors import NotFound
 from salience.ranking import profiles as profiles_by_name
 from salience.ranking.profile import Profile
 from salience.server.encoding import JSON, answer, encoded
 from salience.server.guard.metrics import CONTENT_TYPE as METRICS_TYPE
-from salience.server.models.arguments import Arguments
 from salience.server.openapi import document
 from salience.server.operation import (
     ANY_SCOPE,
     OPERATIONS,
-    READ,
     Answer,
     Call,
-    check_everywhere,
+    answers,
+    check_reach,
     operation,
 )
 from salience.server.page import page
@@ -33,19 +32,10 @@ _OWN_FIGURES = ("memories", "namespaces", "links", "embedder", "store")
 _SUMMARY = {"name": str, "doc": str, "formula": str}
 
 
-@operation(
-    "GET",
-    "/stats",
-    Memory.stats,
-    scope=READ,
-    tag=TAG,
-    query=Arguments.of("StatsQuery", Memory.stats),
-    answers={200: Answer(description="The counts.", body=dict[str, Any])},
-    errors=(404,),
-)
+@answers("stats")
 async def stats(call: Call) -> Response:
-    """Count memories, links and more."""
-    check_everywhere(call)
+    """Count what the key may know of."""
+    check_reach(call)
     figures = await call.memory.stats(**call.arguments)
     if not call.principal.sees_everything:  # sizes of the store tell what others write
         figures = {name: value for name, value in figures.items() if name in _OWN_FIGURES}

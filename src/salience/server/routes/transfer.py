@@ -9,39 +9,20 @@ from typing import IO, cast
 
 from starlette.responses import Response, StreamingResponse
 
-from salience.engine.memory import Memory
-from salience.server.encoding import NDJSON, answer, nothing
-from salience.server.models.arguments import Arguments
-from salience.server.operation import (
-    TRANSFER,
-    WRITE,
-    Answer,
-    Call,
-    check_everywhere,
-    operation,
-)
+from salience.server.encoding import NDJSON, answer
+from salience.server.operation import Answer, Call, answers, check_reach
 from salience.server.routes.pipe import Pipe
-from salience.write.outcomes import Transferred
 
-TAG = "Transfer"
 _MEMORY_BYTES = 8 << 20  # of an upload that is kept in memory; a longer one goes to a file
 
 
-@operation(
-    "GET",
-    "/export",
-    Memory.export,
-    scope=TRANSFER,
-    tag=TAG,
-    query=Arguments.of("ExportQuery", Memory.export, without=("target",)),
-    answers={
-        200: Answer(description="Lines of JSON.", body=str, content_type=NDJSON),
-    },
-    errors=(404,),
+@answers(
+    "export",
+    answers={200: Answer(description="Lines of JSON.", body=str, content_type=NDJSON)},
 )
 async def export(call: Call) -> Response:
-    """Export everything."""
-    check_everywhere(call)
+    """Send what an export writes, as it is written."""
+    check_reach(call)
     pipe = Pipe(asyncio.get_running_loop())
     writing = asyncio.create_task(
         pipe.filled_by(call.memory.export(cast(IO[bytes], pipe), **call.arguments))
@@ -64,36 +45,12 @@ async def export(call: Call) -> Response:
     return StreamingResponse(chunks(), media_type=NDJSON)
 
 
-@operation(
-    "POST",
-    "/import",
-    Memory.import_,
-    scope=TRANSFER,
-    tag=TAG,
-    query=Arguments.of("ImportQuery", Memory.import_, without=("source",)),
-    body_type=NDJSON,
-    answers={200: Answer(description="How much was written.", body=Transferred)},
-    errors=(404, 409),
-)
+@answers("import_", body_type=NDJSON)
 async def import_(call: Call) -> Response:
-    """Import an export into an empty namespace."""
-    check_everywhere(call)
+    """Take all lines, and then write them."""
+    check_reach(call)
     with tempfile.SpooledTemporaryFile(_MEMORY_BYTES) as file:
         async for chunk in call.request.stream():
             file.write(chunk)
         file.seek(0)
         return answer(await call.memory.import_(file, **call.arguments))
-
-
-@operation(
-    "POST",
-    "/flush",
-    Memory.flush,
-    scope=WRITE,
-    tag=TAG,
-    answers={204: Answer(description="All accesses are written.")},
-)
-async def flush(call: Call) -> Response:
-    """Write the accesses that are queued."""
-    await call.memory.flush()
-    return nothing()

@@ -1,0 +1,144 @@
+"""The methods of `Memory` as operations: from the table, their signatures and their docstrings."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from types import NoneType
+from typing import Any, get_type_hints
+
+from starlette.responses import Response
+
+from salience.api.operations import GROUPS
+from salience.api.operations import Operation as Row
+from salience.display.result import to_json
+from salience.engine.memory import Memory
+from salience.records.record import MemoryRecord
+from salience.search.compare import Comparison
+from salience.server import document
+from salience.server.encoding import answer, large_answer, nothing
+from salience.server.models.arguments import Argument, Arguments, parameters
+from salience.server.models.schema import union_parts
+from salience.server.operation import (
+    OWN,
+    Answer,
+    Call,
+    Endpoint,
+    Operation,
+    check_reach,
+    described,
+)
+from salience.write.reading import not_found
+
+_NOTHING: tuple[Any, ...] = (NoneType, bool)
+
+
+def operations() -> Iterator[Operation]:
+    """The operations of all methods; a path that answers for two has that of the first."""
+    routes = set[str]()
+    for heading, rows in GROUPS.items():
+        for row in rows:
+            if row.route not in routes:
+                routes.add(row.route)
+                yield _operation(row, heading)
+
+
+def _operation(row: Row, heading: str) -> Operation:
+    """The operation of a row, with what its own function says, if it has one."""
+    method = getattr(Memory, row.name)
+    endpoint, details = OWN.get(row.name) or (_endpoint(row, method), {})
+    changed = {name: each for name, each in details.items() if name not in ("plus", "answers")}
+    members, one_of = _members(row, method, details.get("plus", {}))
+    in_query = row.verb == "GET" or "body_type" in changed
+    arguments = None
+    if members and row.verb != "DELETE":
+        name = "".join(map(str.capitalize, (row.schema or row.name).strip("_").split("_")))
+        arguments = Arguments(name + ("Query" if in_query else "Request"), members, one_of)
+    needs_body = bool(one_of) or any(member.is_required for member in members.values())
+    derived = {
+        "query" if in_query else "body": arguments,
+        "needs_body": needs_body or "body_type" in changed,
+        "answers": _answers(row, method) | details.get("answers", {}),
+        "errors": (*row.errors, *((412,) if _takes(method, "if_version") else ())),
+        "headers": ("If-Match",) if _takes(method, "id", "if_version") else (),
+        "example": None if arguments is None or in_query else row.example,
+    }
+    return Operation(
+        id=row.id or row.name.strip("_"),
+        method=row.verb,
+        path=row.path,
+        endpoint=endpoint,
+        summary=row.title,
+        description=described(method),
+        tag=heading,
+        scope=row.scope,
+        **{**derived, **changed},
+    )
+
+
+def _members(
+    row: Row, method: Callable[..., Any], plus: Mapping[str, Argument]
+) -> tuple[dict[str, Argument], list[tuple[str, ...]]]:
+    """The arguments of an operation, and the groups of names of which one has to be there."""
+    members, one_of = parameters(method), list[tuple[str, ...]]()
+    for name in (*row.without, *(["id"] if "{id}" in row.path else ())):
+        del members[name]
+    for name, value in row.defaults.items():
+        members[name] = replace(members[name], default=value)
+    for other, name in row.renamed.items():
+        if members[name].is_required:
+            one_of.append((name, other))
+            members[name] = replace(members[name], default=None)
+        members[other] = replace(members[name], description=f"Another name of {name}.")
+    return {**members, **plus}, one_of
+
+
+def _takes(method: Callable[..., Any], *names: str) -> bool:
+    """Test whether a method has parameters of some names."""
+    return set(names) <= inspect.signature(method).parameters.keys()
+
+
+def _answers(row: Row, method: Callable[..., Any]) -> dict[int, Answer]:
+    """The answer of an operation, by its status: the result of the method, or one member of it."""
+    kind = get_type_hints(method)["return"]
+    if kind in _NOTHING:
+        return {row.status or 204: Answer(description=row.means or "It is done.")}
+    if row.absent is None:
+        [kind] = [part for part in union_parts(kind) if part is not NoneType]
+    is_record = kind is MemoryRecord
+    means = row.means or "The memory as it is now."
+    body = {row.member: kind} if row.member else kind
+    return {row.status or 200: Answer(description=means, body=body, has_etag=is_record)}
+
+
+def _endpoint(row: Row, method: Callable[..., Any]) -> Endpoint:
+    """The function that answers for a method: it checks, calls, and renders the result."""
+    has_version = _takes(method, "id", "if_version")
+
+    async def answered(call: Call) -> Response:
+        for other, name in row.renamed.items():
+            document.rename(call.arguments, other, name)
+        check_reach(call)
+        if has_version:
+            call.arguments.setdefault("if_version", call.if_match())
+        if "{id}" in row.path:
+            call.arguments["id"] = call.id
+        arguments = {**row.defaults, **call.arguments}
+        result = await getattr(call.memory, row.name)(**arguments)
+        if row.absent is not ... and result == row.absent:
+            raise not_found(call.id, call.namespace)
+        if isinstance(result, Comparison):
+            call.log_found(len(result.memories), result.degraded)
+        return await rendered(row, result)
+
+    return answered
+
+
+async def rendered(row: Row, result: Any) -> Response:
+    """The answer with the result of a method: nothing, a memory with its version, or JSON."""
+    if isinstance(result, MemoryRecord):
+        return answer(result, etag=result.version)
+    if row.member:
+        return await large_answer({row.member: to_json(result)})
+    return nothing() if result is None or result is True else await large_answer(result)
