@@ -11,9 +11,8 @@ import pytest
 
 from salience import Hit, Memory, SearchResult
 from salience.ranking import run
-from salience.stores.embedded import EmbeddedStore
+from salience.stores import open_store
 from salience.stores.index.memory_table import MemoryTable
-from salience.stores.ram import RamRecords
 from salience.testing import WordHashEmbedder
 
 QUESTION: dict[str, Any] = {"now": "2027-01-01", "touch": False, "explain": True, "limit": 4}
@@ -71,7 +70,7 @@ def tables() -> list[MemoryTable]:
 
 def test_a_result_that_waits_to_be_explained_holds_no_index() -> None:
     before = set(map(id, tables()))
-    memory = Memory.open(EmbeddedStore(RamRecords()), embedder=WordHashEmbedder())
+    memory = Memory.open(open_store("ram://"), embedder=WordHashEmbedder())
     memory.add_many(ITEMS)
     result = searched(memory, "multi_route")
     own = [weakref.ref(table) for table in tables() if id(table) not in before]

@@ -92,13 +92,6 @@ def test_a_batch_waits_until_it_is_written(writer: Writer) -> None:
     assert queue.waiting("b") == ()
 
 
-def test_undelayed_every_use_is_written_at_once(writer: Writer) -> None:
-    queue = AccessQueue(writer, delayed=False)
-    queue.add("a", FIRST)
-    queue.add("a", SECOND)
-    assert writer.written == [{"a": [FIRST]}, {"a": [SECOND]}]
-
-
 def test_a_batch_that_somebody_has_already_waits_no_more_once_it_is_written(writer: Writer) -> None:
     queue = AccessQueue(writer)
     queue.add("a", FIRST)

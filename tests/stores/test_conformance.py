@@ -9,13 +9,6 @@ from salience.testing.conformance import StoreConformance
 from support.query_plans import reading_plans
 
 
-class TestRam(StoreConformance):
-    persistent = False
-
-    def open_memory(self, **settings: Any) -> Memory:
-        return Memory.open("ram://", **settings)
-
-
 class TestSqliteFile(StoreConformance):
     """The plan of every statement is read: none may read all that a namespace has in a table."""
 
@@ -33,7 +26,7 @@ class TestSqliteInMemory(StoreConformance):
     persistent = False
 
     def open_memory(self, **settings: Any) -> Memory:
-        return Memory.open("sqlite:///:memory:", **settings)
+        return Memory.open("ram://", **settings)
 
 
 class TestPostgres(StoreConformance):

@@ -13,8 +13,7 @@ from salience.evaluation import sample
 from salience.retrieval.operations import Ranking, SearchRoute
 from salience.retrieval.query import Query
 from salience.retrieval.routes import Vector
-from salience.stores import EmbeddedStore, index_reader
-from salience.stores.ram import RamRecords
+from salience.stores import index_reader, open_store
 from salience.testing import WordHashEmbedder
 
 NOW = "2026-10-01T08:00:00Z"
@@ -82,7 +81,7 @@ def test_what_goes_wrong_in_either_thread_is_told(
 
 
 def test_routes_of_a_closed_store_are_refused() -> None:
-    store = EmbeddedStore(RamRecords())
+    store = open_store("ram://")
     store.close()
     with pytest.raises(StoreClosed):
         store.batch([SearchRoute(Vector(), Query("tea", ("default",), 0.0), 3)])

@@ -12,15 +12,14 @@ import pytest
 import salience.stores
 from salience import AsyncMemory, Memory
 from salience.errors import InvalidInput, StoreClosed, StoreError
-from salience.stores import EmbeddedStore, Store, open_store, register_store
-from salience.stores.ram import RamRecords
+from salience.stores import Store, open_store, register_store
 
 OPENED: list[str] = []
 
 
 def opener(url: str) -> Store:
     OPENED.append(url)
-    return EmbeddedStore(RamRecords())
+    return open_store("ram://")
 
 
 @pytest.fixture(autouse=True)

@@ -8,8 +8,7 @@ import re
 from typing import Any
 
 from salience import Memory
-from salience.stores.embedded import EmbeddedStore
-from salience.stores.ram import RamRecords
+from salience.stores import open_store
 from torture.life import NOW, opened
 
 _NAME = re.compile(r"\b(?:[0-9a-f]{32}|[a-z]+-[0-9a-f]{8}-\d+)\b")
@@ -58,7 +57,7 @@ def rebuilt(memory: Memory) -> list[Any]:
     file = io.StringIO()
     memory.export(file, everywhere=True)
     file.seek(0)
-    with opened(EmbeddedStore(RamRecords())) as copy:
+    with opened(open_store("ram://")) as copy:
         copy.import_(file, everywhere=True)
         return answers(copy)
 

@@ -30,9 +30,8 @@ from salience.retrieval.operations import (
     VectorNames,
 )
 from salience.retrieval.plan import Plan, T, ask
-from salience.stores.embedded import EmbeddedStore
+from salience.stores import open_store
 from salience.stores.protocol import Store
-from salience.stores.ram import RamRecords
 from salience.write.embedding import embed_texts
 from salience.write.items import EMBEDDED_FIELDS, WriteContext, embedded_text, follows_text
 
@@ -73,7 +72,7 @@ def snapshot_at(namespaces: Sequence[str], at: datetime, scope: WriteContext) ->
     status and judgements are worked out from the events until then, and so are links. What was
     erased since is not in it. A text whose vector is not kept any more is embedded again.
     """
-    store = EmbeddedStore(RamRecords())
+    store = open_store("ram://")
     for namespace in namespaces:
         memories, links = yield from _contents_at(namespace, at, scope)
         _write_in_row_order(store, memories, scope.embedder)
@@ -82,7 +81,7 @@ def snapshot_at(namespaces: Sequence[str], at: datetime, scope: WriteContext) ->
 
 
 def _write_in_row_order(
-    store: EmbeddedStore, memories: Sequence[_PastMemory], embedder: str | None
+    store: Store, memories: Sequence[_PastMemory], embedder: str | None
 ) -> None:
     """Write memories so that their rows and their order of first writing are those of the past.
 

@@ -123,7 +123,8 @@ def restore_backup(
     address = store_url(url)
     path, _, options = address.removeprefix(SQLITE).partition("?")
     if not address.startswith(SQLITE) or options or path == ":memory:":
-        raise InvalidInput("url", "is no file to restore", NO_FILE)
+        remedy = NO_FILE if _is_postgres(address) else "name a file, as sqlite:///memory.db"
+        raise InvalidInput("url", "is no file to restore", remedy)
     from salience.stores.sqlite.safety.backup import restore_file
 
     return restore_file(
@@ -162,11 +163,9 @@ def _is_postgres(url: str) -> bool:
 
 
 def _open_ram(url: str) -> Store:
-    from salience.stores.ram import RamRecords
-
     if url != "ram://":
         raise unknown_store(url)
-    return EmbeddedStore(RamRecords())
+    return _open_sqlite(f"{SQLITE}:memory:")
 
 
 def _open_sqlite(url: str) -> Store:

@@ -77,18 +77,15 @@ class AccessQueue:
         self,
         write: Callable[[Mapping[str, Batch]], None],
         *,
-        delayed: bool = True,
         one_by_one: bool = False,
         at_exit: bool = False,
     ) -> None:
         """`write` leaves batches with their `seq` if and only if they are written.
 
-        Unless `delayed`, each use is written at once. `one_by_one` writes each namespace by
-        itself, so that none waits for the server of another. `at_exit` writes what waits in a
-        program that ends without closing its store.
+        `one_by_one` writes each namespace by itself, so that none waits for the server of another.
+        `at_exit` writes what waits in a program that ends without closing its store.
         """
         self._write = write
-        self._delayed = delayed
         self._one_by_one = one_by_one
         self._start()
         renew_after_fork(self)
@@ -117,7 +114,7 @@ class AccessQueue:
             if batches is None:
                 batches = self._batches[namespace] = (Batch(), Batch())
             batches[1].uses.append(use)
-            if self._delayed and self._due is None:
+            if self._due is None:
                 self._due = time.monotonic() + WRITE_DELAY_SECONDS
                 self._timer = self._timer or _start_timer(self._flush_when_due)
             written_later = self._timer is not None

@@ -1,6 +1,6 @@
 """The embedded store: durable records on one side, an in-memory index per namespace on the other.
 
-Writes go to the `RecordStore`; an index reads them from its change feed, as it reads the writes of
+Writes go to the records; an index reads them from its change feed, as it reads the writes of
 other processes. Data flows one way, so an index can be dropped and loaded anew at any time. Only
 accesses are counted in the index before the feed brings them.
 """
@@ -32,7 +32,7 @@ from salience.stores.codec import decode_vector, encode_vector
 from salience.stores.index.change_feed import IndexVersion
 from salience.stores.index.namespace_index import NamespaceIndex
 from salience.stores.index_reader import IndexReader
-from salience.stores.record_store import RecordStore
+from salience.stores.sqlite.records import SqliteRecords
 
 _SAME_STATE = frozenset(
     {
@@ -57,7 +57,7 @@ class _BatchState(threading.local):
 class EmbeddedStore(IndexReader):
     """A store in this process: records, and indexes over them."""
 
-    def __init__(self, records: RecordStore, memory_limit: int = _MAX_INDEX_BYTES) -> None:
+    def __init__(self, records: SqliteRecords, memory_limit: int = _MAX_INDEX_BYTES) -> None:
         super().__init__(memory_limit)
         self._records = records
         self._epochs: dict[str, int] = {}  # of each index when it was last refreshed

@@ -21,7 +21,7 @@ from salience.retrieval.query import Query
 from salience.retrieval.routes import Lexical
 from salience.stores.index.namespace_index import NamespaceIndex
 from salience.stores.index.words import postings
-from salience.stores.ram import RamRecords
+from salience.stores.sqlite.records import SqliteRecords
 from support.examples import examples
 
 START = datetime(2026, 1, 1, tzinfo=timezone.utc)
@@ -111,8 +111,8 @@ def _step(docs: Sequence[Doc], i: int, step: int) -> int | None:
     return members[place] if 0 <= place < len(members) else None
 
 
-def index_of(docs: Sequence[Doc], one_by_one: bool = False) -> tuple[NamespaceIndex, RamRecords]:
-    records = RamRecords()
+def index_of(docs: Sequence[Doc], one_by_one: bool = False) -> tuple[NamespaceIndex, SqliteRecords]:
+    records = SqliteRecords(":memory:")
     index = NamespaceIndex(records, "n")
     drafts = [Draft(doc.record(i), {}) for i, doc in enumerate(docs)]
     for part in [[draft] for draft in drafts] if one_by_one else [drafts]:
@@ -124,7 +124,7 @@ def index_of(docs: Sequence[Doc], one_by_one: bool = False) -> tuple[NamespaceIn
 
 
 def scored(
-    index: NamespaceIndex, records: RamRecords, route: Lexical, query: Sequence[Term]
+    index: NamespaceIndex, records: SqliteRecords, route: Lexical, query: Sequence[Term]
 ) -> list[float]:
     """By id, of the memories that there are."""
     ids = sorted(

@@ -21,7 +21,7 @@ from salience.retrieval.routes import ExactMatch, Lexical, Trigram, Vector
 from salience.stores.index import memory_table, namespace_index
 from salience.stores.index.namespace_index import NamespaceIndex
 from salience.stores.index.words import postings
-from salience.stores.ram import RamRecords
+from salience.stores.sqlite.records import SqliteRecords
 from salience.testing.conformance._case import START
 from support.examples import examples
 
@@ -80,7 +80,7 @@ steps = st.one_of(
 )
 
 
-def take(records: RamRecords, step: tuple[Any, ...]) -> None:
+def take(records: SqliteRecords, step: tuple[Any, ...]) -> None:
     kind, *arguments = step
     if kind == "put":
         drafts: dict[str, Draft] = {}
@@ -102,7 +102,7 @@ def take(records: RamRecords, step: tuple[Any, ...]) -> None:
         records.touch(Touch(np.array(rows, dtype=np.int64), START))
 
 
-def answers(index: NamespaceIndex, records: RamRecords) -> dict[str, Any]:
+def answers(index: NamespaceIndex, records: SqliteRecords) -> dict[str, Any]:
     """All that a search reads of the index, by id where rows differ."""
     rows = np.array(sorted(records.rows_by_id("n", [f"m{n}" for n in range(10)]).values()))
     rows = rows.astype(np.int64)
@@ -121,7 +121,7 @@ def answers(index: NamespaceIndex, records: RamRecords) -> dict[str, Any]:
     return told | {name: str(np.asarray(column).tolist()) for name, column in columns.items()}
 
 
-def stored_links(records: RamRecords) -> list[Edge]:
+def stored_links(records: SqliteRecords) -> list[Edge]:
     """The links from and to every other memory, by row."""
     row_of = records.rows_by_id("n", [f"m{n}" for n in range(10)])
     asked = sorted(row_of.values())[::2]
@@ -142,7 +142,7 @@ def test_a_refreshed_index_answers_like_one_built_anew(
         patch.setattr(namespace_index, "_LINK_CHECK_ROWS", -1)
         patch.setattr(memory_table, "_MAX_CHANGED_SHARE", 1.0)
         patch.setattr(speakers, "NICKNAME_MIN_GREETINGS", 1)
-        records = RamRecords()
+        records = SqliteRecords(":memory:")
         index = NamespaceIndex(records, "n")
         for step in (("put", list(enumerate(begun))), *taken):
             take(records, step)

@@ -12,11 +12,10 @@ from salience.retrieval.candidates import Floats
 from salience.retrieval.operations import ScoreRows, SearchRoute
 from salience.retrieval.query import Query
 from salience.retrieval.routes import Route
-from salience.stores import EmbeddedStore
+from salience.stores import Store, open_store
 from salience.stores.index import routes
 from salience.stores.index.memory_table import MemoryTable
 from salience.stores.index.routes import DenseSearch, register
-from salience.stores.ram import RamRecords
 
 
 @dataclass(frozen=True)
@@ -41,16 +40,16 @@ class LongIdsSearch(DenseSearch[LongIds]):
 
 
 @pytest.fixture
-def store(monkeypatch: pytest.MonkeyPatch) -> Iterator[EmbeddedStore]:
+def store(monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
     monkeypatch.setattr(routes, "_SEARCHES", dict(routes._SEARCHES))
-    store = EmbeddedStore(RamRecords())
+    store = open_store("ram://")
     with Memory.open(store, embedder=None) as memory:
         memory.add_many({"id": "a" * n, "content": f"text {n}"} for n in (3, 1, 4, 2))
         yield store
 
 
 @pytest.mark.parametrize("route", [LongIds(), LongerIds()])
-def test_a_registered_class_of_routes_is_answered(store: EmbeddedStore, route: LongIds) -> None:
+def test_a_registered_class_of_routes_is_answered(store: Store, route: LongIds) -> None:
     register(LongIds, LongIdsSearch())
     query = Query("any", ("default",), 0.0)
     [best] = store.batch([SearchRoute(route, query, 2)])
@@ -62,6 +61,6 @@ def test_a_registered_class_of_routes_is_answered(store: EmbeddedStore, route: L
     assert np.isnan(scores[2])
 
 
-def test_a_route_that_nobody_answers_is_refused(store: EmbeddedStore) -> None:
+def test_a_route_that_nobody_answers_is_refused(store: Store) -> None:
     with pytest.raises(InvalidInput, match="LongIds is not one that this store can search by"):
         store.batch([SearchRoute(LongIds(), Query("any", ("default",), 0.0), 2)])

@@ -189,10 +189,21 @@ def test_what_is_damaged_or_no_store_is_not_restored(tmp_path: Path) -> None:
     assert not (tmp_path / "new.db").exists()
 
 
-def test_a_store_that_is_no_file_says_what_to_use() -> None:
+def test_a_store_in_memory_is_looked_at_and_backed_up_into_a_file(tmp_path: Path) -> None:
     with Memory.open("ram://", embedder=None) as memory:
-        with pytest.raises(InvalidInput, match="export"):
-            memory.backup("backup.db")
-        assert memory.doctor()
+        memory.add("Green tea", id="a")
+        memory.search("tea")
+        assert memory.doctor(fix=True) == memory.doctor()
+        assert memory.backup(tmp_path / "backup.db").memories == 1
+        with pytest.raises(InvalidInput, match="exists"):
+            memory.backup(tmp_path / "backup.db")
+    with Memory(tmp_path / "backup.db", embedder=None) as copy:
+        assert (copy["a"].access_count, copy.search("tea").ids) == (1, ("a",))
+
+
+def test_a_store_that_is_no_file_says_what_to_use() -> None:
+    for url in ("ram://", "sqlite:///:memory:"):
+        with pytest.raises(InvalidInput, match="is no file to restore; name a file"):
+            Memory.restore_backup("backup.db", url)
     with pytest.raises(InvalidInput, match="pg_dump"):
         Memory.restore_backup("backup.db", "postgresql://localhost/none")

@@ -11,7 +11,6 @@ import pytest
 from salience import Memory
 from salience.errors import EmbedderMismatch, StoreError
 from salience.stores import EmbeddedStore
-from salience.stores.ram import RamRecords
 from salience.stores.sqlite import records as sqlite
 from salience.stores.sqlite.records import SqliteRecords
 from salience.testing import WordHashEmbedder
@@ -116,13 +115,6 @@ def test_the_vectors_of_another_embedder_are_refused(tmp_path: Path) -> None:
         assert search_ids(memory, "apple", profile=EVERYTHING) == ["a"]
 
 
-def test_ram_refuses_another_embedder_too() -> None:
-    store = EmbeddedStore(RamRecords())
-    Memory.open(store, embedder=WordHashEmbedder()).add("apple")
-    with pytest.raises(EmbedderMismatch, match="reembed"):
-        Memory.open(store, embedder=WordHashEmbedder(8))
-
-
 def test_an_index_that_missed_too_much_is_loaded_anew(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -177,21 +169,20 @@ def test_an_index_is_compacted_after_many_deletions(tmp_path: Path) -> None:
 
 
 def test_indexes_beyond_the_memory_limit_are_dropped_and_found_again(tmp_path: Path) -> None:
-    for records in (SqliteRecords(str(tmp_path / "memory.db")), RamRecords()):
-        store = EmbeddedStore(records, memory_limit=1)
-        with Memory.open(store, embedder=WordHashEmbedder()) as memory:
-            names = [f"room{i}" for i in range(4)]
-            for name in names:
-                memory.within(name).add_many(
-                    {"id": f"{name}-{i}", "content": "apple pie"} for i in range(3)
-                )
-            for name in names * 2:
-                assert len(search_ids(memory.within(name), "apple")) == 3
-            for profile in ("balanced", "composite"):
-                hits = memory.search("apple pie", namespaces=names, limit=50, profile=profile)
-                assert len(hits) == 12
-                assert sorted(hits.ids) == sorted(f"{n}-{i}" for n in names for i in range(3))
-                assert all(hit.score > 0.0 for hit in hits)
+    store = EmbeddedStore(SqliteRecords(str(tmp_path / "memory.db")), memory_limit=1)
+    with Memory.open(store, embedder=WordHashEmbedder()) as memory:
+        names = [f"room{i}" for i in range(4)]
+        for name in names:
+            memory.within(name).add_many(
+                {"id": f"{name}-{i}", "content": "apple pie"} for i in range(3)
+            )
+        for name in names * 2:
+            assert len(search_ids(memory.within(name), "apple")) == 3
+        for profile in ("balanced", "composite"):
+            hits = memory.search("apple pie", namespaces=names, limit=50, profile=profile)
+            assert len(hits) == 12
+            assert sorted(hits.ids) == sorted(f"{n}-{i}" for n in names for i in range(3))
+            assert all(hit.score > 0.0 for hit in hits)
 
 
 def test_links_and_their_memory_are_one_transaction(tmp_path: Path) -> None:

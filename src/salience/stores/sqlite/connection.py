@@ -11,6 +11,7 @@ import time
 from array import array
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
 from urllib.parse import quote
 
@@ -291,10 +292,12 @@ def _exact_json(value: float | bytes | None) -> str:
     return json.dumps(list(array("d", value)) if isinstance(value, bytes) else value)
 
 
-def _statements(script: str) -> Iterator[str]:
-    statement = ""
+@cache
+def _statements(script: str) -> tuple[str, ...]:
+    statements, statement = list[str](), ""
     for line in script.splitlines():
         statement += line + "\n"
         if sqlite3.complete_statement(statement):
-            yield statement
+            statements.append(statement)
             statement = ""
+    return tuple(statements)

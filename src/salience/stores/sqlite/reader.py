@@ -63,7 +63,6 @@ class SqliteReader:
     _reader: sqlite3.Connection
     _read_lock: threading.RLock
     _accesses: AccessQueue
-    _writes: int
     _previews = False  # True to read as if the set of vectors beside were searched
 
     def __init__(self) -> None:
@@ -71,7 +70,7 @@ class SqliteReader:
         # By namespace and stored name: how often vectors had been dropped, and the row up to which
         # all memories have one
         self._embedded_up_to: dict[tuple[str, str], tuple[int, int]] = {}
-        # SQLite's data version, which other connections change, and the writes of this one
+        # SQLite's data version, which other connections change, and the changes by this one
         self._last_commit = (-1, -1)
         self._version = IndexVersion(0, 0)
         # Two changes of the feed with nothing but accesses of this process between them
@@ -92,7 +91,8 @@ class SqliteReader:
         """The state that indexes have to follow, and the change that the feed is at."""
         try:  # every search comes here, so without the context managers of `_reading`
             with self._read_lock:
-                commit = self._reader.execute("PRAGMA data_version").fetchone()[0], self._writes
+                [version] = self._reader.execute("PRAGMA data_version").fetchone()
+                commit = version, self._reader.total_changes
                 if commit != self._last_commit:
                     self._last_commit = commit
                     [seq] = self._reader.execute("SELECT value FROM counter").fetchone()

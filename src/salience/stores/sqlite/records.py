@@ -8,6 +8,7 @@ import sqlite3
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
+from copy import copy
 from functools import partial
 from typing import Any
 
@@ -123,12 +124,10 @@ class SqliteRecords(SqliteLog):
         self._read_lock = threading.RLock()
         self._write_lock = self._read_lock if shared else threading.RLock()
         self._turns = Turns()
-        self._writes = 0  # transactions
         self._batches = 0  # batches of accesses whose writing has begun
         self._has_erased_text = False  # in the write-ahead log
-        self._accesses = AccessQueue(
-            self._write_accesses, delayed=path != ":memory:", at_exit=path != ":memory:"
-        )
+        self._is_shared = False  # by a preview with the records that close the connection
+        self._accesses = AccessQueue(self._write_accesses, at_exit=path != ":memory:")
         renew_after_fork(self)
         self._warn_of_damage()
 
@@ -154,7 +153,6 @@ class SqliteRecords(SqliteLog):
                     check_schema(db, self.path)
                     db.execute(NEXT_STATE)
                     yield db
-                    self._writes += 1  # before the commit, after which an interrupt may come
             except BaseException:
                 self._counted = (0, 0)
                 raise
@@ -395,10 +393,12 @@ class SqliteRecords(SqliteLog):
         return True
 
     def preview(self) -> SqliteRecords:
-        """The same file, read as if the set beside were searched."""
-        if self.path == ":memory:":
-            raise StoreError("a store in memory cannot be opened twice; keep it in a file")
-        records = SqliteRecords(self.path, read_only=True)
+        """The same records, read as if the set beside were searched."""
+        if self._full_path is None:  # there is no second connection to them
+            records = copy(self)
+            records._is_shared = True
+        else:
+            records = SqliteRecords(self.path, read_only=True)
         records._previews = True
         return records
 
@@ -569,7 +569,6 @@ class SqliteRecords(SqliteLog):
                 db.execute("VACUUM")
             finally:
                 db.execute(f"PRAGMA busy_timeout = {usual}")
-            self._writes += 1
             self._truncate_log(_REWRITE_WAIT_MS)
             if self._has_erased_text:
                 raise StoreError(
@@ -662,6 +661,8 @@ class SqliteRecords(SqliteLog):
 
     def close(self) -> None:
         """Write the accesses that wait, and close the file."""
+        if self._is_shared:
+            return
         try:
             self._accesses.close()
         finally:

@@ -362,8 +362,6 @@ class Reembedding(StoreCase):
     def test_it_ranks_as_if_it_had_always_been_so(self, memory: Memory) -> None:
         self.filled(memory)
         self.step(memory, "fill", NEW)
-        if memory._core.url == "sqlite:///:memory:":
-            pytest.skip("a store in one connection cannot be compared")
         compared = self.step(memory, "compare", NEW, embedder=self.embedder).agreement
         assert (compared.queries, compared.recall_before) == (4, None)
         judged = [{"query": "cello", "relevant": ["ana"]}, "lake"]
