@@ -44,7 +44,10 @@ SAME: dict[str, tuple[list[str], Callable[[Memory], Any]]] = {
     "prune": (["prune"], lambda memory: memory.prune()),
     "consolidate": (["consolidate"], lambda memory: memory.consolidate()),
     "maintain": (["maintain", "--dry-run"], lambda memory: memory.maintain(dry_run=True)),
-    "pin": (["pin", "bread"], lambda memory: memory.get("bread")),
+    **{
+        name: ([name, "bread"], lambda memory: memory.get("bread"))
+        for name in ("promote", "demote", "reinforce", "pin", "unpin")
+    },
     "feedback": (["feedback", "bread", "useful"], lambda memory: memory.get("bread")),
     "update": (["update", "bread", "--set", "tags=rye"], lambda memory: memory.get("bread")),
 }

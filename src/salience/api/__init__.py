@@ -1,1 +1,1 @@
-"""What can be asked of a memory, as data that every door reads."""
+"""The table of operations, and the words that tell of their arguments, for every door."""

@@ -242,13 +242,15 @@ GROUPS: Mapping[str, tuple[Operation, ...]] = {
             "State that two memories contradict each other",
             example={"one": "note-1", "other": "note-2"},
         ),
-        Operation("promote", "POST /memories/{id}/promote", WRITE, "Raise the score of a memory"),
-        Operation("demote", "POST /memories/{id}/demote", WRITE, "Lower the score of a memory"),
         Operation(
-            "reinforce", "POST /memories/{id}/reinforce", WRITE, "Raise the strength of a memory"
+            "promote", "POST /memories/{id}/promote", WRITE, "Raise a memory's score by 0.15"
         ),
-        Operation("pin", "POST /memories/{id}/pin", WRITE, "Pin a memory"),
-        Operation("unpin", "POST /memories/{id}/unpin", WRITE, "Unpin a memory"),
+        Operation("demote", "POST /memories/{id}/demote", WRITE, "Lower a memory's score by 0.15"),
+        Operation(
+            "reinforce", "POST /memories/{id}/reinforce", WRITE, "Raise a memory's strength by 0.1"
+        ),
+        Operation("pin", "POST /memories/{id}/pin", WRITE, "Never archive a memory automatically"),
+        Operation("unpin", "POST /memories/{id}/unpin", WRITE, "Let a memory be archived again"),
         Operation("decay_all", "POST /decay", UPKEEP, "Let all memories fade", id="decay"),
     ),
     "Keys": (),  # of the store, not of a memory

@@ -5,88 +5,55 @@ from __future__ import annotations
 import json
 import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from inspect import Parameter, Signature, signature
 from typing import Annotated, Any, Literal
 
 import typer
 
+from salience.api.docstrings import descriptions
 from salience.cli import output
 from salience.cli.judge import IfVersion
 from salience.cli.search import Where
 from salience.cli.settings import Settings, parse_json
+from salience.engine.options import MemoryFields, RecordFields
 from salience.errors import InvalidInput
 from salience.records.fields import FIELDS
 from salience.retrieval.erasure import ErasureReceipt
+from salience.write.items import FLAGS
+
+_MEANINGS = descriptions(RecordFields) | descriptions(MemoryFields)
+_TYPES = {"links": "json", "vectors": "json"}  # of what is no field of a record
+_VALUES = {"number": float, "list": list[str]}  # of options; anything else is a text
+_METAVARS = {"time": "TIME", "json": "JSON"}
+_REPEATED = {"tags": ("--tag", "TAG"), "entities": ("--entity", "NAME")}
 
 
+def _with_fields(command: Callable[..., None]) -> Callable[..., None]:
+    """The command with options for all fields in the place of its last parameter."""
+    *own, _ = signature(command).parameters.values()
+    names = [name for name in MemoryFields.__annotations__ if name not in command.__annotations__]
+    options = [Parameter(name, Parameter.KEYWORD_ONLY, default=None) for name in names]
+    command.__signature__ = Signature([*own, *options])  # type: ignore[attr-defined]
+    command.__annotations__ |= {name: _option(name) for name in names}
+    return command
+
+
+def _option(name: str) -> Any:
+    """The option of a field, with the words that tell of the field."""
+    kind = FIELDS[name].type if name in FIELDS else _TYPES.get(name, "text")
+    value: Any = bool if name in FLAGS else _VALUES.get(kind, str)
+    flags, metavar, help = tuple[str, ...](), _METAVARS.get(kind), _MEANINGS[name]
+    if name in _REPEATED:
+        flag, metavar = _REPEATED[name]
+        flags, help = (flag,), f"{help} Repeat the option for more."
+    return Annotated[value | None, typer.Option(*flags, metavar=metavar, help=help)]
+
+
+@_with_fields
 def add(
     settings: Settings,
     text: Annotated[str, typer.Argument(help="The text to remember; - reads it from stdin.")],
-    speaker: Annotated[str | None, typer.Option(help="The person who said it.")] = None,
-    session_id: Annotated[str | None, typer.Option(help="The session it belongs to.")] = None,
-    agent_id: Annotated[str | None, typer.Option(help="The agent it belongs to.")] = None,
-    user_id: Annotated[str | None, typer.Option(help="The user it belongs to.")] = None,
-    tags: Annotated[
-        list[str] | None,
-        typer.Option("--tag", metavar="TAG", help="A tag; repeat the option for more."),
-    ] = None,
-    entities: Annotated[
-        list[str] | None,
-        typer.Option("--entity", metavar="NAME", help="A name in it; repeat the option for more."),
-    ] = None,
-    metadata: Annotated[str | None, typer.Option(metavar="JSON", help="Any other data.")] = None,
-    importance: Annotated[float | None, typer.Option(help="From 0 to 1.")] = None,
-    kind: Annotated[str | None, typer.Option(help="Its kind, such as fact, note or turn.")] = None,
-    title: Annotated[str | None, typer.Option(help="Its heading.")] = None,
-    created_at: Annotated[
-        str | None, typer.Option(metavar="TIME", help="The time it was said or happened.")
-    ] = None,
-    added_at: Annotated[
-        str | None, typer.Option(metavar="TIME", help="The time it came into a memory.")
-    ] = None,
-    id: Annotated[str | None, typer.Option(help="Its id. [default: a new one]")] = None,
-    links: Annotated[
-        str | None,
-        typer.Option(
-            metavar="JSON", help='Its links, as in \'[{"target": "id", "type": "supports"}]\'.'
-        ),
-    ] = None,
-    vectors: Annotated[
-        str | None, typer.Option(metavar="JSON", help="Vectors by name, instead of the embedder's.")
-    ] = None,
-    gist: Annotated[str | None, typer.Option(help="A summary of it.")] = None,
-    tier: Annotated[str | None, typer.Option(help="One of short, medium, long.")] = None,
-    memory_nature: Annotated[str | None, typer.Option(help="One of episodic, semantic.")] = None,
-    content_type: Annotated[
-        str | None, typer.Option(help="One of text, conversation, document, event, fact.")
-    ] = None,
-    layer: Annotated[
-        str | None, typer.Option(help="One of episodic, knowledge, activity, entity.")
-    ] = None,
-    relevance_score: Annotated[float | None, typer.Option(help="From 0 to 1.")] = None,
-    memory_score: Annotated[float | None, typer.Option(help="From 0 to 1.")] = None,
-    confidence: Annotated[float | None, typer.Option(help="From 0 to 1.")] = None,
-    strength: Annotated[float | None, typer.Option(help="From 0 to 1.")] = None,
-    decay_rate: Annotated[
-        float | None, typer.Option(help="Fading per hour, instead of its tier's.")
-    ] = None,
-    expires_at: Annotated[
-        str | None, typer.Option(metavar="TIME", help="The time from which it is no longer found.")
-    ] = None,
-    valid_from: Annotated[
-        str | None, typer.Option(metavar="TIME", help="The time from which it is true.")
-    ] = None,
-    valid_to: Annotated[
-        str | None, typer.Option(metavar="TIME", help="The time until which it is true.")
-    ] = None,
-    pinned: Annotated[bool | None, typer.Option(help="Never archive it automatically.")] = None,
-    supersedes: Annotated[
-        str | None, typer.Option(metavar="ID", help="The memory that it replaces.")
-    ] = None,
-    idempotency_key: Annotated[
-        str | None,
-        typer.Option(help="A key; a second write with it adds nothing and prints the same id."),
-    ] = None,
     on_conflict: Annotated[
         Literal["error", "replace", "skip"],
         typer.Option(help="The way to go on where a memory has the id: an error by default."),
@@ -98,9 +65,10 @@ def add(
     dedup: Annotated[
         bool | None, typer.Option(help="Look for memories that say the same, or not.")
     ] = None,
+    **fields: Any,
 ) -> None:
     """Remember a text."""
-    fields = {name: value for name, value in locals().items() if name not in ("settings", "text")}
+    fields |= {"on_conflict": on_conflict, "extract": extract, "dedup": dedup}
     for name, shape in (("metadata", dict), ("links", list), ("vectors", dict)):
         fields[name] = parse_json(name, fields[name], shape)
     content = _from_stdin() if text == "-" else text

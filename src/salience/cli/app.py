@@ -91,10 +91,7 @@ COMMANDS: Commands = {
     "Judge": {
         "touch": judge.touch,
         "feedback": judge.feedback,
-        "promote": judge.promote,
-        "demote": judge.demote,
-        "pin": judge.pin,
-        "unpin": judge.unpin,
+        **judge.JUDGING,
         "supersede": judge.supersede,
         "contradict": judge.contradict,
     },

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
 
+from salience.api.operations import BY_NAME
 from salience.cli import output
 from salience.cli.completion import one_of
 from salience.cli.settings import Settings
@@ -107,32 +109,26 @@ def feedback(
     )
 
 
-def promote(settings: Settings, id: Id, if_version: IfVersion = None) -> None:
-    """Raise a memory's score by 0.15."""
-    with settings.open(embeds=False) as memory:
-        record = memory.promote(id, if_version=if_version)
-    _show_fields(settings, record, "memory_score")
+def _judging(name: str, changed: str) -> Callable[..., None]:
+    """The command of a method that judges one memory, and shows the field that it changes."""
+
+    def command(settings: Settings, id: Id, if_version: IfVersion = None) -> None:
+        with settings.open(embeds=False) as memory:
+            record = getattr(memory, name)(id, if_version=if_version)
+        _show_fields(settings, record, changed)
+
+    command.__doc__ = f"{BY_NAME[name].title}."
+    return command
 
 
-def demote(settings: Settings, id: Id, if_version: IfVersion = None) -> None:
-    """Lower a memory's score by 0.15."""
-    with settings.open(embeds=False) as memory:
-        record = memory.demote(id, if_version=if_version)
-    _show_fields(settings, record, "memory_score")
-
-
-def pin(settings: Settings, id: Id, if_version: IfVersion = None) -> None:
-    """Protect a memory from being archived automatically."""
-    with settings.open(embeds=False) as memory:
-        record = memory.pin(id, if_version=if_version)
-    _show_fields(settings, record, "pinned")
-
-
-def unpin(settings: Settings, id: Id, if_version: IfVersion = None) -> None:
-    """Take that protection away."""
-    with settings.open(embeds=False) as memory:
-        record = memory.unpin(id, if_version=if_version)
-    _show_fields(settings, record, "pinned")
+JUDGING = {
+    "promote": _judging("promote", "memory_score"),
+    "demote": _judging("demote", "memory_score"),
+    "reinforce": _judging("reinforce", "strength"),
+    "pin": _judging("pin", "pinned"),
+    "unpin": _judging("unpin", "pinned"),
+}
+"""The commands that do what their row of the table of operations says to one memory."""
 
 
 def supersede(

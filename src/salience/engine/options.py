@@ -96,21 +96,21 @@ class RecordFields(TypedDict, total=False):
     user_id: the user whom it is about or from.
     tags: words to filter by.
     metadata: further values, as JSON has them.
-    importance: how much it matters, in [0, 1].
-    kind: such as "note", "turn", "fact", "profile" or "task"; by default "turn" in a session, else
-        "note".
+    importance: how much it matters, from 0 to 1.
+    kind: such as "note", "fact", "task" or "turn", or "profile" for what is always to be known; by
+        default "turn" in a session, else "note".
     title: a name for it, which links may have as their target.
     entities: the people, places and things that it names; by default those found in the text.
     created_at: when it was said or happened; now by default.
     gist: its content in a few words, which some profiles search, too.
-    tier: "short", "medium" or "long".
-    memory_nature: "episodic" or "semantic".
-    content_type: "text", "conversation", "document", "event" or "fact".
-    layer: "episodic", "knowledge", "activity" or "entity".
-    relevance_score: its relevance in [0, 1], which decay and feedback move.
-    memory_score: its value in [0, 1], which `promote` and `demote` move.
-    confidence: how sure it is, in [0, 1].
-    strength: how alive it is, in [0, 1]; decay and `reinforce` move it.
+    tier: one of short, medium, long.
+    memory_nature: one of episodic, semantic.
+    content_type: one of text, conversation, document, event, fact.
+    layer: one of episodic, knowledge, activity, entity.
+    relevance_score: its relevance from 0 to 1, which decay and feedback move.
+    memory_score: its value from 0 to 1, which `promote` and `demote` move.
+    confidence: how sure it is, from 0 to 1.
+    strength: how alive it is, from 0 to 1; decay and `reinforce` move it.
     decay_rate: how fast it fades per hour, instead of the rate of its tier.
     expires_at: the time from which no search finds it.
     valid_from: the time from which its content holds.

@@ -7,8 +7,22 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from salience.api.docstrings import descriptions
+from salience.engine.options import MemoryFields, RecordFields
 from salience.mcp.tool import Texts
+from salience.records.fields import FIELDS
 from salience.records.validation import optional_timestamp
+
+_MEANINGS = descriptions(RecordFields) | descriptions(MemoryFields)
+
+
+def meaning(name: str, **limits: Any) -> Any:
+    """The description of a field of a memory, which says how a time is written."""
+    means, sign, rest = _MEANINGS[name].partition(";")
+    if name in FIELDS and FIELDS[name].type == "time":
+        means = f"{means.removesuffix('.')} (ISO 8601)" + ("" if sign else ".")
+    return Field(description=means + sign + rest, **limits)
+
 
 Id = Annotated[str, Field(description="The id of the memory, as other tools give it.")]
 Query = Annotated[str, Field(description="What is asked, in words: a question, or a few terms.")]

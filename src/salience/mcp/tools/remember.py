@@ -10,26 +10,17 @@ from typing_extensions import TypedDict
 
 from salience.display.for_models import one_line
 from salience.errors import InvalidInput, NotFound, shown
-from salience.mcp.parameters import Id
+from salience.mcp.parameters import Id, meaning
 from salience.mcp.tool import DELETE, WRITE, Answer, Caller, Texts, tool
 from salience.write.outcomes import Outcome
 
 Text = Annotated[str, Field(description="What to remember, in words that stand for themselves.")]
-Title = Annotated[str | None, Field(description="A name for it.")]
-NewTags = Annotated[Texts | None, Field(description="Words to filter by.")]
-Importance = Annotated[
-    float | None, Field(ge=0, le=1, description="How much it matters, from 0 to 1.")
-]
-NewKind = Annotated[
-    str | None,
-    Field(description='"fact", "note", "task", or "profile" for what is always to be known.'),
-]
-Expires = Annotated[
-    str | None, Field(description="The time from which it is not found any more (ISO 8601).")
-]
-Supersedes = Annotated[
-    str | None, Field(description="The id of an older memory whose place it takes.")
-]
+Title = Annotated[str | None, meaning("title")]
+NewTags = Annotated[Texts | None, meaning("tags")]
+Importance = Annotated[float | None, meaning("importance", ge=0, le=1)]
+NewKind = Annotated[str | None, meaning("kind")]
+Expires = Annotated[str | None, meaning("expires_at")]
+Supersedes = Annotated[str | None, meaning("supersedes")]
 IfVersion = Annotated[
     int | None, Field(ge=1, description="Do it only if the memory still has this version.")
 ]
@@ -77,10 +68,8 @@ async def add_memory(
     title: Title = None,
     kind: NewKind = None,
     tags: NewTags = None,
-    speaker: Annotated[str | None, Field(description="Who said it.")] = None,
-    created_at: Annotated[
-        str | None, Field(description="When it was said or happened (ISO 8601); now by default.")
-    ] = None,
+    speaker: Annotated[str | None, meaning("speaker")] = None,
+    created_at: Annotated[str | None, meaning("created_at")] = None,
     importance: Importance = None,
     expires_at: Expires = None,
     source: Annotated[
@@ -142,10 +131,8 @@ async def update_memory(
     tags: Annotated[Texts | None, Field(description="All of its tags from now on.")] = None,
     importance: Importance = None,
     expires_at: Expires = None,
-    valid_to: Annotated[
-        str | None, Field(description="The time until which its content held (ISO 8601).")
-    ] = None,
-    pinned: Annotated[bool | None, Field(description="Never archive it automatically.")] = None,
+    valid_to: Annotated[str | None, meaning("valid_to")] = None,
+    pinned: Annotated[bool | None, meaning("pinned")] = None,
     supersedes: Supersedes = None,
     if_version: IfVersion = None,
 ) -> Answer:

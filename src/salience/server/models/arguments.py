@@ -8,7 +8,6 @@ schema repeats from its own constants.
 from __future__ import annotations
 
 import inspect
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NotRequired, get_args, get_origin, get_type_hints
@@ -17,6 +16,7 @@ import msgspec
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 from typing_extensions import TypedDict
 
+from salience.api.docstrings import descriptions
 from salience.server.models.constraints import CONSTRAINTS, DESCRIPTIONS, OF_METHODS, Constraint
 from salience.server.models.schema import Schema, incoming_type, is_json, schema_of, union_parts
 from salience.server.problems import FieldProblem, Problem, Refused
@@ -112,7 +112,7 @@ class Arguments:
 
 def parameters(method: Callable[..., Any]) -> dict[str, Argument]:
     """The parameters of a method that JSON can hold, in their order."""
-    hints, described = get_type_hints(method), descriptions(inspect.getdoc(method) or "")
+    hints, described = get_type_hints(method), descriptions(method)
     arguments = {}
     for name, parameter in inspect.signature(method).parameters.items():
         annotation = hints.get(name, parameter.annotation)
@@ -122,26 +122,6 @@ def parameters(method: Callable[..., Any]) -> dict[str, Argument]:
         limits = OF_METHODS.get(f"{method.__name__}.{name}", CONSTRAINTS.get(name, {}))
         arguments[name] = Argument(annotation, description, parameter.default, limits)
     return arguments
-
-
-def descriptions(docstring: str) -> dict[str, str]:
-    """The descriptions of parameters in the docstring of a function: "name: text"."""
-    section = re.search(r"^Args:\n(.*?)(?=^\S|\Z)", docstring, re.M | re.S)
-    lines = (section[1] if section else "").splitlines()
-    texts: dict[str, list[str]] = {}
-    name = ""
-    for line in lines:
-        start = re.match(r" {4}(\w+): (.*)", line)
-        if start:
-            name = start[1]
-        if name:
-            texts.setdefault(name, []).append(start[2] if start else line.strip())
-    return {name: sentence(" ".join(parts).strip()) for name, parts in texts.items()}
-
-
-def sentence(text: str) -> str:
-    """A text that begins with a capital letter and ends with a full stop."""
-    return text[:1].upper() + text[1:].rstrip(".") + "." if text else text
 
 
 def _value(text: str, annotation: Any) -> Any:

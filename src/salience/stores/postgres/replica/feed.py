@@ -75,7 +75,7 @@ class ReplicaFeed:
         self.fresh: Chunk | None = None  # new memories
         self.changed: Chunk | None = None
         self.supplied: dict[tuple[tuple[str, ...], tuple[int, ...] | None], list[Chunk]] = {}
-        """What was read because the index asked for it, by names and rows."""
+        """The rows that were read because the index asked for them, by names and rows."""
         self.fresh_vectors: Sequence[tuple[str, list[int], list[bytes]]] = ()
         self.stored_embedder: str | None = None
         self.stored_links: list[tuple[str, str, str, float, float]] | None = None

@@ -1,4 +1,4 @@
-"""Who wrote a memory: the actor of its first write, as its log says, and nobody else."""
+"""The writer of a memory: the actor of its first write, as its log says, and nobody else."""
 
 from __future__ import annotations
 
