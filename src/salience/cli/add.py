@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import sys
-from collections.abc import Callable, Iterator
-from inspect import Parameter, Signature, signature
+from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
 import typer
@@ -15,7 +14,7 @@ from salience.api.docstrings import descriptions
 from salience.cli import output
 from salience.cli.judge import IfVersion
 from salience.cli.search import Where
-from salience.cli.settings import Settings, parse_json
+from salience.cli.settings import Settings, parse_json, with_options
 from salience.engine.options import MemoryFields, RecordFields
 from salience.errors import InvalidInput
 from salience.records.fields import FIELDS
@@ -29,16 +28,6 @@ _METAVARS = {"time": "TIME", "json": "JSON"}
 _REPEATED = {"tags": ("--tag", "TAG"), "entities": ("--entity", "NAME")}
 
 
-def _with_fields(command: Callable[..., None]) -> Callable[..., None]:
-    """The command with options for all fields in the place of its last parameter."""
-    *own, _ = signature(command).parameters.values()
-    names = [name for name in MemoryFields.__annotations__ if name not in command.__annotations__]
-    options = [Parameter(name, Parameter.KEYWORD_ONLY, default=None) for name in names]
-    command.__signature__ = Signature([*own, *options])  # type: ignore[attr-defined]
-    command.__annotations__ |= {name: _option(name) for name in names}
-    return command
-
-
 def _option(name: str) -> Any:
     """The option of a field, with the words that tell of the field."""
     kind = FIELDS[name].type if name in FIELDS else _TYPES.get(name, "text")
@@ -50,7 +39,11 @@ def _option(name: str) -> Any:
     return Annotated[value | None, typer.Option(*flags, metavar=metavar, help=help)]
 
 
-@_with_fields
+_SAID_HERE = ("on_conflict", "extract", "dedup")
+_FIELDS = {n: (_option(n), None) for n in MemoryFields.__annotations__ if n not in _SAID_HERE}
+
+
+@with_options(_FIELDS)
 def add(
     settings: Settings,
     text: Annotated[str, typer.Argument(help="The text to remember; - reads it from stdin.")],

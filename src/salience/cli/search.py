@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -9,7 +10,7 @@ import typer
 
 from salience.cli import output
 from salience.cli.completion import one_of
-from salience.cli.settings import Settings, parse_json
+from salience.cli.settings import Settings, parse_json, with_options
 from salience.errors import InvalidInput
 from salience.language.query_analysis import asks_something
 from salience.language.tokens import shorten
@@ -96,6 +97,28 @@ Archived = Annotated[
 ]
 
 
+_RANKING: Mapping[str, tuple[Any, Any]] = {
+    "filters": (Where, None),
+    "now": (Now, None),
+    "as_of": (AsOf, None),
+    "min_score": (MinScore, None),
+    "min_probability": (MinProbability, None),
+    "cut": (CutName, None),
+    "weights": (Weights, None),
+    "min_similarity": (MinSimilarity, None),
+    "token_budget": (Budget, None),
+    "context": (Variant, None),
+    "include_archived": (Archived, False),
+}
+"""The options by which a search and its explanation rank, as the methods call them."""
+
+
+def _parsed(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options with their JSON read."""
+    filters = parse_json("filter", options["filters"])
+    return {**options, "filters": filters, "weights": parse_json("weights", options["weights"])}
+
+
 def profile_of(name: str, rerank: str | None) -> Profile:
     """The profile of a name, perhaps with a model that reads its best again."""
     if rerank is None:
@@ -105,51 +128,32 @@ def profile_of(name: str, rerank: str | None) -> Profile:
     return reranked(name, rerank)
 
 
+@with_options(_RANKING)
 def search(
     settings: Settings,
     query: Query,
     limit: Annotated[int, typer.Option("--limit", "-n", help="Most hits to return.")] = 10,
     profile: ProfileName = "balanced",
     rerank: RerankModel = None,
-    where: Where = None,
-    now: Now = None,
-    as_of: AsOf = None,
     explain: Annotated[
         bool, typer.Option("--explain", help="Show the parts of each score.")
     ] = False,
-    min_score: MinScore = None,
-    min_probability: MinProbability = None,
-    cut: CutName = None,
-    weights: Weights = None,
-    min_similarity: MinSimilarity = None,
-    token_budget: Budget = None,
-    context: Variant = None,
-    archived: Archived = False,
     touch: Annotated[
         bool, typer.Option("--touch/--no-touch", help="Count an access of each hit.")
     ] = True,
+    **options: Any,
 ) -> None:
     """Find the memories that matter for a query."""
-    filters, new_weights = parse_json("filter", where), parse_json("weights", weights)
+    parsed = _parsed(options)
     with settings.open(profile=profile_of(profile, rerank)) as memory:
         result = memory.search(
             query,
             limit=limit,
-            filters=filters,
-            now=now,
-            as_of=as_of,
             touch=touch,
             explain=explain or not settings.json,
-            min_score=min_score,
-            min_probability=min_probability,
-            cut=cut,  # type: ignore[arg-type]  # a wrong one is refused by name
-            weights=new_weights,
-            min_similarity=min_similarity,
-            token_budget=token_budget,
-            context=context,
-            include_archived=archived,
+            **parsed,
         )
-        near = result if result.hits else _near(memory, result, filters)
+        near = result if result.hits else _near(memory, result, parsed["filters"])
     output.degraded(result.degraded)
     output.taken(result.taken)
     # Of a text that asks nothing, the probability says nothing, unless it left no hits.
@@ -183,6 +187,7 @@ def _near(memory: Memory, result: SearchResult, filters: Any) -> SearchResult:
     return memory.search(result.query, filters=filters, limit=_CLOSE, touch=False)
 
 
+@with_options(_RANKING)
 def explain(
     settings: Settings,
     query: Query,
@@ -192,41 +197,15 @@ def explain(
     ] = 10,
     profile: ProfileName = "balanced",
     rerank: RerankModel = None,
-    where: Where = None,
-    now: Now = None,
-    as_of: AsOf = None,
-    min_score: MinScore = None,
-    min_probability: MinProbability = None,
-    cut: CutName = None,
-    weights: Weights = None,
-    min_similarity: MinSimilarity = None,
-    token_budget: Budget = None,
-    context: Variant = None,
-    archived: Archived = False,
     html: Annotated[
         Path | None,
         typer.Option("--html", metavar="FILE", help="Also write the explanation as an HTML page."),
     ] = None,
+    **options: Any,
 ) -> None:
     """Explain why a query finds a memory or not, and what would change that."""
-    filters, new_weights = parse_json("filter", where), parse_json("weights", weights)
     with settings.open(profile=profile_of(profile, rerank)) as memory:
-        report = memory.explain(
-            query,
-            id,
-            limit=limit,
-            filters=filters,
-            now=now,
-            as_of=as_of,
-            min_score=min_score,
-            min_probability=min_probability,
-            cut=cut,  # type: ignore[arg-type]  # a wrong one is refused by name
-            weights=new_weights,
-            min_similarity=min_similarity,
-            token_budget=token_budget,
-            context=context,
-            include_archived=archived,
-        )
+        report = memory.explain(query, id, limit=limit, **_parsed(options))
     if html is not None:
         try:
             html.write_text(report.to_html(), encoding="utf-8")

@@ -1,13 +1,14 @@
-"""The settings of every command, and JSON given as text on the command line."""
+"""The settings of every command, options that are passed on, and JSON as text."""
 
 from __future__ import annotations
 
 import json
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from inspect import Parameter, signature
 from pathlib import Path
 from typing import Any, Self
 
@@ -139,3 +140,26 @@ def parse_json(name: str, text: str | None, kind: type = dict) -> Any:
     if not isinstance(value, kind):
         raise InvalidInput(name, f"is no JSON {shape}", "see --help")
     return value
+
+
+def with_options(
+    options: Mapping[str, tuple[Any, Any]],
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """A decorator that gives a command options by their names: annotation and default of each.
+
+    They take the place of its last parameter, which is `**options`.
+    """
+
+    def enter(command: Callable[..., None]) -> Callable[..., None]:
+        plain = signature(command)
+        *own, _ = plain.parameters.values()
+        others = [
+            Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+            for name, (annotation, default) in options.items()
+        ]
+        shown = plain.replace(parameters=[*own, *others])
+        command.__signature__ = shown  # type: ignore[attr-defined]
+        command.__annotations__ |= {each.name: each.annotation for each in others}
+        return command
+
+    return enter
