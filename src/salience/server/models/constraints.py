@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from salience.api.docstrings import descriptions
+from salience.engine.options import MemoryChanges, MemoryFields
 from salience.lifecycle.audit import MENDABLE
 from salience.lifecycle.history import MAX_EVENTS
 from salience.lifecycle.maintenance import STEPS
@@ -21,7 +23,6 @@ from salience.records.validation import (
     MAX_NAMESPACE_CHARACTERS,
     MAX_TAG_CHARACTERS,
 )
-from salience.search.context.sections import STANDARD
 from salience.search.listing import MAX_PAGE
 from salience.search.request import MAX_HITS
 from salience.write.facets import FACETS
@@ -143,9 +144,9 @@ OF_METHODS: Mapping[str, Constraint] = {
 }
 """The limits of arguments of a single method, which differ from those of the same name."""
 
-STANDARD_SECTIONS = tuple(STANDARD)
-
 DESCRIPTIONS: Mapping[str, str] = {
+    **descriptions(MemoryFields),
+    **descriptions(MemoryChanges),
     "after": "The cursor of the page before, to get the next one.",
     "prefix": "The beginning of the names to list, in any case.",
     "apply": "True to do it; a preview otherwise.",
@@ -154,15 +155,12 @@ DESCRIPTIONS: Mapping[str, str] = {
     "context": "A reason to store with the judgement.",
     "created_at": "The time from which they belong together; now by default.",
     "cursor": "The cursor of the page before, to get the next one.",
-    "dedup": "How facts and notes are compared with what is stored: true, false, a cosine, or an "
-    "object with similar, loop_seconds, strict, contradictions, within.",
     "dry_run": "True to see what would be done, and change nothing.",
     "everything": "True to look at all memories, not only at those that are new.",
     "everywhere": "True for all namespaces of the store, with a key of all of them.",
     "filters": "A condition that each memory must meet.",
     "id": "The id of the memory.",
     "ids": "The ids of the memories.",
-    "if_version": "Change it only if this is its version.",
     "items": "Texts, or objects with the fields of a memory.",
     "kind": "The judgement: useful, not_useful, outdated or incorrect.",
     "limit": "The most memories on a page.",
@@ -170,7 +168,6 @@ DESCRIPTIONS: Mapping[str, str] = {
     "new": "The id of the memory that holds now.",
     "now": "The time to compute for; the present by default.",
     "old": "The id of the memory that is superseded.",
-    "on_conflict": "What to do if a memory has the id already: error, replace or skip.",
     "one": "The id of a memory.",
     "order": "The memories that come first: newest or oldest.",
     "other": "The id of the memory that contradicts it.",
@@ -182,7 +179,6 @@ DESCRIPTIONS: Mapping[str, str] = {
     "source": "The id of the memory that the link comes from.",
     "steps": "The steps to do.",
     "strict": "True to refuse all items if one is wrong.",
-    "idempotency_key": "A key of this write; the same again adds nothing and gives its outcomes.",
     "target": "The id, title or alias of the memory that the link leads to.",
     "type": "The meaning of the link.",
     "until": "The last time; now by default.",
