@@ -95,6 +95,24 @@ class StoreClosed(StoreError):
     """The store was used after `close()`."""
 
 
+class NotWritable(StoreError):
+    """The store can be read and not be written; nothing was written.
+
+    `brief` says why without the name of a file or a server.
+    """
+
+    def __init__(self, message: str = "", brief: str = "") -> None:
+        super().__init__(message)
+        self.brief = brief or "see its error"
+
+
+class DiskFull(NotWritable):
+    """The disk of the store has no room for a write."""
+
+    def __init__(self, message: str = "", brief: str = "its disk is full") -> None:
+        super().__init__(message, brief)
+
+
 class NotEmpty(StoreError):
     """Memories are to be brought into a namespace that holds others already."""
 

@@ -13,6 +13,7 @@ from starlette.exceptions import HTTPException
 
 import salience.errors
 from salience.errors import (
+    DiskFull,
     EmbedderError,
     EmbedderMismatch,
     ExtractionError,
@@ -22,6 +23,7 @@ from salience.errors import (
     Locked,
     NotEmpty,
     NotFound,
+    NotWritable,
     RerankerError,
     SalienceError,
     StoreClosed,
@@ -54,7 +56,9 @@ ERRORS: list[tuple[Exception, str, int]] = [
     (ExtractionError("it said: my secret text", "it answers 500"), "ExtractionError", 503),
     (NotEmpty("the namespace 'ana' holds 3 memories"), "NotEmpty", 409),
     (StoreClosed("/var/lib/memory.db is closed"), "StoreClosed", 503),
-    (StoreError("/var/lib/memory.db: disk is full"), "StoreError", 503),
+    (StoreError("/var/lib/memory.db: a value is damaged"), "StoreError", 503),
+    (NotWritable("/var/lib/memory.db: was moved", "its file was moved"), "NotWritable", 503),
+    (DiskFull("/var/lib/memory.db: its disk is full"), "DiskFull", 507),
     (SalienceError("dates need an extra"), "SalienceError", 500),
     (RuntimeError("/var/lib my secret text"), "InternalError", 500),
     (KeyError("my secret text"), "InternalError", 500),

@@ -10,6 +10,7 @@ from typing import Any
 
 from salience.errors import (
     AccessDenied,
+    DiskFull,
     EmbedderError,
     EmbedderMismatch,
     ExtractionError,
@@ -19,6 +20,7 @@ from salience.errors import (
     Locked,
     NotEmpty,
     NotFound,
+    NotWritable,
     SalienceError,
     ServerBusy,
     StoreClosed,
@@ -116,6 +118,8 @@ _BY_CODE: Mapping[str, Callable[[Request, Members], SalienceError]] = {
     "EmbedderMismatch": _mismatch,
     "ExtractionError": _of(ExtractionError),
     "StoreError": _of(StoreError),
+    "NotWritable": _of(NotWritable),
+    "DiskFull": _of(DiskFull),
     "StoreClosed": _of(StoreClosed),
     "NotEmpty": _of(NotEmpty),
     **dict.fromkeys(

@@ -935,6 +935,15 @@ class BackUp:
 
 
 @dataclass(frozen=True, eq=False)
+class CheckWritable:
+    """Commit a change of nothing -> None.
+
+    Raises:
+        NotWritable: the store cannot be written now, or its disk has next to no room.
+    """
+
+
+@dataclass(frozen=True, eq=False)
 class CheckStore:
     """Look for damage in the whole store, and mend what can be with `fix` -> tuple of Finding.
 
@@ -999,6 +1008,7 @@ Op = (
     | UseKey
     | ReadStats
     | BackUp
+    | CheckWritable
     | CheckStore
     | AsOf
 )

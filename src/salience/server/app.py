@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any
 from urllib.parse import unquote
 
@@ -25,6 +26,7 @@ from salience.errors import SalienceError
 from salience.importers import ImportProblem
 from salience.mcp.settings import ToolSettings
 from salience.records.validation import namespace_name
+from salience.retrieval.operations import CheckWritable
 from salience.server.compat import mem0
 from salience.server.encoding import answer
 from salience.server.guard import InFlight, Metrics, guard
@@ -35,6 +37,7 @@ from salience.server.openapi import document
 from salience.server.operation import Call, Operation, foreign, note_effects, scope_missing
 from salience.server.principal import Authenticator, Denied
 from salience.server.problems import Problem, ProblemResponse, Refused
+from salience.server.readiness import Readiness
 from salience.server.routes import OPERATIONS
 from salience.server.settings import ServerSettings
 from salience.stores import Store, open_store
@@ -147,6 +150,7 @@ class Server:
         self.extractor = Extractor.from_environment()
         self.memory: AsyncMemory
         self.keyring: Keyring
+        self.readiness: Readiness
         self._authenticator: Authenticator
 
     @asynccontextmanager
@@ -156,6 +160,7 @@ class Server:
         async with self._open_memory(store) as self.memory:
             with Keyring(store) as self.keyring:
                 self._authenticator = Authenticator(self.keyring, self.tokens)
+                self.readiness = Readiness(partial(self._use, store))
                 warming = asyncio.create_task(self._warm())
                 heartbeat = asyncio.create_task(beat(self.metrics.loop_was_late))
                 try:
@@ -163,6 +168,7 @@ class Server:
                 finally:
                     self.is_ready = False
                     warming.cancel()
+                    self.readiness.close()
                     await self.in_flight.drain(DRAIN_SECONDS)
                     await self.mcp.close()
                     heartbeat.cancel()
@@ -179,6 +185,11 @@ class Server:
             embedder=None if settings.embedder == "none" else settings.embedder,
             profile=settings.profile,
         )
+
+    async def _use(self, store: Store) -> None:
+        """Read and write the store, for nothing."""
+        await self.memory.get("ready")
+        await asyncio.to_thread(store.batch, [CheckWritable()])
 
     async def _warm(self) -> None:
         """Load the embedder and the index: then the first request is as fast as the others.

@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import salience
+from salience.access import SCOPES
+from salience.api.operations import READ
 from salience.records.record import MemoryRecord
 from salience.server.encoding import JSON
 from salience.server.models.components import problem, requests
@@ -21,6 +23,7 @@ EXAMPLE_ID = "note-1"
 EXAMPLE_ADDRESS = "http://127.0.0.1:8420"
 _ALWAYS = (400, 403, 421, 429, 500, 503)
 _WITH_KEY = (401, 404, 422)
+_WRITING = frozenset(SCOPES) - {READ}
 _WITH_INPUT = (422,)
 _WITH_BODY = (408, 413, 415)
 _DESCRIPTION = """The memory of an AI agent over HTTP: every method of `Memory`, as JSON.
@@ -199,6 +202,8 @@ def statuses(operation: Operation) -> list[int]:
     found = {*_ALWAYS, *operation.errors}
     if operation.scope is not None:
         found.update(_WITH_KEY)
+    if operation.scope in _WRITING:
+        found.add(507)
     if operation.body is not None or operation.query is not None or operation.headers:
         found.update(_WITH_INPUT)
     if operation.body is not None or operation.body_type != JSON:

@@ -25,6 +25,7 @@ from salience.server.guard import Metrics
 from salience.server.models.arguments import Arguments
 from salience.server.problems import Problem
 from salience.server.profiles import check_profile
+from salience.server.readiness import Readiness
 from salience.write.items import MAX_KEY_CHARACTERS
 
 ANY_SCOPE: Final = ""
@@ -39,6 +40,7 @@ class Serving(Protocol):
     extractor: Extractor | None
     keyring: Keyring
     is_ready: bool
+    readiness: Readiness
     metrics: Metrics
 
 

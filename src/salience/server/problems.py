@@ -21,6 +21,7 @@ from salience.errors import (
     Locked,
     NotEmpty,
     NotFound,
+    NotWritable,
     RerankerError,
     SalienceError,
     StoreClosed,
@@ -55,6 +56,8 @@ KINDS: Mapping[str, Kind] = {
     "ExtractionError": Kind(503, "The model for facts does not answer"),
     "StoreClosed": Kind(503, "The store is closed"),
     "StoreError": Kind(503, "The store could not do its work"),
+    "NotWritable": Kind(503, "The store cannot be written"),
+    "DiskFull": Kind(507, "The disk of the store is full"),
     "SalienceError": Kind(500, "The engine could not do its work"),
     "InternalError": Kind(500, "The server failed"),
     # refusals of requests
@@ -184,7 +187,7 @@ def problem_of(error: BaseException) -> Problem:
         case NotFound():
             return Problem("NotFound", str(error))
         case SalienceError():
-            return Problem(_code(error), _public(error))
+            return Problem(_code(error), public(error))
         case HTTPException() if error.status_code in _STATUS_CODES:
             code = _STATUS_CODES[error.status_code]
             return Problem(code, error.detail, headers=tuple((error.headers or {}).items()))
@@ -195,9 +198,12 @@ def _code(error: SalienceError) -> str:
     return next(each.__name__ for each in type(error).__mro__ if each.__name__ in KINDS)
 
 
-def _public(error: SalienceError) -> str:
+def public(error: SalienceError) -> str:
+    """The words of an error that anybody may read."""
     if isinstance(error, NotEmpty):
         return str(error)
+    if isinstance(error, NotWritable):
+        return f"the store cannot be written: {error.brief}"
     for each in type(error).__mro__:
         if each in _HIDDEN:
             return _HIDDEN[each]

@@ -246,6 +246,9 @@ class EmbeddedStore(IndexReader):
     def _note(self, op: operations.Note) -> bool:
         return self._records.note(op)
 
+    def _check_writable(self, op: operations.CheckWritable) -> None:
+        self._records.check_writable()
+
     def _keys(self, op: operations.ReadKeys) -> list[AccessKey]:
         return self._records.keys(op.ids)
 
@@ -382,4 +385,5 @@ class EmbeddedStore(IndexReader):
         operations.ReadStats: _stats,
         operations.BackUp: _back_up,
         operations.CheckStore: _check,
+        operations.CheckWritable: _check_writable,
     }

@@ -13,10 +13,11 @@ import pytest
 
 from salience import Memory
 from salience.embedders import EmbedderIdentity
-from salience.errors import EmbedderMismatch, InvalidInput, StoreError
+from salience.errors import EmbedderMismatch, InvalidInput, NotWritable, StoreError
 from salience.evaluation._state_sentences import SENTENCES
 from salience.retrieval.erasure import Erasure
-from salience.stores import build_indexes, migrate
+from salience.retrieval.operations import CheckWritable
+from salience.stores import build_indexes, migrate, open_store
 from salience.stores.migrations import migrations
 from salience.stores.postgres import PostgresStore
 from salience.stores.postgres.schema import _FACTS_AT_ONCE
@@ -704,3 +705,17 @@ def test_erasing_a_namespace_that_is_cut_short_says_how_much_is_left_to_another_
         assert memory.delete_all(namespace=memory.namespace).memories == 25
         assert (memory.count(), other.count(), memory.links()) == (0, 0, [])
         assert memory.search("fact").ids == ()
+
+
+def test_a_database_that_can_only_be_read_cannot_be_written(empty: str) -> None:
+    store = open_store(empty)
+    assert store.batch([CheckWritable()]) == [None]
+    store.close()
+    with psycopg.connect(empty, autocommit=True) as connection:
+        name = connection.info.dbname
+        connection.execute(f'ALTER DATABASE "{name}" SET default_transaction_read_only = on')
+    store = open_store(empty)
+    with pytest.raises(NotWritable, match="read-only transaction") as caught:
+        store.batch([CheckWritable()])
+    assert caught.value.brief == "its database can only be read"
+    store.close()

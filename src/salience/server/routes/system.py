@@ -145,14 +145,18 @@ async def health(call: Call) -> Response:
     tag=TAG,
     answers={
         200: Answer(description="It is.", body={"status": str}),
-        503: Answer(description="Not yet, or no longer.", body={"status": str}),
+        503: Answer(
+            description="Not yet, or the store cannot be written; `reason` says why.",
+            body={"status": str, "reason": str | None},
+        ),
     },
 )
 async def ready(call: Call) -> Response:
-    """Tell whether the embedder is warm and the store answers."""
+    """Tell whether the embedder is warm and the store can be read and written."""
     if not call.server.is_ready:
         return answer({"status": "starting"}, 503)
-    await call.memory.get("ready")
+    if reason := await call.server.readiness.problem():
+        return answer({"status": "failing", "reason": reason}, 503)
     return answer({"status": "ready"})
 
 

@@ -321,6 +321,9 @@ class PostgresStore:
         yield Flush(())
         raise InvalidInput("backup", "PostgreSQL is no file", NO_FILE)
 
+    def _check_writable(self, op: operations.CheckWritable) -> Work[None]:
+        yield ReadWrite(event_log.change_nothing, ())
+
     def _check(self, op: operations.CheckStore) -> Work[tuple[Finding, ...]]:
         yield Flush(())
         if op.namespace is not None:
@@ -563,6 +566,7 @@ class PostgresStore:
         operations.DropVectors: _drop_vectors,
         operations.BackUp: _back_up,
         operations.CheckStore: _check,
+        operations.CheckWritable: _check_writable,
     }
 
 

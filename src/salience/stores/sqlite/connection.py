@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 from urllib.parse import quote
 
-from salience.errors import SalienceError, StoreClosed, StoreError
+from salience.errors import DiskFull, NotWritable, SalienceError, StoreClosed, StoreError
 from salience.language.tokens import text_key, words
 from salience.stores.checksums import checksum
 from salience.stores.codec import attribute_key, feature_bytes, passage_values, term_bytes
@@ -109,7 +109,12 @@ def translated_error(path: str, problem: sqlite3.Error) -> Exception:
             else problem
         )
     remedy = next((r for sign, r in _REMEDIES if sign in text.lower()), "")
-    return StoreError(f"{path}: {text}" + (f"; {remedy}" if remedy else ""))
+    message = f"{path}: {text}" + (f"; {remedy}" if remedy else "")
+    if "disk is full" in text:
+        return DiskFull(message)
+    if "readonly" in text:
+        return NotWritable(message, "its file or folder can only be read")
+    return StoreError(message)
 
 
 def open_file(path: str, read_only: bool) -> Identity | None:
@@ -236,9 +241,10 @@ def check_schema(db: sqlite3.Connection, path: str) -> None:
     known = len(migrations("sqlite"))
     [version] = db.execute("PRAGMA user_version").fetchone()
     if version > known:
-        raise StoreError(
+        raise NotWritable(
             f"{path}: was written by a newer salience (schema {version}, this one knows {known}); "
-            "nothing was written; upgrade salience"
+            "nothing was written; upgrade salience",
+            "a newer salience has written it",
         )
 
 

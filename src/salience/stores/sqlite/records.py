@@ -10,9 +10,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from copy import copy
 from functools import partial
+from shutil import disk_usage
 from typing import Any
 
-from salience.errors import StoreError
+from salience.errors import DiskFull, NotWritable, StoreError
 from salience.forks import renew_after_fork
 from salience.records.access_key import AccessKey
 from salience.records.events import Event, edit_event, link_event, unlink_event, write_event
@@ -81,6 +82,7 @@ from salience.stores.sqlite.vectors import (
 )
 
 _log = logging.getLogger(__name__)
+_LEAST_ROOM = 1 << 20  # bytes of a disk; with less, some writes fail, sooner or later all
 _CHANGES_KEPT = 200_000  # at least; indexes further behind load everything anew
 _MAX_USER_VERSION = 2**31 - 1  # the largest number that SQLite's user_version holds
 _ERASED_AT_ONCE = 2_000  # memories erased in one transaction
@@ -162,16 +164,27 @@ class SqliteRecords(SqliteLog):
 
     def _check_writable(self) -> None:
         if self.read_only:
-            raise StoreError(f"{self.path} is open for reading only; nothing was written")
+            problem = "is open for reading only"
+            raise NotWritable(f"{self.path} {problem}; nothing was written", f"it {problem}")
 
     def _check_file(self) -> None:
         """Refuse to write into a file that is not at its path any more."""
         if self._full_path and file_identity(self._full_path) != self._identity:
-            raise StoreError(
-                f"{self.path}: was deleted, moved or replaced while it was open; nothing was "
-                f"written. Put it back; or close this store wherever it is open, so that "
-                f"{self.path}-wal, its write-ahead log, is gone, and open the file anew"
+            problem = "was deleted, moved or replaced while it was open"
+            raise NotWritable(
+                f"{self.path}: {problem}; nothing was written. Put it back; or close this store "
+                f"wherever it is open, so that {self.path}-wal, its write-ahead log, is gone, and "
+                "open the file anew",
+                f"its file {problem}",
             )
+
+    def check_writable(self) -> None:
+        """Commit a change of nothing, where the disk has room for more than that."""
+        self._check_writable()
+        if self._full_path and disk_usage(os.path.dirname(self._full_path)).free < _LEAST_ROOM:
+            raise DiskFull(f"{self.path}: its disk is full; free some room")
+        with self._writing():
+            pass
 
     def put(self, op: Put) -> tuple[str, ...]:
         """Write everything in one transaction; or nothing, and return the conflicting ids."""

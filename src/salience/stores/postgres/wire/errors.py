@@ -13,7 +13,7 @@ import psycopg
 from psycopg import errors
 from psycopg_pool import PoolClosed, PoolTimeout
 
-from salience.errors import StoreClosed, StoreError
+from salience.errors import DiskFull, NotWritable, StoreClosed, StoreError
 from salience.stores.postgres.wire.breaker import Breakers
 
 _log = logging.getLogger(__name__)
@@ -36,7 +36,10 @@ _REMEDIES: tuple[tuple[type[psycopg.Error], str], ...] = (
     (errors.InsufficientPrivilege, "grant the role what is missing, or connect as the owner"),
     (errors.DiskFull, "free some room on the server, then try again; nothing was written"),
     (errors.TooManyConnections, "close some, raise max_connections, or put a pooler before it"),
-    (errors.ReadOnlySqlTransaction, "this is a replica; connect to the primary to write"),
+    (
+        errors.ReadOnlySqlTransaction,
+        "this is a replica, or set to be read only; connect to the primary to write",
+    ),
     (errors.QueryCanceled, "it took longer than statement_timeout allows"),
     (errors.LockNotAvailable, "a transaction holds the table; end it, then try again"),
     (errors.FeatureNotSupported, "PostgreSQL 16 or newer with pgvector 0.8 is needed"),
@@ -61,7 +64,12 @@ def translate_errors(server: str) -> Iterator[None]:
         remedy = next((r for kind, r in _REMEDIES if isinstance(problem, kind)), "")
         if not remedy and isinstance(problem, psycopg.OperationalError):
             remedy = "check the address, and that the server is running"
-        raise StoreError(f"{server}: {text}" + (f"; {remedy}" if remedy else "")) from problem
+        message = f"{server}: {text}" + (f"; {remedy}" if remedy else "")
+        if isinstance(problem, errors.DiskFull):
+            raise DiskFull(message) from problem
+        if isinstance(problem, errors.ReadOnlySqlTransaction):
+            raise NotWritable(message, "its database can only be read") from problem
+        raise StoreError(message) from problem
 
 
 class RetryPolicy:

@@ -377,6 +377,12 @@ def former_vectors(op: operations.FormerVectors) -> Steps[list[Any]]:
     ]
 
 
+def change_nothing() -> Steps[None]:
+    """Begin a change, which no replica takes, and leave everything as it is."""
+    change = Statement("UPDATE meta SET value = value WHERE false RETURNING 1")
+    yield [Statement("SELECT pg_current_xact_id()"), change]
+
+
 def notes(op: operations.Notes) -> Steps[dict[str, str]]:
     """The notes of a namespace by key."""
     [rows] = yield [Statement("SELECT key, value FROM notes WHERE namespace = %s", (op.namespace,))]
