@@ -17,7 +17,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from salience.testing.postgres import PostgresServer
-from torture import damage, faults, fuzz, histories, kills, postgres
+from torture import damage, doors, faults, fuzz, histories, kills, postgres
 from torture.life import CALLS
 from torture.tally import Tally, table
 
@@ -25,6 +25,7 @@ SQLITE_KILLS, POSTGRES_KILLS = 1_000, 200
 HISTORY_SECONDS, PROCESSES, THREADS = 600.0, 8, 4
 ARGUMENTS, FILES = 1_000_000, 50_000
 FLIPS = 2_000
+AT_DOORS = 1_000
 _PROGRESS_SECONDS = 30.0
 
 
@@ -67,6 +68,7 @@ def attacks(
         "histories": lambda: [_histories(str(folder / "histories.db"), "SQLite")],
         "histories-postgres": on_postgres,
         "damage": lambda: [damage.on_sqlite(rounds(FLIPS), seed, folder, tell)],
+        "doors": lambda: doors.all_of_them(rounds(AT_DOORS), seed, folder, tell),
         "arguments": lambda: [fuzz.on_memory(rounds(ARGUMENTS), seed, folder, tell)],
         "files": lambda: [fuzz.on_files(rounds(FILES), seed, folder, tell)],
     }

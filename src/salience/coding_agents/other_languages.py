@@ -32,6 +32,24 @@ class Cues:
     supposed: str
 
 
+_PASSWORD = (
+    "passwort|kennwort|mot de passe|contraseña|clave|senha|palavra-passe|parola|wachtwoord|lösenord"
+    "|hasło|şifre|парол[ья]|密码|密碼|口令|パスワード|暗証番号|비밀번호|암호|كلمة (?:السر|المرور)"
+    "|סיסמ[הא]|पासवर्ड"
+)
+_PIN = (
+    r"geheimzahl|türcode|alarmcode|code (?:pin|secret|d'alarme|d'accès|de (?:la )?porte)|c[oó]digo"
+    r"|codice|пин|код|pincode|コード|코드|핀|验证码|代码|رمز|קוד|पिन|कोड"
+    r"|\b(?:die|der|la|le|el|il|o|a|de|meine?|mon|mi|mia|minha|mijn)\s+pin\b"
+)
+_IS = r"\b(?:ist|lautet|est|es|é|è|is|är|jest|to)\b|[:=：]|是|は|은|는|है"
+SECRETS = (
+    rf"(?:{_PASSWORD}).{{0,30}}?(?:(?:{_IS})\s*\S{{3,}}|\d{{3,}})"
+    rf"|\b(?:ist|lautet)\s+(?:\w+\s+)?(?:{_PASSWORD})\s+\S{{3,}}"
+    rf"|(?:{_PIN}).{{0,25}}?\d[\d -]{{2,}}"
+)
+"""A password or PIN that is told, in other languages than English."""
+
 CUES: Mapping[str, Cues] = {
     "german": Cues(
         kept={
