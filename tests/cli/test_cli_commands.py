@@ -66,7 +66,7 @@ def test_import_reports_what_was_rejected(notes: Run, tmp_path: Path) -> None:
     assert [item["id"] for item in again.json["rejected"]] == ["river", "bread", "piano"]
     assert all("taken" in item["reason"] for item in again.json["rejected"])
     lenient = notes("import", str(tmp_path / "notes.jsonl"), "--lenient")
-    assert lenient.code == 0
+    assert lenient.code == 1  # nothing was kept
     assert "0 added, 3 rejected" in lenient.out
     assert "river" in lenient.err
 

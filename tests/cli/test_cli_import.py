@@ -269,16 +269,41 @@ def test_notes_that_cannot_be_read_are_all_told_and_can_be_left_out(
     put(tmp_path, "n/tpl.md", "---\n{{template}}: x\n---\nbody")
     put(tmp_path, "n/colon.md", "---\ntitle: T: with colon\n---\nbody")
     put(tmp_path, "n/month.md", "---\ntags: [a]\ncreated: 2026-13-45\n---\nbody")
-    ran = run("import", "n")
+    ran = run("import", "n", "--strict")
     assert (ran.code, ran.out) == (2, "")
     assert all(name in ran.err for name in ("tpl.md, line", "colon.md, line 2", "month.md, line 3"))
     assert not (tmp_path / "memory.db").exists()
+    ran = run("import", "n", "--db", "other.db")
+    assert (ran.code, ran.out) == (1, "1 added, 3 rejected\n")
+    assert "leave one of them out" in run("import", "n", "--strict", "--lenient").err
+    put(tmp_path, "n/good.md", "---\n{{x}}: y\n---\n")
+    assert run("import", "n", "--lenient", "--db", "third.db").code == 1  # nothing is kept
+    put(tmp_path, "n/good.md", "Fine.")
     ran = run("import", "n", "--lenient", "--json")
     assert (ran.code, ran.json["added"]) == (0, 1)
     told = {each["path"]: (each["place"], each["reason"]) for each in ran.json["rejected"]}
     assert set(told) == {f"n/{name}.md" for name in ("tpl", "colon", "month")}
     assert told["n/month.md"][0] == "line 3"
     assert "2026-13-45" in told["n/month.md"][1]
+
+
+def test_the_formats_are_listed_with_what_they_are(run: Run) -> None:
+    listed = run("import", "--formats")
+    assert listed.code == 0
+    assert all(line.count("  ") for line in listed.out.splitlines())
+    named = run("import", "--formats", "--json").json
+    assert {"markdown", "chatgpt", "claude-ai", "whatsapp", "csv", "mem0"} <= set(named)
+    assert all(named.values())
+    assert "paths: are missing" in run("import").err
+
+
+def test_columns_of_a_table_are_named(run: Run, tmp_path: Path) -> None:
+    put(tmp_path, "a.csv", "Wer,Was\nAna,The kiln is hot.\n")
+    assert "--map content=COLUMN" in run("import", "a.csv").err
+    assert run("import", "a.csv", "--map", "content=Was", "--map", "speaker=Wer").code == 0
+    [record] = run("list", "--json").json["memories"]
+    assert (record["content"], record["speaker"]) == ("The kiln is hot.", "Ana")
+    assert "write FIELD=COLUMN" in run("import", "a.csv", "--map", "Was").err
 
 
 def test_a_contradicting_fact_is_told_with_the_command_that_settles_it(run: Run) -> None:

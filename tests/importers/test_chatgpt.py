@@ -1,6 +1,8 @@
 import json
+import re
 import zipfile
 from datetime import UTC, datetime
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +66,7 @@ def test_turns_of_the_current_branch(tmp_path: Path) -> None:
         "kind": "turn",
         "title": "Greenhouse climate",
         "created_at": datetime(2026, 1, 1, 0, 0, 1, 250_000, tzinfo=UTC),
+        "metadata": {"imported_from": "chatgpt"},
     }
     assert (second["id"], second["speaker"]) == ("m3", "assistant")
 
@@ -96,7 +99,7 @@ def test_what_was_not_said_is_left_out(tmp_path: Path) -> None:
     )
     said = items(put(tmp_path, "conversations.json", [talk]))
     assert [item["id"] for item in said] == ["c", "i"]
-    assert said[1]["metadata"] == {"model": "x-1"}
+    assert said[1]["metadata"]["model"] == "x-1"
 
 
 def test_parts_that_are_not_text(tmp_path: Path) -> None:
@@ -110,7 +113,7 @@ def test_parts_that_are_not_text(tmp_path: Path) -> None:
     said = message("m", "user", content=content, metadata=files)
     [item] = items(put(tmp_path, "conversations.json", [tree(("a", None, said))]))
     assert item["content"] == "spoken words\n\ntyped words"
-    assert item["metadata"] == {"attachments": ["leaf.png"]}
+    assert item["metadata"]["attachments"] == ["leaf.png"]
 
 
 def test_citations_are_taken_out(tmp_path: Path) -> None:
@@ -129,7 +132,7 @@ def test_a_message_without_time_has_that_of_the_one_before(tmp_path: Path) -> No
     assert times == [1_767_225_600.5, 1_767_225_700, 1_767_225_700]
 
 
-@pytest.mark.parametrize("wrong", [1e20, float("nan"), True, [1], {}])
+@pytest.mark.parametrize("wrong", [1e20, float("nan"), True, [1]])
 def test_a_wrong_time_is_passed_on_to_be_refused(tmp_path: Path, wrong: Any) -> None:
     talk = tree(
         ("u", None, message("m1", "user", "Hi", time=wrong)),
@@ -141,7 +144,7 @@ def test_a_wrong_time_is_passed_on_to_be_refused(tmp_path: Path, wrong: Any) -> 
 
 
 def test_a_zip_and_an_unpacked_export(tmp_path: Path) -> None:
-    other = {**TALK, "conversation_id": "c-2"}
+    other = {**json.loads(re.sub(r'"m(\d)"', r'"n\1"', json.dumps(TALK))), "conversation_id": "c-2"}
     archive = tmp_path / "export.zip"
     with zipfile.ZipFile(archive, "w") as file:
         file.writestr("export/conversations-000.json", json.dumps([TALK]))
@@ -159,11 +162,19 @@ def test_a_circle_of_parents_ends(tmp_path: Path) -> None:
     items(put(tmp_path, "conversations.json", [{**talk, "current_node": None}]))
 
 
+def packed(name: str) -> bytes:
+    content = BytesIO()
+    with zipfile.ZipFile(content, "w") as file:
+        file.writestr(name, "x")
+    return content.getvalue()
+
+
 def test_damage_is_named(tmp_path: Path) -> None:
     archive = tmp_path / "empty.zip"
     with zipfile.ZipFile(archive, "w") as file:
-        file.writestr("other.json", "[]")
-    assert "holds no conversations.json" in str(problem(archive))
+        file.writestr("other.json", '{"a": 1}')
+    assert "no file of a known format" in str(problem(put(tmp_path, "x.zip", packed("other.png"))))
+    assert "other.json: is JSON of no known shape" in str(problem(archive))
     assert "not JSON" in str(problem(put(tmp_path, "conversations.json", "{oops"), "chatgpt"))
     assert "no list" in str(problem(put(tmp_path, "a.json", "3"), "chatgpt"))
     found = problem(put(tmp_path, "a.json", [TALK, {"title": "x"}]), "chatgpt")

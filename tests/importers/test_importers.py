@@ -321,7 +321,7 @@ def test_broken_json_is_placed(tmp_path: Path) -> None:
         ("a.txt", '{"text": "t"}\n{"text": "u"}\n', "jsonl"),
         ("a.txt", "---\ntitle: x\n---\n", "markdown"),
         ("a", "# Heading\n", "markdown"),
-        ("a.bin", b"PK\x03\x04rest", "chatgpt"),
+        ("a.txt", "just words", "text"),
     ],
 )
 def test_the_format_is_told_by_ending_and_first_bytes(
@@ -332,20 +332,28 @@ def test_the_format_is_told_by_ending_and_first_bytes(
 
 def test_a_folder_is_notes_or_an_export(tmp_path: Path) -> None:
     assert detect(put(tmp_path, "notes/a.md", "x").parent) == "markdown"
-    assert detect(put(tmp_path, "export/conversations.json", []).parent) == "chatgpt"
-
-
-def test_first_bytes_in_another_encoding(tmp_path: Path) -> None:
-    source = json.dumps([{"title": "é" * 40_000, "mapping": {}}], ensure_ascii=False)
-    assert (
-        detect(put(tmp_path, "a.json", '[{"mapping": {}, "t": "' + "😀" * 40_000, "utf-16"))
-        == "chatgpt"
+    assert detect(put(tmp_path, "export/conversations.json", [{"mapping": {}}]).parent) == (
+        "chatgpt"
     )
-    assert detect(put(tmp_path, "b.json", source[:-20])) == "jsonl"
+
+
+def test_a_document_is_read_as_a_whole_in_any_encoding(tmp_path: Path) -> None:
+    source = json.dumps([{"title": "é😀" * 40_000, "mapping": {}}], ensure_ascii=False)
+    assert detect(put(tmp_path, "a.json", source, "utf-16")) == "chatgpt"
+    assert detect(put(tmp_path, "a.json", json.dumps(json.loads(source), indent=1))) == "chatgpt"
+    assert "not JSON" in str(problem(put(tmp_path, "b.json", source[:-20])))
+
+
+def test_json_of_no_known_shape_says_what_it_is_and_what_is_nearest(tmp_path: Path) -> None:
+    found = problem(put(tmp_path, "a.json", [{"uuid": "u", "sender": "human", "name": "x"}]))
+    assert "a list that begins with an object with uuid, sender, name" in found.problem
+    assert "the nearest format is claude-ai, which also has chat_messages" in found.remedy
+    found = problem(put(tmp_path, "a.json", {"theme": "dark"}))
+    assert "an object with theme; write it as JSON lines" in str(found)
 
 
 def test_a_given_format_is_taken(tmp_path: Path) -> None:
-    path = put(tmp_path, "a.txt", "just words")
+    path = put(tmp_path, "a.bin", "just words")
     assert "no known format" in str(problem(path))
     assert items(path, "markdown")[0]["content"] == "just words"
     assert items(str(path), "markdown")

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from salience import Memory
-from salience.importers import ImportProblem, markdown, read
+from salience.importers import ImportProblem, notes, read
 from support.imports import by_id, items, problem, put
 
 
@@ -146,8 +146,8 @@ def test_links_find_notes_by_path_name_title_and_alias(tmp_path: Path) -> None:
 
 def test_unresolved_links_are_kept_and_listed(tmp_path: Path) -> None:
     [item] = items(put(tmp_path, "a.md", "[[Not Yet Written]] and [[a]] and ![[Photo.png]]"))
-    assert [link["target"] for link in item["links"]] == ["not-yet-written", "photo-png"]
-    assert item["metadata"]["unresolved_links"] == ["Not Yet Written", "Photo.png"]
+    assert [link["target"] for link in item["links"]] == ["not-yet-written"]
+    assert item["metadata"]["unresolved_links"] == ["Not Yet Written"]
 
 
 def test_a_file_name_wins_over_a_title(tmp_path: Path) -> None:
@@ -223,7 +223,7 @@ def test_a_long_note_is_divided_at_headings_and_its_parts_linked(tmp_path: Path)
     body = "# Diary\n\n[[Elsewhere]]\n\n" + "\n\n".join(sections)
     parts = items(put(tmp_path, "diary.md", body))
     assert len(parts) > 1
-    assert all(len(part["content"]) <= markdown.MAX_NOTE_CHARACTERS for part in parts)
+    assert all(len(part["content"]) <= notes.MAX_NOTE_CHARACTERS for part in parts)
     assert [part["id"] for part in parts[:2]] == ["diary", "diary#2"]
     assert parts[0]["title"] == "Diary"
     assert all(part["content"].startswith("## Section") for part in parts[1:])
@@ -244,7 +244,7 @@ def test_a_long_note_without_headings_is_divided_all_the_same(tmp_path: Path) ->
 
 
 def test_a_note_of_the_longest_length_stays_whole(tmp_path: Path) -> None:
-    assert len(items(put(tmp_path, "a.md", "x" * markdown.MAX_NOTE_CHARACTERS))) == 1
+    assert len(items(put(tmp_path, "a.md", "x" * notes.MAX_NOTE_CHARACTERS))) == 1
 
 
 @pytest.mark.parametrize("rule", ["---\nonly a rule", "---\njust words\n---\nbody", "--- x\n---"])

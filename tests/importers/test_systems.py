@@ -66,8 +66,8 @@ DAMAGED = [
     ("mcp-memory", "a.jsonl", '{"type": "entity", "name": "x"}\n{"name"\n', "line 2"),
     ("mcp-memory", "a.jsonl", '{"type": "entity"}', "has no text 'name'"),
     ("claude-code", "a.jsonl", '{"type": "user"}\n\n{broken', "line 3"),
-    ("claude-code", "a.jsonl", "[1]", "line 1: not a JSON object"),
-    ("zep", "a.json", '{"edges": [{"name": "x"}, 3]}', "edges 2 is not a JSON object"),
+    ("claude-code", "a.jsonl", "[1]", "item 1 is not a JSON object"),
+    ("zep", "a.json", '{"edges": [{"fact": "x", "uuid": "f"}, 3]}', "edges 2 is not a JSON object"),
     ("zep", "a.json", '{"edges": [{"fact": "x"}]}', "edges 1: has no 'uuid'"),
     ("zep", "a.json", '[{"uuid": "x"}]', "item 1: is neither"),
     ("hindsight", "a.json", '{"items": [{"id": "x"}]}', "items 1: has no text 'text'"),
@@ -75,7 +75,7 @@ DAMAGED = [
     ("openmem", "a.db", "no database", "SQLite"),
     ("langgraph", "a.db", "no database", "SQLite"),
     ("basic-memory", "a.md", "---\ntitle: [\n---\n", "line 3"),
-    ("chroma", "a.db", "no database", "chroma.sqlite3"),
+    ("chroma", "a.db", "no database", "not JSON"),
 ]
 
 
@@ -112,7 +112,7 @@ def test_a_database_of_something_else_is_refused(tmp_path: Path) -> None:
         memory.add("Ana paints.")
     assert "salience copy" in str(problem(tmp_path / "own.db"))
     assert "no table" in str(problem(tmp_path / "own.db", "langgraph"))
-    assert "no tables of OpenMem" in str(problem(tmp_path / "own.db", "openmem"))
+    assert "no table 'memories' of OpenMem" in str(problem(tmp_path / "own.db", "openmem"))
 
 
 @pytest.mark.parametrize("format", [None, "letta", "jsonl"])
@@ -153,7 +153,9 @@ def test_mem0(tmp_path: Path) -> None:
 
 
 def test_letta(tmp_path: Path) -> None:
-    human, *turns = items(put(tmp_path, "loop.af", LETTA))
+    human, *turns, loose = items(put(tmp_path, "loop.af", LETTA))
+    assert (loose["id"], loose["content"]) == ("persona", "Of another agent.")
+    assert "agent_id" not in loose
     assert (human["id"], human["content"], human["title"]) == (
         "Loop/human",
         "Ana, a potter.",
@@ -218,12 +220,13 @@ def test_a_transcript_of_claude_code_is_what_was_said(tmp_path: Path) -> None:
     assert found[0].place == "line 3"
 
 
-def test_an_entry_without_an_id_is_no_turn(tmp_path: Path) -> None:
+def test_an_entry_without_an_id_gets_one(tmp_path: Path) -> None:
     entries = [
         {**entry, "uuid": ""} if entry.get("uuid") == "5d0c7b7e-3" else entry
         for entry in transcript()
     ]
-    assert len(items(put_lines(tmp_path, "s.jsonl", entries))) == 2
+    found = items(put_lines(tmp_path, "s.jsonl", entries))
+    assert len({item["id"] for item in found}) == 3
 
 
 def test_a_resumed_session_repeats_nothing(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from salience.cli import (
     evaluate,
     get,
     hook,
-    import_,
+    importing,
     judge,
     maintain,
     migrate,
@@ -68,7 +68,7 @@ COMMANDS: Commands = {
     "Remember": {
         "add": add.add,
         "update": add.update,
-        "import": import_.import_,
+        "import": importing.import_,
         "delete": add.delete,
     },
     "Recall": {

@@ -9,44 +9,27 @@ can be looked at, changed and left out before they are added.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
-from salience.importers import (
-    _sqlite,
-    chatgpt,
-    claude_code,
-    conversation,
-    jsonl,
-    markdown,
-    quarantine,
-)
+from salience.importers import _archives, conversation, jsonl, markdown, quarantine, tables
 from salience.importers._source import (
-    FLAT,
     Address,
     ImportProblem,
     Item,
     LeftOut,
     Place,
-    decoded,
-    head,
+    Told,
+    inside,
     located,
+    stop,
     unreadable,
 )
-from salience.importers.systems import (
-    basic_memory,
-    chroma,
-    hindsight,
-    langgraph,
-    letta,
-    mcp_memory,
-    mem0,
-    openmem,
-    zep,
-)
-from salience.retrieval.safety import QUARANTINE_END
+from salience.importers.detection import SHAPES, detect, files_in, shape_of
+from salience.importers.shapes import distinct
+from salience.importers.systems import basic_memory
 
 __all__ = [
     "FORMATS",
@@ -60,53 +43,104 @@ __all__ = [
     "read",
 ]
 
-FORMATS: Mapping[str, Callable[[Path], Iterator[Item]]] = MappingProxyType(
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """What a format is, and its reader, which takes a file, or also a folder as a whole."""
+
+    about: str
+    read: Callable[[Place, Told], Iterator[Item]]
+    of_folders: bool = False
+
+
+def _shaped(name: str) -> Format:
+    """The format of one or more shapes."""
+
+    def read(place: Place, told: Told) -> Iterator[Item]:
+        yield from distinct(shape_of(name, place).read(place, told))
+
+    about = next(shape.about for shape in SHAPES if shape.name == name)
+    return Format(about, read, name in ("chroma", "mem0", "opencode", "slack"))
+
+
+def _of_files(place: Place, told: Told) -> Iterator[Item]:
+    yield from distinct(_each_file(place, told, None))
+
+
+FORMATS: Mapping[str, Format] = MappingProxyType(
     {
-        "jsonl": jsonl.read,
-        "conversation": conversation.read,
-        "markdown": markdown.read,
-        "chatgpt": chatgpt.read,
-        "claude-code": claude_code.read,
-        "basic-memory": basic_memory.read,
-        "chroma": chroma.read,
-        "hindsight": hindsight.read,
-        "langgraph": langgraph.read,
-        "letta": letta.read,
-        "mcp-memory": mcp_memory.read,
-        "mem0": mem0.read,
-        "openmem": openmem.read,
-        "quarantine": quarantine.read,
-        "zep": zep.read,
+        "jsonl": Format(
+            "JSON: memories one a line or in a list; messages of OpenAI, ShareGPT, LMSYS",
+            jsonl.read,
+        ),
+        "markdown": Format(
+            "notes: a Markdown or Org file, or a folder or zip of them (Obsidian, Logseq, Notion)",
+            markdown.read,
+            True,
+        ),
+        "basic-memory": Format("Basic Memory: a folder of notes", basic_memory.read, True),
+        "roam": Format("Roam Research: the JSON of a graph", markdown.read_roam),
+        "text": Format("a text, or a folder of them", markdown.read_texts, True),
+        "csv": Format("a table: Readwise, or columns by name or by --map", tables.read_csv),
+        "conversation": Format("a conversation with questions about it", conversation.read, True),
+        **{name: _shaped(name) for name in dict.fromkeys(shape.name for shape in SHAPES)},
+        "quarantine": Format("what `salience doctor --fix` has set aside", quarantine.read),
+        "files": Format("a folder or zip with files of several of these", _of_files, True),
     }
 )
-"""The readers of files and folders by the name of their format."""
+"""The formats of files and folders by name."""
 
-SERVERS: Mapping[str, Callable[[Place], Iterator[Item]]] = MappingProxyType(
-    {"langgraph": langgraph.read, "mem0": mem0.read}
-)
-"""The readers that take the address of a server, too."""
-
-_SUFFIXES = {
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".md": "markdown",
-    ".markdown": "markdown",
-    ".af": "letta",
-}
-_EXPORT = re.compile(rb'\{"salience": *"export"')
-_FIRST = rf"\A\s*(?:\[\s*)?\{{{FLAT}"  # within the first object of a file
-_SIGNS = {  # in the first characters of JSON; the first that fits counts
-    "chatgpt": r'"mapping"\s*:\s*\{',
-    "letta": r'\A\s*\{\s*"(?:agents|agent_type)"\s*:',
-    "zep": rf'"(?:fact|source_description)"\s*:{FLAT}"(?:valid_at|invalid_at|reference_time)"\s*:',
-    "hindsight": rf'"items"\s*:\s*\[\s*\{{{FLAT}"fact_type"\s*:',
-    "mcp-memory": rf'{_FIRST}"(?:entityType|relationType)"\s*:|\A\s*\{{\s*"entities"\s*:\s*\[',
-    "mem0": rf'"results"\s*:\s*\[\s*\{{{FLAT}"memory"\s*:|{_FIRST}"memory"\s*:{FLAT}"hash"\s*:',
-    "conversation": r'\A\s*\{.*"memories"\s*:\s*\[',
-}
+SERVERS = ("langgraph", "mem0")
+"""The formats that take the address of a server, too."""
 
 
-_LOOKED_AT = 20  # notes of a folder
+def _each_file(folder: Place, told: Told, only: str | None) -> Iterator[Item]:
+    """The memories of each file in a folder, perhaps of one format only."""
+    assert isinstance(folder, Path)
+    for file in files_in(folder):
+        try:
+            name = detect(inside(file, folder))
+            if only not in (None, name):
+                problem = f"is of the format {name}, not {only}"
+                raise ImportProblem(file, problem, "import it by its own path")
+            where = file.relative_to(folder).as_posix()
+            for item in _read(name, file, told):
+                yield _placed(item, where)
+        except ImportProblem as problem:
+            told.left_out(problem)
+
+
+def _placed(item: Item, where: str) -> Item:
+    place = f"{where}, {item.place}" if item.place else where
+    return Item(item, place, namespace=item.namespace, assumed=item.assumed)
+
+
+def _read(name: str, place: Place, told: Told) -> Iterator[Item]:
+    format = FORMATS[name]
+    if isinstance(place, Path) and name != "hindsight" and _archives.is_archive(place):
+        yield from _of_archive(name, place, told)
+    elif isinstance(place, Path) and place.is_dir() and not format.of_folders:
+        yield from distinct(_each_file(place, told, name))
+    else:
+        yield from format.read(place, told)
+
+
+def _of_archive(name: str, archive: Path, told: Told) -> Iterator[Item]:
+    """The memories of a zip, whose problems name it and the part."""
+
+    def named(problem: ImportProblem) -> ImportProblem:
+        if not isinstance(problem.path, Path) or not problem.path.is_relative_to(folder):
+            return problem
+        part = problem.path.relative_to(folder).as_posix()
+        where = f"{part}, {problem.place}" if problem.place else part
+        return ImportProblem(archive, f"{where}: {problem.problem}", problem.remedy)
+
+    with _archives.folder_of(archive) as folder:
+        inner = Told(lambda problem: told.left_out(named(problem)), told.blank, told.columns)
+        try:
+            yield from _read(name, folder, inner)
+        except ImportProblem as problem:
+            raise named(problem) from None
 
 
 class Items(Iterator[Item]):
@@ -115,21 +149,17 @@ class Items(Iterator[Item]):
     `blank` lists the notes without any text, which are skipped, as far as it has been read.
     """
 
-    def __init__(self, place: Place, format: str, left_out: LeftOut | None = None) -> None:
+    def __init__(
+        self,
+        place: Place,
+        format: str,
+        left_out: LeftOut | None = None,
+        columns: Mapping[str, str] | None = None,
+    ) -> None:
         self.format = format
         self.blank: list[str] = []
-        if isinstance(place, Address):
-            self._items = SERVERS[format](place)
-        elif format == "markdown":
-            self._items = markdown.read(place, left_out, self.blank.append)
-        elif format == "basic-memory":
-            self._items = basic_memory.read(place, left_out, self.blank.append)
-        elif format == "jsonl":
-            self._items = jsonl.read(place, left_out)
-        elif format == "quarantine":
-            self._items = quarantine.read(place, left_out)
-        else:
-            self._items = FORMATS[format](place)
+        told = Told(left_out or stop, self.blank.append, columns or {})
+        self._items = _read(format, place, told)
 
     def __next__(self) -> Item:
         return next(self._items)
@@ -139,14 +169,17 @@ def read(
     path: str | Place,
     format: str | None = None,
     left_out: LeftOut | None = None,
+    columns: Mapping[str, str] | None = None,
 ) -> Items:
     """The memories at `path`, one after another, ready for `Memory.add_many`.
 
     Args:
-        path: a file, a folder, or the address of a server, which needs a format of `SERVERS`.
-        format: one of `FORMATS`; by default detected by the ending and first bytes of the file.
-        left_out: called with each note or line that cannot be read, which is left out; without it,
-            they raise.
+        path: a file, a folder, a zip, or the address of a server, which needs a format of
+            `SERVERS`.
+        format: one of `FORMATS`; by default detected by what is in the file or folder.
+        left_out: called with each part that cannot be read (a note, a line, a message), which is
+            left out; without it, they raise.
+        columns: of a table, the names of the columns that hold fields, by field.
 
     Raises:
         ImportProblem: there is nothing at the path, the format is unknown or the file is damaged.
@@ -156,7 +189,7 @@ def read(
     if isinstance(place, Address):
         if format is None or format not in SERVERS:
             raise ImportProblem(
-                place, "is the address of a server", f"give its format, one of {_names(SERVERS)}"
+                place, "is the address of a server", f"give its format, one of {', '.join(SERVERS)}"
             )
         return Items(place, format, left_out)
     try:
@@ -169,81 +202,6 @@ def read(
         raise ImportProblem(place, "can be read only once", "write it to a file first")
     name = format or detect(place)
     if name not in FORMATS:
-        raise ImportProblem(place, f"there is no format {name!r}", f"use one of {_names(FORMATS)}")
-    return Items(place, name, left_out)
-
-
-def detect(path: Path) -> str:
-    """The name of the format of a file or folder.
-
-    Raises:
-        ImportProblem: it is of no known format.
-    """
-    if path.is_dir():
-        return _of_folder(path)
-    suffix = path.suffix.lower()
-    if suffix in (".md", ".markdown"):
-        return "basic-memory" if basic_memory.is_note(path) else "markdown"
-    if path.name.endswith(QUARANTINE_END):
-        return "quarantine"
-    name = _SUFFIXES.get(suffix)
-    if name not in (None, "jsonl"):
-        return name
-    start = head(path)
-    if _EXPORT.match(start):
-        raise ImportProblem(
-            path, "is an export of salience", "bring it back by Memory.import_ or `salience import`"
-        )
-    if start.startswith(_sqlite.MAGIC):
-        return _of_database(path)
-    if start.startswith(b"PK\x03\x04") or suffix == ".zip":
-        return "hindsight" if hindsight.is_transfer(path) else "chatgpt"
-    # The last character may be cut in half.
-    source = decoded(path, start, errors="ignore").lstrip()
-    if source.startswith(("{", "[")):
-        if jsonl.LISTING.match(start):
-            return "jsonl"
-        signs = (name for name, sign in _SIGNS.items() if re.search(sign, source, re.DOTALL))
-        found = next(signs, None)
-        if found in (None, "conversation"):
-            found = "claude-code" if claude_code.is_transcript(path) else found
-        return found if found and (name is None or found != "conversation") else "jsonl"
-    if name is not None:
-        return name
-    if source.startswith(("---\n", "---\r\n", "# ")):
-        return "markdown"
-    raise ImportProblem(
-        path, "is of no known format", f"give it as format, one of {_names(FORMATS)}"
-    )
-
-
-def _of_folder(path: Path) -> str:
-    if any(path.glob("conversations*.json")):
-        return "chatgpt"
-    if (path / chroma.FILE).is_file():
-        return "chroma"
-    if (path / "meta.json").is_file() and (path / "collection").is_dir():
-        return "mem0"
-    notes = sorted(path.rglob("*.md"))
-    if any(basic_memory.is_note(note) for note in notes[:_LOOKED_AT]):
-        return "basic-memory"
-    if not notes and any(claude_code.is_transcript(file) for file in path.rglob("*.jsonl")):
-        return "claude-code"
-    return "markdown" if notes or not any(path.glob("*.json")) else "conversation"
-
-
-def _of_database(path: Path) -> str:
-    tables = _sqlite.columns(path)
-    if path.name == chroma.FILE:
-        return "chroma"
-    if tables.get(langgraph.TABLE, set()) >= langgraph.COLUMNS:
-        return "langgraph"
-    if all(tables.get(table, set()) >= names for table, names in openmem.TABLES.items()):
-        return "openmem"
-    raise ImportProblem(
-        path, "is a database of no known system", "bring a store of salience by `salience copy`"
-    )
-
-
-def _names(formats: Mapping[str, object]) -> str:
-    return ", ".join(formats)
+        names = ", ".join(FORMATS)
+        raise ImportProblem(place, f"there is no format {name!r}", f"use one of {names}")
+    return Items(place, name, left_out, columns)

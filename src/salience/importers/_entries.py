@@ -7,11 +7,21 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from hashlib import blake2b
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
-from salience.importers._source import ImportProblem, Item, clean, moment, parsed, text
+from salience.importers._source import (
+    ImportProblem,
+    Item,
+    Place,
+    Told,
+    clean,
+    lines,
+    moment,
+    parsed,
+    text,
+)
 
 ORIGIN = "imported_from"
 """The key of the metadata that names the system a memory comes from."""
@@ -73,45 +83,67 @@ _SAID = ("speaker", "created_at", "content")
 _OPENING = 2  # turns: a greeting and its answer
 
 
-def documents(path: Path) -> Iterator[tuple[str, Any]]:
+PLACE = "\0place"
+"""The key of an entry's place in its file, if that is not its place in the document."""
+EMPTY: tuple[Any, ...] = (None, "", [], {})
+_LOOKED_AT = 20  # lines
+
+
+def documents(path: Any, told: Told, gathered: bool = False) -> Iterator[tuple[str, Any]]:
     """The JSON of a file with its place: one document (""), or one of each line.
 
-    Raises:
-        ImportProblem: the file is not JSON; names the line.
+    Lines that are no JSON are left out, unless the whole is. `gathered`, the lines are one
+    document: a list of their objects, each with its place.
     """
-    whole = text(path)
-    numbered = [(n, line) for n, line in enumerate(whole.split("\n"), start=1) if line.strip()]
-    if len(numbered) < 2 or not _is_json(numbered[0][1]):
-        yield "", parsed(path, whole)
-        return
-    for number, line in numbered:
-        yield f"line {number}", parsed(path, line, line=number)
+    gathered_lines = []
+    for where, document in _lines(path, told):
+        if not gathered or not where:
+            yield where, document
+        elif isinstance(document, dict):
+            gathered_lines.append({**document, PLACE: where})
+        else:
+            problem = f"not a JSON object but {type(document).__name__}"
+            number = int(where.removeprefix("line "))
+            told.left_out(ImportProblem(path, problem, "remove the line", line=number))
+    if gathered_lines:
+        yield "", gathered_lines
 
 
-def _is_json(line: str) -> bool:
+def _lines(path: Path, told: Told) -> Iterator[tuple[str, Any]]:
+    """The place and the JSON of each line; of a file that is one document, that alone."""
+    numbered = ((number, line) for number, line in lines(path, told.left_out) if line.strip())
+    start = list(islice(numbered, _LOOKED_AT))
+    if start and not is_json(start[0][1]):
+        whole = text(path)
+        if is_json(whole) or not any(is_json(line) and "{" in line for _, line in start[1:]):
+            yield "", parsed(path, whole)
+            return
+    for number, line in chain(start, numbered):
+        try:
+            document = parsed(path, line, line=number)
+        except ImportProblem as problem:
+            told.left_out(problem)
+        else:
+            yield "" if len(start) == 1 else f"line {number}", document
+
+
+def is_json(source: str) -> bool:
+    """Test whether a text is JSON."""
     try:
-        json.loads(line)
+        json.loads(source)
     except (ValueError, RecursionError):
         return False
     return True
 
 
-def objects(path: Path, *names: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The objects of a file with their places.
-
-    They are the elements of an array, of the lists under some names in an object, or one a line.
-
-    Raises:
-        ImportProblem: the file is not JSON, or an entry no object.
-    """
-    for place, document in documents(path):
-        yield from entries(path, document, *names, place=place)
-
-
 def entries(
-    path: Path, document: Any, *names: str, place: str = ""
+    path: Place, document: Any, *names: str, place: str = "", told: Told
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The objects of one document (see `objects`) with their places."""
+    """The objects of a document with their places.
+
+    They are the elements of an array, of the lists under some names in an object, or the document
+    itself. What is no object is left out.
+    """
     lists: dict[str, Any] = {"": [document]}
     if isinstance(document, list):
         lists = {"item": document}
@@ -120,25 +152,16 @@ def entries(
     for name, elements in lists.items():
         for number, element in enumerate(elements, start=1):
             own = ", ".join(filter(None, (place, f"{name} {number}" if name else "")))
-            if not isinstance(element, dict):
-                raise ImportProblem(
-                    path,
-                    f"{own or 'it'} is not a JSON object but {type(element).__name__}",
-                    "export it again",
-                )
-            yield own, element
+            if isinstance(element, dict):
+                yield str(element.get(PLACE, own)), element
+                continue
+            problem = f"{own or 'it'} is not a JSON object but {type(element).__name__}"
+            told.left_out(ImportProblem(path, problem, "export it again"))
 
 
-def required(path: Path, place: str, entry: Mapping[str, Any], name: str) -> str:
-    """The text of an entry under a name; empty if it is blank.
-
-    Raises:
-        ImportProblem: there is none.
-    """
-    value = entry.get(name)
-    if not isinstance(value, str):
-        raise ImportProblem(path, f"{place}: has no text {name!r}", "export it again")
-    return clean(value)
+def links(type: str, targets: Iterable[str]) -> list[dict[str, Any]]:
+    """Links of a type, one to each of the targets."""
+    return [{"target": target, "type": type, "weight": 1.0} for target in dict.fromkeys(targets)]
 
 
 def listing(value: Any) -> list[str]:

@@ -9,7 +9,7 @@ import re
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any, AnyStr
@@ -93,6 +93,7 @@ FLAT = r'(?:[^{}"]|"(?:[^"\\]|\\.)*")*?'
 _MAX_PACKED = 200  # times that a part of a zip may grow; text grows by some ten times
 _SMALL_BYTES = 1 << 26  # of a part of a zip, however much it grows
 _HEAD_BYTES = 65_536
+_MAX_DIGITS = 20  # of a time in seconds or milliseconds
 _MIN_MILLISECONDS = 1e11  # larger numbers are no seconds: as such it is the year 5138
 
 
@@ -124,6 +125,23 @@ class ImportProblem(SalienceError, ValueError):
 
 LeftOut = Callable[[ImportProblem], None]
 """Called with each part of a file or folder that cannot be read and is left out."""
+
+
+def stop(problem: ImportProblem) -> None:
+    """Leave nothing out: raise the problem."""
+    raise problem
+
+
+@dataclass(slots=True)
+class Told:
+    """What a reader is told, and tells: who hears of what is left out, and of blank notes.
+
+    `columns` are the names of columns of a table, by the fields that they have.
+    """
+
+    left_out: LeftOut = stop
+    blank: Callable[[str], object] = bool
+    columns: Mapping[str, str] = field(default_factory=dict)
 
 
 def inside(file: Path, path: Path) -> Path:
@@ -179,10 +197,10 @@ def _too_large(path: Path, name: str) -> ImportProblem:
     return ImportProblem(path, problem, "divide it, or write it as JSON lines")
 
 
-def lines(path: Path, left_out: LeftOut | None = None) -> Iterator[tuple[int, str]]:
+def lines(path: Path, left_out: LeftOut = stop) -> Iterator[tuple[int, str]]:
     """The lines of a file with their numbers from 1, read as they are needed.
 
-    A line that is too long goes to `left_out`; without it, it raises.
+    A line that is too long goes to `left_out`.
     """
     encoding = _encoding(path, head(path))
     try:
@@ -200,7 +218,7 @@ def lines(path: Path, left_out: LeftOut | None = None) -> Iterator[tuple[int, st
 
 
 def _bounded(
-    path: Path, read_line: Callable[[int], AnyStr], end: AnyStr, left_out: LeftOut | None
+    path: Path, read_line: Callable[[int], AnyStr], end: AnyStr, left_out: LeftOut
 ) -> Iterator[tuple[int, AnyStr]]:
     """The lines that `read_line` gives, none longer than `MAX_LINE_CHARACTERS`, by number."""
     number = 0
@@ -212,10 +230,7 @@ def _bounded(
         while line and not line.endswith(end):
             line = read_line(MAX_LINE_CHARACTERS)
         limit = f"{MAX_LINE_CHARACTERS:,}"
-        problem = ImportProblem(path, f"has more than {limit} characters", "divide it", line=number)
-        if left_out is None:
-            raise problem
-        left_out(problem)
+        left_out(ImportProblem(path, f"has more than {limit} characters", "divide it", line=number))
 
 
 def decoded(path: Path, raw: bytes, errors: str = "strict") -> str:
@@ -287,14 +302,20 @@ def clean(content: str) -> str:
     return stripped.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
+_SECONDS = re.compile(r"\d{9,}(?:\.\d+)?")  # that stand as text
+
+
 def moment(value: Any) -> Any:
     """The time of an item, from a date, ISO 8601 text or (milli)seconds since 1970.
 
-    Text is passed on, empty text as None; values of other types too, so that writing refuses them
-    with the name of the field.
+    Other text is passed on, empty text as None; values of other types too, so that writing refuses
+    them with the name of the field.
     """
     if isinstance(value, str):
-        return value.strip() or None
+        value = value.strip() or None
+        if value is None or len(value) > _MAX_DIGITS or not _SECONDS.fullmatch(value):
+            return value
+        value = float(value)
     if isinstance(value, datetime):
         return value if value.tzinfo else value.replace(tzinfo=UTC)
     if isinstance(value, date):

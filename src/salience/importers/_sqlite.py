@@ -9,12 +9,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from salience.importers._source import ImportProblem
+from salience.importers._source import ImportProblem, head
 
 if TYPE_CHECKING:
     from sqlite3 import Connection
 
 MAGIC = b"SQLite format 3\0"
+
+
+def is_database(path: Path) -> bool:
+    """Test whether a file begins as one of SQLite does."""
+    return path.is_file() and head(path).startswith(MAGIC)
 
 
 @contextmanager
@@ -30,6 +35,11 @@ def opened(path: Path) -> Iterator[Connection]:
     try:
         connection = sqlite3.connect(f"file:{quote(str(path.absolute()))}?mode=ro", uri=True)
         connection.row_factory = sqlite3.Row
+        pages, size = (
+            connection.execute(f"PRAGMA page_{n}").fetchone()[0] for n in ("count", "size")
+        )
+        if pages * size > path.stat().st_size and not path.with_name(f"{path.name}-wal").exists():
+            raise ImportProblem(path, "is a database cut short", "copy it from its store again")
         yield connection
     except sqlite3.Error as problem:
         raise ImportProblem(

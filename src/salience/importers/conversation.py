@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from salience.importers._entries import Ids
-from salience.importers._source import ImportProblem, Item, clean, moment, parsed, text
+from salience.importers._source import ImportProblem, Item, Place, Told, clean, moment, parsed, text
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,14 +28,16 @@ class Query:
     filters: Mapping[str, Any] | None = None
 
 
-def read(path: Path) -> Iterator[Item]:
+def read(path: Place, told: Told) -> Iterator[Item]:
     """Yield the memories of a conversation as turns; a missing id is made of session and words.
 
     Raises:
-        ImportProblem: the file is not of this format, or a folder.
+        ImportProblem: the file is not of this format, or a folder; a memory has no text, unless it
+            is left out.
     """
+    assert isinstance(path, Path)
     ids = Ids()
-    for turn in _turns(path):
+    for turn in _turns(path, told):
         id = turn.get("id") or ids.turn(turn.get("session_id", ""), turn)
         yield Item({"id": id, **turn}, turn.place)
 
@@ -45,15 +47,19 @@ def numbered(path: Path) -> Iterator[Item]:
 
     By these the answers of questions are named.
     """
-    for place, turn in enumerate(_turns(path), start=1):
+    for place, turn in enumerate(_turns(path, Told()), start=1):
         yield Item({"id": f"{path.stem}:{place}", **turn}, turn.place)
 
 
-def _turns(path: Path) -> Iterator[Item]:
+def _turns(path: Path, told: Told) -> Iterator[Item]:
     if path.is_dir():
         raise ImportProblem(path, "is a folder", "give a file, each to a namespace of its own")
     for number, entry in enumerate(_list(path, "memories"), start=1):
-        content = clean(_string(path, "memory", number, entry, "text"))
+        try:
+            content = clean(_string(path, "memory", number, entry, "text"))
+        except ImportProblem as problem:
+            told.left_out(problem)
+            continue
         if not content:
             continue
         item = Item({"content": content, "kind": "turn"}, f"memory {number}")

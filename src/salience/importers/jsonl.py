@@ -1,26 +1,14 @@
-"""Memories as JSON, one object a line; an object with `messages` is a whole conversation."""
+"""Memories and conversations as JSON, one object a line, in an array, or as a document."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from salience.importers._entries import Ids
-from salience.importers._source import (
-    FLAT,
-    ImportProblem,
-    Item,
-    LeftOut,
-    clean,
-    head,
-    lines,
-    moment,
-    parsed,
-    text,
-)
+from salience.importers._entries import EMPTY, Ids, documents, time
+from salience.importers._source import FLAT, ImportProblem, Item, Place, Told, moment
+from salience.importers.shapes import at, role, said
 from salience.records.field_types import STATUSES
 from salience.records.fields import FIELDS
 
@@ -32,98 +20,129 @@ _ALIASES = {
     "name": "speaker",
     "role": "speaker",
 }
+# Names that chats have for fields, which others may mean otherwise: they count where they fit.
+_FITTING = {
+    **dict.fromkeys(("message", "value", "body", "parts"), "content"),
+    **dict.fromkeys(
+        ("sessionId", "sessionID", "conversation_id", "conversationId", "thread_id", "threadId"),
+        "session_id",
+    ),
+    **dict.fromkeys(("createdAt", "create_time", "date", "time", "ts", "sent_at"), "created_at"),
+    **dict.fromkeys(("sender", "from", "author"), "speaker"),
+    **dict.fromkeys(("messageId", "message_id", "uuid"), "id"),
+}
 _BOOKKEEPING = frozenset(
     ("namespace", "updated_at", "version", "last_accessed", "access_count", "accesses")
 )
 _INACTIVE = frozenset(STATUSES) - {"active"}  # other texts are no status
 _FIELDS = (*(name for name in FIELDS if name not in {*_BOOKKEEPING, "status"}), "links")
 _TIMES = {name for name, field in FIELDS.items() if field.type == "time"}
-_RANKS = {name: rank for rank, name in enumerate((*_FIELDS, *_ALIASES))}
+_RANKS = {name: rank for rank, name in enumerate((*_FIELDS, *_ALIASES, *_FITTING))}
+_LISTS = ("messages", "conversation", "conversations", "turns")  # of messages
 LISTING = re.compile(
     rb'\s*\{\s*("(total|cursor)"\s*:[^,]*,\s*)*"memories"\s*:\s*\[\s*(\]|\{'
     + FLAT.encode()
     + rb'"content"\s*:)'
 )
 """The start of what `salience list --json` prints."""
-_BEFORE_JSON = b"\xef\xbb\xbf\xff\xfe\0 \t\r\n"
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
-    """The place of an object: the number of its line, or of its element in an array."""
-
-    path: Path
-    number: int
-    in_array: bool = False
-
-    def __str__(self) -> str:
-        return f"{'item' if self.in_array else 'line'} {self.number}"
-
-    def problem(self, problem: str, remedy: str) -> ImportProblem:
-        if self.in_array:
-            return ImportProblem(self.path, f"{self}: {problem}", remedy)
-        return ImportProblem(self.path, problem, remedy, line=self.number)
-
-    @property
-    def name(self) -> str:
-        return f"{self.path.stem}:{self.number}"
-
-
-def read(path: Path, left_out: LeftOut | None = None) -> Iterator[Item]:
-    """Yield the memories of a file with a JSON object in each line, or of one JSON array.
+def read(path: Place, told: Told) -> Iterator[Item]:
+    """Yield the memories of a file with a JSON object in each line, in an array, or as a whole.
 
     The array may be in what `salience list --json` prints.
 
     An object has the fields of a memory, or their aliases: `text` or `memory` for `content`,
-    `session` for `session_id`, `timestamp` for `created_at`, `name` or `role` for `speaker`. Other
-    keys go to the metadata, except for those that a store counts by itself. The `status` of a
+    `session` for `session_id`, `timestamp` for `created_at`, `name` or `role` for `speaker`, and
+    where their values fit the names that chats have (`sender`, `createdAt`, `conversationId`).
+    Other keys go to the metadata, except for those that a store counts by itself. The `status` of a
     memory that is not active (see `salience.records.field_types.STATUSES`) is passed on: `add_many`
-    refuses it, `Memory.update` sets it. An object with `messages` gives a turn for each message
-    that has text, all in one session. An item without content gets its place as its id, as it will
-    be refused.
-
-    Args:
-        path: the file.
-        left_out: called with each line that is no JSON object, which is left out.
+    refuses it, `Memory.update` sets it. An object with a list of `messages` (`conversation`,
+    `conversations`, `turns`) gives a turn for each message that has text, all in one session, and
+    so does an array of nothing but messages. An item without content gets its place as its id, as
+    it will be refused.
 
     Raises:
-        ImportProblem: a line is no JSON object, without `left_out`; the array is broken.
+        ImportProblem: the document is broken; a line is no JSON object, unless it is left out.
     """
-    start = head(path).lstrip(_BEFORE_JSON)
-    if start.startswith(b"[") or LISTING.match(start):
-        whole = parsed(path, text(path))
-        elements = list(enumerate(whole["memories"] if isinstance(whole, dict) else whole, start=1))
-        if isinstance(whole, dict) and whole.get("order") == "newest":
-            elements.reverse()  # what was written first is written first again
-        entries = ((_Place(path, number, in_array=True), entry) for number, entry in elements)
-    else:
-        numbered = lines(path, left_out)
-        entries = ((_Place(path, number), line) for number, line in numbered if line.strip())
     ids = Ids()
-    for place, entry in entries:
-        try:
-            items = _items(place, entry, ids)
-        except ImportProblem as problem:
-            if left_out is None:
-                raise
-            left_out(problem)
-        else:
-            yield from items
+    for place, document in documents(path, told):
+        for own, entry in _entries(place, document):
+            try:
+                yield from _items(path, own, entry, ids)
+            except ImportProblem as problem:
+                told.left_out(problem)
 
 
-def _items(place: _Place, source: Any, ids: Ids) -> list[Item]:
-    """The memories of one entry: an element of an array, or the text of a line."""
-    entry = source if place.in_array else parsed(place.path, source, line=place.number)
-    if not isinstance(entry, dict):
-        raise place.problem(
-            f"not a JSON object but {type(entry).__name__}", 'write it as {"content": "..."}'
+def _entries(place: str, document: Any) -> Iterator[tuple[str, Any]]:
+    listed = document.get("memories") if isinstance(document, dict) else None
+    if isinstance(listed, list) and "content" not in document:
+        numbered = list(enumerate(listed, start=1))
+        if document.get("order") == "newest":
+            numbered.reverse()  # what was written first is written first again
+        yield from ((f"item {number}", entry) for number, entry in numbered)
+        return
+    if isinstance(document, list) and not place and not is_conversation(document):
+        yield from ((f"item {number}", entry) for number, entry in enumerate(document, start=1))
+        return
+    yield place or "line 1", document
+
+
+def is_conversation(entries: Any) -> bool:
+    """Test whether a list is of messages, each by a role, which are of no session of their own."""
+    return (
+        isinstance(entries, list)
+        and bool(entries)
+        and all(
+            isinstance(entry, dict)
+            and isinstance(entry.get("role"), str)
+            and bool({"content", "parts"} & entry.keys())
+            and not {"session_id", "session", "id"} & entry.keys()
+            for entry in entries
         )
-    if isinstance(entry.get("messages"), list):
-        return list(_turns(place, entry, ids))
-    item = item_of(entry, str(place))
+    )
+
+
+def messages_of(entry: Any) -> list[Any] | None:
+    """The messages of an object that is a conversation; None if it is none."""
+    if is_conversation(entry):
+        return list(entry)
+    lists = (entry.get(name) for name in _LISTS) if isinstance(entry, dict) else ()
+    return next((found for found in lists if isinstance(found, list)), None)
+
+
+def is_field(name: str) -> bool:
+    """Test whether a key is that of a field, or one of its aliases."""
+    return name in _FIELDS or name in _ALIASES or name in _FITTING
+
+
+def is_content(name: str) -> bool:
+    """Test whether a key is that of the text of a memory."""
+    return name == "content" or {**_ALIASES, **_FITTING}.get(name) == "content"
+
+
+def _items(path: Place, place: str, entry: Any, ids: Ids) -> list[Item]:
+    """The memories of one entry: an element of an array, or the document of a line."""
+    messages = messages_of(entry)
+    if messages is not None:
+        shared = entry if isinstance(entry, dict) else {}
+        shared = {name: value for name, value in shared.items() if value is not messages}
+        return list(_turns(path, place, shared, messages, ids))
+    if not isinstance(entry, dict):
+        problem = f"not a JSON object but {type(entry).__name__}"
+        raise _problem(path, place, problem, 'write it as {"content": "..."}')
+    item = item_of(entry, place)
     if "content" not in item:
-        item.setdefault("id", place.name)
+        stem = getattr(path, "stem", "")
+        item.setdefault("id", f"{stem}:{place.partition(' ')[2]}")
     return [item]
+
+
+def _problem(path: Place, place: str, problem: str, remedy: str) -> ImportProblem:
+    kind, _, number = place.partition(" ")
+    if kind == "line":
+        return ImportProblem(path, problem, remedy, line=int(number))
+    return ImportProblem(path, f"{place}: {problem}", remedy)
 
 
 def item_of(entry: dict[str, Any], place: str) -> Item:
@@ -135,6 +154,8 @@ def item_of(entry: dict[str, Any], place: str) -> Item:
     for key in sorted(entry, key=lambda key: _RANKS.get(key, len(_RANKS))):
         value = entry[key]
         name = key if key in _FIELDS else _ALIASES.get(key)
+        if name is None and key in _FITTING:
+            name, value = _fitted(_FITTING[key], value, item)
         if name in _TIMES:
             value = moment(value)
         if value is None or key in _BOOKKEEPING or (key, value) == ("status", "active"):
@@ -142,10 +163,9 @@ def item_of(entry: dict[str, Any], place: str) -> Item:
         if key == "status" and isinstance(value, str) and value in _INACTIVE:
             name = key
         if name is None or name in item:
-            extra[key] = value
+            extra[key] = entry[key]
         elif name == "content":
-            content = _text(value)
-            if content:
+            if content := said(value):
                 item["content"] = content
         else:
             item[name] = value
@@ -154,14 +174,21 @@ def item_of(entry: dict[str, Any], place: str) -> Item:
     return item
 
 
-def _text(value: Any) -> str:
-    """The text of a content: text, or a list of parts of which some have text."""
-    if isinstance(value, str):
-        return clean(value)
-    if isinstance(value, list):
-        texts = (part.get("text") if isinstance(part, dict) else part for part in value)
-        return clean("\n\n".join(part for part in texts if isinstance(part, str)))
-    return ""
+def _fitted(field: str, value: Any, item: Item) -> tuple[str | None, Any]:
+    """The field of a key that may mean something else, and its value; no field if it does."""
+    if field in item:
+        return None, value
+    if field == "content":
+        found: Any = said(value)
+    elif field == "created_at":
+        found = time(value.get("created") if isinstance(value, dict) else value)
+    elif field == "speaker":
+        found = at(value, "name|role") if isinstance(value, dict) else value
+    else:
+        is_number = isinstance(value, int) and not isinstance(value, bool)
+        found = str(value) if is_number else value
+    fits = found not in EMPTY and (field == "created_at" or isinstance(found, str))
+    return (field, found) if fits else (None, value)
 
 
 def _mapping(value: Any) -> dict[str, Any]:
@@ -170,24 +197,30 @@ def _mapping(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {"metadata": value}
 
 
-def _turns(place: _Place, entry: dict[str, Any], ids: Ids) -> Iterator[Item]:
+def _turns(
+    path: Place, place: str, entry: dict[str, Any], messages: list[Any], ids: Ids
+) -> Iterator[Item]:
     """The messages of a conversation, each with the fields that the conversation has."""
-    shared = item_of({key: value for key, value in entry.items() if key != "messages"}, str(place))
+    shared = item_of(entry, place)
     name = shared.pop("id", None)
     turns = []
-    for number, message in enumerate(entry["messages"], start=1):
+    for number, message in enumerate(messages, start=1):
         if not isinstance(message, dict):
-            raise place.problem(
-                f"message {number} is not a JSON object but {type(message).__name__}",
-                'write it as {"role": "user", "content": "..."}',
-            )
+            problem = f"message {number} is not a JSON object but {type(message).__name__}"
+            raise _problem(path, place, problem, 'write it as {"role": "user", "content": "..."}')
         own = item_of(message, f"{place}, message {number}")
         if "content" in own:  # else a call of a tool, or an empty answer
             turns.append(own)
     session = str(shared.get("session_id") or name or ids.session(turns))
     for own in turns:
         item = {"kind": "turn", **shared, **own, "session_id": session}
-        item.setdefault("id", ids.turn(session, own))
+        if "from" in messages[0] and isinstance(own.get("speaker"), str):
+            item["speaker"] = role(own["speaker"])
+        id = own.get("id")
+        if id is None:
+            item["id"] = ids.turn(session, own)
+        elif isinstance(id, int) or (isinstance(id, str) and id.isdigit()):
+            item["id"] = f"{session}:{id}"  # numbered within the conversation
         metadata = {**_mapping(shared.get("metadata")), **_mapping(own.get("metadata"))}
         yield Item(
             {**item, "metadata": metadata} if metadata else item,

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from salience.importers._entries import imported
-from salience.importers._source import ImportProblem, Item, LeftOut, lines
+from salience.importers._source import ImportProblem, Item, Place, Told, lines
 from salience.records.fields import FIELDS
 
 _COUNTED = frozenset(("updated_at", "added_at", "version", "last_accessed", "access_count"))
@@ -17,28 +17,23 @@ _FIELDS = {n: f for n, f in FIELDS.items() if f.type != "times" and n not in _CO
 _OF_OTHERS = "namespace"  # in the metadata: the namespace that a memory was in
 
 
-def read(path: Path, left_out: LeftOut | None = None) -> Iterator[Item]:
+def read(path: Place, told: Told) -> Iterator[Item]:
     """Yield the memories of a file, as they were found; lines of other tables are passed over.
 
     A memory may be damaged in any field, so look at them first. Its metadata name the namespace
     that it was in. Uses are counted anew.
 
-    Args:
-        path: the file.
-        left_out: called with each line that cannot be read, which is left out.
-
     Raises:
-        ImportProblem: a line cannot be read, without `left_out`.
+        ImportProblem: a line cannot be read, unless it is left out.
     """
-    for number, line in lines(path, left_out):
+    assert isinstance(path, Path)
+    for number, line in lines(path, told.left_out):
         if not line.strip():
             continue
         try:
             item = _item(path, number, line)
         except ImportProblem as problem:
-            if left_out is None:
-                raise
-            left_out(problem)
+            told.left_out(problem)
         else:
             if item is not None:
                 yield item

@@ -13,8 +13,8 @@ from typing import Any
 from salience.display.result import to_json
 from salience.errors import InvalidInput, shown
 from salience.language import passages
+from salience.language.markdown import CODE, linked_names
 from salience.language.tokens import slug
-from salience.language.wiki_links import CODE, linked_names
 from salience.records.field_types import Type
 from salience.records.fields import FIELDS
 from salience.records.json_values import metadata_mapping

@@ -12,6 +12,7 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
+from salience.language.markdown import words
 from salience.language.tokens import shorten
 from salience.lifecycle.zones import ZonedMemory
 from salience.ranking.explanation import Explanation
@@ -69,12 +70,27 @@ def about(found: About) -> Table:
 
 
 def _snippet(hit: Hit, length: int) -> str:
-    """The text of a hit; of a long one its best passage, in at most `length` characters."""
+    """The text of a hit; of a long one its best passage, in at most `length` characters.
+
+    A note is shown without the marks of Markdown, and without its title, which stands above it.
+    """
+    if hit.record.kind == "note":
+        return shorten(_words(hit), length)
     if not hit.passages or len(hit.content) <= length:
         return shorten(hit.content, length)
     best = hit.passages[0]
     heading = f"{best.heading}: " if best.heading else ""
     return shorten(f"{'… ' if best.start else ''}{heading}{best.text}", length)
+
+
+def _words(hit: Hit) -> str:
+    """The words of a note, or of its best passage."""
+    if not hit.passages:
+        plain = words(hit.content)
+        return plain.removeprefix(hit.record.title or "").lstrip() or plain
+    best = hit.passages[0]
+    heading = f"{words(best.heading)}: " if best.heading else ""
+    return f"{'… ' if best.start else ''}{heading}{words(best.text)}"
 
 
 def hits(
@@ -102,7 +118,9 @@ def hits(
             about.append(Text(f"passage {hit.passages[0].number} of {hit.passages[0].of}"))
         if why and (parts := largest_parts(hit.explanation)):
             about.append(Text(", ".join(parts), style="cyan"))
-        rows.add_row(rank, score, Group(content, *_joined(about, room)))
+        title = hit.record.title if hit.record.kind == "note" else None
+        lead = [Text(shorten(title, room), style="bold")] if title else []
+        rows.add_row(rank, score, Group(*lead, content, *_joined(about, room)))
     return rows
 
 
@@ -124,6 +142,8 @@ def _joined(texts: Sequence[Text], width: int) -> list[Text]:
 def _origin(record: MemoryRecord) -> Text:
     """The dim line below a memory's text: its speaker or kind, its time, its id."""
     parts = [record.speaker or record.kind, when(record.created_at), record.id]
+    if record.kind == "note" and isinstance(path := record.metadata.get("path"), str):
+        parts.append(path)
     return Text(" · ".join(parts), style="dim")
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from salience.importers import markdown
 from salience.importers._entries import ORIGIN, derived_id, imported
-from salience.importers._source import ImportProblem, Item, LeftOut, clean, head
+from salience.importers._source import ImportProblem, Item, Place, Told, clean, head
 from salience.records.record import LINK_TYPES
 
 _LIST_ITEM = re.compile(r"^[ \t]*[-*+][ \t]+(?P<words>\S.*)$")
@@ -25,9 +25,7 @@ _SECTION = re.compile(r"^#{1,6}[ \t]+(?:Observations|Relations)[ \t]*$", re.IGNO
 _FRONT = re.compile(rb"\A---\s*\n(?=.*^permalink:)(?=.*^type:).*?^---", re.DOTALL | re.MULTILINE)
 
 
-def read(
-    path: Path, left_out: LeftOut | None = None, blank: Callable[[str], object] | None = None
-) -> Iterator[Item]:
+def read(path: Place, told: Told) -> Iterator[Item]:
     """Yield each note (see `salience.importers.markdown`) and each of its observations.
 
     `- [category] text #tag (context)` is an observation: a fact with the category and the tags as
@@ -38,7 +36,7 @@ def read(
     Raises:
         ImportProblem: a file cannot be read, or its front matter is broken.
     """
-    notes = list(markdown.read(path, left_out, blank))
+    notes = list(markdown.read(path, told))
     targets: dict[str, str] = {}
     for name in ("permalink", "path", "title"):
         for note in notes:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from pathlib import Path
 from typing import Annotated, Any, BinaryIO, Literal
@@ -18,11 +19,12 @@ import typer
 from salience import importers
 from salience.cli import output
 from salience.cli.completion import one_of
+from salience.cli.importing import sync as sync_
 from salience.cli.migrate import transferred
 from salience.cli.settings import Settings
 from salience.engine.memory import Memory
 from salience.errors import InvalidInput, NotFound, shown
-from salience.importers import ImportProblem, Place, located
+from salience.importers import ImportProblem, Place, detect, located
 from salience.records.record import MemoryRecord
 from salience.write import chat
 from salience.write.items import CHECKS, metadata_for
@@ -40,6 +42,8 @@ _WORDING = {
     "CONFLICTS": "of them conflicting",
     "SUPERSEDES": "of them superseding",
     "UPDATED": "updated",
+    "RENAMED": "of them renamed",
+    "DELETED": "deleted",
     "UNCHANGED": "unchanged",
     "SKIPPED": "skipped",
     "MERGED": "merged",
@@ -51,14 +55,14 @@ _WORDING = {
 def import_(
     settings: Settings,
     paths: Annotated[
-        list[str],
+        list[str] | None,
         typer.Argument(help="Files, folders or addresses; - reads a file from stdin."),
-    ],
+    ] = None,
     format: Annotated[
         str | None,
         typer.Option(
             metavar="NAME",
-            help=f"One of {', '.join(importers.FORMATS)}; else it is detected.",
+            help="One of those that --formats lists; else it is detected.",
             autocompletion=one_of(importers.FORMATS),
         ),
     ] = None,
@@ -82,19 +86,57 @@ def import_(
     lenient: Annotated[
         bool,
         typer.Option(
-            "--lenient", help="Leave out notes and lines that cannot be read, and succeed."
+            "--lenient",
+            help="Leave out what cannot be read, as in a folder, and succeed if anything is kept.",
         ),
+    ] = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Stop if anything cannot be read, in a folder too.")
+    ] = False,
+    columns: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--map", metavar="FIELD=COLUMN", help="The column of a table that holds a field."
+        ),
+    ] = None,
+    sync: Annotated[
+        bool,
+        typer.Option("--sync", help="Keep a folder of notes in step: also renamed and gone ones."),
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what --sync would do, and change nothing.")
+    ] = False,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Go on with --sync whenever the folder changes.")
     ] = False,
     everywhere: Annotated[
         bool, typer.Option("--all", help="Import all namespaces of an export.")
     ] = False,
+    formats: Annotated[
+        bool, typer.Option("--formats", help="List the formats, and leave.")
+    ] = False,
 ) -> None:
     """Import exports, JSON lines, notes, chats, and what other memory systems keep."""
+    if formats:
+        _list_formats(settings)
+        return
+    if not paths:
+        raise InvalidInput("paths", "are missing", "give a file, a folder or an address")
+    if lenient and strict:
+        raise InvalidInput("strict", "does not go with --lenient", "leave one of them out")
     if update and mode != "turns":
         raise InvalidInput("update", f"does not go with --mode {mode}", "leave one of them out")
     if update and on_conflict != "error":
         raise InvalidInput("update", "does not go with --on-conflict", "leave one of them out")
-    with _sources(paths, format, lenient) as sources:
+    how = _How(format, lenient, strict, _columns(columns or ()))
+    if sync or watch or dry_run:
+        if dry_run and watch:
+            raise InvalidInput("dry_run", "does not go with --watch", "leave one of them out")
+        if update or on_conflict != "error" or mode != "turns" or everywhere or len(paths) > 1:
+            raise InvalidInput("sync", "is for one folder", "leave the other options out")
+        _keep_in_step(settings, _folder(paths[0], how), batch, dry_run, watch)
+        return
+    with _sources(paths, how) as sources:
         exports = [source for source in sources if source.is_export]
         if exports:
             if len(sources) > 1 or update or on_conflict != "error" or mode != "turns":
@@ -112,16 +154,88 @@ def import_(
             output.progress("what was added stays; --on-conflict skip adds the rest") as progress,
         ):
             done = _Import(memory, mode, update, on_conflict)
-            for problem in chain.from_iterable(omitted for _, omitted in checks):
-                refused = Added(None, "REJECTED", "; ".join((problem.problem, problem.remedy)))
-                done.count(problem.path, problem.place, refused)
+            done.omit(chain.from_iterable(omitted for _, omitted in checks))
             for source in sources:
-                for _ in done.run(source, batch):
+                for _ in done.run(source.path, source.read([], done.blank), batch):
                     progress(f"importing {source.path.name}", done.read, total)
             done.link()
     _report(settings, done)
-    if done.counts["REJECTED"] and not lenient:
+    if done.failed(lenient):
         raise typer.Exit(1)
+
+
+def _folder(path: str, how: _How) -> _Source:
+    """The folder of notes at a path.
+
+    Raises:
+        InvalidInput: it is none.
+    """
+    place = located(path)
+    kind = (how.format or detect(place)) if isinstance(place, Path) and place.is_dir() else None
+    if kind not in ("markdown", "basic-memory", "text"):
+        raise InvalidInput("sync", f"{path} is no folder of notes", "import it without --sync")
+    return _Source(place, place, replace(how, format=kind))
+
+
+def _keep_in_step(
+    settings: Settings, source: _Source, batch: int, dry_run: bool, watch: bool
+) -> None:
+    """Bring the memories of a folder into step with it, once or whenever it changes."""
+    assert isinstance(source.place, Path)
+    changes = sync_.watched(source.place) if watch else iter(())
+    failed = _step(settings, source, batch, dry_run)
+    for _ in changes:
+        try:
+            failed = _step(settings, source, batch, dry_run)
+        except ImportProblem as problem:  # a folder that is being moved
+            output.note(str(problem))
+    if failed:
+        raise typer.Exit(1)
+
+
+def _step(settings: Settings, source: _Source, batch: int, dry_run: bool) -> bool:
+    """Bring the memories of a folder into step with it; True if something was rejected."""
+    assert isinstance(source.place, Path)
+    problems: list[ImportProblem] = []
+    blank: list[str] = []
+    items = list(source.read(problems, blank))
+    with settings.open(make=True) as memory:
+        step = sync_.step(memory, source.place, items, problems)
+        done = _Import(memory, "turns", True, "error", blank=blank)
+        done.omit(problems)
+        if dry_run:
+            for line in done.foreseen(step):
+                output.say(line)
+        else:
+            for _ in done.run(source.path, iter(step.items), batch):
+                pass
+            done.link()
+            for record in step.gone:
+                done.counts["DELETED"] += memory.delete(record.id)
+        done.counts["RENAMED"] = len(step.renamed)
+    _report(settings, done)
+    return done.failed(source.how.lenient)
+
+
+def _list_formats(settings: Settings) -> None:
+    formats = {name: format.about for name, format in importers.FORMATS.items()}
+    if settings.json:
+        output.emit(formats)
+        return
+    width = max(map(len, formats))
+    for name, about in formats.items():
+        output.say(f"{name:{width}}  {about}")
+
+
+def _columns(given: Sequence[str]) -> dict[str, str]:
+    """The columns of a table by the fields that they hold."""
+    columns = {}
+    for pair in given:
+        name, equals, column = pair.partition("=")
+        if not equals or not column or name not in (*CHECKS, "links"):
+            raise InvalidInput("map", f"is {shown(pair)}", "write FIELD=COLUMN, as content=Text")
+        columns[name] = column
+    return columns
 
 
 def _import_export(settings: Settings, source: _Source, everywhere: bool) -> None:
@@ -145,17 +259,26 @@ def _import_export(settings: Settings, source: _Source, everywhere: bool) -> Non
 
 
 @dataclass(frozen=True)
+class _How:
+    """How sources are read."""
+
+    format: str | None
+    lenient: bool
+    strict: bool
+    columns: Mapping[str, str]
+
+
+@dataclass(frozen=True)
 class _Source:
     """A file, folder or server: as it was given, and where it can be read repeatedly."""
 
     path: Place
     place: Place
-    format: str | None
-    lenient: bool
+    how: _How
 
     @property
     def is_export(self) -> bool:
-        return self.format is None and isinstance(self.place, Path) and is_export(self.place)
+        return self.how.format is None and isinstance(self.place, Path) and is_export(self.place)
 
     def checked(self) -> tuple[int, list[ImportProblem]]:
         """Read to the end, before anything is written: the number of items, the notes left out.
@@ -173,7 +296,10 @@ class _Source:
             omitted.append(self._named(problem))
 
         try:
-            items = importers.read(self.place, self.format, omit if self.lenient else None)
+            is_folder = isinstance(self.place, Path) and os.path.isdir(self.place)
+            spares = self.how.lenient or (is_folder and not self.how.strict)
+            left_out = omit if spares else None
+            items = importers.read(self.place, self.how.format, left_out, self.how.columns)
             yield from items
             blank += items.blank
         except ImportProblem as problem:
@@ -186,7 +312,7 @@ class _Source:
 
 
 @contextmanager
-def _sources(paths: Sequence[str], format: str | None, lenient: bool) -> Iterator[list[_Source]]:
+def _sources(paths: Sequence[str], how: _How) -> Iterator[list[_Source]]:
     """The sources at paths; stdin and pipes are copied, as they can be read only once."""
     with tempfile.TemporaryDirectory(prefix="salience-") as folder:
 
@@ -194,20 +320,20 @@ def _sources(paths: Sequence[str], format: str | None, lenient: bool) -> Iterato
             copy = Path(tempfile.mkdtemp(dir=folder), "stdin" if path == _STDIN else path.name)
             with copy.open("wb") as file:
                 shutil.copyfileobj(stream, file)
-            kind = format or (None if copy.stat().st_size else "jsonl")
-            return _Source(path, copy, kind, lenient)
+            kind = how.format or (None if copy.stat().st_size else "jsonl")
+            return _Source(path, copy, replace(how, format=kind))
 
         sources = []
         for path in map(located, paths):
             if not isinstance(path, Path):
-                sources.append(_Source(path, path, format, lenient))
+                sources.append(_Source(path, path, how))
             elif path == _STDIN:
                 sources.append(copied(path, sys.stdin.buffer))
             elif _is_pipe(path):
                 with path.open("rb") as stream:
                     sources.append(copied(path, stream))
             else:
-                sources.append(_Source(path, path, format, lenient))
+                sources.append(_Source(path, path, how))
         yield sources
 
 
@@ -234,9 +360,37 @@ class _Import:
     has_pending: bool = False  # links whose targets did not exist when they were written
     unmet: list[tuple[str, str, str, float, Any]] = field(default_factory=list)  # with their times
 
-    def run(self, source: _Source, size: int) -> Iterator[None]:
+    def omit(self, problems: Iterable[ImportProblem]) -> None:
+        """Count what cannot be read and is left out."""
+        for problem in problems:
+            refused = Added(None, "REJECTED", "; ".join((problem.problem, problem.remedy)))
+            self.count(problem.path, problem.place, refused)
+
+    def failed(self, lenient: bool) -> bool:
+        """Tell whether anything was rejected, or everything, if the import is lenient."""
+        kept = sum(count for outcome, count in self.counts.items() if outcome != "REJECTED")
+        return bool(self.counts["REJECTED"]) and not (lenient and kept)
+
+    def foreseen(self, step: sync_.Step) -> Iterator[str]:
+        """A line for each thing that a step would do, which is counted and not done."""
+        yield from (f"rename {before} to {after}" for before, after in step.renamed)
+        for start in range(0, len(step.items), _LOOKUP_IDS):
+            batch = step.items[start : start + _LOOKUP_IDS]
+            there = self._existing(batch)
+            for item in batch:
+                record = there.get(item["id"])
+                changes = record is None or _changes(record, item)
+                outcome = "ADDED" if record is None else "UPDATED" if changes else "UNCHANGED"
+                self.counts[outcome] += 1
+                if changes:
+                    yield f"{'add' if record is None else 'update'} {item.place}"
+        for record in step.gone:
+            self.counts["DELETED"] += 1
+            yield f"delete {record.metadata.get('path')}"
+
+    def run(self, path: Place, found: Iterator[importers.Item], size: int) -> Iterator[None]:
         """Write the items of a source, batch by batch."""
-        items: Iterator[dict[str, Any]] = self._accepted(source)
+        items: Iterator[dict[str, Any]] = self._accepted(path, found)
         if self.mode != "turns":
             items = chat.chunks_from_turns(items, self.mode)
         while batch := list(islice(items, size)):
@@ -251,10 +405,10 @@ class _Import:
                         continue
                     there[id] = None  # the next item with that id changes this one
                 (with_status if "status" in item else fresh).append(item)
-            self._add(source.path, fresh)
-            self._add(source.path, with_status)
+            self._add(path, fresh)
+            self._add(path, with_status)
             for item in updates:
-                self._change(source.path, item, there)
+                self._change(path, item, there)
             yield
 
     def count(self, path: Place, place: str, outcome: Added) -> None:
@@ -275,10 +429,10 @@ class _Import:
             for source, target, *_ in unlinked
         )
 
-    def _accepted(self, source: _Source) -> Iterator[dict[str, Any]]:
+    def _accepted(self, path: Place, found: Iterator[importers.Item]) -> Iterator[dict[str, Any]]:
         """The items that can be written to this namespace in this mode."""
         own = self.memory.namespace
-        for item in source.read([], self.blank):
+        for item in found:
             self.read += 1
             problem = None
             if item.namespace not in (None, own):
@@ -294,7 +448,7 @@ class _Import:
             if problem is None:
                 yield item
                 continue
-            self.count(source.path, item.place, Added(_id(item), "REJECTED", str(problem)))
+            self.count(path, item.place, Added(_id(item), "REJECTED", str(problem)))
 
     def _existing(self, batch: Iterable[dict[str, Any]]) -> dict[str, MemoryRecord | None]:
         """The existing memories with ids of the items, by id."""

@@ -1,0 +1,123 @@
+"""Folders that are kept in step: what is new, changed, renamed and gone since the last time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+
+from salience.engine.memory import Memory
+from salience.importers import ImportProblem, Item
+from salience.language.tokens import slug
+from salience.records.record import MemoryRecord
+
+FOLDER = "folder"
+"""The key of the metadata with the folder that a memory is kept in step with."""
+
+_Place = tuple[str, str]  # the path in the folder, and what the id has behind it for a part
+
+
+@dataclass
+class Step:
+    """What brings the memories of a folder into step with it.
+
+    `items` have the ids of the memories that they change. `renamed` are former and new paths, and
+    `gone` the memories whose notes are no longer there.
+    """
+
+    items: list[Item] = field(default_factory=list)
+    renamed: list[tuple[str, str]] = field(default_factory=list)
+    gone: list[MemoryRecord] = field(default_factory=list)
+
+
+def step(
+    memory: Memory, folder: Path, items: Sequence[Item], problems: Sequence[ImportProblem]
+) -> Step:
+    """The step from the memories of a folder to what it holds now.
+
+    A note goes by its path. One whose path is new is the renamed one that had the same words, or
+    else the same file name, and is gone from its place. An id that a memory outside of the folder
+    has is put behind the folder's name. The memory of a note that cannot be read stays.
+    """
+    root = str(folder.resolve())
+    known = {_of(r): r for r in memory.iterate({f"metadata.{FOLDER}": root})}
+    unread = {p.path.resolve() for p in problems if isinstance(p.path, Path)}
+    found = {_at(item): item for item in items}
+    gone = {place: record for place, record in known.items() if place not in found}
+    gone = {p: r for p, r in gone.items() if (folder / p[0]).resolve() not in unread}
+    result = Step()
+    ids: dict[str, str] = {}
+    for place, item in found.items():
+        record = known.get(place)
+        if record is None and (record := _former(place, item, gone)) is not None:
+            former = _of(record)
+            del gone[former]
+            result.renamed.append((former[0], place[0]))
+        if record is not None:
+            ids[item["id"]] = record.id
+    ids |= _free(memory, folder, [item for item in items if item["id"] not in ids])
+    for item in items:
+        own = {**item, "id": ids[item["id"]]}
+        own["metadata"] = {"path": item.place, **item.get("metadata", {}), FOLDER: root}
+        own["links"] = [
+            {**link, "target": ids.get(link["target"], link["target"])}
+            for link in item.get("links", ())
+        ]
+        result.items.append(Item(own, item.place, assumed=item.assumed))
+    result.gone = list(gone.values())
+    return result
+
+
+def _at(item: Item) -> _Place:
+    return item.place, str(item["id"]).partition("#")[2]
+
+
+def _of(record: MemoryRecord) -> _Place:
+    return str(record.metadata.get("path", "")), record.id.partition("#")[2]
+
+
+def _former(place: _Place, item: Item, gone: Mapping[_Place, MemoryRecord]) -> MemoryRecord | None:
+    """The memory of the note that a new one was before it was renamed or moved."""
+    name = Path(place[0]).name
+    same_words = [r for r in gone.values() if r.content == item["content"]]
+    same_name = [r for r in gone.values() if Path(_of(r)[0]).name == name]
+    for records in (same_words, same_name):
+        alike = [record for record in records if _of(record)[1] == place[1]]
+        if len(alike) == 1:
+            return alike[0]
+    return None
+
+
+def _free(memory: Memory, folder: Path, items: Sequence[Item]) -> dict[str, str]:
+    """The ids of new notes: their own, or behind the folder's name if one of them is taken.
+
+    A note that was imported before, without its folder, goes on as the memory that it is.
+    """
+    ids = [item["id"] for item in items]
+    taken = {
+        record.id: record
+        for start in range(0, len(ids), 1_000)
+        for record in memory.iterate({"id": {"in": ids[start : start + 1_000]}})
+    }
+    free: dict[str, str] = {}
+    for item in items:
+        record = taken.get(item["id"])
+        same = record is None or (FOLDER not in record.metadata and _of(record) == _at(item))
+        free[item["id"]] = item["id"] if same else f"{slug(folder.resolve().name)}/{item['id']}"
+    return free
+
+
+def watched(folder: Path) -> Iterator[None]:
+    """Yield each time that something in a folder has changed.
+
+    Raises:
+        ImportProblem: watchfiles is not installed.
+    """
+    try:
+        watch = import_module("watchfiles").watch
+    except ImportError:
+        problem = "is to be watched, which needs watchfiles"
+        raise ImportProblem(folder, problem, "pip install 'salience[watch]'") from None
+    for _ in watch(folder, raise_interrupt=False):
+        yield

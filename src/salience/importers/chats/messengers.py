@@ -1,0 +1,250 @@
+"""Chats between people: what messengers export, and mail."""
+
+from __future__ import annotations
+
+import html
+import mailbox
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from email import policy
+from email.message import EmailMessage
+from email.parser import BytesParser
+from email.utils import parseaddr
+from pathlib import Path
+from typing import Any
+
+from salience.importers._entries import documents, mapping
+from salience.importers._source import ImportProblem, Place, Told, text
+from salience.importers.chats._common import dicts, turns
+from salience.importers.shapes import Entry, Shape, at, joined
+
+_SLACK_MARK = re.compile(r"<(?:([@#!])([^|>]+)(?:\|([^>]*))?|([^|>\s]+)(?:\|([^>]*))?)>")
+
+
+def _of_telegram(place: Place, document: Any, told: Told) -> Iterator[Entry]:
+    document = mapping(document)
+    lists = [mapping(document.get(name)).get("list") for name in ("chats", "left_chats")]
+    yield from (chat for chats in lists for chat in dicts(chats))
+    if "messages" in document:
+        yield document
+
+
+def _slack_documents(place: Place, told: Told, gathered: bool) -> Iterator[tuple[str, Any]]:
+    """The channels of an export: a folder each, with a file for each day."""
+    assert isinstance(place, Path)
+    folder = place if place.is_dir() else place.parent
+    names: dict[str, str] = {}
+    for users in (folder / "users.json", folder.parent / "users.json"):
+        for _, known in documents(users, told) if users.is_file() else ():
+            for user in dicts(known):
+                path = "profile.display_name|profile.real_name|real_name|name"
+                names[str(user.get("id"))] = str(at(user, path) or user.get("id"))
+    days = sorted(folder.rglob("[0-9]*-[0-9]*-[0-9]*.json")) if place.is_dir() else [place]
+    for day in days:
+        for _, messages in documents(day, told):
+            named = [_slack_message(message, names) for message in dicts(messages)]
+            yield f"{day.parent.name}/{day.name}", turns({"id": day.parent.name}, named)
+
+
+def _slack_message(message: Entry, names: Mapping[str, str]) -> Entry:
+    def shown(mark: re.Match[str]) -> str:
+        sign, id, label, address, words = mark.groups()
+        if sign:
+            return ("@" if sign == "!" else sign) + (label or names.get(id, id))
+        return f"{words} ({address})" if words and words != address else str(address)
+
+    text = message.get("text")
+    text = html.unescape(_SLACK_MARK.sub(shown, text)) if isinstance(text, str) else ""
+    name = names.get(str(message.get("user")))
+    named = name or at(message, "user_profile.display_name|user_profile.real_name|username|user")
+    return {**message, "text": text, "name": named}
+
+
+_MARKS = str.maketrans({"\u200e": None, "\u200f": None, "\u202f": " ", "\xa0": " ", "\ufeff": None})
+
+
+_DATE = r"(?P<date>\d{1,4}[./-]\d{1,2}[./-]\d{1,4})\.?"
+
+
+_CLOCK = r"(?P<hour>\d{1,2})[:.](?P<minute>\d\d)(?:[:.](?P<second>\d\d))?"
+
+
+_HALF = r"(?:\s*(?P<half>[AaPp]\.?\s?[Mm]\.?))?"
+
+
+_MOMENT = rf"{_DATE},?\s+(?:klo\s+|kl\.?\s+)?{_CLOCK}{_HALF}"
+
+
+WHATSAPP = re.compile(rf"^(?:\[{_MOMENT}\]|{_MOMENT.replace('?P<', '?P<a_')}\s+[-–])\s(?P<rest>.*)")
+
+
+_SENDER = re.compile(r"(?P<sender>[^:]{1,100}):\s(?P<text>.*)", re.DOTALL)
+
+
+_OMITTED = re.compile(
+    r"<[^<>]{3,40}>|(?:\S+ ){1,3}(?:omitted|weggelassen|omise?|omitid[ao]|omess[ao])|"
+    r"\S+\.\w{3,4} \([^()]+\)|null"
+)
+
+
+def _of_whatsapp(place: Place, told: Told, gathered: bool) -> Iterator[tuple[str, Any]]:
+    assert isinstance(place, Path)
+    messages: list[Entry] = []
+    for number, line in enumerate(text(place).split("\n"), start=1):
+        plain = line.translate(_MARKS)
+        found = WHATSAPP.match(plain)
+        if found:
+            parts = {k.removeprefix("a_"): v for k, v in found.groupdict().items() if v}
+            messages.append({**parts, "text": parts.get("rest", ""), "\0place": f"line {number}"})
+        elif messages:
+            messages[-1]["text"] += "\n" + plain
+    is_day_first = _is_day_first(messages)
+    for message in messages:
+        said = _SENDER.match(message["text"])
+        message |= said.groupdict() if said else {"sender": None, "text": ""}  # told by the app
+        message["text"] = "" if _OMITTED.fullmatch(message["text"].strip()) else message["text"]
+        message["time"] = _time(message, is_day_first)
+    yield "", {"messages": messages}
+
+
+def _numbers(message: Entry) -> list[int]:
+    return [int(part) for part in re.split(r"[./-]", message["date"])]
+
+
+def _is_day_first(messages: Sequence[Entry]) -> bool:
+    """True unless the dates of a chat only make sense, or are only in order, with the month first.
+
+    Where both are possible, it is the month that stands before slashes with AM and PM.
+    """
+    dates = [n for m in messages if len(n := _numbers(m)) == 3 and n[0] < 1_000]
+    if any(first > 12 for first, _, _ in dates):
+        return True
+    if any(second > 12 for _, second, _ in dates):
+        return False
+    by_day = [(year, month, day) for day, month, year in dates]
+    by_month = [(year, month, day) for month, day, year in dates]
+    if (by_day == sorted(by_day)) != (by_month == sorted(by_month)):
+        return by_day == sorted(by_day)
+    return not any("/" in m["date"] and m.get("half", "")[:1] in ("A", "P") for m in messages)
+
+
+def _time(message: Entry, is_day_first: bool) -> datetime | None:
+    first, second, third = _numbers(message)
+    if first >= 1_000:
+        year, month, day = first, second, third
+    else:
+        day, month, year = (first, second, third) if is_day_first else (second, first, third)
+    hour = int(message["hour"])
+    if half := message.get("half", "").lower():
+        hour = hour % 12 + (12 if half.startswith("p") else 0)
+    try:
+        year += 2_000 if year < 100 else 0
+        clock = hour, int(message["minute"]), int(message.get("second", 0))
+        return datetime(year, month, day, *clock, tzinfo=UTC)
+    except ValueError:
+        return None
+
+
+def _of_mbox(place: Place, told: Told, gathered: bool) -> Iterator[tuple[str, Any]]:
+    assert isinstance(place, Path)
+    parser = BytesParser(policy=policy.default)
+    box = mailbox.mbox(place, factory=parser.parse, create=False)  # type: ignore[arg-type]
+    try:
+        for number, key in enumerate(box.keys(), start=1):
+            try:
+                yield f"message {number}", _mail(box[key])  # type: ignore[arg-type]
+            except (ValueError, LookupError, TypeError, AttributeError) as problem:
+                what = f"message {number} cannot be read: {problem}"
+                told.left_out(ImportProblem(place, what, "remove it"))
+    except OSError as problem:
+        raise ImportProblem(place, f"cannot be read: {problem}", "export it again") from None
+    finally:
+        box.close()
+
+
+def _mail(message: EmailMessage) -> Entry:
+    body = message.get_body(("plain", "html"))
+    content = body.get_content() if body is not None else ""
+    if body is not None and body.get_content_subtype() == "html":
+        content = re.sub(r"<(script|style).*?</\1>|<[^>]+>", " ", content, flags=re.DOTALL | re.I)
+    name, address = parseaddr(str(message.get("From", "")))
+    thread = f"{message.get('References', '')} {message.get('In-Reply-To', '')}".split()
+    date = message.get("Date")
+    own = str(message.get("Message-ID", "")).strip("<> ")
+    return {
+        "id": own,
+        "thread": thread[0].strip("<> ") if thread else own,
+        "from": name or address,
+        "address": address,
+        "to": str(message.get("To", "")),
+        "subject": str(message.get("Subject", "")),
+        "date": getattr(date, "datetime", None),
+        "content": content,
+    }
+
+
+MESSENGERS = (
+    Shape(
+        name="telegram",
+        about="Telegram: result.json of a chat or an account",
+        signs=(
+            "messages.from_id",
+            "messages.actor_id",
+            "messages.date_unixtime",
+            "chats.list.messages",
+        ),
+        arranged=_of_telegram,
+        messages="messages",
+        shared="session_id=id title=name",
+        fields="id content=text speaker=from created_at=date_unixtime|date",
+        values={"content": joined},
+        only={"type": ("message",)},
+        scoped=True,
+    ),
+    Shape(
+        name="slack",
+        about="Slack: the zip of an export, its folder, or a file of a day",
+        signs=("type=message ts",),
+        documents=_slack_documents,
+        messages="messages",
+        shared="session_id=id",
+        fields="id=ts content=text speaker=name created_at=ts",
+        details="thread=thread_ts",
+        only={
+            "type": ("message",),
+            "subtype": (None, "thread_broadcast", "bot_message", "file_share", "me_message"),
+        },
+        scoped=True,
+    ),
+    Shape(
+        name="discord",
+        about="Discord: JSON of DiscordChatExporter, or messages.json of Discord's own package",
+        signs=("channel messages.author", "guild channel messages"),
+        messages="messages",
+        shared="session_id=channel.id title=channel.name",
+        fields="id content speaker=author.nickname|author.name created_at=timestamp",
+        details="guild=guild.name reply_to=reference.messageId",
+        only={"type": (None, "Default", "Reply", "0", "19", 0, 19)},
+    ),
+    Shape(
+        name="discord",
+        about="",
+        signs=("ID Timestamp Contents",),
+        fields="id=ID content=Contents created_at=Timestamp",
+    ),
+    Shape(
+        name="whatsapp",
+        about="WhatsApp: the text of a chat that Android or iOS exports",
+        documents=_of_whatsapp,
+        messages="messages",
+        fields="content=text speaker=sender created_at=time",
+    ),
+    Shape(
+        name="mbox",
+        about="mail: an mbox file",
+        documents=_of_mbox,
+        fields="id content title=subject speaker=from session_id=thread created_at=date",
+        details="address to",
+    ),
+)

@@ -1,0 +1,218 @@
+"""What tells the format of a file or folder: what is in it, and then its name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from salience.importers import _archives, _sqlite, jsonl
+from salience.importers._entries import documents, mapping
+from salience.importers._source import ImportProblem, Told, decoded, head
+from salience.importers.chats import CHATS
+from salience.importers.chats.messengers import WHATSAPP
+from salience.importers.shapes import Shape
+from salience.importers.systems import basic_memory
+from salience.importers.systems.agents import AGENTS, is_transfer
+from salience.importers.systems.graphs import GRAPHS
+from salience.importers.systems.stores import CHROMA_FILE, STORES
+from salience.retrieval.safety import QUARANTINE_END
+
+SHAPES: tuple[Shape, ...] = (*CHATS, *STORES, *AGENTS, *GRAPHS)
+NOTES = frozenset((".md", ".markdown", ".org"))
+"""The endings of notes."""
+_SUFFIXES = {
+    **dict.fromkeys((".md", ".markdown", ".org"), "markdown"),
+    **dict.fromkeys((".csv", ".tsv"), "csv"),
+    **dict.fromkeys((".jsonl", ".ndjson"), "jsonl"),
+    ".af": "letta",
+    ".mbox": "mbox",
+}
+_DATABASES = frozenset((".db", ".sqlite", ".sqlite3", ".vscdb"))
+# Files of exports that hold settings, accounts and ratings.
+_OTHERS = re.compile(
+    r"(?:users?|channels|groups|dms|mpims|integration_logs|message_feedback|model_comparisons|"
+    r"shared_conversations|export_manifest|group_chats|shopping|sora|user_settings|canvases|"
+    r"huddle_transcripts|lists|file_conversations|api_conversation_history|task_metadata)\.json"
+)
+_EXPORT = re.compile(rb'\{"salience": *"export"')
+_LOOKED_AT = 20  # files of a folder
+_SAMPLED = 200  # lines of a file
+_SHOWN = 8  # keys
+
+
+def detect(path: Path) -> str:
+    """The name of the format of a file or folder.
+
+    Raises:
+        ImportProblem: it is of no known format.
+    """
+    if path.is_dir():
+        return _of_folder(path)
+    suffix = path.suffix.lower()
+    if suffix in NOTES:
+        return "basic-memory" if basic_memory.is_note(path) else "markdown"
+    if path.name.endswith(QUARANTINE_END):
+        return "quarantine"
+    start = head(path)
+    if _EXPORT.match(start):
+        raise ImportProblem(
+            path, "is an export of salience", "bring it back by Memory.import_ or `salience import`"
+        )
+    if _sqlite.is_database(path):
+        return _of_database(path)
+    if _archives.is_archive(path):
+        if is_transfer(path):
+            return "hindsight"
+        with _archives.folder_of(path) as folder:
+            return _of_folder(folder, path)
+    name = _SUFFIXES.get(suffix)
+    if name and name != "jsonl":
+        return name
+    # The last character may be cut in half.
+    source = decoded(path, start, errors="ignore").lstrip("\ufeff \t\r\n")
+    if source.startswith(("{", "[")) and not (suffix == ".txt" and _is_whatsapp(source)):
+        return _of_json(path, name)
+    if name is None and _is_whatsapp(source):
+        return "whatsapp"
+    if name is None and re.match(r"From \S.*\n(?:.+\n)*?(?:Date|Subject|From):", source):
+        return "mbox"
+    if not name and source.startswith(("---\n", "---\r\n", "# ")):
+        return "markdown"
+    if name or suffix == ".txt":
+        return name or "text"
+    raise ImportProblem(
+        path, "is of no known format", "give it as format; `salience import --formats` lists them"
+    )
+
+
+def shape_of(name: str, path: object) -> Shape:
+    """The shape of a format that a file has; the first of the format, if it has none."""
+    shapes = [shape for shape in SHAPES if shape.name == name]
+    if len(shapes) == 1 or not isinstance(path, Path) or not path.is_file():
+        return shapes[0]
+    found = sample(path)
+    return next((shape for shape in shapes if shape.fits(found)), shapes[0])
+
+
+def sample(path: Path) -> Any:
+    """The document of a file of JSON, or a list of its first lines that are whole."""
+    found = list(islice(documents(path, Told(lambda problem: None)), _SAMPLED))
+    if len(found) == 1 and not found[0][0]:
+        return found[0][1]
+    return [document for _, document in found]
+
+
+def files_in(folder: Path) -> Iterator[Path]:
+    """The visible files of a folder and those in it that may hold memories, by name."""
+    suffixes = {".json", ".txt", ".zip", *_SUFFIXES, *_DATABASES}
+    for file in sorted(folder.rglob("*")):
+        parts = file.relative_to(folder).parts
+        is_hidden = any(part.startswith((".", "__MACOSX")) for part in parts)
+        may_hold = file.suffix.lower() in suffixes and not _OTHERS.fullmatch(file.name)
+        if may_hold and not is_hidden and file.is_file():
+            yield file
+
+
+def _is_whatsapp(source: str) -> bool:
+    lines = source.split("\n")[:_LOOKED_AT]
+    return any(WHATSAPP.match(line.lstrip("\u200e\u200f").replace("\u202f", " ")) for line in lines)
+
+
+def _of_json(path: Path, name: str | None) -> str:
+    found = sample(path)
+    for shape in SHAPES:
+        if shape.signs and shape.fits(found):
+            return shape.name
+    first = next(iter(found), None) if isinstance(found, list) else found
+    if isinstance(first, dict):
+        if isinstance(found, dict) and _is_evaluation(found):
+            return "conversation"
+        if isinstance(first.get("title"), str) and isinstance(first.get("children"), list):
+            return "roam"
+    entries = found[:_LOOKED_AT] if isinstance(found, list) else [found]
+    if name == "jsonl" or not found or any(map(_is_memory, entries)):
+        return "jsonl"
+    if jsonl.is_conversation(found) or jsonl.LISTING.match(head(path)):
+        return "jsonl"
+    raise _unknown(path, found, first)
+
+
+def _is_evaluation(document: dict[str, Any]) -> bool:
+    listed = document.get("memories")
+    return isinstance(listed, list) and not any("content" in mapping(e) for e in listed[:_SHOWN])
+
+
+def _is_memory(entry: Any) -> bool:
+    return jsonl.messages_of(entry) is not None or any(map(jsonl.is_content, mapping(entry)))
+
+
+def _unknown(path: Path, found: Any, first: Any) -> ImportProblem:
+    """The error for JSON that is of no format: what it is, and what comes nearest."""
+    keys = [str(key) for key in mapping(first)]
+    what = f"an object with {', '.join(keys[:_SHOWN]) or 'no keys'}"
+    what = what if isinstance(first, dict) else f"a {type(first).__name__}"
+    whole = f"a list that begins with {what}" if isinstance(found, list) else what
+    remedy = "write it as JSON lines of memories"
+    shapes = [(len(s.keys() & {*keys}) / len(s.keys()), s) for s in SHAPES if s.signs]
+    share, nearest = max(shapes, key=lambda each: each[0])
+    if share:
+        further = ", ".join(sorted(nearest.keys() - {*keys})[:_SHOWN])
+        remedy = f"the nearest format is {nearest.name}, which also has {further}; or {remedy}"
+    return ImportProblem(path, f"is JSON of no known shape: {whole}", remedy)
+
+
+def _of_folder(path: Path, named: Path | None = None) -> str:
+    if (path / CHROMA_FILE).is_file():
+        return "chroma"
+    if (path / "meta.json").is_file() and (path / "collection").is_dir():
+        return "mem0"
+    if any(
+        (root / "message").is_dir() and (root / "part").is_dir()
+        for root in (path, path / "storage")
+    ):
+        return "opencode"
+    day = "[12][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9].json"
+    if (path / "users.json").is_file() and any((*path.glob(day), *path.glob(f"*/{day}"))):
+        return "slack"
+    exports = {"chatgpt", "claude-ai"} & {_tried(f) for f in path.glob("conversations*.json")}
+    if exports:
+        return exports.pop() if len(exports) == 1 else "files"
+    visible = [file for file in path.rglob("*") if file.suffix.lower() in NOTES]
+    if visible:
+        sampled = sorted(visible)[:_LOOKED_AT]
+        return "basic-memory" if any(map(basic_memory.is_note, sampled)) else "markdown"
+    return _of_files(path, named)
+
+
+def _of_files(path: Path, named: Path | None) -> str:
+    names = [_tried(file) for file in islice(files_in(path), _LOOKED_AT)]
+    known = [name for name in dict.fromkeys(names) if name is not None]
+    if names:  # files of no known format say so when they are read
+        return known[0] if len(known) == 1 else "files"
+    remedy = "give a folder of notes, or with files of a known format"
+    raise ImportProblem(named or path, "holds no notes, and no file of a known format", remedy)
+
+
+def _tried(path: Path) -> str | None:
+    try:
+        return detect(path)
+    except ImportProblem:
+        return None
+
+
+def _of_database(path: Path) -> str:
+    if path.name == CHROMA_FILE:
+        return "chroma"
+    tables = _sqlite.columns(path)
+    for shape in SHAPES:
+        needed = shape.tables.items()
+        if needed and all(tables.get(table, set()) >= names for table, names in needed):
+            return shape.name
+    raise ImportProblem(
+        path,
+        f"is a database of no known system: it has the tables {', '.join(sorted(tables)[:_SHOWN])}",
+        "bring a store of salience by `salience copy`",
+    )
