@@ -1,11 +1,14 @@
-"""The time of a search in several versions of salience, measured by turns on one machine.
+"""The time of a search or an `add` in several versions of salience, by turns on one machine.
 
     python benchmarks/by_turns.py --memories 10000 --rounds 3 ../older ../newer
+    python benchmarks/by_turns.py --memories 10000 --add note ../older ../newer
 
 Each folder is a checkout. A process of each writes the memories of `salience bench` to a file and
 opens it; then they ask its 200 questions, twenty at a time, one process after the other, so that
-other work on the machine slows all of them alike. Printed are milliseconds of processor time: the
-median and the 95th percentile of all searches, and their ratios to those of the first checkout.
+other work on the machine slows all of them alike. With --add they first add each question as a
+memory of that kind ("note:alone" looks for no duplicates), and that is timed. Printed are
+milliseconds of processor time: the median and the 95th percentile, and their ratios to those of the
+first checkout.
 """
 
 from __future__ import annotations
@@ -35,25 +38,34 @@ asked = benchmark._questions(benchmark.Setup(memories))[1:]
 with Memory.open(f"sqlite:///{path}") as memory:
     for name, text in asked:
         memory.within(name).search(text, touch=False)
+    added = 0
     print("ready", flush=True)
     for line in sys.stdin:
         took = []
         for name, text in asked[int(line) :][: int(sys.argv[3])]:
-            within, started = memory.within(name), time.process_time()
-            within.search(text, limit=10)
+            within, adding = memory.within(name), sys.argv[4]
+            kind, _, way = adding.partition(":")
+            added += 1
+            started = time.process_time()
+            if adding:
+                within.add(f"{added}: {text}", kind=kind, dedup=False if way else None)
+            else:
+                within.search(text, limit=10)
             took.append((time.process_time() - started) * 1e3)
+            if adding:
+                within.search(text, limit=10)
         print(json.dumps(took), flush=True)
 """
 
 
 class Version:
-    """A process that searches with the salience of a checkout."""
+    """A process that searches, or adds, with the salience of a checkout."""
 
-    def __init__(self, checkout: Path, file: Path, memories: int) -> None:
+    def __init__(self, checkout: Path, file: Path, memories: int, adding: str) -> None:
         self.name = checkout.name
         self.took_ms: list[float] = []
         self._process = subprocess.Popen(
-            [sys.executable, "-c", _WORKER, str(file), str(memories), str(_TURN)],
+            [sys.executable, "-c", _WORKER, str(file), str(memories), str(_TURN), adding],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -84,10 +96,11 @@ def main() -> None:
     parser.add_argument("checkouts", nargs="+", type=Path)
     parser.add_argument("--memories", type=int, default=10_000)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--add", default="", metavar="KIND")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="salience-") as folder:
         versions = [
-            Version(checkout, Path(folder) / f"{place}.db", options.memories)
+            Version(checkout, Path(folder) / f"{place}.db", options.memories, options.add)
             for place, checkout in enumerate(options.checkouts)
         ]
         for _ in range(options.rounds):

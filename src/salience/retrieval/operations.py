@@ -779,6 +779,18 @@ class Events:
 
 
 @dataclass(frozen=True, eq=False)
+class RetrievedTexts:
+    """The texts that searches have returned since a time, as they are now -> dict by id.
+
+    Looked for in the last `last` events of the namespace, and in the accesses that wait.
+    """
+
+    namespace: str
+    since: datetime
+    last: int
+
+
+@dataclass(frozen=True, eq=False)
 class FormerVectors:
     """The vectors that edits replaced, as far as they are kept -> list of (edit's seq, name,
     float32 array)."""
@@ -989,6 +1001,7 @@ Op = (
     | Log
     | Events
     | FormerVectors
+    | RetrievedTexts
     | SetFields
     | Touch
     | Dimensions

@@ -261,6 +261,9 @@ class EmbeddedStore(IndexReader):
     def _events(self, op: operations.Events) -> list[Event]:
         return self._records.events(op)
 
+    def _retrieved_texts(self, op: operations.RetrievedTexts) -> dict[str, str]:
+        return self._records.retrieved_texts(op)
+
     def _former_vectors(
         self, op: operations.FormerVectors
     ) -> list[tuple[int, str, NDArray[np.float32]]]:
@@ -371,6 +374,7 @@ class EmbeddedStore(IndexReader):
         operations.PutKey: _put_key,
         operations.UseKey: _use_key,
         operations.FormerVectors: _former_vectors,
+        operations.RetrievedTexts: _retrieved_texts,
         operations.SetFields: _set_fields,
         operations.Touch: _touch,
         operations.Delete: _delete,

@@ -324,6 +324,7 @@ class _ChunkWriter:
             if verdict.outcome.outcome not in STRENGTHENING:
                 continue
             match = verdict.match
+            assert match is not None
             payload = key_payload(drafts[place][1]) | outcome_payload(verdict.outcome)
             use = Event("reference", match.id, scope.now, scope.actor, payload=payload)
             changes.log([use], changes.records.setdefault(match.id, match))

@@ -188,3 +188,50 @@ def test_the_radius_is_the_least_with_more_rows_within(
     found = _radius(np.array(distances, dtype=np.uint16), most, largest)
     within = [sum(each <= bound for each in distances) for bound in range(largest)]
     assert found == next((bound for bound, rows in enumerate(within) if rows > most), largest)
+
+
+def skewed(rows: Matrix, kind: str) -> Matrix:
+    """Vectors as embedders make them: even, with a direction they share, with a few large numbers,
+    or with most numbers near zero."""
+    if kind == "shared":
+        return unit(rows + 1.5 * random_unit(1, rows.shape[1], 99))
+    if kind == "large":
+        return unit(np.hstack([rows[:, :3] + 1.0, rows[:, 3:]]))
+    return unit(np.sign(rows) * np.abs(rows) ** 3) if kind == "sparse" else rows
+
+
+@pytest.mark.parametrize("kind", ["even", "shared", "large", "sparse"])
+@pytest.mark.parametrize("least", [0.5, 0.8, 0.92, 0.99])
+@given(seed=st.integers(0, 2**32 - 1), share=st.sampled_from([0.02, 0.5, 1.0]))
+@settings(max_examples=examples(5))
+def test_signs_find_the_duplicates_that_a_full_comparison_finds(
+    kind: str, least: float, seed: int, share: float
+) -> None:
+    rng = np.random.default_rng(seed)
+    centres = random_unit(60, 256, seed)
+    noise = rng.uniform(0.1, 1.2, (1800, 1)).astype(np.float32)
+    rows = skewed(
+        unit(centres[rng.integers(60, size=1800)] + noise * random_unit(1800, 256, seed)), kind
+    )
+    queries = skewed(unit(rows[:6] + 0.2 * random_unit(6, 256, seed + 1)), "even")
+    allowed = rng.random(len(rows)) < share
+    index = filled(rows)
+    whole = index.most_alike(queries, least, lambda ordinals: allowed[ordinals])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "SIGNS_FROM", 100)
+        assert index.most_alike(queries, least, lambda ordinals: allowed[ordinals]) == whole
+
+
+def test_a_duplicate_is_looked_for_without_a_look_at_every_vector() -> None:
+    index = filled(random_unit(6_000, 256, 1))
+    asked: list[int] = []
+
+    def passing(ordinals: NDArray[Any]) -> NDArray[np.bool_]:
+        asked.append(len(ordinals))
+        return np.ones(len(ordinals), dtype=bool)
+
+    query = index.take(np.array([4_321]))
+    [found] = index.most_alike(query, 0.92, passing)
+    assert found is not None
+    assert found[0] == 4_321
+    assert sum(asked) <= 10

@@ -11,13 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from salience.records.fields import FIELDS
-from salience.records.filters import And, Compare, Filter, Not, Operator, Or, folded, satisfies
+from salience.records.filters import And, Compare, Filter, Not, Operator, folded, satisfies
 from salience.records.record import ACCESSES_KEPT
 from salience.retrieval.candidates import CategoricalColumn, ValueLookup, equality_key, unset_column
 from salience.retrieval.operations import NameTally
 from salience.stores.index.growable_array import GrowableArray
 
 Mask = NDArray[np.bool_]
+Places = slice | NDArray[Any]
+ALL: Places = slice(None)
 _NONE = type(None)
 _OBJECTS = ("text", "list", "json")
 
@@ -49,16 +51,16 @@ class NumberColumn:
     def take(self, ordinals: NDArray[Any]) -> NDArray[np.float64]:
         return self._values.view[ordinals] if self._has_numbers else unset_column(len(ordinals))
 
-    def mask(self, operator: Operator, operand: Any) -> Mask:
-        values = self._values.view
+    def mask(self, operator: Operator, operand: Any, at: Places = ALL) -> Mask:
+        values = self._values.view[at]
         if operator in ("ne", "nin"):
-            return ~self.mask("eq" if operator == "ne" else "in", operand)
+            return ~self.mask("eq" if operator == "ne" else "in", operand, at)
         if operator == "exists":
             return np.isnan(values) != operand
         if operator == "in":
             mask = np.zeros(len(values), dtype=bool)
             for item in operand:
-                mask |= self.mask("eq", item)
+                mask |= self.mask("eq", item, at)
             return mask
         if operator == "eq":
             return np.isnan(values) if operand is None else values == float(operand)
@@ -101,7 +103,7 @@ class TimesColumn:
     def take(self, ordinals: NDArray[Any]) -> NDArray[np.float64]:
         return self._values.view[ordinals]
 
-    def mask(self, operator: Operator, operand: Any) -> Mask:
+    def mask(self, operator: Operator, operand: Any, at: Places = ALL) -> Mask:
         raise TypeError("access times are not filtered by")
 
     @property
@@ -155,19 +157,20 @@ class CodedColumn:
     def take(self, ordinals: NDArray[Any], naming: ValueLookup | None = None) -> CategoricalColumn:
         return CategoricalColumn(self._codes.view[ordinals], self.distinct, naming, self.code(None))
 
-    def mask(self, operator: Operator, operand: Any) -> Mask:
+    def mask(self, operator: Operator, operand: Any, at: Places = ALL) -> Mask:
+        codes = self.codes[at]
         if operator == "eq" and isinstance(operand, str):
-            return self.codes == self.code(operand)
+            return codes == self.code(operand)
         if operator == "in" and all(isinstance(item, str) for item in operand):
             chosen = np.zeros(len(self.distinct) + 1, dtype=bool)
             chosen[[self.code(item) for item in operand]] = True  # -1, "no memory", is the last
             if chosen[:-1].all():
-                return np.ones(len(self.codes), dtype=bool)
-            return chosen[self.codes]
+                return np.ones(len(codes), dtype=bool)
+            return chosen[codes]
         truth = np.array(
             [satisfies(operator, value, operand) for value in self.distinct], dtype=bool
         )
-        return truth[self.codes] if len(truth) else np.zeros(len(self.codes), dtype=bool)
+        return truth[codes] if len(truth) else np.zeros(len(codes), dtype=bool)
 
     @property
     def nbytes(self) -> int:
@@ -184,13 +187,14 @@ class TextsColumn(CodedColumn):
         self._names: list[str] = []  # the folded texts, ascending
         self._indexed = 0  # distinct lists
 
-    def mask(self, operator: Operator, operand: Any) -> Mask:
+    def mask(self, operator: Operator, operand: Any, at: Places = ALL) -> Mask:
+        codes = self.codes[at]
         if operator == "contains":
             chosen = np.zeros(len(self.distinct) + 1, dtype=bool)
             chosen[self._codes_with(operand)] = True
-            return chosen[self.codes]
+            return chosen[codes]
         truth = [satisfies(operator, folded(value or ()), operand) for value in self.distinct]
-        return np.array([*truth, False])[self.codes]
+        return np.array([*truth, False])[codes]
 
     def _codes_with(self, text: str) -> list[int]:
         """The codes of the lists that hold a text, maybe several times."""
@@ -248,20 +252,18 @@ def empty_column(name: str, size: int) -> NDArray[Any]:
     return np.full(size, np.nan)
 
 
-def evaluate(condition: Filter, column_of: Any, size: int) -> Mask:
-    """True for each memory that passes a filter; `column_of(name)` gives the column of a field."""
+def evaluate(condition: Filter, column_of: Any, size: int, at: Places = ALL) -> Mask:
+    """True for each of `size` memories that passes a filter, those at some places or all.
+
+    `column_of(name)` gives the column of a field.
+    """
     if isinstance(condition, Compare):
-        mask: Mask = column_of(condition.field).mask(condition.operator, condition.value)
-        return mask
+        column: Column = column_of(condition.field)
+        return column.mask(condition.operator, condition.value, at)
     if isinstance(condition, Not):
-        return ~evaluate(condition.part, column_of, size)
-    if isinstance(condition, And):
-        mask = np.ones(size, dtype=bool)
-        for part in condition.parts:
-            mask &= evaluate(part, column_of, size)
-        return mask
-    assert isinstance(condition, Or)
-    mask = np.zeros(size, dtype=bool)
+        return ~evaluate(condition.part, column_of, size, at)
+    mask = np.full(size, isinstance(condition, And))
     for part in condition.parts:
-        mask |= evaluate(part, column_of, size)
+        passing = evaluate(part, column_of, size, at)
+        mask = mask & passing if isinstance(condition, And) else mask | passing
     return mask

@@ -482,6 +482,15 @@ class MemoryTable:
         mask = self.mask(where)
         return self.rows.copy() if mask is None else self.rows[mask]
 
+    def passing_at(self, ordinals: NDArray[Any], where: Filter | None) -> NDArray[np.bool_]:
+        """True for each ordinal that is alive and passes a filter; no others are looked at."""
+        passing = self.alive[ordinals]
+        return (
+            passing
+            if where is None
+            else passing & evaluate(where, self.column, len(ordinals), ordinals)
+        )
+
     def passing(self, rows: Rows, where: Filter | None) -> NDArray[np.bool_]:
         """True for each of the rows that is a memory of this namespace and passes a filter."""
         ordinals, mask = self.ordinals(rows), self.mask(where)

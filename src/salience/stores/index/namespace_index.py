@@ -198,7 +198,7 @@ class NamespaceIndex:
         Raises:
             EmbedderMismatch: the stored vectors come from another embedder.
         """
-        index, mask = self.table.vectors.get(op.name), self.table.mask(op.where)
+        index = self.table.vectors.get(op.name)
         if index is None or not op.vectors:
             return [None] * len(op.vectors)
         embedders = (self.table.embedder, op.embedder)
@@ -207,7 +207,9 @@ class NamespaceIndex:
         rows = self.table.rows
         return [
             None if match is None else (int(rows[match[0]]), match[1])
-            for match in index.most_alike(np.stack(op.vectors), op.least, mask)
+            for match in index.most_alike(
+                np.stack(op.vectors), op.least, partial(self.table.passing_at, where=op.where)
+            )
         ]
 
     # Neighbors in a session, and links

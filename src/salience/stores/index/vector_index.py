@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,9 @@ from salience.stores.index.quantization import QuantizedVectors
 
 EXACT_BELOW = 20_000
 """Vectors up to which all are compared exactly: up to there that is as fast as their codes."""
+SIGNS_FROM = 4_096
+"""Vectors above which duplicates are looked for by their signs."""
+_DEVIATIONS = 8.0
 _SURE_DEPTH = 200  # the ranks down to which as few as can be are to be missed
 _SIGN_ROWS_PER_HIT = 64  # rows that the sweep over signs keeps for each of these,
 _SIGN_MIN_SHARE = 16  # and at least one row in so many
@@ -26,6 +30,8 @@ _MATMUL_MIN_QUERIES = 16  # queries from which a matrix product, with its thread
 _COPY_MAX_SHARE = 0.25  # share of vectors up to which those that pass a filter are copied
 
 Ordinals = NDArray[np.int64]
+Passing = Callable[[NDArray[Any]], NDArray[np.bool_]]
+"""Tells which memories pass a filter."""
 _Likely = tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float32]]
 """The number of a query, the place of a vector, and their cosine within `NOISE`: an array each."""
 
@@ -146,14 +152,55 @@ class VectorIndex:
         return self._nearest_by_codes(query, depth, allowed)
 
     def most_alike(
-        self, queries: NDArray[np.float32], least: float, mask: NDArray[np.bool_] | None
+        self, queries: NDArray[np.float32], least: float, passing: Passing | None
     ) -> list[tuple[int, float] | None]:
         """For each query the memory of the largest cosine (the first of equals), and that cosine.
 
-        None where no memory that passes reaches `least`. All vectors are compared, in blocks.
+        None where no memory that passes reaches `least`. Of many vectors, those are compared whose
+        signs differ in no more places than they can at that cosine.
         """
+        near = [self._alike_by_signs(query, least, passing) for query in queries]
+        unknown = [number for number, places in enumerate(near) if places is None]
+        compared = iter(self._most_alike_of_all(queries[unknown], least, passing))
+        return [
+            next(compared) if places is None else self._first_alike(query, least, places)
+            for query, places in zip(queries, near, strict=True)
+        ]
+
+    def _alike_by_signs(
+        self, query: Embedding, least: float, passing: Passing | None
+    ) -> NDArray[np.intp] | None:
+        """The places that may have a cosine of `least`; None if too few can be left out."""
+        size = len(self._ordinals)
+        if size <= SIGNS_FROM:
+            return None
+        self._codes.extend(self._matrix.view[len(self._codes) :])
+        differing = self._codes.sign_distances(query)
+        places = np.flatnonzero(differing <= most_differing_signs(query, least))
+        if len(places) > size // _SIGN_MIN_SHARE:
+            return None
+        return places if passing is None else places[passing(self._ordinals.view[places])]
+
+    def _first_alike(
+        self, query: Embedding, least: float, places: NDArray[np.intp]
+    ) -> tuple[int, float] | None:
+        """The first of the largest exact cosines at some places, unless it is below `least`."""
+        if not len(places):
+            return None
+        exact = cosines(self._matrix.view[places], query)
+        first = int(exact.argmax())
+        if exact[first] < least:
+            return None
+        return int(self._ordinals.view[places[first]]), float(exact[first])
+
+    def _most_alike_of_all(
+        self, queries: NDArray[np.float32], least: float, passing: Passing | None
+    ) -> list[tuple[int, float] | None]:
+        """The same, comparing all vectors in blocks."""
+        if not len(queries):
+            return []
         ordinals = self._ordinals.view
-        allowed = None if mask is None else mask[ordinals]
+        allowed = None if passing is None else passing(ordinals)
         places = np.arange(len(ordinals))
         if allowed is not None and np.count_nonzero(allowed) < _COPY_MAX_SHARE * len(ordinals):
             places, allowed = places[allowed], None
@@ -191,10 +238,7 @@ class VectorIndex:
         which, where = which[near], where[near]
         for number in np.unique(which).tolist():
             own = np.sort(where[which == number])
-            exact = cosines(self._matrix.view[own], queries[number])
-            first = int(exact.argmax())
-            if exact[first] >= least:
-                matches[number] = int(self._ordinals.view[own[first]]), float(exact[first])
+            matches[number] = self._first_alike(queries[number], least, own)
         return matches
 
     def _nearest_by_codes(
@@ -219,6 +263,19 @@ class VectorIndex:
     def nbytes(self) -> int:
         parts = (self._matrix, self._ordinals, self._place, self._codes)
         return sum(part.nbytes for part in parts)
+
+
+def most_differing_signs(query: Embedding, least: float) -> float:
+    """The number of signs in which a vector of that cosine differs from a query, at the most.
+
+    The difference of two unit vectors of cosine c is sqrt(2 - 2c) long. Spread over d dimensions it
+    turns the sign of a number x with the chance P(N(0, 1) < -|x| sqrt(d / (2 - 2c))). The bound is
+    the mean of their sum and `_DEVIATIONS` of its standard deviations: a vector with a few large
+    numbers and many small ones has a wide one.
+    """
+    scale = math.sqrt(len(query) / max(4.0 - 4.0 * least, 1e-9))
+    chances = [0.5 * math.erfc(scale * abs(x)) for x in query.tolist()]
+    return sum(chances) + _DEVIATIONS * math.sqrt(sum(p * (1.0 - p) for p in chances))
 
 
 def _radius(distances: NDArray[np.uint16], rows: int, largest: int) -> int:

@@ -542,6 +542,7 @@ class PostgresStore:
         operations.Unembedded: Searcher.unembedded,
         operations.LinksOf: Searcher.links_of,
         operations.Events: lambda _, op: event_log.events(op),
+        operations.RetrievedTexts: lambda _, op: event_log.retrieved_texts(op),
         operations.FormerVectors: lambda _, op: event_log.former_vectors(op),
         operations.Notes: lambda _, op: event_log.notes(op),
         operations.ReadKeys: lambda _, op: keys.read_keys(op),

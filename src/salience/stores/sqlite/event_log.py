@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from operator import itemgetter
 from typing import Any
@@ -20,9 +20,10 @@ from salience.retrieval.operations import (
     ImportedHistory,
     Log,
     Note,
+    RetrievedTexts,
 )
 from salience.stores import codec
-from salience.stores.access_queue import Batch
+from salience.stores.access_queue import Batch, Use
 from salience.stores.sqlite.connection import translate_damage
 from salience.stores.sqlite.erase import erase_empty_space
 from salience.stores.sqlite.integrity.row_checksums import Insert, checksum_of
@@ -39,6 +40,12 @@ _INSERT_EVENTS = Insert(
 )
 INSERT_FORMER_VECTORS = Insert("former_vectors", ("space", "memory", "event", "name", "vector"))
 _INSERT_SPACES = Insert("spaces", ("space", "name"))
+_RETRIEVED_TEXTS = """
+    SELECT id, content FROM spaces
+    JOIN events ON events.space = spaces.space AND seq > last - ?
+    JOIN memories ON memories.space = spaces.space AND sequence = memory
+    WHERE spaces.space = ? AND type = 'retrieval' AND at >= ?
+"""
 _REPLACE_NOTES = Insert("notes", ("space", "key", "value"), "REPLACE")
 Entry = tuple[int, int, Event]
 """The number of a namespace, the sequence number of a memory (0 for all), and an event."""
@@ -316,6 +323,21 @@ class SqliteLog(SqliteReader, ABC):
         events += unwritten
         return op.bounded(events)
 
+    def retrieved_texts(self, op: RetrievedTexts) -> dict[str, str]:
+        """The texts that searches have returned since a time, by id (see `RetrievedTexts`)."""
+        waiting, since = self._accesses.waiting(ALL_NAMESPACES), op.since.timestamp()
+        with self._snapshot() as db:
+            space = self._space(db, op.namespace)
+            texts = dict(db.execute(_RETRIEVED_TEXTS, (op.last, space, since)).fetchall())
+            rows = {
+                row
+                for rows, at, type_, *_ in self._waiting_uses(db, waiting)
+                if type_ == "retrieval" and at >= since
+                for row in rows
+            }
+            texts.update(each[1:] for each in _rows_of(db, space, rows, "id, content"))
+        return texts
+
     def _unwritten(
         self, db: sqlite3.Connection, space: int, op: Events, waiting: Sequence[Batch]
     ) -> list[Event]:
@@ -323,20 +345,11 @@ class SqliteLog(SqliteReader, ABC):
 
         To write them first would let a read wait for other processes, or fail on a full disk.
         """
-        [seq] = db.execute("SELECT value FROM counter").fetchone()
-        uses = [use for batch in waiting if batch.waits(seq) for use in tuple(batch.uses)]
+        uses = self._waiting_uses(db, waiting)
         if not uses:
             return []
         first = db.execute("SELECT last + 1 FROM spaces WHERE space = ?", (space,)).fetchone()
-        ids: dict[int, str] = {}
-        for part in chunks(sorted({row for rows, *_ in uses for row in rows})):
-            ids.update(
-                db.execute(
-                    "SELECT row, id FROM memories "  # by row: `+` keeps it from the index by id
-                    f"WHERE +space = ? AND row IN ({placeholders(part)})",
-                    (space, *part),
-                ).fetchall()
-            )
+        ids = dict(_rows_of(db, space, {row for rows, *_ in uses for row in rows}, "id"))
         used = [(ids[row], use) for use in uses for row in use[0] if row in ids]
         return [
             _event_of(place, type_, id, at, actor, session, None)
@@ -345,6 +358,14 @@ class SqliteLog(SqliteReader, ABC):
             and (op.ids is None or id in op.ids)
             and (op.types is None or type_ in op.types)
         ]
+
+    @staticmethod
+    def _waiting_uses(db: sqlite3.Connection, waiting: Sequence[Batch]) -> list[Use]:
+        """The uses that the records lack."""
+        if not waiting:
+            return []
+        [seq] = db.execute("SELECT value FROM counter").fetchone()
+        return [use for batch in waiting if batch.waits(seq) for use in tuple(batch.uses)]
 
     def _sequences(self, db: sqlite3.Connection, space: int, op: Events) -> Iterable[Sequence[int]]:
         """The sequence numbers of the memories of `op.ids`, and 0 for events of all memories."""
@@ -374,6 +395,18 @@ class SqliteLog(SqliteReader, ABC):
             for event, stored, blob in former
             if (name := sets.searched_name(stored)) is not None
         ]
+
+
+def _rows_of(
+    db: sqlite3.Connection, space: int, rows: Collection[int], columns: str
+) -> Iterator[tuple[Any, ...]]:
+    """The rows of a namespace that are there, each with some columns behind its number."""
+    for part in chunks(sorted(rows)):
+        yield from db.execute(
+            f"SELECT row, {columns} FROM memories "  # by row: `+` keeps it from the index by id
+            f"WHERE +space = ? AND row IN ({placeholders(part)})",
+            (space, *part),
+        ).fetchall()
 
 
 def _event_conditions(op: Events) -> tuple[str, list[Any]]:

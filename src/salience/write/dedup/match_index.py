@@ -44,7 +44,7 @@ class MatchIndex:
     same_text: Mapping[int, Sequence[MemoryRecord]]  # existing memories by key
     nearest: Mapping[int, tuple[MemoryRecord, float]]  # existing memories by place, with cosine
     near_items: Mapping[int, Sequence[tuple[int, float]]]  # earlier items by place, with cosine
-    recalled: Mapping[str, MemoryRecord]
+    recalled: Mapping[str, str]  # texts by id
     fields: Mapping[int, frozenset[str]]  # the fields that set an item apart
     changed: dict[str, MemoryRecord] = field(default_factory=dict)  # new or changed, by id
     text_source: dict[str, int] = field(default_factory=dict)  # the item whose text a memory has

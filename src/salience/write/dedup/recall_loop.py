@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from salience.records.record import MemoryRecord
 from salience.write.dedup.sameness import MAX_COMPARED_CHARACTERS
-from salience.write.dedup.written_words import PAUSE, written
+from salience.write.dedup.written_words import PAUSE, QUESTION, plain, written
 
 MEMORY_REFERENCE = re.compile(r"\[m:[^\[\]\s]+\]")  # without "[", no part is looked at twice
 """The form in which a context refers to a memory."""
@@ -20,8 +19,8 @@ _BESIDE_FRAMES = frozenset("as from i in is my of per that the to we you".split(
 _SaidSentence = tuple[str, ...]
 
 
-def repeated_memory(content: str, recalled: Mapping[str, MemoryRecord]) -> MemoryRecord | None:
-    """The memory that a text repeats most, if all that it says was recalled; None otherwise.
+def repeated_memory(content: str, recalled: Mapping[str, str]) -> str | None:
+    """The id of the memory that a text repeats most, if all that it says was recalled; else None.
 
     A text repeats what was recalled if each of its sentences is in there, word for word.
     References and words that only frame a memory ("I recall that") do not count. Texts of more
@@ -32,14 +31,22 @@ def repeated_memory(content: str, recalled: Mapping[str, MemoryRecord]) -> Memor
     said = _said(MEMORY_REFERENCE.sub(". ", content).replace("[m:", " "))
     if sum(map(len, said)) < _MIN_WORDS:
         return None
-    known = {
-        id: set(_said(record.content))
-        for id, record in recalled.items()
-        if len(record.content) <= MAX_COMPARED_CHARACTERS
-    }
-    if not set(said) <= set().union(*known.values()):
+    holding: dict[str, list[_SaidSentence]] = {}
+    for id, text in recalled.items():
+        if len(text) <= MAX_COMPARED_CHARACTERS:
+            folded = plain(text).casefold()
+            likely = [sentence for sentence in said if _may_be_in(sentence, folded)]
+            if likely:
+                known = set(_said(text))
+                holding[id] = [sentence for sentence in likely if sentence in known]
+    if not set(said) <= set().union(*holding.values()):
         return None
-    return recalled[max(known, key=lambda id: (sum(map(known[id].__contains__, said)), id))]
+    return max(holding, key=lambda id: (len(holding[id]), id))
+
+
+def _may_be_in(sentence: _SaidSentence, folded: str) -> bool:
+    """False only if a text lacks a word of a sentence; it is read word for word after that."""
+    return all(word.casefold() in folded for word in sentence if word != QUESTION)
 
 
 def _said(text: str) -> list[_SaidSentence]:

@@ -22,11 +22,11 @@ from salience.records.record import Draft, Edit, MemoryRecord
 from salience.records.validation import boolean, mapping, number, texts
 from salience.retrieval.operations import (
     OWNER_FIELDS,
-    Events,
     FindByTextHash,
     KeyOfOwner,
     NearestVectors,
     ReadRecords,
+    RetrievedTexts,
     RowsById,
     Seen,
 )
@@ -128,17 +128,17 @@ DedupLike = DedupPolicy | Mapping[str, Any] | bool | float | None
 class DedupVerdict:
     """The outcome of comparing an item, and the memory that it matches.
 
-    The match is as the items before have left it; `gained` are the fields that it takes on from
-    this item.
+    The match is as the items before have left it, None for a text that repeats what was recalled;
+    `gained` are the fields that it takes on from this item.
     """
 
     outcome: Added
-    match: MemoryRecord
+    match: MemoryRecord | None
     gained: Mapping[str, Any] = field(default_factory=dict)
 
     def gains_of(self, current: MemoryRecord, new: MemoryRecord) -> dict[str, Any] | None:
         """The fields that the match, as it is now, takes on; None if it says something else now."""
-        if not current.equals_except(_CHANGING, self.match):
+        if self.match is None or not current.equals_except(_CHANGING, self.match):
             return None
         return _gains(current, new, self.outcome.outcome)
 
@@ -198,7 +198,8 @@ def judge(
         if verdict is not None:
             verdicts[place] = verdict
         if verdict is not None and verdict.outcome.outcome != "CONFLICTS":
-            index.strengthen(place, verdict.match, verdict.gained)
+            if verdict.match is not None:
+                index.strengthen(place, verdict.match, verdict.gained)
         elif draft.record.id not in ids:  # else it will be rejected
             ids.add(draft.record.id)
             if place in compared:
@@ -286,7 +287,8 @@ def _verdict(place: int, draft: Draft, index: MatchIndex) -> DedupVerdict | None
         source = repeated_memory(new.content, index.recalled)
         if source is None:
             return None
-        return _not_added(source, "LOOP", "it repeats what was recalled just now", None)
+        reason = "it repeats what was recalled just now"
+        return DedupVerdict(Added(source, "LOOP", reason, source), None)
     old, cosine = match
     if says_same(new.content, old.content):
         if old.id in index.recalled:
@@ -476,17 +478,10 @@ def _read(rows: Sequence[int]) -> Plan[dict[int, MemoryRecord]]:
     return {row: r for row, r in zip(distinct.tolist(), records, strict=True) if r is not None}
 
 
-def _recalled(scope: WriteContext, policy: DedupPolicy) -> Plan[dict[str, MemoryRecord]]:
-    """The memories that searches have returned within `loop_seconds`, by id."""
+def _recalled(scope: WriteContext, policy: DedupPolicy) -> Plan[dict[str, str]]:
+    """The texts of memories that searches have returned within `loop_seconds`, by id."""
     if policy.loop_seconds <= 0.0:
         return {}
     since = scope.now - timedelta(seconds=policy.loop_seconds)
-    log = yield from ask(Events(scope.namespace, last=_LAST_EVENTS))
-    ids = tuple(
-        dict.fromkeys(e.id for e in log if e.type == "retrieval" and e.id and e.at >= since)
-    )
-    if not ids:
-        return {}
-    rows: Mapping[str, int] = yield from ask(RowsById(scope.namespace, ids))
-    records = yield from _read(list(rows.values()))
-    return {record.id: record for record in records.values()}
+    texts: dict[str, str] = yield from ask(RetrievedTexts(scope.namespace, since, _LAST_EVENTS))
+    return texts

@@ -99,14 +99,20 @@ class WrittenText:
         return tuple(chain.from_iterable(parts[1:]))
 
 
+def plain(text: str) -> str:
+    """A text in which characters that say the same are the same."""
+    if text.isascii():
+        return text
+    return unicodedata.normalize("NFC", text.translate(_SAME_CHARACTERS))
+
+
 def written(text: str) -> WrittenText:
     """The sentences of a text as they are written."""
-    plain = unicodedata.normalize("NFC", text.translate(_SAME_CHARACTERS))
-    plain = _GREEK_QUESTION.sub(QUESTION, _BULLET.sub("", plain, count=1))
-    case = "small" if plain == plain.lower() else "mixed"
-    if plain.isupper() and len(plain.split()) > 1:
+    same = _GREEK_QUESTION.sub(QUESTION, _BULLET.sub("", plain(text), count=1))
+    case = "small" if same == same.lower() else "mixed"
+    if same.isupper() and len(same.split()) > 1:
         case = "capital"
-    phrases = [*_phrases(_APART.sub(r" \g<0> ", plain).split())]
+    phrases = [*_phrases(_APART.sub(r" \g<0> ", same).split())]
     if len({(phrase[0].lower(), *phrase[1:]) for phrase, _ in phrases}) == 1:
         phrases = phrases[:1]  # a repetition
     sentences = (tuple(_words(sentence, case)) for sentence in _sentences(phrases))

@@ -26,6 +26,11 @@ from salience.stores.postgres.wire.commands import (
 from salience.stores.postgres.wire.types import float_list, vector_matrix
 
 _INSERT_MAX_ROWS = 24
+_MEMORY_OF_EVENT = (  # most have the row that they began with, for which there is an index
+    'LEFT JOIN memories AS first ON first.namespace = e.namespace AND first."row" = e.memory '
+    "AND first.sequence = e.memory LEFT JOIN memories AS later ON later.namespace = e.namespace "
+    'AND later.sequence = e.memory AND later."row" <> later.sequence'
+)
 _EVENT_COLUMNS = {
     "namespace": "text",
     "seq": "int8",
@@ -333,11 +338,7 @@ def events(op: operations.Events) -> Steps[list[Event]]:
     [rows] = yield [
         Statement(
             "SELECT e.seq, e.type, e.memory, coalesce(first.id, later.id), e.at, e.actor, "
-            "e.session, e.payload::text FROM events e LEFT JOIN memories AS first "
-            'ON first.namespace = e.namespace AND first."row" = e.memory '
-            "AND first.sequence = e.memory LEFT JOIN memories AS later "
-            "ON later.namespace = e.namespace AND later.sequence = e.memory "
-            'AND later."row" <> later.sequence '
+            f"e.session, e.payload::text FROM events e {_MEMORY_OF_EVENT} "
             f"WHERE {' AND '.join(clauses)} ORDER BY e.seq {way}{limit}",
             values,
         )
@@ -357,6 +358,19 @@ def events(op: operations.Events) -> Steps[list[Event]]:
         )
         if not memory or id is not None
     ]
+
+
+def retrieved_texts(op: operations.RetrievedTexts) -> Steps[dict[str, str]]:
+    """The texts that searches have returned since a time, by id."""
+    [rows] = yield [
+        Statement(
+            "SELECT DISTINCT coalesce(first.id, later.id), coalesce(first.content, later.content) "
+            "FROM (SELECT * FROM events WHERE namespace = %s ORDER BY seq DESC LIMIT %s) AS e "
+            f"{_MEMORY_OF_EVENT} WHERE e.type = 'retrieval' AND e.at >= %s",
+            (op.namespace, op.last, op.since.timestamp()),
+        )
+    ]
+    return {id: text for id, text in rows if id is not None}
 
 
 def former_vectors(op: operations.FormerVectors) -> Steps[list[Any]]:

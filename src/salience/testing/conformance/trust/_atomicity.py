@@ -25,7 +25,7 @@ READING = (
     operations.Notes, operations.LinksOf, operations.SearchRoute, operations.FetchColumns,
     operations.ReadStats, operations.FetchVectors, operations.ReadTexts, operations.Dimensions,
     operations.ListRecords, operations.FindNames, operations.VectorNames,
-    operations.RowsInWriteOrder,
+    operations.RowsInWriteOrder, operations.RetrievedTexts,
 )  # fmt: skip
 """Operations that change nothing."""
 
