@@ -80,7 +80,7 @@ steps = st.one_of(
 )
 
 
-def take(records: SqliteRecords, step: tuple[Any, ...]) -> None:
+def take(records: SqliteRecords, index: NamespaceIndex, step: tuple[Any, ...]) -> None:
     kind, *arguments = step
     if kind == "put":
         drafts: dict[str, Draft] = {}
@@ -99,7 +99,9 @@ def take(records: SqliteRecords, step: tuple[Any, ...]) -> None:
             records.put(Put((), made, removed, at=START))
     elif kind == "touch":
         rows = list(records.rows_by_id("n", [f"m{arguments[0]}"]).values())
-        records.touch(Touch(np.array(rows, dtype=np.int64), START))
+        used = np.array(rows, dtype=np.int64)
+        if records.touch(Touch(used, START)):
+            index.table.touch(used, START.timestamp())  # it counts those of its own process
 
 
 def answers(index: NamespaceIndex, records: SqliteRecords) -> dict[str, Any]:
@@ -145,7 +147,7 @@ def test_a_refreshed_index_answers_like_one_built_anew(
         records = SqliteRecords(":memory:")
         index = NamespaceIndex(records, "n")
         for step in (("put", list(enumerate(begun))), *taken):
-            take(records, step)
+            take(records, index, step)
             index.table.refresh()
             fresh = NamespaceIndex(records, "n")
             fresh.table.refresh()
