@@ -64,8 +64,9 @@ class JudgmentApi(PlanRunner):
     def contradict(self, one: str, other: str) -> None:
         """State that two memories contradict each other: a link of the type "contradicts".
 
-        Recalled together in `activation`, the weaker one's score is multiplied by 0.3; other
-        profiles rank both as before. `supersede` says which one holds, for all of them.
+        Where both are found, "balanced" puts the weaker one just after the stronger one, and
+        "activation" multiplies its score by 0.3; other profiles rank both as before. The weaker one
+        has less strength * confidence * recency. `supersede` says which one holds, for all of them.
 
         Raises:
             NotFound: one of them does not exist.

@@ -14,6 +14,7 @@ from salience.language.statements.personal import CIRCUMSTANCE, HEALTH, INSTRUCT
 from salience.ranking.expressions import Col, Constant, NamedExpression, Signal, Subtotal, Sum
 from salience.ranking.functions import QueryFlag, WhenQuery, at_most, exp, maximum, minimum
 from salience.ranking.signals import (
+    Contradicted,
     CurrentVersion,
     Expired,
     GroupMax,
@@ -34,9 +35,11 @@ from salience.ranking.signals import (
     WhereIs,
     WhereJudged,
     WhereSet,
+    days_since,
+    decay,
     likeness,
 )
-from salience.ranking.stages import Depth, Pipeline, cut, retrieve, score
+from salience.ranking.stages import Depth, Pipeline, conflict, cut, retrieve, score
 from salience.retrieval.routes import Lexical, Vector
 
 PARTS: Mapping[str, Mapping[str, str]] = {
@@ -87,6 +90,7 @@ PARTS: Mapping[str, Mapping[str, str]] = {
         "incorrect": "judged incorrect",
     },
     "versions": {
+        "contradicted": "contradicts a stronger one that is found: just below it",
         "current_version": "what holds: just above its older versions",
         "sunk": "judged incorrect twice: below all else that is found",
     },
@@ -125,7 +129,15 @@ def balanced_pipeline() -> Pipeline:
         *(*_set_by_users(), *_versions()),
     )
     words = Lexical(before=0.5, after=0.3, spelling=True, passages=True)
-    return retrieve(words, Vector(passages=True), depth=_DEPTH) >> score(Sum(parts)) >> cut()
+    found = retrieve(words, Vector(passages=True), depth=_DEPTH)
+    return found >> conflict(_standing()) >> score(Sum(parts)) >> cut()
+
+
+def _standing() -> Signal:
+    """What decides between two that contradict each other, as in the profile `activation`."""
+    kept = 1.0 + -1.0 * WhereIs("review", "incorrect", Constant(1.0))
+    told = Col("strength").default(1.0) * Col("confidence").default(1.0)
+    return (told * decay(0.05, days_since()) * kept).named("standing")
 
 
 def _match() -> tuple[Signal, ...]:
@@ -251,8 +263,9 @@ def _set_by_users() -> tuple[Signal, ...]:
 
 
 def _versions() -> tuple[Signal, ...]:
-    """Places that do not depend on the match: what holds, and what is judged incorrect twice."""
+    """Places beside others, whatever the match."""
     return (
+        1.0 * _part("contradicted", Contradicted(Subtotal())),
         1.0 * _part("current_version", CurrentVersion(Subtotal())),
         1.0 * _part("sunk", Sunk(Subtotal())),
     )

@@ -29,13 +29,20 @@ from salience.ranking.signals.recency import DAY, Age, days_since, decay, hourly
 from salience.ranking.signals.session_context import NeighborMass, SessionCover
 from salience.ranking.signals.states import StateInForce
 from salience.ranking.signals.user_settings import Sunk, WhereIs, WhereJudged, WhereSet
-from salience.ranking.signals.validity import CurrentVersion, Expired, IsFact, LatestFact
+from salience.ranking.signals.validity import (
+    Contradicted,
+    CurrentVersion,
+    Expired,
+    IsFact,
+    LatestFact,
+)
 from salience.ranking.signals.vitality import BaseLevel, vitality, zone
 
 __all__ = [
     "DAY",
     "Age",
     "BaseLevel",
+    "Contradicted",
     "CurrentVersion",
     "EntityOverlap",
     "Expired",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Set
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -169,6 +169,58 @@ class CurrentVersion(Signal):
                 ids = sorted(map(str, ev.candidates["id"][others]))
                 return f"holds; other versions: {', '.join(ids)}"
         return ""
+
+
+@dataclass(frozen=True)
+class Contradicted(Signal):
+    """min(0, w - 0.001 - x) for a memory that contradicts a stronger one that is found; else 0.
+
+    w is the least x of the stronger ones, after what this takes from them. So the weaker one stands
+    just after the stronger one, and nothing else moves. The stage `conflict` says which is which.
+    """
+
+    of: Signal
+
+    def columns(self) -> frozenset[str]:
+        return frozenset({"conflict.by", "id"})
+
+    def where_unset(self, unset: Set[str]) -> float | None:
+        return 0.0 if "conflict.by" in unset else None
+
+    def compute(self, ev: Evaluation, values: Values) -> Values:
+        stronger = ev.candidates["conflict.by"].tolist()
+        weaker = [place for place, ids in enumerate(stronger) if ids]
+        if not weaker:
+            return 0.0
+        over = self._places_over(ev, weaker, stronger)
+        scores = ev.spread(values)
+        lowered = scores.copy()
+        for _ in weaker:  # each may be the stronger one of another
+            before = lowered.copy()
+            for place, places in over.items():
+                lowered[place] = min(scores[place], lowered[places].min() - _AHEAD)
+            if np.array_equal(lowered, before):
+                break
+        return lowered - scores
+
+    @staticmethod
+    def _places_over(
+        ev: Evaluation, weaker: Sequence[int], stronger: Sequence[Sequence[str]]
+    ) -> dict[int, list[int]]:
+        """The places of the stronger ones by that of the weaker one, in its own namespace."""
+        table = ev.candidates
+        ids = table["id"].tolist()
+        several = "namespace" in table.columns
+        spaces = table["namespace"].tolist() if several else [None] * len(ids)
+        place_of = {key: place for place, key in enumerate(zip(ids, spaces, strict=True))}
+        return {at: [place_of[id, spaces[at]] for id in stronger[at]] for at in weaker}
+
+    def explain(self, ev: Evaluation, row: int) -> Explanation:
+        return Explanation(self.label(), ev.at(self, row), note=self.note(ev, row))
+
+    def note(self, ev: Evaluation, row: int) -> str:
+        ids = ev.candidates["conflict.by"][row] if "conflict.by" in ev.candidates.columns else ()
+        return f"contradicts what is stronger: {', '.join(map(str, ids))}" if ids else ""
 
 
 def _versions(ev: Evaluation) -> list[tuple[int, NDArray[np.intp]]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -11,7 +10,7 @@ from salience.arithmetic import power
 from salience.ranking.evaluation import Evaluation
 from salience.ranking.expressions import Signal
 from salience.ranking.stages.stage import Stage
-from salience.retrieval.candidates import Candidates, Floats
+from salience.retrieval.candidates import Candidates, CategoricalColumn, Floats
 from salience.retrieval.operations import LinksBetween
 from salience.retrieval.plan import Plan, ask
 from salience.retrieval.query import Query
@@ -37,7 +36,6 @@ class Conflict(Stage):
     penalty: float = 0.3
     link: str = "contradicts"
     into: str = "conflict"
-    around: ClassVar[str | None] = "links"
 
     def reads(self) -> frozenset[str]:
         return self.strength.inputs() | {"id", "created_at"}
@@ -50,12 +48,17 @@ class Conflict(Stage):
         self, query: Query, candidates: Candidates, wanted: frozenset[str]
     ) -> Plan[Candidates]:
         edges = yield from ask(LinksBetween(candidates.rows, query))
-        place = {row: at for at, row in enumerate(candidates.rows.tolist())}
+        linked = [(a, b) for a, b, _, type in edges if type == self.link and a != b]
+        place = {row: at for at, row in enumerate(candidates.rows.tolist())} if linked else {}
         pairs = {
             (min(place[a], place[b]), max(place[a], place[b]))
-            for a, b, _, type in edges
-            if type == self.link and a in place and b in place and a != b
+            for a, b in linked
+            if a in place and b in place
         }
+        if not pairs:
+            none = CategoricalColumn(np.zeros(len(candidates), np.intp), [None], none=0)
+            unset = dict.fromkeys(self.reasons(), none)
+            return candidates.with_columns(**{self.into: np.ones(len(candidates))}, **unset)
         return self._resolved(
             candidates, Evaluation(query, candidates).column(self.strength), pairs
         )
