@@ -28,9 +28,7 @@ from salience.language.spelling import Taken, respelt
 from salience.language.tokens import question_words
 from salience.ranking.probability import estimate, evidence_columns, has_probability
 from salience.ranking.run import RankedRun, run_profile
-from salience.ranking.signals.vitality import ZONES, Zone, since_arrival, zone
 from salience.ranking.stages import is_stored
-from salience.ranking.stages.score import Score
 from salience.records.filters import Compare, Filter, all_of, passes
 from salience.records.record import Embedding, MemoryRecord
 from salience.retrieval.candidates import Candidates, Rows
@@ -51,12 +49,12 @@ from salience.retrieval.query import Query
 from salience.retrieval.routes import TimeWindow
 from salience.retrieval.routes import Vector as VectorRoute
 from salience.retrieval.turnstile import in_turns
+from salience.search.hit_zones import zones_of
 from salience.search.passages import Passage, matching_passages
 from salience.search.request import SearchRequest
 from salience.search.results import BuildExplanation, Hit, LaterNumber, SearchResult
 from salience.search.spelling import find_words, spells, taken_words
 
-_ACTIVE = ZONES[0][0]  # the vitality of the liveliest zone; to be younger changes it no more
 _QUESTION_WEIGHT = 0.5  # of the question in a long text, beside the whole text
 
 
@@ -340,7 +338,7 @@ def _hits(
     routes = run.profile.routes
     vector = next((f"{r.name}.score" for r in routes if isinstance(r, VectorRoute)), "")
     cosines = columns[vector].tolist() if vector in columns else [math.nan] * len(final)
-    zones = _zones(run, records) if "vitality" in columns else None
+    zones = zones_of(run, final, records)
     hits: list[Hit] = []
     for i, record in enumerate(records):
         if record is None:
@@ -352,33 +350,18 @@ def _hits(
                 len(hits) + 1,
                 {n: int(r[i]) for n, r in ranks.items() if r[i] == r[i]},
                 trees[i],
-                {n: v[i] for n, v in details.items() if v[i] is not None and v[i] == v[i]},
+                {
+                    **{n: v[i] for n, v in details.items() if v[i] is not None and v[i] == v[i]},
+                    **zones[i][1],
+                },
                 neighbors[i] if neighbors else (),
                 max(0.0, cosines[i]) if cosines[i] == cosines[i] else None,
-                zones[i] if zones else None,
+                zones[i][0],
                 None if probabilities is None else probabilities[i],
                 passages[i],
             )
         )
     return tuple(hits)
-
-
-def _zones(run: RankedRun, records: Sequence[MemoryRecord | None]) -> list[Zone | None]:
-    """The zones of the hits, with the age of what was imported as upkeep counts it."""
-    final = run.final
-    values = final.floats("vitality").copy()
-    added = {
-        place: record.added_at.timestamp()
-        for place, (record, value) in enumerate(zip(records, values.tolist(), strict=True))
-        if value < _ACTIVE and record is not None and record.added_at is not None
-        if record.added_at > record.created_at
-    }
-    stages = run.profile.pipeline.stages
-    scoring = next((s for s in stages if isinstance(s, Score) and s.into == "vitality"), None)
-    if added and scoring is not None and "accesses" in final.columns:
-        imported = final.take(np.array([*added])).with_columns(added_at=np.array([*added.values()]))
-        values[[*added]] = scoring.apply(run.query, since_arrival(imported)).floats("vitality")
-    return [zone(value) for value in values.tolist()]
 
 
 @lru_cache(maxsize=1024)

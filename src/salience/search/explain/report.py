@@ -27,6 +27,7 @@ from salience.retrieval.plan import Plan, ask
 from salience.search.explain import html
 from salience.search.explain.counterfactuals import Change, among_the_first, beyond, changes
 from salience.search.explain.why_not import why_not
+from salience.search.hit_zones import zones_of
 from salience.search.passages import Passage, matching_passages
 from salience.search.request import SearchRequest
 from salience.search.search import rank
@@ -251,7 +252,7 @@ def explain(request: SearchRequest, id: str, *, everywhere: bool = False) -> Pla
         why=None if tree is None else run.explain([row])[0],
         why_not=absence,
         changes=_changes(run, row, tree, is_hit=absence is None),
-        left=_reasons(run.profile, last, row),
+        left=_reasons(run.profile, last, row) | _zone_notes(run, last, row, record),
         degraded=degraded,
         read=None if best is None else (best.read, best.of),
         taken=run.query.reading.taken,
@@ -317,6 +318,17 @@ def _reasons(profile: Profile, table: Candidates, row: int) -> dict[str, Any]:
     columns = {name for stage in profile.pipeline.stages for name in stage.reasons()}
     values = {name: table[name][place] for name in sorted(columns) if name in table.columns}
     return {name: value for name, value in values.items() if value is not None and value == value}
+
+
+def _zone_notes(
+    run: RankedRun, table: Candidates, row: int, record: MemoryRecord
+) -> dict[str, Any]:
+    """The notes on its zone, where that goes by another vitality than its rank."""
+    place = table.position(row)
+    if place is None:
+        return {}
+    [(_, notes)] = zones_of(run, table.take(np.array([place])), [record])
+    return dict(notes)
 
 
 def _route_line(route: str, rank: int | None, score: float | None, cut: float | None) -> str:

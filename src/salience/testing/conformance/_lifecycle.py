@@ -555,3 +555,23 @@ class Lifecycle(StoreCase):
         for as_of, zone in ((None, "dormant"), (clock.now - timedelta(days=9), "stale")):
             [hit] = memory.search("imported", profile="vitality", as_of=as_of, touch=False)
             assert hit.zone == zone
+
+    def test_a_zone_that_is_not_that_of_the_rank_has_its_own_vitality_and_the_reason(
+        self, memory: Memory, clock: Clock
+    ) -> None:
+        memory.add("imported", id="a", layer="activity", created_at=clock.now - timedelta(days=30))
+        memory.add("imported, too", id="b", layer="activity")
+        clock.pass_(days=2)
+        zoned = {one.id: one for one in memory.zones()}
+        options: dict[str, Any] = {"profile": "vitality", "touch": False, "explain": True}
+        hits = {hit.id: hit for hit in memory.search("imported", **options)}
+        for id, hit in hits.items():
+            tree = hit.explanation.find("vitality") if hit.explanation else None
+            assert tree is not None
+            ranked = tree.value
+            assert hit.zone == zoned[id].zone
+            assert hit.details.get("zone.vitality", ranked) == zoned[id].vitality
+            assert ("zone.why" in hit.details) == (ranked != zoned[id].vitality) == (id == "a")
+        report = memory.explain("imported", "a", profile="vitality")
+        assert report.left["zone.vitality"] == zoned["a"].vitality
+        assert "created_at" in report.left["zone.why"]
