@@ -100,6 +100,21 @@ def test_answers_are_mappings_with_attributes(client: Client) -> None:
         _ = answer.hits
 
 
+def test_memories_have_their_scores_and_the_defaults_of_those(client: Client) -> None:
+    def scores(memory: Any) -> tuple[float, float]:
+        return memory.importance_score, memory.relevance_score
+
+    new = client.memories.create("The user drinks tea.")
+    assert scores(new) == (0.5, 0.5)
+    assert scores(client.memories.get(new.id)) == (0.5, 0.5)
+    assert scores(client.memories.update(new.id, importance_score=0.8)) == (0.8, 0.5)
+    assert scores(client.feedback.create(new.id, "useful")) == (0.8, 0.6)
+    assert {scores(memory) for memory in client.memories.list().memories} == {
+        (0.5, 0.5),
+        (0.8, 0.6),
+    }
+
+
 def test_errors_are_those_of_a_memory(client: Client) -> None:
     with pytest.raises(InvalidInput, match="importance"):
         client.memories.create("x", importance_score=7)

@@ -88,7 +88,30 @@ def test_a_memory_is_made(keyed: Keyed) -> None:
 
 
 def test_feedback_is_recorded(keyed: Keyed) -> None:
-    assert keyed.curl(FEEDBACK)["feedback_for"] == 1.0
+    judged = keyed.curl(FEEDBACK)
+    assert judged["feedback_for"] == 1.0
+    assert (judged["importance_score"], judged["relevance_score"]) == (1.0, 0.6)
+
+
+def test_whatever_answers_has_the_scores_with_their_defaults(client: httpx.Client) -> None:
+    given = client.post("/memories", json={"content": "A.", "importance_score": 0.9}).json()
+    assert (given["importance_score"], given["relevance_score"]) == (0.9, 0.5)
+    unset = client.post("/memories", json={"content": "Tea is hot.", "importance_score": None})
+    assert unset.status_code == 201
+    id, scores = unset.json()["id"], ("importance_score", "relevance_score")
+    assert [unset.json()[name] for name in scores] == [0.5, 0.5]
+    again = client.post("/memories", json={"content": "Tea is hot.", "importance_score": 0.7})
+    assert again.status_code == 200
+    assert [again.json()[name] for name in scores] == [0.7, 0.5]  # those of what was there
+    body = {"memory_id": id, "type": "useful"}
+    judged = client.post("/feedback", json=body).json()
+    assert [judged[name] for name in scores] == [0.7, 0.6]
+    changed = client.patch(f"/memories/{id}", json={"importance_score": 0.3})
+    assert [changed.json()[name] for name in scores] == [0.3, 0.6]
+    assert changed.headers["ETag"] == f'"{changed.json()["version"]}"'
+    own = client.patch(f"/memories/{id}", json={"importance": 0.4}).json()
+    assert own["importance"] == 0.4
+    assert "importance_score" not in own
 
 
 def test_a_search_has_results_above_its_threshold(keyed: Keyed) -> None:

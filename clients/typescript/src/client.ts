@@ -1,6 +1,6 @@
 import { SalienceError } from "./errors.js";
 import { Listing } from "./listing.js";
-import { inBothNames, type SearchAnswer, type WireAnswer } from "./names.js";
+import { inBothNames, type ScoredMemory, scored, type SearchAnswer, type WireAnswer } from "./names.js";
 import {
   type CallOptions,
   type ChangeOptions,
@@ -24,7 +24,13 @@ export type AccessKey = Schemas["AccessKey"];
 export type NewKey = Schemas["NewKey"];
 export type Page = Schemas["Page"];
 
-/** The settings of a client; `profile` ranks the searches and contexts that name none. */
+/** The profile on whose scale a threshold is a share of 1. */
+const SHARES = "six_factor";
+
+/**
+ * The settings of a client; `profile` ranks the searches and contexts that name none. Without it, searches are ranked by
+ * `six_factor`, on whose scale a threshold is a share of 1, and contexts by the profile of the server.
+ */
 export interface SalienceSettings extends Settings {
   profile?: SearchRequest["profile"];
 }
@@ -45,6 +51,11 @@ export class Salience {
     this.#transport = new Transport(settings);
   }
 
+  /** The profile of contexts and of what a model searches: null for that of the server. */
+  get profileOfContexts(): Exclude<SearchRequest["profile"], undefined> {
+    return this.#settings.profile ?? null;
+  }
+
   /** The same client for another namespace. */
   within(namespace: string): Salience {
     return new Salience({ ...this.#settings, namespace });
@@ -53,17 +64,24 @@ export class Salience {
   /** Memories by the names `create`, `get`, `list`, `update` and `delete`. */
   readonly memories = {
     create: (memory: NewMemory, options?: WriteOptions) => this.add(memory, options),
-    get: (id: string, options?: CallOptions) => this.get(id, options),
-    list: (query?: Body<"/v1/memories/list">, options?: CallOptions) => this.getAll(query, options),
-    update: (id: string, changes: Body<"/v1/memories/{id}", "patch">, options?: ChangeOptions) =>
-      this.update(id, changes, options),
+    get: async (id: string, options?: CallOptions): Promise<ScoredMemory | null> => {
+      const memory = await this.get(id, options);
+      return memory && scored(memory);
+    },
+    list: (query: Body<"/v1/memories/list"> = {}, options?: CallOptions): Listing<ScoredMemory, Page> =>
+      this.#list(query, options, (page) => page.memories.map(scored)),
+    update: async (
+      id: string,
+      changes: Body<"/v1/memories/{id}", "patch">,
+      options?: ChangeOptions,
+    ): Promise<ScoredMemory> => scored(await this.update(id, changes, options)),
     delete: (id: string, options?: ChangeOptions) => this.delete(id, options),
   };
 
   /** Judgements of memories: useful, not_useful, outdated or incorrect. */
   readonly feedback = {
-    create: (judgement: Body<"/v1/feedback">, options: ChangeOptions = {}): Promise<MemoryRecord> =>
-      this.#write("/v1/feedback", { ...judgement, ...version(options) }, options),
+    create: async (judgement: Body<"/v1/feedback">, options: ChangeOptions = {}): Promise<ScoredMemory> =>
+      scored(await this.#write<MemoryRecord>("/v1/feedback", { ...judgement, ...version(options) }, options)),
   };
 
   /** Keys of the server: those that may do nothing beyond the key of this client. */
@@ -156,10 +174,7 @@ export class Salience {
 
   /** The memories that pass a filter: `await` gives the first page, `for await` all of them. */
   getAll(query: Body<"/v1/memories/list"> = {}, options?: CallOptions): Listing<MemoryRecord, Page> {
-    return new Listing<MemoryRecord, Page>(
-      (cursor) => this.#read("/v1/memories/list", { ...query, ...(cursor && { cursor }) }, options),
-      (page) => page.memories,
-    );
+    return this.#list(query, options, (page) => page.memories);
   }
 
   /** The number of memories that pass a filter. */
@@ -174,7 +189,7 @@ export class Salience {
 
   /** The memories that a query calls for, best first: `hits`, by their other name `results`. */
   async search(query: SearchRequest, options?: CallOptions): Promise<SearchAnswer> {
-    return inBothNames(await this.#read<WireAnswer>("/v1/search", this.#ranked(query), options));
+    return inBothNames(await this.#read<WireAnswer>("/v1/search", this.#ranked(query, SHARES), options));
   }
 
   /** A text for a model to read, of at most so many tokens. */
@@ -184,7 +199,7 @@ export class Salience {
 
   /** The reasons for the rank of one memory, returned or not. */
   explain(query: Body<"/v1/explain">, options?: CallOptions): Promise<Answer<"/v1/explain">> {
-    return this.#read("/v1/explain", this.#ranked(query), options);
+    return this.#read("/v1/explain", this.#ranked(query, SHARES), options);
   }
 
   /** The ranks of the same memories under several profiles. */
@@ -379,9 +394,20 @@ export class Salience {
     return this.#ask("/v1/version", {}, options);
   }
 
-  #ranked<Query extends { profile?: unknown }>(query: Query): Query {
-    const { profile } = this.#settings;
+  #ranked<Query extends { profile?: unknown }>(query: Query, otherwise?: string): Query {
+    const profile = this.#settings.profile === undefined ? otherwise : this.#settings.profile;
     return profile === undefined ? query : { profile, ...query };
+  }
+
+  #list<Item>(
+    query: Body<"/v1/memories/list">,
+    options: CallOptions | undefined,
+    items: (page: Page) => Item[],
+  ): Listing<Item, Page> {
+    return new Listing<Item, Page>(
+      (cursor) => this.#read("/v1/memories/list", { ...query, ...(cursor && { cursor }) }, options),
+      items,
+    );
   }
 
   #erase(body: Body<"/v1/memories/delete">, options?: WriteOptions): Promise<Answer<"/v1/memories/delete">> {

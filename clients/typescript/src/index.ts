@@ -14,6 +14,6 @@ export {
 } from "./client.js";
 export { SalienceError, VersionConflict, type ErrorCode, type FieldError } from "./errors.js";
 export { Listing } from "./listing.js";
-export type { FoundMemory, SearchAnswer } from "./names.js";
+export type { FoundMemory, ScoredMemory, SearchAnswer } from "./names.js";
 export type { CallOptions, ChangeOptions, WriteOptions } from "./transport.js";
 export type { Answer, Body, Query, Schemas } from "./types.js";

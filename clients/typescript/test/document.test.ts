@@ -14,10 +14,11 @@ test("memories are created and updated by importance", async () => {
     metadata: { category: "user-profile" },
   });
   assert.ok(created.id);
-  assert.equal((await client.memories.get(created.id))?.importance, 0.95);
-  await client.memories.update(created.id, {
+  assert.equal((await client.memories.get(created.id))?.importance_score, 0.95);
+  const updated = await client.memories.update(created.id, {
     importance_score: 0.8, // Boost after positive feedback
   });
+  assert.deepEqual([updated.importance_score, updated.relevance_score], [0.8, 0.5]);
   const memory = await client.memories.get(created.id);
   assert.equal(memory?.importance, 0.8);
   assert.deepEqual([memory.tier, memory.content_type], ["long", "fact"]);
@@ -44,7 +45,7 @@ test("feedback moves the relevance of a memory", async () => {
 });
 
 test("searches answer in results with their scores, in [0, 1], above the threshold", async () => {
-  const client = connect({ profile: "six_factor" });
+  const client = connect();
   const fact = { tier: "long", memory_nature: "semantic", importance_score: 0.9 } as const;
   await client.memories.create({ content: "How do users sign in? By a token in a header.", ...fact });
   await client.memories.create({ content: "The user is currently working on the login page.", tier: "short" });

@@ -1,7 +1,8 @@
 """`Client`: a server's memories, feedback and searches in groups, as client.memories.create(...).
 
-Its fields have the names of REST documents: `importance_score`, `threshold`, `combined_score`, and
-a memory's `tier`, `content_type` and `memory_nature` as arguments of a search.
+Its fields have the names of REST documents: `importance_score` and `relevance_score` (0.5 where a
+memory has none), `threshold`, `combined_score`, and a memory's `tier`, `content_type` and
+`memory_nature` as arguments of a search.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Any
 from salience.closing import Closing
 from salience.engine.options import DEFAULT_TIMEOUT_SECONDS, Settings
 from salience.errors import NotFound
+from salience.records.record import UNSET_SHARE
 from salience.remote.calls import CALLS
 from salience.remote.keys import RemoteKeys
 from salience.remote.settings import RemoteSettings
@@ -115,26 +117,25 @@ class Memories:
         Raises:
             InvalidInput: names the field that is wrong.
         """
-        answer: Answer = self._client.ask("add", {"content": content, **fields})
+        names = {} if "importance" in fields else {"importance_score": None}  # for the answer
+        answer: Answer = self._client.ask("add", {"content": content, **names, **fields})
         return answer
 
     def update(self, id: str, **fields: Any) -> Answer:
-        """Change fields of a memory; the answer is the memory as it is now.
+        """Change fields of a memory; the answer is the memory as it is now, with its scores.
 
         Raises:
             NotFound: there is no such memory.
             InvalidInput: names the field that is wrong.
         """
-        answer: Answer = self._client.ask("update", {"id": id, **fields})
-        return answer
+        return _scored(self._client.ask("update", {"id": id, **fields}))
 
     def get(self, id: str) -> Answer | None:
-        """Get one memory, or None."""
+        """Get one memory with its scores, or None."""
         try:
-            answer: Answer = self._client.ask("get", {"id": id})
+            return _scored(self._client.ask("get", {"id": id}))
         except NotFound:
             return None
-        return answer
 
     def list(self, **options: Any) -> Answer:
         """List a page of memories, `memories`, and the `cursor` of the next one.
@@ -142,6 +143,7 @@ class Memories:
         Its options are those of `Memory.get_all`.
         """
         answer: Answer = self._client.ask("get_all", options)
+        answer["memories"] = [_scored(memory) for memory in answer["memories"]]
         return answer
 
     def delete(self, id: str) -> bool:
@@ -169,6 +171,16 @@ class Feedback:
         judgement = {"memory_id": memory_id, "type": type, "context": context}
         answer: Answer = self._client.ask("feedback", judgement)
         return answer
+
+
+def _scored(memory: Answer) -> Answer:
+    """A memory with its scores as they count: 0.5 where it has none."""
+    for name, value in (
+        ("importance_score", memory.get("importance")),
+        ("relevance_score", memory.get("relevance_score")),
+    ):
+        memory[name] = UNSET_SHARE if value is None else value
+    return memory
 
 
 def _with_attributes(value: Any) -> Any:

@@ -1,18 +1,25 @@
 """Other names of fields, which requests and answers may have: importance_score, threshold, results.
 
 A search that uses one of them and names no profile is ranked by "six_factor", on whose scale a
-threshold is a share.
+threshold is a share. What answers a request that uses one has the scores of the memory beside: 0.5
+where it has none.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+from starlette.responses import Response
+
+from salience.display.result import Result
 from salience.errors import InvalidInput
+from salience.records.record import UNSET_SHARE, MemoryRecord
 from salience.search.results import Hit, SearchResult
+from salience.server.encoding import answer
 from salience.server.models.arguments import Argument
 from salience.server.models.constraints import RECORD
 from salience.server.models.results import Renamed
+from salience.write.outcomes import AddResult
 
 PROFILE = "six_factor"
 FILTER_FIELDS = ("tier", "memory_nature", "content_type")
@@ -46,19 +53,40 @@ ANSWER = Renamed(
     "ResultsAnswer", SearchResult, {"min_score": _THRESHOLD, "hits": "results"}, {"results": _HIT}
 )
 """The answer of a search in the other names."""
+_SHARE = {"type": "number", "minimum": 0, "maximum": 1}
+_SCORES = {"importance_score": _SHARE, "relevance_score": _SHARE}
+RECORD_ANSWER = Renamed("ScoredMemory", MemoryRecord, {}, plus=_SCORES)
+"""The answer with a memory, and its scores."""
+ADD_ANSWER = Renamed("ScoredAddResult", AddResult, {}, plus=_SCORES)
+"""The answer of a write, and the scores of the memory."""
 
 
-def rename(arguments: dict[str, Any], other: str, name: str) -> None:
-    """Give an argument its own name.
+def rename(arguments: dict[str, Any], other: str, name: str) -> bool:
+    """Give an argument its own name; True if it had the other one.
 
     Raises:
         InvalidInput: both names are there.
     """
     if other not in arguments:
-        return
+        return False
     if name in arguments:
         raise InvalidInput(other, f"is another name of {name}", "give one of the two")
     arguments[name] = arguments.pop(other)
+    return True
+
+
+def scored(result: Result, record: MemoryRecord | None) -> Result | dict[str, Any]:
+    """A result with the scores of a memory beside, as they count; as it is without a memory."""
+    if record is None:
+        return result
+    relevance = UNSET_SHARE if record.relevance_score is None else record.relevance_score
+    scores = {"importance_score": record.effective_importance, "relevance_score": relevance}
+    return {**result.to_dict(), **scores}
+
+
+def stored(record: MemoryRecord, is_document: bool) -> Response:
+    """The answer with a memory and its version, to a request with other names or without."""
+    return answer(scored(record, record if is_document else None), etag=record.version)
 
 
 def translate_filters(arguments: dict[str, Any]) -> bool:

@@ -46,7 +46,13 @@ export function memoryTools(client: Salience, options: MemoryToolsOptions = {}) 
       async execute({ query, limit }, execution) {
         const { filters = null, tokenBudget = DEFAULT_BUDGET } = options;
         const { hits } = await client.search(
-          { query, filters, token_budget: tokenBudget, ...(limit !== undefined && { limit }) },
+          {
+            query,
+            filters,
+            profile: client.profileOfContexts,
+            token_budget: tokenBudget,
+            ...(limit !== undefined && { limit }),
+          },
           call(execution),
         );
         const memories = hits.map(({ id, content, speaker, created_at }) => ({

@@ -31,12 +31,16 @@ _NUMBER_OR_NULL: Schema = {"type": ["number", "null"]}
 
 @dataclass(frozen=True)
 class Renamed:
-    """A result in other names; `items` are the elements of those of its members that are lists."""
+    """A result in other names; `items` are the elements of those of its members that are lists.
+
+    `plus` are the schemas of what it has besides.
+    """
 
     name: str
     kind: type[Result]
     names: Mapping[str, str]
     items: Mapping[str, Renamed] = field(default_factory=dict)
+    plus: Mapping[str, Schema] = field(default_factory=dict)
 
 
 class Schemas:
@@ -72,7 +76,9 @@ class Schemas:
         properties = {body.names.get(n, n): each for n, each in schema["properties"].items()}
         for name, item in body.items.items():
             properties[name] = {"type": "array", "items": self.of(item)}
-        required = [body.names.get(name, name) for name in schema["required"]]
+        properties |= body.plus
+        named = (body.names.get(name, name) for name in schema["required"])
+        required = [*dict.fromkeys((*named, *body.plus))]
         self.components[body.name] = schema | {"properties": properties, "required": required}
         return {"$ref": f"#/components/schemas/{body.name}"}
 

@@ -7,6 +7,7 @@ from typing import Any, Literal
 from starlette.responses import Response
 
 from salience.errors import InvalidInput
+from salience.records.record import MemoryRecord
 from salience.retrieval.erasure import ErasureReceipt
 from salience.server import document
 from salience.server.encoding import answer, nothing
@@ -19,6 +20,7 @@ from salience.write.outcomes import AddResult
 from salience.write.reading import not_found
 
 MAX_BATCH = 2_048  # items, and ids, of one request
+_ADDED = (AddResult, document.ADD_ANSWER)
 _EXTRACT = Argument(
     bool | None, "True to keep the facts that the server's model finds in it, as well.", None
 )
@@ -39,16 +41,19 @@ _ITEMS = Argument(
     "add",
     plus={"extract": _EXTRACT},
     answers={
-        200: Answer(description="Nothing new was stored; the outcome says why.", body=AddResult)
+        201: Answer(description="It is a memory now.", body=_ADDED),
+        200: Answer(description="Nothing new was stored; the outcome says why.", body=_ADDED),
     },
     headers=("Idempotency-Key",),
 )
 async def add(call: Call) -> Response:
     """Add once, with the server's own model if facts are to be found."""
-    document.rename(call.arguments, "importance_score", "importance")
+    is_document = document.rename(call.arguments, "importance_score", "importance")
     if call.arguments.get("extract"):
         call.arguments["extract"] = call.server.extractor or True
-    return added(call, await call.memory.add(**call.once_only()))
+    result = await call.memory.add(**call.once_only())
+    id = result.to_dict()["id"] if is_document else None
+    return added(call, result, record=None if id is None else await call.memory.get(id))
 
 
 @answers("add_many", plus={"items": _ITEMS})
@@ -72,10 +77,19 @@ async def add_chat(call: Call) -> Response:
     return added(call, await call.memory.add_chat(**call.once_only()))
 
 
-def added(call: Call, result: AddResult, status: int | None = None) -> Response:
-    """The answer to a write; `Idempotency-Replayed` if its key was that of an earlier one."""
+def added(
+    call: Call,
+    result: AddResult,
+    status: int | None = None,
+    record: MemoryRecord | None = None,
+) -> Response:
+    """The answer to a write; `Idempotency-Replayed` if its key was that of an earlier one.
+
+    With a `record`, it has the scores of that memory.
+    """
     call.request.state.counts["added"] = len(result.ids)
-    response = answer(result, status or (201 if result.ids else 200))
+    body = document.scored(result, record)
+    response = answer(body, status or (201 if result.ids else 200))
     if call.request.state.idempotency_key and any(each.reason == SAME_KEY for each in result.items):
         response.headers["Idempotency-Replayed"] = "true"
     return response
@@ -133,10 +147,9 @@ async def delete_all(call: Call) -> Response:
 )
 async def update(call: Call) -> Response:
     """Change the fields that judgements set, too."""
-    document.rename(call.arguments, "importance_score", "importance")
+    is_document = document.rename(call.arguments, "importance_score", "importance")
     call.arguments.setdefault("if_version", call.if_match())
-    record = await call.memory.update(call.id, **call.arguments)
-    return answer(record, etag=record.version)
+    return document.stored(await call.memory.update(call.id, **call.arguments), is_document)
 
 
 @answers("delete", headers=("If-Match", "Idempotency-Key"))

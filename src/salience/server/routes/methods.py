@@ -17,7 +17,7 @@ from salience.engine.memory import Memory
 from salience.records.record import MemoryRecord
 from salience.search.compare import Comparison
 from salience.server import document
-from salience.server.encoding import answer, large_answer, nothing
+from salience.server.encoding import large_answer, nothing
 from salience.server.models.arguments import Argument, Arguments, parameters
 from salience.server.models.schema import union_parts
 from salience.server.operation import (
@@ -109,6 +109,8 @@ def _answers(row: Row, method: Callable[..., Any]) -> dict[int, Answer]:
     is_record = kind is MemoryRecord
     means = row.means or "The memory as it is now."
     body = {row.member: kind} if row.member else kind
+    if is_record and row.renamed:
+        body = (kind, document.RECORD_ANSWER)
     return {row.status or 200: Answer(description=means, body=body, has_etag=is_record)}
 
 
@@ -117,8 +119,7 @@ def _endpoint(row: Row, method: Callable[..., Any]) -> Endpoint:
     has_version = _takes(method, "id", "if_version")
 
     async def answered(call: Call) -> Response:
-        for other, name in row.renamed.items():
-            document.rename(call.arguments, other, name)
+        names = [document.rename(call.arguments, *pair) for pair in row.renamed.items()]
         check_reach(call)
         if has_version:
             call.arguments.setdefault("if_version", call.if_match())
@@ -130,15 +131,15 @@ def _endpoint(row: Row, method: Callable[..., Any]) -> Endpoint:
             raise not_found(call.id, call.namespace)
         if isinstance(result, Comparison):
             call.log_found(len(result.memories), result.degraded)
-        return await rendered(row, result)
+        return await _rendered(row, result, any(names))
 
     return answered
 
 
-async def rendered(row: Row, result: Any) -> Response:
+async def _rendered(row: Row, result: Any, is_document: bool) -> Response:
     """The answer with the result of a method: nothing, a memory with its version, or JSON."""
     if isinstance(result, MemoryRecord):
-        return answer(result, etag=result.version)
+        return document.stored(result, is_document)
     if row.member:
         return await large_answer({row.member: to_json(result)})
     return nothing() if result is None or result is True else await large_answer(result)
