@@ -28,6 +28,7 @@ LINEAR = {
     "SELECT event, name, vector FROM former_vectors": "a copy reads everything",
     "SELECT source, target, type, created_at FROM links WHERE space = ? ORDER": "loads an index",
     "SELECT source, target, type, weight, created_at FROM links WHERE space = ? ORDER": "all links",
+    "SELECT source, target, weight, type FROM links WHERE space = ? AND type": "kept by an index",
     "SELECT id FROM memories WHERE space = ? ORDER BY row": "a whole namespace is erased",
     "SELECT id, row, sequence, created_at, written_by": "an event of all memories changes each",
     "SELECT row FROM memories WHERE space = ? AND NOT EXISTS": "an index says who lacks a vector",

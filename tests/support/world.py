@@ -62,7 +62,11 @@ class World:
         if isinstance(op, LinksBetween):
             row = {id: row for row, id in self.ids.items()}
             asked = set(op.rows.tolist())
-            edges = [Edge(row[a], row[b], weight, type) for a, b, weight, type in self.links]
+            edges = [
+                Edge(row[a], row[b], weight, type)
+                for a, b, weight, type in self.links
+                if op.type in (None, type)
+            ]
             return [edge for edge in edges if edge.source in asked or edge.target in asked]
         if isinstance(op, FetchColumns):
             assert op.names == ("id",)

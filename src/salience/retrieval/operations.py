@@ -382,11 +382,12 @@ class Edge(NamedTuple):
 class LinksBetween:
     """The links from and to the given rows -> list of Edge, or many as `edges.Edges`.
 
-    Both ends are memories of the query's namespaces that pass its filter.
+    Both ends are memories of the query's namespaces that pass its filter; of one type, or of all.
     """
 
     rows: Rows
     query: Query
+    type: str | None = None
 
 
 @dataclass(frozen=True, eq=False)

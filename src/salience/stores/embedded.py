@@ -30,6 +30,7 @@ from salience.retrieval.turnstile import Turnstile
 from salience.retrieval.vector_sets import VectorSetsFigures
 from salience.stores.codec import decode_vector, encode_vector
 from salience.stores.index.change_feed import IndexVersion
+from salience.stores.index.edge_table import StoredEdge
 from salience.stores.index.namespace_index import NamespaceIndex
 from salience.stores.index_reader import IndexReader
 from salience.stores.sqlite.records import SqliteRecords
@@ -163,6 +164,10 @@ class EmbeddedStore(IndexReader):
                 if index.namespace not in op.query.namespaces:
                     continue
                 read = partial(self._records.edges, index.namespace)
+                if op.type is not None:
+                    edges = index.edges_of_type(rows, op.type, partial(read, None))
+                    parts.append(self._passing(index, edges, op.query.where))
+                    continue
                 of_many = index.edges_of_many(rows, op.query.where, read)
                 few = () if of_many is not None else self._edges_of(index, rows, op.query.where)
                 parts.append(few if of_many is None else of_many)
@@ -173,6 +178,14 @@ class EmbeddedStore(IndexReader):
     ) -> list[operations.Edge]:
         """The links from and to a few rows."""
         edges = self._records.edges(index.namespace, index.ids_of(rows))
+        return self._passing(index, edges, where)
+
+    def _passing(
+        self, index: NamespaceIndex, edges: Sequence[StoredEdge], where: Filter | None
+    ) -> list[operations.Edge]:
+        """The links whose ends pass the filter, by row."""
+        if not edges:
+            return []
         ends = {end for edge in edges for end in edge[:2]}
         row_of = self._records.rows_by_id(index.namespace, sorted(ends))
         rows = np.array(sorted(row_of.values()), dtype=np.int64)

@@ -47,8 +47,8 @@ class Conflict(Stage):
     def plan(
         self, query: Query, candidates: Candidates, wanted: frozenset[str]
     ) -> Plan[Candidates]:
-        edges = yield from ask(LinksBetween(candidates.rows, query))
-        linked = [(a, b) for a, b, _, type in edges if type == self.link and a != b]
+        edges = yield from ask(LinksBetween(candidates.rows, query, self.link))
+        linked = [(a, b) for a, b, *_ in edges if a != b]
         place = {row: at for at, row in enumerate(candidates.rows.tolist())} if linked else {}
         pairs = {
             (min(place[a], place[b]), max(place[a], place[b]))

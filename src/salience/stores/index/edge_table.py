@@ -30,9 +30,6 @@ class EdgeTable:
         weight, type = np.array(weights, dtype=np.float64), np.array(types, dtype=object)
         self._edges = Edges(source, target, weight, type).take((source >= 0) & (target >= 0))
 
-    def __len__(self) -> int:
-        return len(self._edges)
-
     def lacks(self, ids: Iterable[str]) -> bool:
         """Test whether a link has an end of one of these ids, which was not there."""
         return not self._missing.isdisjoint(ids)

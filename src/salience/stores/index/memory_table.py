@@ -89,6 +89,7 @@ class MemoryTable:
         self._link_columns: dict[str, GrowableArray] = {}
         self._ordinal_of: dict[str, int] = {}  # by id, while there is a graph
         self._edges: EdgeTable | None = None
+        self._of_type: dict[str, Sequence[StoredEdge]] = {}
         self._relinked: set[str] = set()  # memories whose links are not those of the edges
         self._last_ordinals: tuple[Rows, Ordinals] | None = None
         self._last_mask: tuple[Filter | None, NDArray[np.bool_] | None] | None = None
@@ -140,6 +141,9 @@ class MemoryTable:
                 self._speakers = None
             elif self._speakers is not None:
                 self._speakers.change(first, removed, self.alive)
+        if len(removed) or changes.linked:  # what goes takes its links along
+            kept = {} if changes.linked else self._of_type
+            self._of_type = {type: edges for type, edges in kept.items() if not edges}
         if self._edges is not None and (len(removed) or self._edges.lacks(self.ids[first:])):
             self._edges = None
         if self._graph is not None and changes.linked:
@@ -461,6 +465,15 @@ class MemoryTable:
             self._edges.relink(ids, read(ids), self._ordinal_of)
         self._relinked = set()
         return self._edges
+
+    def edges_of_type(
+        self, type: str, read: Callable[[str], Sequence[StoredEdge]]
+    ) -> Sequence[StoredEdge]:
+        """All links of a type, which `read` returns; kept until links or memories change."""
+        edges = self._of_type.get(type)
+        if edges is None:
+            edges = self._of_type[type] = read(type)
+        return edges
 
     def _link_graph(self) -> LinkGraph:
         if self._graph is None or self._graph.outdated:

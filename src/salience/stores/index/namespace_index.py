@@ -42,7 +42,7 @@ _FEATURE = {name: place for place, name in enumerate(FEATURES)}
 _PREVIOUS = {f"previous.{name}": place for name, place in _FEATURE.items()}
 _COMPUTED = frozenset({*_FEATURE, *_PREVIOUS, *GRAPH, "id", "namespace", "position"})
 """Columns that are no field of a memory."""
-_LINK_CHECK_ROWS = 50  # rows above which all links are looked through, not those of each
+_LINK_CHECK_ROWS = 500  # rows above which all links are looked through, not those of each
 
 
 class NamespaceIndex:
@@ -244,13 +244,20 @@ class NamespaceIndex:
         if len(rows) <= _LINK_CHECK_ROWS:
             return None
         table = self.table
-        edges = table.edges(read)
-        if not len(edges):
-            return Edges.of(())
         mask = table.mask(where)
         passing = np.ones(len(table), dtype=bool) if mask is None else mask
         ordinals = table.ordinals(rows)
-        return edges.between(ordinals[ordinals >= 0], passing, table.rows)
+        return table.edges(read).between(ordinals[ordinals >= 0], passing, table.rows)
+
+    def edges_of_type(
+        self, rows: Rows, type: str, read: Callable[[str], Sequence[StoredEdge]]
+    ) -> Sequence[StoredEdge]:
+        """The links of a type from and to rows; `read` is that of `MemoryTable.edges_of_type`."""
+        edges = self.table.edges_of_type(type, read)
+        if not edges:
+            return ()
+        ids = set(self.ids_of(rows))
+        return [edge for edge in edges if not ids.isdisjoint(edge[:2])]
 
     # Columns
 

@@ -229,9 +229,19 @@ class SqliteReader:
             return keys_of(db.execute(SELECT_KEYS + clause, ids or ()).fetchall())
 
     def edges(
-        self, namespace: str, ids: Sequence[str] | None = None
+        self, namespace: str, ids: Sequence[str] | None = None, type: str | None = None
     ) -> list[tuple[str, str, float, str]]:
-        """Links as (source, target, weight, type), of the same memories in the same order."""
+        """Links as (source, target, weight, type), of the same memories in the same order.
+
+        All, those from and to some ids, or those of one type.
+        """
+        if type is not None:
+            with self._reading() as db:
+                return db.execute(
+                    "SELECT source, target, weight, type FROM links WHERE space = ? AND type = ? "
+                    "ORDER BY source, target",
+                    (self._space(db, namespace), type),
+                ).fetchall()
         rows = self._linked("source, target, type, weight", namespace, ids)
         return [(source, target, weight, type) for source, target, type, weight in rows]
 

@@ -236,6 +236,22 @@ class UtilitySpreading(StoreCase):
     def boosts(self, memory: Memory) -> dict[str, float | None]:
         return {record.id: record.boost for record in memory.get_all()}
 
+    def test_what_contradicts_a_stronger_memory_comes_just_after_it(self, memory: Memory) -> None:
+        texts = ("The key is in the tin of the boat.", "A key hangs here.", "The boat")
+        for id, text in zip("abc", texts, strict=True):
+            memory.add(text, id=id, dedup=False, confidence=0.5 if id == "a" else 1.0)
+
+        def found() -> list[str]:
+            return list(memory.search("Where is the key of the boat?", touch=False).ids)
+
+        memory.link("a", "b")
+        assert found()[0] == "a"
+        memory.contradict("b", "a")
+        order = found()
+        assert order.index("a") == order.index("b") + 1
+        memory.update("b", title="hook")
+        assert found() == order
+
     def test_a_use_spreads_two_hops_both_ways(self, memory: Memory, clock: Clock) -> None:
         memory.add_many({"id": id, "content": id} for id in "abcdez")
         for source, target in ("ab", "cb", "cd", "ea", "eb"):

@@ -63,6 +63,8 @@ class Replicas(ReplicaManager):
                 if index.namespace not in op.query.namespaces:
                     continue
                 edges = self._links_of(index).of(rows)
+                if op.type is not None:
+                    edges = [edge for edge in edges if edge.type == op.type]
                 ends = np.array(sorted({end for edge in edges for end in edge[:2]}), dtype=np.int64)
                 passing = set(ends[index.table.passing(ends, op.query.where)].tolist())
                 links += [edge for edge in edges if passing.issuperset(edge[:2])]

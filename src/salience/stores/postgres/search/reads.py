@@ -154,9 +154,14 @@ class StoreReader:
             neighborhood = self._cache.neighborhood_within(op.query.where)
             rows = set(op.rows[at].tolist())
             if neighborhood.linked >= rows:
-                edges += [e for e in neighborhood.edges if e.source in rows or e.target in rows]
+                edges += [
+                    e
+                    for e in neighborhood.edges
+                    if (e.source in rows or e.target in rows) and op.type in (None, e.type)
+                ]
                 continue
-            [links] = yield [select_links(namespace, rows_condition(numbers), op.query.where)]
+            which = rows_condition(numbers)
+            [links] = yield [select_links(namespace, which, op.query.where, op.type)]
             edges += self._edges(namespace, links)
         return edges
 

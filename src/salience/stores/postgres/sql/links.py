@@ -13,18 +13,21 @@ from salience.stores.postgres.wire.types import IntegerArray
 _MAX_READ_AHEAD_ROWS = 1_000  # beyond so many reachable memories, none are read ahead
 
 
-def select_links(namespace: str, which: Condition, where: Filter | None) -> Statement:
+def select_links(
+    namespace: str, which: Condition, where: Filter | None, type: str | None = None
+) -> Statement:
     """Read the links of some memories whose ends pass a filter: both rows, weight and type.
 
-    `which` is a condition on the memories `m`.
+    `which` is a condition on the memories `m`; the links are of one type, or of all.
     """
+    of_type, types = ("", ()) if type is None else (" AND l.type = %s", (type,))
     ends = " UNION ".join(
         "SELECT l.* FROM memories m JOIN links l ON l.namespace = m.namespace "
-        f"AND l.{end} = m.id WHERE m.namespace = %s AND {which.sql}"
+        f"AND l.{end} = m.id{of_type} WHERE m.namespace = %s AND {which.sql}"
         for end in ("source", "target")
     )
     first, second = compile_filter(where, "s"), compile_filter(where, "t")
-    chosen = (namespace, *which.parameters)
+    chosen = (*types, namespace, *which.parameters)
     return Statement(
         f'SELECT s."row", t."row", l.weight, l.type FROM ({ends}) AS l '
         "JOIN memories s ON s.namespace = %s AND s.id = l.source "
