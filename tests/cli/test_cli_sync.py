@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
+
+import pytest
 
 from support.imports import put
 from support.vaults import vault
@@ -80,6 +85,28 @@ def test_notes_that_were_imported_before_go_on(run: Run, tmp_path: Path) -> None
     run("import", "n")
     assert run("import", "--sync", "n").out == "0 added, 1 updated, 0 rejected\n"
     assert run("import", "--sync", "n").out == "0 added, 1 unchanged, 0 rejected\n"
+
+
+def test_a_watched_folder_follows_each_change(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(tmp_path, "n/a.md", "One.")
+
+    def watch(folder: Path, **options: object) -> Iterator[set[object]]:
+        put(tmp_path, "n/b.md", "Two.")
+        yield set()
+        (tmp_path / "n/a.md").unlink()
+        yield set()
+
+    monkeypatch.setitem(sys.modules, "watchfiles", SimpleNamespace(watch=watch))
+    ran = run("import", "--watch", "n")
+    assert ran.out.splitlines() == [
+        "1 added, 0 rejected",
+        "1 added, 1 unchanged, 0 rejected",
+        "0 added, 1 deleted, 1 unchanged, 0 rejected",
+    ]
+    monkeypatch.setitem(sys.modules, "watchfiles", None)
+    assert "pip install 'salience[watch]'" in run("import", "--watch", "n").err
 
 
 def test_what_is_no_folder_of_notes_is_refused(run: Run, tmp_path: Path) -> None:

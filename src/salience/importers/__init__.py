@@ -100,6 +100,8 @@ def _each_file(folder: Place, told: Told, only: str | None) -> Iterator[Item]:
     for file in files_in(folder):
         try:
             name = detect(inside(file, folder))
+            if only is not None and name in ("text", "csv") and name != only:
+                continue  # attached to the chats of an export
             if only not in (None, name):
                 problem = f"is of the format {name}, not {only}"
                 raise ImportProblem(file, problem, "import it by its own path")

@@ -36,8 +36,11 @@ def folder_of(path: Path) -> Iterator[Path]:
         problem = "is a zip cut short, or none at all" if head(path) else "is empty"
         raise ImportProblem(path, problem, "download it again")
     with tempfile.TemporaryDirectory(prefix="salience-") as folder:
-        _unpack(path, path, Path(folder), _DEPTH)
-        yield Path(folder)
+        root = Path(folder)
+        _unpack(path, path, root, _DEPTH)
+        while len(inner := list(root.iterdir())) == 1 and inner[0].is_dir():
+            root = inner[0]
+        yield root
 
 
 def _unpack(named: Path, path: Path, folder: Path, depth: int) -> None:

@@ -79,7 +79,8 @@ def detect(path: Path) -> str:
         return "whatsapp"
     if name is None and re.match(r"From \S.*\n(?:.+\n)*?(?:Date|Subject|From):", source):
         return "mbox"
-    if not name and source.startswith(("---\n", "---\r\n", "# ")):
+    marks = ("---\n", "---\r\n") if suffix == ".txt" else ("---\n", "---\r\n", "# ")
+    if not name and source.startswith(marks):
         return "markdown"
     if name or suffix == ".txt":
         return name or "text"

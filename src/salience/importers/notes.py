@@ -307,7 +307,7 @@ def _linked_in(value: Any) -> Iterator[str]:
         yield from linked_names(value)
     elif isinstance(value, dict):
         for key, part in value.items():
-            if key != _OWN_KEY:
+            if key not in (_OWN_KEY, "tags", "tag"):
                 yield from _linked_in(part)
     elif isinstance(value, list):
         for part in value:
