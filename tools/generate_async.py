@@ -134,32 +134,6 @@ TWINS = {
         },
         awaited=frozenset({"run"}),
     ),
-    "stores/postgres/wire/async_connection.py": Twin(
-        ("stores/postgres/wire/connection.py",),
-        "`AsyncConnections`: connections awaited, of a pool for each event loop.",
-        {
-            "Connections": "AsyncConnections",
-            "ConnectionPool": "AsyncConnectionPool",
-            "psycopg.Connection": "psycopg.AsyncConnection",
-            "psycopg.Cursor": "psycopg.AsyncCursor",
-            "time.sleep": "asyncio.sleep",
-        },
-        awaited=frozenset(
-            {
-                "connection.rollback",
-                "copy.write_row",
-                "cursor.execute",
-                "cursor.executemany",
-                "cursor.fetchall",
-                "failed.close",
-                "pool.close",
-                "probe.close",
-                "psycopg.Connection.connect",
-                "time.sleep",
-            }
-        ),
-        entered=frozenset({"connection.pipeline", "cursor.copy", "pool.connection"}),
-    ),
 }
 
 

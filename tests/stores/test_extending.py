@@ -120,17 +120,13 @@ def test_the_profile_as_json(memory: Memory) -> None:
 
 
 def test_a_route_is_searched_where_a_search_is_registered(
-    memory: Memory, page: SimpleNamespace, request: pytest.FixtureRequest
+    memory: Memory, page: SimpleNamespace
 ) -> None:
     page.in_memory.register(InMemoryOnly, page.ImportanceInMemory())
     profile = Profile(
         "in_memory", retrieve(InMemoryOnly()) >> score(Col("in_memory.score")) >> cut()
     )
-    if request.node.callspec.params["memory"] == "reduced":
-        with pytest.raises(InvalidInput, match="InMemoryOnly has no SQL form"):
-            memory.search(QUERY, profile=profile)
-    else:
-        assert memory.search(QUERY, profile=profile, limit=1).ids == ("tea",)
+    assert memory.search(QUERY, profile=profile, limit=1).ids == ("tea",)
     profile = Profile("none", retrieve(Unsearchable()) >> score(Col("unsearchable.score")) >> cut())
     with pytest.raises(InvalidInput, match="Unsearchable"):
         memory.search(QUERY, profile=profile)

@@ -10,7 +10,7 @@ from salience import Memory
 from salience.records.filters import parse_filter
 from salience.retrieval.operations import ListRecords, Order, Place
 from salience.stores.postgres import PostgresStore
-from salience.stores.postgres.search.reads import select_page
+from salience.stores.postgres.reads import select_page
 from salience.stores.sqlite.statements import page_clause
 from support.shared_postgres import Databases
 
@@ -39,7 +39,7 @@ def test_sqlite_reads_a_page_off_its_index(
 def full(postgres: Databases) -> str:
     """The address of a database with two large namespaces, of which statistics were made."""
     url = postgres.fresh("plans")
-    with Memory.open(PostgresStore(url, memory=0), embedder=None) as memory:
+    with Memory.open(PostgresStore(url), embedder=None) as memory:
         for name in ("default", "other"):
             memory.within(name).add_many(f"Words {i}" for i in range(1_500))
     with psycopg.connect(url, autocommit=True) as connection:

@@ -123,11 +123,9 @@ def _mixed(job: dict[str, Any]) -> dict[str, Any]:
 
 
 def _settle(memory: Memory, names: Sequence[str], text: str, limit: int) -> None:
-    """Search each namespace once, and wait until the store has built its replicas."""
+    """Search each namespace once, so that its index is loaded."""
     for name in sorted(set(names)):
         memory.within(name).search(text, limit=limit, touch=False)
-    while memory.stats(everywhere=True).get("being_read"):
-        time.sleep(0.05)
 
 
 def _recall(job: dict[str, Any]) -> dict[str, Any]:
@@ -140,7 +138,6 @@ def _recall(job: dict[str, Any]) -> dict[str, Any]:
         # Indexes scan up to EXACT_BELOW vectors exactly; the second round makes them scan all.
         for below in (vector_index.EXACT_BELOW, sys.maxsize):
             vector_index.EXACT_BELOW = below
-            _scan_all(job["url"], below == sys.maxsize)
             lists = []
             for name, text in queries:
                 within = memory.within(name)
@@ -153,14 +150,6 @@ def _recall(job: dict[str, Any]) -> dict[str, Any]:
         if exact
     ]
     return {"recall_at_10": round(sum(shares) / len(shares), 4) if shares else None}
-
-
-def _scan_all(url: str, exact: bool) -> None:
-    """Make PostgreSQL compare all vectors without its indexes, or use them again."""
-    if not url.startswith("sqlite"):
-        from salience.stores.postgres.search.vector_search import VectorSearch
-
-        VectorSearch.uses_indexes = not exact
 
 
 def main(began: float) -> None:

@@ -50,10 +50,16 @@ class RankedRun:
         return self.tables[self._writer("score", next(models, len(stages)))]
 
     @property
+    def approximate(self) -> str:
+        """Why the store may not have found all candidates; empty if it has."""
+        return self.tables[0].approximate if self.tables else ""
+
+    @property
     def problems(self) -> list[str]:
         """The lack that each stage had to cope with, after the name of the stage."""
         stages = self.profile.pipeline.stages
-        return [
+        approximate = [f"exactness: {self.approximate}"] if self.approximate else []
+        return approximate + [
             f"{stage.label()}: {table.problem}"
             for stage, table in zip(stages, self.tables, strict=True)
             if table.problem is not None

@@ -31,10 +31,14 @@ from salience.retrieval.routes import Lexical, Route
 
 @dataclass(frozen=True, eq=False)
 class Ranking:
-    """The answer of one route: rows and their scores, best first if that was asked for."""
+    """The answer of one route: rows and their scores, best first if that was asked for.
+
+    `approximate` says why others may be missing, and is empty if none are.
+    """
 
     rows: Rows
     scores: Floats
+    approximate: str = ""
 
 
 @dataclass(frozen=True, eq=False)

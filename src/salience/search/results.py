@@ -204,7 +204,8 @@ class SearchResult(HtmlResult):
     `probability` is the chance that at least one of the hits answers the query: at least the
     largest of theirs, at most their sum, and 0 for no hits. `probability_model` names the weights
     ("generic" for an embedder for which none were fitted). Both are None if the profile gives no
-    probability.
+    probability. `approximate` is True where a namespace is too large for the process, so that the
+    server brought candidates and others may be missing; `degraded` says why.
     """
 
     _readers: ClassVar[Mapping[str, Any]] = {"read": itemgetter("memories", "of")}
@@ -223,6 +224,7 @@ class SearchResult(HtmlResult):
     taken: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     probability: float | None = None
     probability_model: str | None = None
+    approximate: bool = False
 
     def __iter__(self) -> Iterator[Hit]:
         return iter(self.hits)
@@ -276,6 +278,7 @@ class SearchResult(HtmlResult):
             "probability": self.probability,
             "probability_model": self.probability_model,
             "search_id": self.search_id,
+            "approximate": self.approximate,
             "degraded": list(self.degraded),
             "taken": {word: list(others) for word, others in self.taken.items()},
             "timings_ms": dict(self.timings_ms),

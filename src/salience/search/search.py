@@ -107,6 +107,7 @@ def search(request: SearchRequest) -> Plan[SearchResult]:
         run.query.reading.taken,
         cast("float | None", probability),  # which is read later
         None if likely is None else likely.model.name,
+        bool(run.approximate),
     )
 
 

@@ -133,7 +133,9 @@ def restore_backup(
 
 
 def build_indexes(url: Address, progress: Callable[[int, int], None] | None = None) -> int:
-    """Build the vector indexes that namespaces of a PostgreSQL store lack; return their number.
+    """Build the indexes that large namespaces of a PostgreSQL store lack; return their number.
+
+    They are those that this process could not hold. Their statistics are made anew.
 
     Raises:
         InvalidInput: the store needs none.
@@ -144,11 +146,13 @@ def build_indexes(url: Address, progress: Callable[[int, int], None] | None = No
         raise InvalidInput("url", "is of a store that keeps its indexes by itself")
     _require_postgres()
     from salience.stores.postgres import PostgresStore
-    from salience.stores.postgres.vector_indexes import build_vector_indexes
+    from salience.stores.postgres.large import indexes
+    from salience.stores.postgres.replica.memory import memory_limit, most_memories
 
     store = PostgresStore(url)
     try:
-        return build_vector_indexes(store.connections, progress)
+        least = most_memories(memory_limit()) + 1
+        return indexes.build_indexes(store.connections, least, progress)
     finally:
         store.close()
 

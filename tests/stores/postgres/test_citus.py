@@ -17,7 +17,8 @@ from psycopg.sql import SQL, Identifier
 from salience import Memory
 from salience.stores import migrate
 from salience.stores.migrations import migrations
-from salience.stores.postgres import PostgresStore, schema, vector_indexes
+from salience.stores.postgres import PostgresStore, schema
+from salience.stores.postgres.large import indexes
 from salience.stores.postgres.wire.commands import Command, Copy, Many, Statement, Steps, set_local
 from salience.stores.postgres.wire.connection import Connections
 from salience.stores.postgres.wire.database import Database
@@ -151,19 +152,10 @@ class TestCitus(StoreConformance):
         return Memory.open(self.url, **settings)
 
 
-class TestCitusKept(TestCitus):
-    """The same with every namespace kept in the process's memory."""
-
-    def open_memory(self, **settings: Any) -> Memory:
-        return Memory.open(PostgresStore(self.url, memory=1 << 30), **settings)
-
-
 def test_every_other_statement_is_one_task(
     cluster: str, plans: Plans, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Parts beyond the suite above: segments, indexes of vectors, row-level security."""
-    monkeypatch.setattr("salience.stores.postgres.write.segments.FLUSH_ROWS", 50)
-    monkeypatch.setattr("salience.stores.postgres.vector_indexes.EXACT_BELOW", 100)
+    """Parts beyond the suite above: large namespaces and their indexes, row-level security."""
     EXPLAINED.clear()
     with Memory.open(cluster, embedder=EMBEDDER) as memory:
         for start in range(0, 200, 40):
@@ -172,29 +164,21 @@ def test_every_other_statement_is_one_task(
                 for i in range(start, start + 40)
             )
         memory.delete_all({"id": {"in": ["m3", "m9"]}})
-        with monkeypatch.context() as patch:
-            patch.setattr("salience.stores.postgres.search.vector_search.EXACT_BELOW", 100)
-            memory.search("word3 number40", profile="composite")
         again = [f"the word{i % 37} and its number{i}" for i in range(20)]
         memory.add_many(again, dedup=True)
         memory.search('"word3 number3" numb*', profile="vitality")
-    store = PostgresStore(cluster)
-    assert vector_indexes.build_vector_indexes(store.connections) == 1
+    store = PostgresStore(cluster, memory=0)
+    assert indexes.build_indexes(store.connections, 100) == 2
     with Memory.open(store, embedder=EMBEDDER) as memory:
-        found = memory.search("word3 number40", limit=20, touch=False)
-        indexed = [sql for sql in plans.said if "::halfvec(" in sql]
-        assert len(indexed) == 1
-        monkeypatch.setattr(
-            "salience.stores.postgres.search.vector_search.VectorSearch.uses_indexes", False
-        )
-        assert memory.search("word3 number40", limit=20, touch=False).ids == found.ids
+        for profile in ("balanced", "composite", "multi_route", "activation"):
+            assert memory.search("word3 number40", profile=profile, touch=False).approximate
+        assert len([sql for sql in plans.said if "::halfvec(" in sql])
     store = PostgresStore(cluster)
     store.database.row_security = True
     with Memory.open(store, embedder=EMBEDDER) as memory:
         memory.search("word3")
         memory.update("m4", content="other words")
     said = " ".join(plans.said)
-    assert "array_agg(near)" in said  # all vectors compared on the worker
     assert 'v."row" > %s AND vector_dims' in said  # many held against all
     assert plans.check() > 40
 

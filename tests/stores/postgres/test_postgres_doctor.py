@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,17 +21,15 @@ NOW = "2026-06-01"
 
 
 @pytest.fixture(scope="module")
-def sound(postgres: Databases) -> Iterator[str]:
+def sound(postgres: Databases) -> str:
     """The name of a database with memories, of which each test has a copy."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("salience.stores.postgres.write.segments.FLUSH_ROWS", 100)
-        yield _fill(postgres)
+    return _fill(postgres)
 
 
 def _fill(postgres: Databases) -> str:
     with Memory.open(postgres.fresh("sound"), embedder=EMBEDDER) as memory:
         memory.add_many(
-            {  # more than stay outside of segments
+            {
                 "id": f"m{i}",
                 "content": f"Ana told Ben about ship number{i} on the river{i % 7}.",
                 "title": f"Ship {i}" if i % 3 else None,
@@ -91,8 +88,6 @@ MENDED = [
         "UPDATE memories SET features = '\\x00', spellings = '{}' WHERE id = 'm5'": "words",
         f"UPDATE words SET content = '\\x0102030405060708' WHERE {OF_M5}": "words",
         f"DELETE FROM places WHERE {OF_M5}": "places",
-        "DELETE FROM chunks WHERE (field, term) IN "
-        "(SELECT field, term FROM chunks WHERE field = 'content' LIMIT 3)": "postings",
         "UPDATE spaces SET counter = 7, living = 3 WHERE namespace = 'default'": "counter",
         "UPDATE tallies SET number = 1 WHERE name = 'Ana'": "tallies",
     },
@@ -102,7 +97,6 @@ MENDED = [
         "WHERE indexrelid = 'memories_by_text'::regclass": "indexes",
         f"DELETE FROM words WHERE {OF_M5}": "words",
         f"UPDATE places SET content = 99, previous = 1 WHERE {OF_M5}": "places",
-        "UPDATE chunks SET data = set_byte(data, length(data) / 2, 255)": "postings",
         "UPDATE clocks SET seq = 1": "counter",
         "DELETE FROM tallies": "tallies",
     },
@@ -112,10 +106,8 @@ MENDED = [
         "CREATE INDEX half ON links (type)": "indexes",
         "UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'half'::regclass": "indexes",
         "UPDATE places SET living = TRUE WHERE NOT living AND namespace = 'default'": "places",
-        "UPDATE chunks SET data = substring(data FROM 1 FOR 100)": "postings",
         "DELETE FROM spaces WHERE namespace = 'default'": "namespaces",
     },
-    {"DELETE FROM segments": "postings", "DELETE FROM chunks": "postings"},
 ]
 
 
@@ -186,8 +178,9 @@ def test_vectors_of_another_length_are_taken_out_and_made_anew(url: str) -> None
 def test_a_vector_index_that_is_lost_is_built_anew(
     url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("salience.stores.postgres.vector_indexes.EXACT_BELOW", 100)
-    assert build_indexes(url) == 1
+    monkeypatch.setenv("SALIENCE_POSTGRES_MEMORY_MB", "1")
+    monkeypatch.setattr("salience.stores.postgres.replica.memory._BYTES_PER_MEMORY", 5_000)
+    assert build_indexes(url) == 2  # of the words and the vectors of one of two namespaces
     with opened(url) as memory:
         assert memory.doctor().findings == ()
     do(

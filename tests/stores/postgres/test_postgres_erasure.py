@@ -89,15 +89,15 @@ def test_another_process_forgets_the_former_namespace_of_a_name(database: str, k
 
 
 def test_the_name_of_a_speaker_goes_with_the_last_turn(database: str) -> None:
-    with opened(database) as memory, opened(database) as other:
+    with opened(database) as memory, opened(database, kept=True) as other:
         memory.add("I moved to Lisbon.", id="q", speaker=NAME, session_id="s")
         memory.add("How is it there?", id="b", speaker="Bo", session_id="s")
         assert other.search(f"Where did {NAME} move?", touch=False).ids[0] == "q"
         memory.delete("q")
         assert tables_naming(database, NAME) == set()
         other.search("there", touch=False)
-        snapshot = other._core.dispatcher.store._snapshots.latest("default")  # type: ignore[attr-defined]
-        assert {name for kind, name in snapshot.tallies if kind == "speaker"} == {"Bo"}
+        [index] = other._core.dispatcher.store.replicas._indexes.values()  # type: ignore[attr-defined]
+        assert index.table.speakers.turns.keys() == {"Bo"}
 
 
 @pytest.mark.parametrize("by", ERASING)

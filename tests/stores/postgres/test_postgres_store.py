@@ -17,7 +17,7 @@ from salience.errors import EmbedderMismatch, InvalidInput, NotWritable, StoreEr
 from salience.evaluation._state_sentences import SENTENCES
 from salience.retrieval.erasure import Erasure
 from salience.retrieval.operations import CheckWritable
-from salience.stores import build_indexes, migrate, open_store
+from salience.stores import migrate, open_store
 from salience.stores.migrations import migrations
 from salience.stores.postgres import PostgresStore
 from salience.stores.postgres.schema import _FACTS_AT_ONCE
@@ -356,80 +356,6 @@ def test_every_statement_names_its_namespaces(database: str) -> None:
         assert "namespace" in sql, sql
 
 
-def test_segments_and_the_newest_words_are_one_index(
-    database: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("salience.stores.postgres.write.segments.FLUSH_ROWS", 50)
-    with opened(database) as memory, Memory.open("ram://", embedder=EMBEDDER) as known:
-        for start in range(0, 400, 40):
-            for each in (memory, known):
-                each.add_many(
-                    {"id": f"m{i:04}", "content": f"word{i % 37} of topic{i % 11} number{i}"}
-                    for i in range(start, start + 40)
-                )
-            for each in (memory, known):
-                each.delete_all({"id": {"in": [f"m{start + i:04}" for i in (3, 9)]}})
-            for text in ("word3 topic4", "number7 word1", '"topic4 number4"', "numb*"):
-                results = [
-                    each.search(text, profile="vitality", touch=False, limit=20, now=2e9)
-                    for each in (memory, known)
-                ]
-                tested, expected = results
-                assert tested.ids == expected.ids
-                scores = [hit.score for hit in expected]
-                assert [hit.score for hit in tested] == pytest.approx(scores, abs=1e-6)
-    with psycopg.connect(database) as connection:
-        [count] = connection.execute("SELECT count(*) FROM salience.segments").fetchone() or (0,)
-        assert 1 <= count <= 6
-
-
-def test_cosines_of_the_server_are_those_of_the_process(
-    database: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with opened(database) as memory:
-        filled(memory, 300)
-        # A profile of which all rows are read: its formula has no SQL form.
-        asked: dict[str, Any] = {"profile": "vitality.episodic", "limit": 300, "now": 2e9}
-        asked["touch"] = False
-        exact = memory.search("What did Ana say of topic5 word7?", **asked)
-        monkeypatch.setattr("salience.stores.postgres.search.vector_search.EXACT_BELOW", 10)
-        tested = memory.search("What did Ana say of topic5 word7?", **asked)
-    scores = {hit.id: hit.score for hit in exact}
-    assert len(scores) == 300
-    assert {hit.id: hit.score for hit in tested} == pytest.approx(scores, abs=1e-6)
-
-
-def test_an_index_of_vectors_finds_the_nearest(
-    database: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("salience.stores.postgres.vector_indexes.EXACT_BELOW", 100)
-    with opened(database) as memory:
-        filled(memory, 300)
-        queries = [f"word{i} of topic{i % 11} said" for i in range(12)]
-        exact = [memory.search(text, touch=False, now=2e9).ids for text in queries]
-        assert build_indexes(database) == 1
-        assert build_indexes(database) == 0
-        store = PostgresStore(database, memory=0)
-        said: list[Any] = []
-        with opened(store) as again:  # type: ignore[arg-type]
-            again.search(queries[0], touch=False)  # learns that there is one
-            store.database.on_command = said.append
-            found = [again.search(text, touch=False, now=2e9).ids for text in queries]
-            only = again.search(queries[0], filters={"speaker": "Bo"}, touch=False)
-        store.close()
-        assert any("halfvec(32) <#>" in getattr(command, "sql", "") for command in said)
-        assert {hit.record.speaker for hit in only} == {"Bo"}
-        shared = [len(set(a) & set(b)) / len(a) for a, b in zip(exact, found, strict=True)]
-        assert sum(shared) / len(shared) >= 0.95
-        memory.add("word1 of topic1 said once more", id="late")
-        assert "late" in memory.search("word1 of topic1 said once more", touch=False).ids
-    with psycopg.connect(database, autocommit=True) as connection:
-        for (name,) in connection.execute(
-            "SELECT indexname FROM pg_indexes WHERE indexname LIKE 'vectors_near_%'"
-        ).fetchall():
-            connection.execute(f"DROP INDEX salience.{name}".encode())
-
-
 def test_two_processes_see_each_other(database: str) -> None:
     with opened(database) as one, opened(database) as other:
         one.add("An apple for Kim.", id="a", speaker="Ana", session_id="s")
@@ -634,7 +560,7 @@ def test_vectors_that_another_embedder_has_made_since_are_not_compared(
 
 @pytest.mark.parametrize("before", [0, 1], ids=["the first", "one more"])
 def test_what_happens_to_all_happens_to_what_is_being_added(database: str, before: int) -> None:
-    store = PostgresStore(database, memory=0)
+    store = PostgresStore(database)
     with opened(store) as memory, opened(database) as other:  # type: ignore[arg-type]
         filled(memory, before)
         decay = threading.Thread(target=other.decay_all)
@@ -659,7 +585,7 @@ def test_each_transaction_erases_few_memories(
     database: str, monkeypatch: pytest.MonkeyPatch, by: str
 ) -> None:
     monkeypatch.setattr(erase, "ERASED_AT_ONCE", 10)
-    store = PostgresStore(database, memory=0)
+    store = PostgresStore(database)
     with Memory.open(store, embedder=None) as memory:
         ids = [f"m{i}" for i in range(45)]
         memory.add_many({"id": id, "content": f"Fact {id}.", "tags": ["t"]} for id in ids)
@@ -686,7 +612,7 @@ def test_erasing_a_namespace_that_is_cut_short_says_how_much_is_left_to_another_
     database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(erase, "ERASED_AT_ONCE", 10)
-    store = PostgresStore(database, memory=0)
+    store = PostgresStore(database)
     with Memory.open(store, embedder=None) as memory, opened(database) as other:
         memory.add_many({"id": f"m{i}", "content": f"Fact {i}."} for i in range(45))
         memory.link("m1", "m44")

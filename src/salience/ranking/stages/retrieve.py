@@ -117,6 +117,7 @@ class Retrieve(Stage):
         for where in also:  # in the same round trip, whether it turns out to be needed or not
             searches += self._searches(query, depth, *where)
         answers = yield searches
+        approximate = next((each.approximate for each in answers if each.approximate), "")
         rankings = answers[: len(self.routes)]
         for start in range(len(self.routes), len(answers), len(self.routes)):
             rankings = _joined(rankings, answers[start : start + len(self.routes)])
@@ -142,7 +143,7 @@ class Retrieve(Stage):
                 noted = np.full(len(rows), np.nan)
                 noted[places[at]] = value
                 columns[f"{route.name}.rank.{note}"] = noted
-        return Candidates(rows, columns)
+        return Candidates(rows, columns, approximate=approximate)
 
     def _searches(self, query: Query, depth: int | None, *conditions: Filter) -> list[SearchRoute]:
         """A search by each route among the memories that meet conditions as well."""

@@ -133,7 +133,8 @@ _SHAPES: dict[type[Result], tuple[tuple[str, ...], dict[str, Any], frozenset[str
     SearchResult: (
         (
             *("query", "profile", "search_type", "min_score", "during", "read", "search_id"),
-            *("probability", "probability_model", "degraded", "taken", "timings_ms", "hits"),
+            *("probability", "probability_model", "approximate", "degraded", "taken"),
+            *("timings_ms", "hits"),
         ),
         {"read": _NULLABLE_READ},
         frozenset(),

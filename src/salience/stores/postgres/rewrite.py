@@ -13,7 +13,6 @@ from salience.stores.postgres.wire.connection import Connections
 from salience.stores.postgres.wire.errors import translate_errors
 from salience.stores.postgres.write import erase
 from salience.stores.postgres.write.renewal import renew
-from salience.stores.postgres.write.segments import remake_segments
 
 _WAIT_SECONDS = 30  # for the transactions that hold a table
 _SAMPLES = "pg_catalog.pg_statistic"
@@ -52,12 +51,23 @@ def namespaces_with_dead() -> Steps[list[str]]:
 
 
 def forget_words(namespace: str) -> Steps[None]:
-    """Make the segments of a namespace without the words of memories that are gone."""
+    """Drop the segments of a namespace, which have words of memories that are gone.
+
+    Processes of former versions made them; they read the words themselves where there are none.
+    """
     lock = Statement("SELECT FROM spaces WHERE namespace = %s FOR UPDATE", (namespace,))
     [head] = yield [lock]
     if not head:  # erased meanwhile
         raise Abandon(None)
-    yield from renew(namespace, partial(remake_segments, namespace))
+    yield from renew(namespace, partial(_drop_segments, namespace))
+
+
+def _drop_segments(namespace: str, version: int) -> Steps[None]:
+    yield [
+        Statement("DELETE FROM chunks WHERE namespace = %s", (namespace,)),
+        Statement("DELETE FROM segments WHERE namespace = %s", (namespace,)),
+        Statement("UPDATE spaces SET merged = erased WHERE namespace = %s", (namespace,)),
+    ]
 
 
 def rewrite_tables(connections: Connections) -> str:

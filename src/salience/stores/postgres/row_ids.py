@@ -17,8 +17,8 @@ from salience.errors import StoreError
 from salience.retrieval.candidates import Rows
 from salience.retrieval.operations import Seen
 
-_ROW_BITS = 28
-_ROW_MASK = (1 << _ROW_BITS) - 1
+ROW_BITS = 28
+_ROW_MASK = (1 << ROW_BITS) - 1
 _MAX_NAMESPACES = 1 << 25
 
 
@@ -43,7 +43,7 @@ class RowIds:
                 if number >= _MAX_NAMESPACES:
                     raise StoreError("one process can use no more than 33,554,432 namespaces")
                 self._namespaces.append(namespace)
-        return np.asarray(rows, dtype=np.int64) + (number << _ROW_BITS)
+        return np.asarray(rows, dtype=np.int64) + (number << ROW_BITS)
 
     def offset(self, namespace: str) -> int:
         """The number to add to a row of a namespace to get its id."""
@@ -59,20 +59,20 @@ class RowIds:
 
     def namespaces(self, ids: Rows) -> set[str]:
         """The namespaces of some rows."""
-        numbers = ids >> _ROW_BITS
+        numbers = ids >> ROW_BITS
         if len(numbers) and (numbers == numbers[0]).all():
             numbers = numbers[:1]
         return {self._namespaces[number] for number in np.unique(numbers).tolist()}
 
     def namespace_by_row(self, ids: Rows) -> list[str]:
         """The namespace of each row."""
-        return [self._namespaces[number] for number in (ids >> _ROW_BITS).tolist()]
+        return [self._namespaces[number] for number in (ids >> ROW_BITS).tolist()]
 
     def by_namespace(self, ids: Rows) -> Iterator[tuple[str, NDArray[np.int64], NDArray[np.intp]]]:
         """Each namespace with the numbers of its rows and their positions among the ids."""
         if not len(ids):
             return
-        numbers, rows = ids >> _ROW_BITS, ids & _ROW_MASK
+        numbers, rows = ids >> ROW_BITS, ids & _ROW_MASK
         if (numbers == numbers[0]).all():
             yield self._namespaces[numbers[0]], rows, np.arange(len(ids))
             return

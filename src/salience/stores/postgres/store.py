@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from contextvars import ContextVar
 from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
-from psycopg.errors import NumericValueOutOfRange
 
 from salience.errors import InvalidInput, StoreClosed, StoreError
 from salience.records.events import ACCESSES
@@ -24,46 +22,31 @@ from salience.retrieval.turnstile import Turnstile
 from salience.retrieval.vector_sets import VectorSets, VectorSetsFigures
 from salience.stores import codec
 from salience.stores.access_queue import AccessQueue, Batch
-from salience.stores.postgres import rewrite, schema, vector_indexes
-from salience.stores.postgres.replica.answers import NAMESPACE_OPERATIONS, Replicas
-from salience.stores.postgres.replica.memory import memory_limit
+from salience.stores.postgres import rewrite, schema
+from salience.stores.postgres.large import indexes
+from salience.stores.postgres.reads import StoreReader
+from salience.stores.postgres.replica.answers import SEARCHING, Replicas
+from salience.stores.postgres.replica.memory import memory_limit, most_memories
 from salience.stores.postgres.replica.replica import NotReplicated
 from salience.stores.postgres.row_ids import RowIds
 from salience.stores.postgres.safety.checkup import check_store
-from salience.stores.postgres.search.read_cache import SearchCache
-from salience.stores.postgres.search.route_search import SearchContext
-from salience.stores.postgres.search.searcher import Searcher
-from salience.stores.postgres.search.snapshot import Reborn, SnapshotCache
 from salience.stores.postgres.tasks import Flush, ReadOnly, ReadWrite, Work
 from salience.stores.postgres.wire.commands import Statement, Steps, concurrently
 from salience.stores.postgres.wire.connection import Connections
 from salience.stores.postgres.wire.database import Database
 from salience.stores.postgres.write import erase, event_log, keys, put, vector_sets
 
+_MAX_ATTEMPTS = 10  # at a search whose index is dropped while it lasts
 T = TypeVar("T")
-_ROW_OPERATIONS = (
-    operations.ScoreRows,
-    operations.MatchedTerms,
-    operations.TermWeights,
-    operations.Mentions,
-    operations.FindPassages,
-    operations.FetchColumns,
+_OF_A_SEARCH = SEARCHING | {
+    operations.TopK,
     operations.ReadRecords,
     operations.ReadTexts,
-    operations.FetchVectors,
-    operations.LinksBetween,
-    operations.SessionNeighbors,
     operations.Touch,
-)
-"""Operations about rows that a search has found: they belong to that search."""
-_OVERLAID = (
-    *_ROW_OPERATIONS,
-    operations.FindSpeakers,
-    operations.FindWords,
-    operations.FindNames,
-    operations.VectorNames,
+}
+"""Operations about what a search has brought up to date."""
+_OVERLAID = _OF_A_SEARCH | {
     operations.Dimensions,
-    operations.SearchRoute,
     operations.FindByTextHash,
     operations.FindByAttribute,
     operations.NearestVectors,
@@ -73,7 +56,7 @@ _OVERLAID = (
     operations.Unembedded,
     operations.Notes,
     operations.ReadKeys,
-)
+}
 """Answered without accesses of memories, or with pending accesses laid over what is read."""
 
 
@@ -92,13 +75,14 @@ class PostgresStore:
         schema.open_database(self.database)
         self.connections = Connections(self.database)
         self._row_ids = RowIds()
-        self._snapshots = SnapshotCache(self.database.sets, previews)
-        self._search_cache: ContextVar[SearchCache | None] = ContextVar("cache", default=None)
         self._closed = False
         self.turnstile = Turnstile()  # of searches, which compute in this process
         self._accesses = AccessQueue(self._write_accesses, one_by_one=self.database.distributed)
-        self.replicas = Replicas(
-            self._row_ids, self._accesses.waiting, self._memory_limit, previews
+        waiting = self._accesses.waiting
+        self.replicas = Replicas(self._row_ids, waiting, self._memory_limit, previews)
+        distributed = self.database.distributed
+        self._reader = StoreReader(
+            self._row_ids, waiting, previews=previews, distributed=distributed
         )
 
     def batch(self, batch: Sequence[operations.Op]) -> list[Any]:
@@ -138,7 +122,6 @@ class PostgresStore:
                 self._accesses.close()
             finally:
                 self._closed = True
-                self._search_cache.set(None)
                 self.replicas.close()
                 self.database.is_open = False
                 self.connections.close()
@@ -146,8 +129,8 @@ class PostgresStore:
     def _answers(self, batch: Sequence[operations.Op]) -> Work[list[Any]]:
         if self._closed:
             raise StoreClosed("the store is closed; open it again with Memory.open(...)")
-        if not all(isinstance(op, _ROW_OPERATIONS) for op in batch):
-            self._begin_search(batch)
+        if not _OF_A_SEARCH.issuperset(map(type, batch)):
+            self.replicas.end_search()
         answers: list[Any] = []
         at = 0
         while at < len(batch):
@@ -162,100 +145,57 @@ class PostgresStore:
                 at += 1
         return answers
 
-    def _begin_search(self, batch: Sequence[operations.Op]) -> None:
-        """Forget what the search before has read."""
-        before = self._search_cache.get()
-        ranks = any(isinstance(op, (operations.TopK, operations.SearchRoute)) for op in batch)
-        advanced = before.advanced if before is not None and ranks else frozenset[str]()
-        self._search_cache.set(SearchCache(advanced=advanced))
-
     # Reading
 
     def _read(self, batch: Sequence[operations.Op]) -> Work[list[Any]]:
         namespaces = self._namespaces(batch)
         if any(map(_depends_on_accesses, batch)):
             yield Flush(namespaces)
-        cache = self._search_cache.get() or SearchCache()
-        self._search_cache.set(cache)
-        context = SearchContext(self._row_ids, self._snapshots, cache, self._accesses.waiting)
-        searcher = Searcher(context, self.database.distributed)
-        try:
-            answers: list[Any] = yield ReadOnly(
-                lambda: self._read_steps(batch, searcher, cache), namespaces
-            )
-        except Reborn as problem:
-            self._snapshots.forget(problem.namespace)
-            return (yield from self._read(batch))
-        except StoreError as problem:
-            overflow = isinstance(problem.__cause__, NumericValueOutOfRange)
-            if overflow and all(isinstance(op, operations.TopK) for op in batch):
-                return [None] * len(batch)  # a score that is infinite here is an error there
-            raise
-        self._snapshots.update(cache.snapshots.values())
-        return answers
+        for _ in range(_MAX_ATTEMPTS):
+            try:
+                answers: list[Any] = yield ReadOnly(lambda: self._read_steps(batch), namespaces)
+            except NotReplicated:  # what others erased meanwhile, or what gave way
+                continue
+            return answers
+        raise StoreError("others change these memories all the time; try again")
 
-    def _read_steps(
-        self, batch: Sequence[operations.Op], searcher: Searcher, cache: SearchCache
-    ) -> Steps[list[Any]]:
-        names = frozenset(name for op in batch for name in self.replicas.namespaces_of(op))
+    def _read_steps(self, batch: Sequence[operations.Op]) -> Steps[list[Any]]:
+        names = self.replicas.named(batch)
         with self.replicas.pinned(names):
             if names:
-                yield from self._advance_replicas(batch, names, cache)
+                yield from self.replicas.begin(batch)
             searches = [op for op in batch if isinstance(op, operations.SearchRoute)]
+            rankings: list[Any] = []
+            if searches:
+                rankings = yield from self.replicas.rankings(searches)
             others = [op for op in batch if not isinstance(op, operations.SearchRoute)]
-            rankings, *answers = yield from concurrently(
-                [
-                    self._rankings(searches, searcher, cache),
-                    *(self._answer(op, searcher, cache) for op in others),
-                ]
-            )
+            answers = yield from concurrently([self._answer(op) for op in others])
         next_ranking, next_answer = iter(rankings), iter(answers)
         return [
             next(next_ranking if isinstance(op, operations.SearchRoute) else next_answer)
             for op in batch
         ]
 
-    def _advance_replicas(
-        self, batch: Sequence[operations.Op], names: frozenset[str], cache: SearchCache
-    ) -> Steps[None]:
-        """Bring the replicas of some namespaces up to date, once a search."""
-        advance = self.replicas.advance
-        if any(isinstance(op, NAMESPACE_OPERATIONS) for op in batch):
-            cache.in_memory = cache.advanced = yield from advance(names)
-        elif any(isinstance(op, operations.SearchRoute) for op in batch):
-            cache.in_memory = yield from advance(names, anew=not names <= cache.advanced)
-            cache.advanced = frozenset()
-        elif cache.in_memory is None or (cache.in_memory and not names <= cache.in_memory):
-            cache.in_memory = yield from advance(names)
-        elif cache.in_memory:
-            yield from advance(names, anew=False)
-
-    def _rankings(
-        self,
-        searches: Sequence[operations.SearchRoute],
-        searcher: Searcher,
-        cache: SearchCache,
-    ) -> Steps[list[operations.Ranking]]:
-        """Rank all routes of a search by replicas, else by the server."""
-        if cache.in_memory:
-            try:
-                return (yield from self.replicas.rankings(searches))
-            except NotReplicated:
-                cache.in_memory = frozenset()
-        return (yield from searcher.search_routes(searches))
-
-    def _answer(self, op: operations.Op, searcher: Searcher, cache: SearchCache) -> Steps[Any]:
-        """Answer an operation by replicas, else by the server."""
-        if isinstance(op, operations.ReadStats):
-            return (yield from searcher.stats(op, self.replicas.nbytes))
-        if isinstance(op, operations.TopK) and self.replicas.hold(op.query.namespaces):
+    def _answer(self, op: operations.Op) -> Steps[Any]:
+        """Answer an operation by an index, else by the server."""
+        if isinstance(op, operations.TopK):
             return None  # all columns are at hand
-        if cache.in_memory and self.replicas.namespaces_of(op):
-            try:
-                return (yield from self.replicas.answer(op))
-            except NotReplicated:
-                cache.in_memory = frozenset()
-        return (yield from self._READS[type(op)](searcher, op))
+        if isinstance(op, operations.ReadStats):
+            return (yield from self._reader.stats(op, self.replicas.nbytes))
+        if isinstance(op, operations.FetchColumns) and "content" in op.names:
+            return (yield from self._with_contents(op))
+        if self.replicas.is_asked(op):
+            return (yield from self.replicas.answer(op))
+        return (yield from self._READS[type(op)](self._reader, op))
+
+    def _with_contents(self, op: operations.FetchColumns) -> Steps[dict[str, Any]]:
+        """Columns with that of the texts, which no index keeps."""
+        texts = yield from self._reader.read_texts(operations.ReadTexts(op.rows))
+        names = tuple(name for name in op.names if name != "content")
+        columns: dict[str, Any] = yield from self.replicas.answer(replace(op, names=names))
+        content = np.empty(len(op.rows), dtype=object)
+        content[:] = texts
+        return {**columns, "content": content}
 
     def _namespaces(self, batch: Sequence[operations.Op]) -> set[str]:
         """The namespaces that operations are about."""
@@ -288,7 +228,6 @@ class PostgresStore:
             op = replace(op, seen=self._row_ids.decoded(op.seen))
         yield Flush(namespaces)
         refused: tuple[str, ...] = yield ReadWrite(lambda: put.put(op, prepared), namespaces)
-        self._snapshots.mark_written(namespaces)
         return refused
 
     def _log(self, op: operations.Log) -> Work[tuple[str, ...]]:
@@ -296,7 +235,6 @@ class PostgresStore:
         steps = partial(erase.erase_and_log if op.erased else event_log.log, op)
         refused: tuple[str, ...] = yield ReadWrite(steps, (op.namespace,))
         if op.erased:
-            self._snapshots.mark_written((op.namespace,))
             yield from self._erase_name(op.namespace, Tally())
         return refused
 
@@ -331,7 +269,6 @@ class PostgresStore:
         found, namespaces = check_store(self.connections, fix=op.fix)
         if any(finding.fixed for finding in found):
             self.replicas.forget(namespaces)
-            self._snapshots.mark_written(namespaces)
         return found
 
     def _delete(self, op: operations.Delete) -> Work[Erasure]:
@@ -360,7 +297,6 @@ class PostgresStore:
         finally:
             if op.ids is None and op.where is None:
                 self.replicas.forget((namespace,))
-            self._snapshots.mark_written((namespace,))
         erasure = tally.erasure()
         return replace(erasure, disk=erasure.disk + left)
 
@@ -372,7 +308,6 @@ class PostgresStore:
             namespaces = yield ReadOnly(rewrite.namespaces_with_dead, ())
             for namespace in namespaces:
                 yield ReadWrite(partial(rewrite.forget_words, namespace), (namespace,))
-                self._snapshots.mark_written((namespace,))
             return rewrite.rewrite_tables(self.connections)
         except StoreError as problem:
             raise StoreError(
@@ -419,10 +354,9 @@ class PostgresStore:
         done = yield ReadWrite(partial(erase.erase_name, namespace), (namespace,))
         if done is None:
             return ""
-        erased, indexes = done
+        erased, own = done
         tally.add(erased)
-        self._snapshots.forget(namespace)
-        is_dropped = vector_indexes.drop_indexes_of(self.database, namespace, indexes)
+        is_dropped = indexes.drop_indexes_of(self.database, namespace, own)
         left = yield from self._renew_samples()
         return left if is_dropped else erase.NAMED_BY_INDEX + left
 
@@ -448,7 +382,6 @@ class PostgresStore:
                     begin = partial(vector_sets.begin_beside, str(op.embedder), op.name)
                     yield ReadWrite(begin, ())
                     yield ReadWrite(steps, (namespace,))
-                self._snapshots.mark_written((namespace,))
 
     def _vector_sets(self, _: operations.ReadVectorSets) -> Work[VectorSetsFigures]:
         figures: VectorSetsFigures = yield ReadOnly(
@@ -458,7 +391,8 @@ class PostgresStore:
 
     def _prepare_cut_over(self, _: operations.PrepareCutOver) -> Work[None]:
         sets: VectorSets = yield ReadOnly(vector_sets.read_sets, ())
-        vector_indexes.build_vector_indexes(self.connections, stored_names=sets.names_beside())
+        least, names = most_memories(self._memory_limit) + 1, sets.names_beside()
+        indexes.build_indexes(self.connections, least, stored_names=names)
 
     def _cut_over(self, op: operations.CutOver) -> Work[bool]:
         namespaces = yield from self._all_namespaces()
@@ -473,13 +407,12 @@ class PostgresStore:
             drop = partial(vector_sets.drop_some, namespace, names)
             while (yield ReadWrite(drop, (namespace,))):
                 pass
-        vector_indexes.drop_vector_indexes(self.database, names)
+        indexes.drop_vector_indexes(self.database, names)
         if not (yield ReadWrite(partial(vector_sets.end_dropping, sets), ())):
             raise StoreError(
                 "somebody else changed the sets of vectors meanwhile; look at "
                 "`salience reembed --status`"
             )
-        self._snapshots.mark_written(namespaces)
 
     def _all_namespaces(self) -> Work[list[str]]:
         """All namespaces of the store.
@@ -513,34 +446,20 @@ class PostgresStore:
                 batch.seq = None
             raise
 
-    _READS: ClassVar[dict[type, Callable[[Searcher, Any], Steps[Any]]]] = {
-        operations.FindSpeakers: Searcher.find_speakers,
-        operations.FindWords: Searcher.find_words,
-        operations.FindNames: Searcher.find_names,
-        operations.VectorNames: Searcher.vector_names,
-        operations.Dimensions: Searcher.dimensions,
-        operations.TopK: Searcher.top_k,
-        operations.ScoreRows: Searcher.score_rows,
-        operations.MatchedTerms: Searcher.matched_terms,
-        operations.TermWeights: Searcher.term_weights,
-        operations.Mentions: Searcher.mentions,
-        operations.FindPassages: Searcher.find_passages,
-        operations.FetchColumns: Searcher.fetch_columns,
-        operations.ReadRecords: Searcher.read_records,
-        operations.ReadTexts: Searcher.read_texts,
-        operations.FetchVectors: Searcher.fetch_vectors,
-        operations.LinksBetween: Searcher.links_between,
-        operations.SessionNeighbors: Searcher.session_neighbors,
-        operations.FindByTextHash: Searcher.find_by_text_hash,
-        operations.FindByAttribute: Searcher.find_by_attribute,
-        operations.NearestVectors: Searcher.nearest_vectors,
-        operations.RowsById: Searcher.rows_by_id,
-        operations.RowsInWriteOrder: Searcher.rows_in_write_order,
-        operations.ListRecords: Searcher.list_records,
-        operations.CountRecords: Searcher.count_records,
-        operations.ListNames: Searcher.list_names,
-        operations.Unembedded: Searcher.unembedded,
-        operations.LinksOf: Searcher.links_of,
+    _READS: ClassVar[dict[type, Callable[[StoreReader, Any], Steps[Any]]]] = {
+        operations.Dimensions: StoreReader.dimensions,
+        operations.ReadRecords: StoreReader.read_records,
+        operations.ReadTexts: StoreReader.read_texts,
+        operations.FindByTextHash: StoreReader.find_by_text_hash,
+        operations.FindByAttribute: StoreReader.find_by_attribute,
+        operations.NearestVectors: StoreReader.nearest_vectors,
+        operations.RowsById: StoreReader.rows_by_id,
+        operations.RowsInWriteOrder: StoreReader.rows_in_write_order,
+        operations.ListRecords: StoreReader.list_records,
+        operations.CountRecords: StoreReader.count_records,
+        operations.ListNames: StoreReader.list_names,
+        operations.Unembedded: StoreReader.unembedded,
+        operations.LinksOf: StoreReader.links_of,
         operations.Events: lambda _, op: event_log.events(op),
         operations.RetrievedTexts: lambda _, op: event_log.retrieved_texts(op),
         operations.FormerVectors: lambda _, op: event_log.former_vectors(op),
@@ -548,7 +467,7 @@ class PostgresStore:
         operations.ReadKeys: lambda _, op: keys.read_keys(op),
     }
     _READ_ONLY: ClassVar[frozenset[type]] = frozenset(
-        {*_READS, operations.SearchRoute, operations.ReadStats}
+        {*_READS, *SEARCHING, operations.TopK, operations.ReadStats}
     )
     _WRITES: ClassVar[dict[type, Callable[[PostgresStore, Any], Work[Any]]]] = {
         operations.Put: _put,
@@ -573,7 +492,7 @@ class PostgresStore:
 
 def _depends_on_accesses(op: operations.Op) -> bool:
     """True if the server has to know of all accesses to answer."""
-    if not isinstance(op, _OVERLAID):
+    if type(op) not in _OVERLAID:
         return True
     where = getattr(op, "where", None) or getattr(getattr(op, "query", None), "where", None)
     return not filter_fields(where).isdisjoint(ACCESSES)

@@ -21,6 +21,20 @@ from salience.stores.index.words.recent_postings import WINDOW
 
 
 @dataclass(frozen=True, eq=False)
+class WholeNamespace:
+    """Figures of a namespace of which only some memories are at hand.
+
+    `documents` are its memories as `documents` counts them, `words` those of each field together,
+    `frequencies` the memories that hold each term of a query, in whatever field.
+    """
+
+    living: int
+    documents: int
+    words: Mapping[str, int]
+    frequencies: Mapping[int, int]
+
+
+@dataclass(frozen=True, eq=False)
 class Lengths:
     """The words of each memory over some fields, by ordinal; and of all that are alive together."""
 
@@ -28,6 +42,7 @@ class Lengths:
     total: int
     living: int
     documents: int  # as `documents` counts those that are alive
+    frequencies: Mapping[int, int] | None = None  # of the whole namespace, if not all is at hand
 
     def mean(self, passages: bool) -> float:
         """The words of a memory alive, on average; with `passages` a long one counts as several."""
@@ -128,7 +143,7 @@ def weighed_occurrences(
     weights = {name: weight for name, weight in route.fields if fields.get(name)}
     some_dead = lengths.living < len(alive)
     occurrences = find_occurrences(fields, weights, terms, alive if some_dead else None)
-    idf = inverse_document_frequencies(occurrences, len(terms), lengths.living)
+    idf = inverse_document_frequencies(occurrences, terms, lengths)
     return occurrences, idf * np.array(term_weights) if term_weights else idf
 
 
@@ -183,10 +198,16 @@ class Occurrences:
         return Occurrences(term, ordinals, summed(self.tf), summed(self.head), summed(self.tail))
 
 
-def inverse_document_frequencies(occurrences: Occurrences, terms: int, living: int) -> Floats:
+def inverse_document_frequencies(
+    occurrences: Occurrences, terms: Sequence[Term], lengths: Lengths
+) -> Floats:
     """idf(t) = ln(1 + (N - df + 0.5) / (df + 0.5)) of each term, by place."""
-    df = np.bincount(occurrences.term, minlength=terms)
-    return np.array([_inverse_document_frequency(living, n) for n in df.tolist()], dtype=np.float64)
+    living, known = lengths.living, lengths.frequencies
+    df = np.bincount(occurrences.term, minlength=len(terms)).tolist()
+    if known is not None:
+        whole = (sum(known.get(term_id(form), 0) for form in term) for term in terms)
+        df = [min(living, max(pair)) for pair in zip(df, whole, strict=True)]
+    return np.array([_inverse_document_frequency(living, n) for n in df], dtype=np.float64)
 
 
 @lru_cache(maxsize=65_536)  # most terms are as rare as others were

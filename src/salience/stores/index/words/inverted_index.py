@@ -20,6 +20,7 @@ from salience.stores.index.session_order import SessionOrder
 from salience.stores.index.words.bm25 import (
     Lengths,
     Occurrences,
+    WholeNamespace,
     WordScores,
     bm25,
     documents,
@@ -49,6 +50,7 @@ class InvertedIndex:
         self._unread: list[int] = []  # rows whose words are not in the vocabulary yet
         self._lengths: dict[tuple[str, ...], _GrowingLengths] = {}
         self._last_scores: tuple[Any, WordScores] | None = None
+        self.whole: WholeNamespace | None = None  # of which these are some memories
 
     def extend(self, tokens: Mapping[str, Sequence[bytes | None]]) -> None:
         """Append memories, each as the bytes of its terms by field."""
@@ -129,7 +131,18 @@ class InvertedIndex:
         names = tuple(name for name, _ in route.fields if name in self._postings)
         if names not in self._lengths:
             self._lengths[names] = _GrowingLengths([self._postings[name] for name in names], alive)
-        return self._lengths[names].lengths
+        lengths, whole = self._lengths[names].lengths, self.whole
+        if whole is None:
+            return lengths
+        scale = whole.living / max(1, len(alive))  # where nothing better is known
+        words = sum(whole.words.get(name, 0) for name in names)
+        return replace(
+            lengths,
+            total=words or int(lengths.total * scale),
+            living=whole.living,
+            documents=whole.documents or int(lengths.documents * scale),
+            frequencies=whole.frequencies if "content" in names else None,
+        )
 
     def _terms(self, route: Lexical, reading: QueryAnalysis) -> tuple[Term, ...]:
         """The terms; on a route with operators, each prefix replaced by the words that begin so."""

@@ -41,7 +41,7 @@ def ts_rank(
     weights = {name: weight for name, weight in route.fields if name in fields}
     size, living = len(alive), alive if lengths.living < len(alive) else None
     occurrences = find_occurrences(fields, weights, terms, living)
-    idf = inverse_document_frequencies(occurrences, len(terms), lengths.living)
+    idf = inverse_document_frequencies(occurrences, terms, lengths)
     if not len(occurrences.term):
         return WordScores(np.zeros(size), occurrences, idf)
     parts = [find_occurrences(fields, {name: 1.0}, terms, living) for name in weights]

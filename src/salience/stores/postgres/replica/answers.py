@@ -7,6 +7,7 @@ and then for its hits.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,7 +19,8 @@ from salience.stores.index_reader import IndexReader
 from salience.stores.postgres.replica import feed
 from salience.stores.postgres.replica.feed import MissingColumns
 from salience.stores.postgres.replica.manager import ReplicaManager
-from salience.stores.postgres.replica.replica import LinkTable, NotReplicated, Replica
+from salience.stores.postgres.replica.replica import LinkTable, Replica
+from salience.stores.postgres.row_ids import ROW_BITS
 from salience.stores.postgres.wire.commands import Steps
 
 _SUPPLIED_AT_ONCE = 50_000  # memories whose columns are read in one round trip
@@ -41,10 +43,16 @@ _ROW_OPERATIONS = (
     operations.SessionNeighbors,
     operations.LinksBetween,
 )
+SEARCHING = frozenset({operations.SearchRoute, *NAMESPACE_OPERATIONS, *_ROW_OPERATIONS})
+"""The operations that indexes answer."""
 
 
 class Replicas(ReplicaManager):
     """The replicas of a process, and answers out of them."""
+
+    def is_asked(self, op: operations.Op) -> bool:
+        """True if indexes answer an operation."""
+        return type(op) in SEARCHING
 
     def namespaces_of(self, op: operations.Op) -> Collection[str]:
         """The namespaces whose replicas answer an operation; none if that is for the server."""
@@ -52,8 +60,6 @@ class Replicas(ReplicaManager):
             return op.query.namespaces
         if isinstance(op, NAMESPACE_OPERATIONS):
             return op.namespaces
-        if isinstance(op, operations.FetchColumns) and "content" in op.names:
-            return ()
         return self._row_ids.namespaces(op.rows) if isinstance(op, _ROW_OPERATIONS) else ()
 
     def _links_between(self, op: operations.LinksBetween) -> list[operations.Edge]:
@@ -71,26 +77,68 @@ class Replicas(ReplicaManager):
         return links
 
     def _links_of(self, index: NamespaceIndex) -> LinkTable:
-        replica = self._replicas.get(index.namespace)
-        if replica is None or replica.index is not index:
-            raise NotReplicated(index.namespace)
-        return replica.links
+        return self._replica(index.namespace).links
 
     ANSWERS: ClassVar[dict[type, Any]] = {
         **IndexReader.ANSWERS,
         operations.LinksBetween: _links_between,
     }
 
-    def answer(self, op: operations.Op) -> Steps[Any]:
-        """Answer an operation that the replicas cover.
+    def begin(self, batch: Sequence[operations.Op]) -> Steps[None]:
+        """Bring the indexes that some operations are asked of up to date, once a search."""
+        names, search = self.named(batch), self._own
+        asked = next(
+            (_question(op) for op in batch if isinstance(op, operations.SearchRoute)), None
+        )
+        begins = any(isinstance(op, NAMESPACE_OPERATIONS) for op in batch)
+        is_another = asked is not None and search.asked not in (None, asked)
+        anew = begins or is_another or not names <= search.current
+        yield from self.advance(names, anew=anew)
+        search.current = names if anew else search.current
+        search.asked = None if begins else asked or search.asked
+
+    def end_search(self) -> None:
+        """Have the next operations of this thread answered by indexes that are up to date then."""
+        self._own.current = frozenset()
+
+    def named(self, batch: Sequence[operations.Op]) -> frozenset[str]:
+        """The namespaces whose indexes answer some operations."""
+        return frozenset(name for op in batch for name in self.namespaces_of(op))
+
+    def answer(self, op: Any) -> Steps[Any]:
+        """Answer an operation about namespaces or rows.
 
         Raises:
-            NotReplicated: a replica has just been dropped.
+            NotReplicated: an index has just been dropped.
         """
         if isinstance(op, operations.FetchColumns):
             with self._lock:
                 self._columns.update(name for name in op.names if _is_indexed_column(name))
+        large = [each for name in self.namespaces_of(op) if (each := self._own.large.get(name))]
+        if large and isinstance(op, NAMESPACE_OPERATIONS):
+            return (yield from self._by_namespace(op))
+        for each in large:
+            ids = op.rows[op.rows >> ROW_BITS == each.replica.offset >> ROW_BITS].tolist()
+            if isinstance(op, operations.LinksBetween):
+                yield from each.include_linked(ids, op.type)
+            else:
+                yield from each.include(ids)
+            self._last_index_rows = None  # it may be another index now
         return (yield from self._with_columns(lambda: self.ANSWERS[type(op)](self, op)))
+
+    def _by_namespace(self, op: Any) -> Steps[Any]:
+        """Answer an operation about namespaces of which some are large."""
+        parts: list[Any] = []
+        for name in op.namespaces:
+            large, own = self._own.large.get(name), replace(op, namespaces=(name,))
+            parts.append((yield from (self.answer(own) if large is None else large.answer(own))))
+        if isinstance(op, operations.FindSpeakers):
+            return operations.SpeakerMatches.merged(parts)
+        if isinstance(op, operations.FindWords):
+            absent = set.intersection(*map(set, parts))  # held by no memory of any of them
+            return {w: {k: v for p in parts for k, v in p[w].items()} for w in absent}
+        known = [part for part in parts if part is not None]
+        return frozenset().union(*known) if known else None
 
     def rankings(
         self, searches: Sequence[operations.SearchRoute]
@@ -98,9 +146,17 @@ class Replicas(ReplicaManager):
         """Rank the routes of a search.
 
         Raises:
-            NotReplicated: a replica has just been dropped.
+            NotReplicated: an index has just been dropped.
         """
-        return (yield from self._with_columns(lambda: self._searches(searches)))
+        why = ""
+        for name, large in self._own.large.items():
+            own = [op for op in searches if name in op.query.namespaces]
+            if own:
+                yield from large.collect(own)
+                why = large.why
+        found: list[operations.Ranking]
+        found = yield from self._with_columns(lambda: self._searches(searches))
+        return [replace(each, approximate=why) for each in found] if why else found
 
     def _with_columns(self, answer: Callable[[], Any]) -> Steps[Any]:
         """An answer; columns and links that an index lacks for it are read."""
@@ -118,19 +174,19 @@ class Replicas(ReplicaManager):
     def _supply(self, missing: MissingColumns) -> Steps[Replica]:
         """Read columns or links of memories for the feed of a replica, which is given back."""
         namespace = missing.namespace
-        with self._lock:
-            replica = self._replicas.get(namespace)
-        if replica is None:
-            raise NotReplicated(namespace)
+        replica, large = self._replica(namespace), self._own.large.get(namespace)
         refreshes, pending = replica.refreshes, self._pending(namespace)
         chunks: list[feed.Chunk] = []
         if missing.links:
-            [links] = yield [feed.select_links(namespace)]
+            rows = replica.index.table.rows
+            ids = None if large is None else replica.index.ids_of(rows)
+            [links] = yield [feed.select_links(namespace, ids)]
         else:
             request, counter = replica.request(missing.names), replica.watermark.counter
+            rows_asked = missing.rows if large is None else missing.rows or large.rows()
             parts = (
-                [request.of(missing.rows)]
-                if missing.rows is not None
+                [request.of(rows_asked)]
+                if rows_asked is not None
                 else [
                     request.between(after, min(after + _SUPPLIED_AT_ONCE, counter))
                     for after in range(0, counter, _SUPPLIED_AT_ONCE)
@@ -145,6 +201,11 @@ class Replicas(ReplicaManager):
                 else:
                     replica.feed.supplied[missing.names, missing.rows] = chunks
         return replica
+
+
+def _question(op: operations.SearchRoute) -> tuple[Any, ...]:
+    """What tells a search from others."""
+    return op.query.text, op.query.now, op.query.namespaces
 
 
 def _is_indexed_column(name: str) -> bool:

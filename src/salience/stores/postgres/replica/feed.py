@@ -44,7 +44,7 @@ SELECT v.name, array_agg(v."row" ORDER BY v."row"),
 FROM vectors v WHERE v.namespace = %s AND v.name IN (
     SELECT name FROM tallies WHERE namespace = %s AND kind = 'vector' AND number > 0
     AND NOT name = ANY(%s::text[])
-) AND v."row" > %s AND v."row" <= %s GROUP BY v.name ORDER BY v.name
+) AND {rows} GROUP BY v.name ORDER BY v.name
 """
 
 
@@ -277,8 +277,14 @@ def _select_expression(name: str) -> str:
 
 def select_vectors(namespace: str, after: int, until: int, sets: VectorSets) -> Statement:
     """Read the searched vectors of a range of rows."""
-    others = sets.names_beside()
-    return Statement(_SELECT_VECTORS, (namespace, namespace, others, after, until))
+    select = _SELECT_VECTORS.format(rows='v."row" > %s AND v."row" <= %s')
+    return Statement(select, (namespace, namespace, sets.names_beside(), after, until))
+
+
+def select_vectors_of(namespace: str, rows: Sequence[int], sets: VectorSets) -> Statement:
+    """Read the searched vectors of some rows."""
+    select = _SELECT_VECTORS.format(rows='v."row" = ANY(%s::integer[])')
+    return Statement(select, (namespace, namespace, sets.names_beside(), rows))
 
 
 def parse_vectors(
@@ -312,10 +318,11 @@ def parse_rows(answer: Sequence[Any], offset: int) -> list[int]:
     return [row + offset for (row,) in answer]
 
 
-def select_links(namespace: str) -> Statement:
-    """Read all links of a namespace."""
+def select_links(namespace: str, ids: Sequence[str] | None = None) -> Statement:
+    """Read the links of a namespace, those from and to some memories or all."""
+    clause = "" if ids is None else " AND (source = ANY(%s::text[]) OR target = ANY(%s::text[]))"
     return Statement(
-        "SELECT source, target, type, created_at, weight FROM links WHERE namespace = %s "
+        f"SELECT source, target, type, created_at, weight FROM links WHERE namespace = %s{clause} "
         "ORDER BY source, target, type",
-        (namespace,),
+        (namespace,) if ids is None else (namespace, ids, ids),
     )

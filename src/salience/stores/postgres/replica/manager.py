@@ -6,6 +6,7 @@ import threading
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,15 +17,28 @@ from salience.stores.index.namespace_index import NamespaceIndex
 from salience.stores.index_reader import IndexReader
 from salience.stores.postgres.replica import feed
 from salience.stores.postgres.replica.feed import MissingColumns, Watermark
+from salience.stores.postgres.replica.large_namespace import LargeNamespace
+from salience.stores.postgres.replica.memory import most_memories
 from salience.stores.postgres.replica.replica import Delta, NotReplicated, Pending, Replica
 from salience.stores.postgres.row_ids import RowIds
 from salience.stores.postgres.wire.commands import Steps
 
-_BYTES_PER_MEMORY = 2_000  # that an index takes, roughly
-_LARGEST_SHARE = 2  # the largest replica takes a half of the memory
 _LOAD_CHUNK_ROWS = 4_096  # read at once
 _MAX_DELTA_ROWS = 16_384  # beyond so many new memories, an index is loaded again
 _MAX_ADVANCES = 100  # to bring an index up to date while other threads do the same
+
+
+class _Search(threading.local):
+    """What the search of a thread knows, beginning with the namespaces brought up to date for it.
+
+    `large` are those too large for an index, `asked` is what it asks the routes.
+    """
+
+    current: frozenset[str] = frozenset()
+    asked: tuple[Any, ...] | None = None
+
+    def __init__(self) -> None:
+        self.large: dict[str, LargeNamespace] = {}
 
 
 class ReplicaManager(IndexReader):
@@ -45,6 +59,7 @@ class ReplicaManager(IndexReader):
         self._pinned: Counter[str] = Counter()  # the batches that need a namespace
         self._loading: dict[str, threading.Lock] = {}
         self._is_closed = False
+        self._own = _Search()
 
     def hold(self, namespaces: Iterable[str]) -> bool:
         """True if all of some namespaces have replicas."""
@@ -66,12 +81,16 @@ class ReplicaManager(IndexReader):
 
     def fits(self, living: int) -> bool:
         """Test whether a namespace of so many memories may be held."""
-        return living * _BYTES_PER_MEMORY * _LARGEST_SHARE <= self._memory_limit
+        return living <= most_memories(self._memory_limit)
 
     def _load(self, namespace: str) -> Steps[bool]:
         """Read all of a namespace; False if it is too large. One thread does, others wait."""
         [answer] = yield [feed.select_watermark(namespace, Watermark(), accesses=False)]
-        if not self.fits(feed.parse_watermark(answer).living):
+        watermark = feed.parse_watermark(answer, self._previews)
+        if not self.fits(watermark.living):
+            offset = self._row_ids.offset(namespace)
+            large = LargeNamespace(namespace, offset, watermark, self._pending)
+            self._own.large[namespace] = large
             return False
         # Whoever comes here has a connection, so nobody waits for one that waits for this.
         with self._lock:
@@ -108,27 +127,31 @@ class ReplicaManager(IndexReader):
 
     # Bringing up to date
 
-    def advance(self, namespaces: Iterable[str], *, anew: bool = True) -> Steps[frozenset[str]]:
-        """Bring the replicas of some namespaces up to date; none if one of these is too large.
+    def advance(self, namespaces: Iterable[str], *, anew: bool = True) -> Steps[None]:
+        """Bring the indexes of some namespaces up to date.
 
-        Those that have none are loaded. Unless `anew`, the others stay as they are.
+        Those that have none are loaded; one that is too large gets one of this search. Unless
+        `anew`, the others stay as they are.
 
         Raises:
             StoreError: other threads change them again and again.
         """
+        large = self._own.large
+        if anew:
+            large.clear()
         names = sorted(namespaces)
         for _ in range(_MAX_ADVANCES):
-            missing = [name for name in names if name not in self._replicas]
+            missing = [n for n in names if n not in self._replicas and n not in large]
             for name in missing:
-                if not (yield from self._load(name)):
-                    return frozenset()
+                yield from self._load(name)
+            names = [name for name in names if name not in large]
             anew |= bool(missing)  # what others wrote while it was read
             with self._lock:
                 replicas = [self._replicas[name] for name in names if name in self._replicas]
             if len(replicas) < len(names):
                 continue
-            if not anew:
-                return frozenset(names)
+            if not anew or not names:
+                return
             before = [replica.watermark for replica in replicas]
             answers = yield [
                 feed.select_watermark(each.namespace, each.watermark, each.counts_accesses)
@@ -142,9 +165,9 @@ class ReplicaManager(IndexReader):
             ]
             if not behind:
                 self._mark_used(replicas, before, after)
-                return frozenset(names)
+                return
             if (yield from self._catch_up(behind)):
-                return frozenset(names)
+                return
         raise StoreError("others change these memories all the time; try again")
 
     def _mark_used(
@@ -226,10 +249,18 @@ class ReplicaManager(IndexReader):
         self._replicas.pop(namespace, None)
 
     def _index(self, namespace: str) -> NamespaceIndex:
-        index = self._indexes.get(namespace)
+        large = self._own.large.get(namespace)
+        index = self._indexes.get(namespace) if large is None else large.replica.index
         if index is None:
             raise NotReplicated(namespace)
         return index
+
+    def _replica(self, namespace: str) -> Replica:
+        large = self._own.large.get(namespace)
+        replica = self._replicas.get(namespace) if large is None else large.replica
+        if replica is None:
+            raise NotReplicated(namespace)
+        return replica
 
     def _candidates(self, rows: Rows, missing: NDArray[np.bool_]) -> Iterator[NamespaceIndex]:
         for name in self._row_ids.namespaces(rows):

@@ -17,6 +17,8 @@ By default it is half of the machine's or container's, and at most 4,096.
 _DEFAULT_MAX_MB = 4096
 _CGROUP_FILES = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 _UNKNOWN_MACHINE_BYTES = 4 << 30
+_BYTES_PER_MEMORY = 2_000  # that an index takes, roughly
+_LARGEST_SHARE = 2  # the largest namespace takes a half of the memory
 
 
 def memory_limit() -> int:
@@ -32,6 +34,11 @@ def memory_limit() -> int:
         remedy = "give a whole number of megabytes, 0 for none"
         raise InvalidInput(MEMORY_VARIABLE, f"is {value!r}", remedy)
     return int(value) << 20
+
+
+def most_memories(limit: int) -> int:
+    """The most memories of a namespace that a process of so many bytes holds."""
+    return limit // (_BYTES_PER_MEMORY * _LARGEST_SHARE)
 
 
 def machine_memory(limits: Sequence[str] = _CGROUP_FILES) -> int:

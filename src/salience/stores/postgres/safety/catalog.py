@@ -12,7 +12,9 @@ from psycopg.errors import InsufficientPrivilege, ReadOnlySqlTransaction
 
 from salience.retrieval.safety import STRUCTURE, Finding
 from salience.stores.migrations import migrations
-from salience.stores.postgres import schema, vector_indexes
+from salience.stores.postgres import schema
+from salience.stores.postgres.large import indexes
+from salience.stores.postgres.replica.memory import memory_limit, most_memories
 from salience.stores.postgres.safety.problem import Problem
 from salience.stores.postgres.wire.connection import Connections
 from salience.stores.postgres.wire.errors import translate_errors
@@ -107,7 +109,7 @@ class DatabaseChecks:
             yield problem
         if not is_whole:  # statements about the rows would fail
             return
-        yield from self._vector_indexes()
+        yield from self._large_indexes()
         yield from self._policies()
         yield from self._upkeep()
         yield from self._nameless()
@@ -182,24 +184,24 @@ class DatabaseChecks:
             again = f'REINDEX INDEX CONCURRENTLY salience."{name}"'
             yield Problem(finding, partial(self._run, again))
 
-    def _vector_indexes(self) -> Iterator[Problem]:
-        """Indexes of vectors that are noted as built, and are not there or invalid."""
+    def _large_indexes(self) -> Iterator[Problem]:
+        """Indexes of large namespaces that are noted as built, and are not there or invalid."""
         valid = {name for name, *_, is_valid in self._rows(
             _INDEXES.replace("%s", "'salience'")) if is_valid}  # fmt: skip
         with self._database.connect() as connection, translate_errors(self._database.server):
-            noted = vector_indexes.noted_vector_indexes(connection)
+            noted = indexes.noted_indexes(connection)
         lost = [(namespace, name) for namespace, name, called in noted if called not in valid]
         if lost:
             examples = tuple(f"{name} of {namespace}" for namespace, name in lost[:EXAMPLES])
-            problem = f"{len(lost):,} indexes of vectors are missing or invalid"
+            problem = f"{len(lost):,} indexes of large namespaces are missing or invalid"
             finding = Finding("indexes", problem, len(lost), examples, f"{FIX} builds them")
-            yield Problem(finding, partial(self._build_vector_indexes, lost))
+            yield Problem(finding, partial(self._build_large_indexes, lost))
 
-    def _build_vector_indexes(self, lost: list[tuple[str, str]]) -> None:
+    def _build_large_indexes(self, lost: list[tuple[str, str]]) -> None:
         for namespace, name in lost:
-            forget = partial(vector_indexes.forget_vector_index, namespace, name)
+            forget = partial(indexes.forget_index, namespace, name)
             self._connections.write(forget, (namespace,))
-        vector_indexes.build_vector_indexes(self._connections)
+        indexes.build_indexes(self._connections, most_memories(memory_limit()) + 1)
 
     # The rest
 

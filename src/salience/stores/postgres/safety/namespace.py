@@ -122,7 +122,6 @@ class NamespaceChecks:
         yield from self._counters()
         yield from self._words.stale_words()
         yield from self._places()
-        yield from self._words.stale_postings()
         yield from self._tallies()
         yield from self._missing_vectors()
 

@@ -12,9 +12,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from salience.language.features import FEATURES
 from salience.records.fields import FIELDS
 from salience.records.filters import (
@@ -28,7 +25,6 @@ from salience.records.filters import (
     filter_fields,
     passes,
 )
-from salience.stores.postgres.wire.commands import Statement
 
 _ORDER_OPERATORS = {"gt": ">", "gte": ">=", "lt": "<", "lte": "<="}
 
@@ -239,41 +235,3 @@ def row_condition(where: Filter | None, owner: str) -> Condition:
         sql += f" AND EXISTS ({memory} AND {passing.sql})"
         parameters += passing.parameters
     return Condition(sql, parameters)
-
-
-def select_mask(namespace: str, where: Filter | None) -> list[Statement]:
-    """Read the unusual rows that a filter leaves out, and the rows that its rest lets pass."""
-    usual, rest = split_filter(where)
-    statements = []
-    for part, special in ((usual, True), (rest, False)):
-        if part is None:
-            continue
-        condition = compile_filter(part, "m")
-        clause = (
-            f"{_UNUSUAL_MEMORY} AND ({condition.sql}) IS NOT TRUE" if special else condition.sql
-        )
-        statements.append(
-            Statement(
-                f'SELECT array_agg(m."row") FROM memories m WHERE m.namespace = %s AND {clause}',
-                (namespace, *condition.parameters),
-            )
-        )
-    return statements
-
-
-def parse_mask(where: Filter | None, answers: Sequence[Any], size: int) -> NDArray[np.bool_] | None:
-    """The answers to `select_mask`: True for the ordinals that pass; None if all do."""
-    usual, rest = split_filter(where)
-    remaining = iter(answers)
-    mask = np.ones(size, dtype=bool)
-    if usual is not None:
-        [[rows]] = next(remaining)
-        if rows is not None:
-            mask[rows[rows <= size] - 1] = False
-    if rest is not None:
-        [[rows]] = next(remaining)
-        passing = np.zeros(size, dtype=bool)
-        if rows is not None:
-            passing[rows[rows <= size] - 1] = True
-        mask &= passing
-    return None if mask.all() else mask

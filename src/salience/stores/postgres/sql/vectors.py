@@ -7,9 +7,6 @@ compared, which is exact and about as fast.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -18,7 +15,6 @@ from salience.retrieval.candidates import Floats
 from salience.retrieval.query import Query
 from salience.stores.postgres.sql.filters import Condition, row_condition
 from salience.stores.postgres.wire.commands import Statement, quote_literal, set_local
-from salience.stores.postgres.wire.types import float_array
 
 _REST_SCALE = 4096.0  # of the second half of a split vector
 _PACKED_VECTORS = """array_agg(v."row"), string_agg(halfvec_send(v.vector), ''::bytea)"""
@@ -41,47 +37,6 @@ def split_halves(vector: NDArray[np.float32]) -> tuple[NDArray[np.float16], NDAr
     """A vector at half precision, and the rest of it, scaled: together nearly single precision."""
     first = vector.astype(np.float16)
     return first, ((vector - first.astype(np.float32)) * _REST_SCALE).astype(np.float16)
-
-
-# All vectors
-
-
-def select_vectors(namespace: str, name: str, query: Query) -> Statement:
-    """Read all vectors of a stored name: their rows, and the vectors packed."""
-    return _select_all(_PACKED_VECTORS, namespace, name, query)
-
-
-def select_with_vector(namespace: str, name: str, query: Query) -> Statement:
-    """Read the rows that have a vector of a name."""
-    return _select_all('array_agg(v."row")', namespace, name, query)
-
-
-def _select_all(columns: str, namespace: str, name: str, query: Query) -> Statement:
-    where = row_condition(query.where, "v")
-    return Statement(
-        f"SELECT {columns} FROM vectors v WHERE v.namespace = %s AND v.name = %s{where.sql}",
-        (namespace, name, *where.parameters),
-    )
-
-
-def select_cosines(namespace: str, name: str, query: Query) -> Statement:
-    """Compare all vectors of a name: their rows, ascending, and cosines (see `parse_cosines`)."""
-    assert query.vector is not None
-    where = row_condition(query.where, "v")
-    return Statement(
-        'SELECT array_agg("row"), array_agg(near) FROM (SELECT v."row", '
-        f"-({_DISTANCE}) AS near FROM vectors v WHERE v.namespace = %s AND v.name = %s"
-        f'{where.sql} ORDER BY v."row") AS compared',
-        (*split_halves(query.vector), namespace, name, *where.parameters),
-    )
-
-
-def parse_cosines(answer: Sequence[Any]) -> tuple[NDArray[np.int32], Floats]:
-    """The rows and cosines that the server computed, within `NOISE`."""
-    [[rows, near]] = answer
-    if rows is None:
-        return np.empty(0, dtype=np.int32), np.empty(0)
-    return rows, np.clip(float_array(near), -1.0, 1.0)
 
 
 # The nearest
@@ -150,7 +105,7 @@ def _select_nearest_by_index(
         set_local("hnsw.iterative_scan", "relaxed_order"),
         Statement(
             f'SELECT {_PACKED_VECTORS}, NULL FROM (SELECT v."row", v.vector FROM vectors v WHERE '
-            f"v.namespace = {_inline(namespace)} AND v.name = {_inline(name)} "
+            f"v.namespace = {inline(namespace)} AND v.name = {inline(name)} "
             f"AND vector_dims(v.vector) = {size}{where.sql} "
             f"ORDER BY v.vector::halfvec({size}) <#> %s::halfvec({size}) LIMIT {rows}) AS v",
             (*where.parameters, query.vector),
@@ -158,6 +113,6 @@ def _select_nearest_by_index(
     ]
 
 
-def _inline(text: str) -> str:
+def inline(text: str) -> str:
     """A text within a statement: the condition of a partial index is recognized only so."""
     return quote_literal(text).replace("%", "%%")

@@ -1,7 +1,7 @@
 """Commands to a server, as data, and steps: generators that yield the commands of a round trip.
 
 Steps are sent the results of their commands, one for each. Whoever runs them makes a transaction
-of them: see `connection.py` and, awaited, `async_connection.py`.
+of them: see `connection.py`.
 """
 
 from __future__ import annotations

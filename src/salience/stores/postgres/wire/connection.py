@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-# async: import asyncio
 import threading
-import time  # sync only
+import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from typing import Any, TypeVar
 
-# async: from weakref import WeakKeyDictionary
 import psycopg
 from psycopg_pool import ConnectionPool
 
@@ -36,7 +34,7 @@ PROBE_SECONDS = 5  # to find out whether a server takes connections
 
 
 class Connections:
-    """A pool of connections, opened when first needed; asyncio has one for each event loop."""
+    """A pool of connections, opened when first needed."""
 
     def __init__(self, database: Database) -> None:
         self.database = database
@@ -44,10 +42,7 @@ class Connections:
         renew_after_fork(self)
 
     def _open(self) -> None:
-        self._pools: dict[None, ConnectionPool[Any]] = {}  # sync only
-        # async: self._pools: WeakKeyDictionary[
-        # async:     asyncio.AbstractEventLoop, ConnectionPool[Any]
-        # async: ] = WeakKeyDictionary()
+        self._pools: dict[None, ConnectionPool[Any]] = {}
         self._lock = threading.Lock()
 
     def after_fork(self) -> None:
@@ -70,16 +65,14 @@ class Connections:
 
     def close(self) -> None:
         """Close the connections."""
-        pool = self._pools.pop(None, None)  # sync only
-        # async: pool = self._pools.pop(asyncio.get_running_loop(), None)
+        pool = self._pools.pop(None, None)
         if pool is not None:
             pool.close()
 
     def _pool(self) -> ConnectionPool[Any]:
         if not self.database.is_open:
             raise StoreClosed("the store is closed; open it again with Memory.open(...)")
-        owner = None  # sync only
-        # async: owner = asyncio.get_running_loop()
+        owner = None
         with self._lock:
             pool = self._pools.get(owner)
             if pool is not None:
@@ -90,15 +83,12 @@ class Connections:
                 max_size=MAX_CONNECTIONS,
                 kwargs=CONNECTION_SETTINGS,
                 configure=self._configure,
-                open=True,  # sync only
-                # async: open=False,
+                open=True,
                 timeout=POOL_WAIT_SECONDS,
             )
-        # async: await pool.open()
         return pool
 
-    # async: async def _configure(self, connection: psycopg.Connection[Any]) -> None:
-    def _configure(self, connection: psycopg.Connection[Any]) -> None:  # sync only
+    def _configure(self, connection: psycopg.Connection[Any]) -> None:
         self.database.configure(connection)
 
     def _renew(self, failed: ConnectionPool[Any]) -> None:
@@ -108,8 +98,7 @@ class Connections:
         """
         probe = psycopg.Connection.connect(self.database.url, connect_timeout=PROBE_SECONDS)
         probe.close()
-        owner = None  # sync only
-        # async: owner = asyncio.get_running_loop()
+        owner = None
         with self._lock:
             if self._pools.get(owner) is not failed:
                 return
@@ -224,9 +213,6 @@ class Connections:
                     cursors = [self._send(connection, command) for command in sent]
                 results = [_rows(cursor) for cursor in cursors]
             return results[len(first) : len(first) + len(commands)]
-        # async: except asyncio.CancelledError:  # what the server still does would be waited for
-        # async:     await connection.close()
-        # async:     raise
         except BaseException:
             self._rollback(connection)
             raise

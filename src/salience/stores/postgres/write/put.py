@@ -17,7 +17,7 @@ from salience.stores.postgres.sql.columns import WHOLE_NUMBERS, codec_values
 from salience.stores.postgres.sql.filters import folded_column
 from salience.stores.postgres.sql.identifiers import spelling_keys
 from salience.stores.postgres.wire.commands import Abandon, Command, Copy, Many, Statement, Steps
-from salience.stores.postgres.write import event_log, segments, session_order
+from salience.stores.postgres.write import event_log, session_order
 from salience.stores.postgres.write.batch import NamespaceBatch, link_commands, log_links
 from salience.stores.postgres.write.session_order import NOWHERE, Turn
 
@@ -136,12 +136,9 @@ def put(op: operations.Put, prepared: PreparedDrafts) -> Steps[tuple[str, ...]]:
         )
     yield commands
     for batch in batches.values():
-        if batch.counter - batch.merged >= segments.FLUSH_ROWS:
-            yield from segments.flush_segments(batch.namespace, batch.merged, batch.counter)
-        else:
-            yield from schema.analyze_if_doubled(
-                batch.namespace, before[batch.namespace], batch.counter
-            )
+        yield from schema.analyze_if_doubled(
+            batch.namespace, before[batch.namespace], batch.counter
+        )
     return ()
 
 

@@ -1,4 +1,4 @@
-"""Indexes of vectors: one for each name of each large namespace, built while others go on."""
+"""Indexes of large namespaces, of their vectors and words, built while others go on."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import psycopg
 
 from salience.retrieval.vector_sets import VectorSets
-from salience.stores.index.vector_index import EXACT_BELOW
+from salience.stores.postgres.large.statistics import TERMS, WORD_INDEX, make_statistics
 from salience.stores.postgres.wire.commands import Statement, Steps, quote_literal
 from salience.stores.postgres.wire.connection import Connections
 from salience.stores.postgres.wire.database import Database
@@ -20,17 +20,28 @@ _INDEX_TALLY = "index"  # the kind of tally for vectors of a name that have an i
 _EF_CONSTRUCTION = 128  # candidates considered for each vector that is added to an index
 _INDEX_LOCK = 0x52454349  # only one process builds at a time
 
+_SELECT_WANTED = """
+SELECT namespace, name, size FROM (
+    SELECT namespace, name, size FROM tallies WHERE kind = 'vector' AND number >= %s
+    AND (name = ANY(%s::text[])) = %s AND name !~ '^_?content#' -- all of passages are compared
+    UNION ALL SELECT namespace, %s, 0 FROM spaces WHERE living >= %s AND %s
+) AS own WHERE NOT EXISTS (SELECT FROM tallies i WHERE i.namespace = own.namespace
+    AND i.kind = %s AND i.name = own.name AND i.number > 0)
+ORDER BY 1, 2
+"""
 Progress = Callable[[int, int], None]
 
 
-def build_vector_indexes(
+def build_indexes(
     connections: Connections,
+    least: int,
     progress: Progress | None = None,
     stored_names: Sequence[str] | None = None,
 ) -> int:
-    """Build missing indexes of vectors while searches and writes go on; the number built.
+    """Build missing indexes of namespaces of `least` memories; the number built.
 
-    They are those of the vectors that are searched, unless the stored names of others are given.
+    Searches and writes go on meanwhile. They are those of words and of the vectors that are
+    searched, unless the stored names of other vectors are given; statistics are made anew.
     """
     database = connections.database
     with database.connect() as connection, translate_errors(database.server):
@@ -39,24 +50,27 @@ def build_vector_indexes(
         kept = connection.execute("SELECT value FROM meta WHERE key = 'vectors'").fetchone()
         sets = VectorSets.from_json(kept[0] if kept else None)
         wanted = connection.execute(
-            "SELECT namespace, name, size FROM tallies t WHERE kind = 'vector' AND number >= %s "
-            "AND (name = ANY(%s::text[])) = %s "
-            "AND name !~ '^_?content#' "  # all of passages are compared
-            "AND NOT EXISTS (SELECT FROM tallies i WHERE "
-            "i.namespace = t.namespace AND i.kind = %s AND i.name = t.name AND i.number > 0) "
-            "ORDER BY 1, 2",
+            _SELECT_WANTED,
             (
-                EXACT_BELOW,
+                least,
                 sets.names_beside() if stored_names is None else stored_names,
                 stored_names is not None,
+                WORD_INDEX,
+                least,
+                stored_names is None,
                 _INDEX_TALLY,
             ),
         ).fetchall()
         for done, (namespace, name, size) in enumerate(wanted):
             if progress is not None:
                 progress(done, len(wanted))
-            _build_vector_index(connection, namespace, name, size)
-            connections.write(partial(_note_vector_index, namespace, name, size), (namespace,))
+            _build_index(connection, namespace, name, size)
+            connections.write(partial(_note_index, namespace, name, size), (namespace,))
+        if wanted:
+            connection.execute("ANALYZE")  # what is indexed, too
+        large = connection.execute("SELECT namespace FROM spaces WHERE living >= %s", (least,))
+        for (namespace,) in large.fetchall():
+            connections.write(partial(make_statistics, namespace), (namespace,))
         return len(wanted)
 
 
@@ -90,8 +104,8 @@ def drop_indexes_of(database: Database, namespace: str, vectors: Sequence[tuple[
     return True
 
 
-def noted_vector_indexes(connection: psycopg.Connection[Any]) -> list[tuple[str, str, str]]:
-    """The indexes that are noted as built: namespace, stored name of the vectors, own name."""
+def noted_indexes(connection: psycopg.Connection[Any]) -> list[tuple[str, str, str]]:
+    """The indexes that are noted as built: namespace, what is indexed, own name."""
     noted = connection.execute(
         "SELECT namespace, name, size FROM tallies WHERE kind = %s AND number > 0 ORDER BY 1, 2",
         (_INDEX_TALLY,),
@@ -99,8 +113,8 @@ def noted_vector_indexes(connection: psycopg.Connection[Any]) -> list[tuple[str,
     return [(space, name, _index_name(space, name, size)) for space, name, size in noted]
 
 
-def forget_vector_index(namespace: str, name: str) -> Steps[None]:
-    """Note that there is no index of the vectors of a stored name."""
+def forget_index(namespace: str, name: str) -> Steps[None]:
+    """Note that there is no index of the vectors of a stored name, or of words."""
     yield [
         Statement("UPDATE spaces SET version = version + 1 WHERE namespace = %s", (namespace,)),
         Statement(
@@ -113,12 +127,18 @@ def forget_vector_index(namespace: str, name: str) -> Steps[None]:
 
 def _index_name(namespace: str, name: str, size: int) -> str:
     digest = blake2b(f"{namespace}\x1f{name}\x1f{size}".encode(), digest_size=8).hexdigest()
-    return f"vectors_near_{digest}"
+    return f"{'vectors_near' if size else 'words_held'}_{digest}"
 
 
-def _build_vector_index(connection: Any, namespace: str, name: str, size: int) -> None:
-    called = _index_name(namespace, name, size)
+def _build_index(connection: Any, namespace: str, name: str, size: int) -> None:
+    called, own = _index_name(namespace, name, size), quote_literal(namespace)
     connection.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {called}".encode())
+    if not size:
+        connection.execute(
+            f"CREATE INDEX CONCURRENTLY {called} ON words USING gin "
+            f"(({TERMS.replace('w.', '')})) WHERE namespace = {own}".encode()
+        )
+        return
     # Named with its schema: the workers of a cluster have another search path.
     [ranked] = connection.execute(
         "SELECT format('%I.%I', n.nspname, o.opcname) FROM pg_opclass o "
@@ -127,12 +147,12 @@ def _build_vector_index(connection: Any, namespace: str, name: str, size: int) -
     connection.execute(
         f"CREATE INDEX CONCURRENTLY {called} ON vectors USING hnsw "
         f"((vector::halfvec({size})) {ranked}) "
-        f"WITH (ef_construction = {_EF_CONSTRUCTION}) WHERE namespace = {quote_literal(namespace)} "
+        f"WITH (ef_construction = {_EF_CONSTRUCTION}) WHERE namespace = {own} "
         f"AND name = {quote_literal(name)} AND vector_dims(vector) = {size}".encode()
     )
 
 
-def _note_vector_index(namespace: str, name: str, size: int) -> Steps[None]:
+def _note_index(namespace: str, name: str, size: int) -> Steps[None]:
     yield [
         Statement(
             "UPDATE spaces SET version = version + 1 WHERE namespace = %s RETURNING version",

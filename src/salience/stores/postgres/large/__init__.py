@@ -1,0 +1,1 @@
+"""Namespaces that are too large for an index in the process."""

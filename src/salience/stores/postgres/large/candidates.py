@@ -1,0 +1,205 @@
+"""SQL of candidates: one statement, of a part for each route of a search."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from salience.arithmetic import log1p
+from salience.language.tokens import term_id
+from salience.retrieval import operations
+from salience.retrieval.query import Query
+from salience.retrieval.routes import ExactMatch, Lexical, MatchAll, TimeWindow, Trigram, Vector
+from salience.stores.postgres.large.statistics import TERMS, term_key
+from salience.stores.postgres.sql.filters import Condition, compile_filter, row_condition
+from salience.stores.postgres.sql.identifiers import (
+    SPELLED_FIELDS,
+    exact_names,
+    spelling_key,
+    trigram_texts,
+)
+from salience.stores.postgres.sql.vectors import (
+    NEGATIVE_INNER_PRODUCT,
+    inline,
+    split_halves,
+)
+from salience.stores.postgres.wire.commands import Statement, set_local
+
+_ALL_ROWS = 1_000  # candidates of a route that is to bring all memories
+_MARGIN = 1.5, 50  # a part brings half as many again as are wanted, and 50 more
+_RARE_HITS = 20_000  # memories with the rarest terms of a query that are looked at
+_MAX_EF_SEARCH = 1_000  # what pgvector allows
+_LEAST_EF_SEARCH = 200  # candidates that its index keeps
+_SIMILARITY_MARGIN = 1e-6  # more than pg_trgm's single precision can be off
+_DISTANCE = NEGATIVE_INNER_PRODUCT.format(vector="v.vector")
+_ORDERS = (
+    'm."row" DESC',
+    "coalesce(m.importance, 0.5) DESC",
+    "coalesce(m.last_accessed, m.created_at) DESC",
+)
+"""The orders of memories that have indexes."""
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What the parts have to know of a namespace.
+
+    `stored` are the stored names of the searched vectors by name, `indexed` those of them that have
+    an index, `passages` the stored names of vectors of passages; `frequencies` the number of
+    memories of each term of the query, among `living`, which have `mean` words.
+    """
+
+    namespace: str
+    stored: Mapping[str, str]
+    indexed: frozenset[str]
+    passages: Sequence[str]
+    frequencies: Mapping[int, int]
+    living: int
+    mean: float
+
+    def settings(self, searches: Sequence[operations.SearchRoute]) -> list[Statement]:
+        """Settings of the transaction that searches by indexes."""
+        wanted = max((_rows(op) for op in searches), default=0)
+        kept = min(_MAX_EF_SEARCH, max(2 * wanted, _LEAST_EF_SEARCH))
+        least = [op.route.min_similarity for op in searches if isinstance(op.route, Trigram)]
+        similarity = max(0.0, min(least, default=0.3) - _SIMILARITY_MARGIN)
+        return [
+            set_local("enable_seqscan", "off"),
+            set_local("hnsw.ef_search", str(kept)),
+            set_local("hnsw.iterative_scan", "relaxed_order"),
+            set_local("pg_trgm.similarity_threshold", repr(similarity)),
+        ]
+
+    def select(self, searches: Sequence[operations.SearchRoute]) -> Statement:
+        """Read the rows that some routes may find, and those beside them in their sessions."""
+        parts = [part for op in searches for part in self._of(op)]
+        found = " UNION ".join(f"({part.sql})" for part in parts) or 'SELECT 0 AS "row" WHERE FALSE'
+        parameters = [value for part in parts for value in part.parameters]
+        return Statement(
+            f'WITH found AS MATERIALIZED ({found}) SELECT "row" FROM found {_BESIDE}',
+            (*parameters, self.namespace, self.namespace),
+        )
+
+    def _of(self, op: operations.SearchRoute) -> list[Condition]:
+        route, query, rows = op.route, op.query, _rows(op)
+        if isinstance(route, Lexical):
+            return self._by_words(route, query, rows)
+        if isinstance(route, Vector):
+            return self._by_vector(route, query, rows)
+        if isinstance(route, Trigram):
+            texts = tuple(trigram_texts(query, route))
+            similar = " OR ".join("m.title %% %s::text" for _ in texts)
+            return [
+                self._memories(query, Condition(f"({similar})", texts), rows),
+                *self._spelled(query, route.fields, rows),
+            ]
+        if isinstance(route, ExactMatch):
+            return self._spelled(query, route.fields, rows)
+        if isinstance(route, TimeWindow):
+            during = query.reading.during
+            if during is None:
+                return []
+            within = Condition(
+                "m.created_at >= %s AND m.created_at < %s", (during.start, during.end)
+            )
+            return [self._memories(query, within, rows)]
+        everything = Condition("TRUE")
+        orders = _ORDERS if op.depth is None or not isinstance(route, MatchAll) else _ORDERS[:1]
+        return [self._memories(query, everything, rows // len(orders), by) for by in orders]
+
+    def _memories(
+        self, query: Query, condition: Condition, rows: int, order: str = _ORDERS[0]
+    ) -> Condition:
+        where = compile_filter(query.where, "m")
+        return Condition(
+            f'SELECT m."row" FROM memories m WHERE m.namespace = %s AND {condition.sql} '
+            f"AND {where.sql} ORDER BY {order} LIMIT {rows}",
+            (self.namespace, *condition.parameters, *where.parameters),
+        )
+
+    def _spelled(self, query: Query, fields: Sequence[str], rows: int) -> list[Condition]:
+        keys = [
+            spelling_key(field, name)
+            for name in exact_names(query)
+            for field in fields
+            if field in SPELLED_FIELDS
+        ]
+        condition = Condition("m.spellings && %s::text[]", (keys,))
+        return [self._memories(query, condition, rows)] if keys else []
+
+    def _by_words(self, route: Lexical, query: Query, rows: int) -> list[Condition]:
+        """The memories with the rarest terms, by the weights of these and by length."""
+        terms = sorted(
+            (min(self.living, sum(self.frequencies.get(term_id(f), 0) for f in term)), term)
+            for term in query.reading.terms
+        )
+        weights: dict[str, float] = {}
+        hits = 0
+        for number, term in terms:
+            if number and hits < _RARE_HITS:
+                hits += number
+                weight = log1p((self.living - number + 0.5) / (number + 0.5))
+                weights.update((term_key(term_id(form)), weight) for form in term)
+        if not weights:
+            return []
+        where = row_condition(query.where, "w")
+        norm = f"{route.k1} * ({1.0 - route.b} + {route.b} * own.size / {max(self.mean, 1.0)!r})"
+        return [
+            Condition(
+                'SELECT own."row" FROM unnest(%s::text[], %s::float8[]) AS asked (term, weight) '
+                'CROSS JOIN LATERAL (SELECT w."row", octet_length(w.content) / 8 AS size '
+                f"FROM words w WHERE w.namespace = {inline(self.namespace)} "
+                f"AND {TERMS} && ARRAY[asked.term]{where.sql} LIMIT {2 * _RARE_HITS}) AS own "
+                f'GROUP BY own."row" ORDER BY sum(asked.weight / (1 + {norm})) DESC LIMIT {rows}',
+                (list(weights), list(weights.values()), *where.parameters),
+            )
+        ]
+
+    def _by_vector(self, route: Vector, query: Query, rows: int) -> list[Condition]:
+        if query.vector is None or not query.vector.any() or route.vector not in self.stored:
+            return []
+        where, stored, size = (
+            row_condition(query.where, "v"),
+            self.stored[route.vector],
+            len(query.vector),
+        )
+        of = f"v.namespace = {inline(self.namespace)}"
+        parts = []
+        if stored in self.indexed:
+            parts.append(
+                Condition(
+                    f'SELECT v."row" FROM vectors v WHERE {of} AND v.name = {inline(stored)} '
+                    f"AND vector_dims(v.vector) = {size}{where.sql} "
+                    f"ORDER BY v.vector::halfvec({size}) <#> %s::halfvec({size}) LIMIT {rows}",
+                    (*where.parameters, query.vector),
+                )
+            )
+        else:
+            parts.append(self._all_vectors([stored], query, rows, where))
+        if route.passages and self.passages:
+            parts.append(self._all_vectors(self.passages, query, rows, where))
+        return parts
+
+    def _all_vectors(
+        self, names: Sequence[str], query: Query, rows: int, where: Condition
+    ) -> Condition:
+        assert query.vector is not None
+        return Condition(
+            'SELECT v."row" FROM vectors v WHERE v.namespace = %s AND v.name = ANY(%s::text[])'
+            f'{where.sql} GROUP BY v."row" ORDER BY min({_DISTANCE}) LIMIT {rows}',
+            (self.namespace, list(names), *where.parameters, *split_halves(query.vector)),
+        )
+
+
+_BESIDE = (
+    'UNION SELECT p.previous FROM places p JOIN found USING ("row") WHERE p.namespace = %s '
+    "AND p.previous > 0 "
+    'UNION SELECT p.following FROM places p JOIN found USING ("row") WHERE p.namespace = %s '
+    "AND p.following > 0"
+)
+
+
+def _rows(op: operations.SearchRoute) -> int:
+    """How many rows a part brings."""
+    per_row, more = _MARGIN
+    return _ALL_ROWS if op.depth is None else min(_ALL_ROWS, int(op.depth * per_row) + more)

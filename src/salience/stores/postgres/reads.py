@@ -1,0 +1,384 @@
+"""Reads of stored values: records, links, listings, statistics, nearest vectors, as steps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from salience.errors import EmbedderMismatch
+from salience.language.passages import is_vector_name
+from salience.records.events import ACCESSES
+from salience.records.fields import FIELDS
+from salience.records.record import Link, MemoryRecord
+from salience.retrieval import operations
+from salience.retrieval.candidates import Rows
+from salience.retrieval.operations import HashColumn
+from salience.retrieval.query import Query
+from salience.retrieval.vector_sets import VectorSets
+from salience.stores import codec
+from salience.stores.access_queue import Batch, overlay
+from salience.stores.index.vector_index import VectorIndex
+from salience.stores.postgres.row_ids import RowIds
+from salience.stores.postgres.sql.columns import codec_values_of
+from salience.stores.postgres.sql.filters import compile_filter, folded_column
+from salience.stores.postgres.sql.vectors import (
+    exact_cosines,
+    is_cut_among_ties,
+    select_nearest,
+    select_within,
+)
+from salience.stores.postgres.wire.commands import Statement, Steps, concurrently
+from salience.stores.postgres.wire.types import float_array, half_bytes, unpack_vectors
+
+_LINK_COLUMNS = "source, target, type, weight, created_at"
+_SINGLE_COMPARISONS = 8  # up to so many vectors are compared with all others one by one
+_PAGE_VECTORS = 20_000  # read at once to compare more with
+_FIELD_COLUMNS = ", ".join("m.metadata::text" if n == "metadata" else f"m.{n}" for n in FIELDS)
+
+
+class StoreReader:
+    """Answers about stored values; `pending` are accesses that are not written yet."""
+
+    def __init__(
+        self,
+        row_ids: RowIds,
+        pending: Callable[[str], Sequence[Batch]],
+        *,
+        previews: bool,
+        distributed: bool,
+    ) -> None:
+        self._row_ids = row_ids
+        self._pending = pending
+        self._previews = previews
+        self._size = "citus_total_relation_size" if distributed else "pg_total_relation_size"
+
+    # Memories
+
+    def read_records(self, op: operations.ReadRecords) -> Steps[list[MemoryRecord | None]]:
+        """The records of rows."""
+        parts = list(self._row_ids.by_namespace(op.rows))
+        waiting = [self._pending(name) for name, *_ in parts]
+        answers = iter(
+            (
+                yield [
+                    statement
+                    for name, rows, _ in parts
+                    for statement in (
+                        Statement("SELECT seq FROM clocks WHERE namespace = %s", (name,)),
+                        Statement(
+                            f'SELECT m."row", {_FIELD_COLUMNS} FROM memories m WHERE m.namespace = '
+                            '%s AND m."row" = ANY(%s::integer[])',
+                            (name, rows.tolist()),
+                        ),
+                    )
+                ]
+            )
+        )
+        records: list[MemoryRecord | None] = [None] * len(op.rows)
+        for (name, rows, at), batches in zip(parts, waiting, strict=True):
+            clock, read = next(answers), next(answers)
+            seq = clock[0][0] if clock else 0
+            by_row: dict[int, MemoryRecord] = {}
+            for row, *values in read:
+                stored = codec_values_of(values)
+                stored |= overlay(batches, seq, row, {n: stored[n] for n in ACCESSES})
+                by_row[row] = codec.record_of(name, stored)
+            for place, row in zip(at.tolist(), rows.tolist(), strict=True):
+                records[place] = by_row.get(row)
+        return records
+
+    def read_texts(self, op: operations.ReadTexts) -> Steps[list[str | None]]:
+        """The contents of rows."""
+        parts = list(self._row_ids.by_namespace(op.rows))
+        answers = yield [
+            Statement(
+                'SELECT "row", content FROM memories WHERE namespace = %s '
+                'AND "row" = ANY(%s::integer[])',
+                (name, rows.tolist()),
+            )
+            for name, rows, _ in parts
+        ]
+        texts: list[str | None] = [None] * len(op.rows)
+        for (_, rows, at), read in zip(parts, answers, strict=True):
+            by_row = dict(read)
+            for place, row in zip(at.tolist(), rows.tolist(), strict=True):
+                texts[place] = by_row.get(row)
+        return texts
+
+    # Links
+
+    def links_of(self, op: operations.LinksOf) -> Steps[list[Link]]:
+        """The links of memories, by source, target and type."""
+        clause = "" if op.ids is None else " AND (source = ANY(%s::text[]) OR target = ANY(%s))"
+        ids = () if op.ids is None else (list(op.ids), list(op.ids))
+        [links] = yield [
+            Statement(
+                f"SELECT {_LINK_COLUMNS} FROM links WHERE namespace = %s{clause} "
+                "ORDER BY source, target, type",
+                (op.namespace, *ids),
+            )
+        ]
+        return [
+            Link(op.namespace, source, target, type, weight, codec.decode("created_at", at))
+            for source, target, type, weight, at in links
+        ]
+
+    # Rows
+
+    def find_by_text_hash(self, op: operations.FindByTextHash) -> Steps[dict[int, tuple[int, ...]]]:
+        """The rows of texts by their hashes."""
+        return (yield from self._rows_by_key(op.namespace, "text_key", op.keys))
+
+    def find_by_attribute(
+        self, op: operations.FindByAttribute
+    ) -> Steps[dict[int, tuple[int, ...]]]:
+        """The rows of facts by the hashes of the attributes that they state."""
+        return (yield from self._rows_by_key(op.namespace, "attribute_key", op.keys))
+
+    def _rows_by_key(
+        self, namespace: str, column: HashColumn, keys: Sequence[int]
+    ) -> Steps[dict[int, tuple[int, ...]]]:
+        [answer] = yield [
+            Statement(
+                f'SELECT {column}, "row" FROM memories WHERE namespace = %s '
+                f'AND {column} = ANY(%s::bigint[]) ORDER BY "row"',
+                (namespace, list(keys)),
+            )
+        ]
+        rows: dict[int, tuple[int, ...]] = {}
+        offset = self._row_ids.offset(namespace) if answer else 0
+        for key, number in answer:
+            rows[key] = (*rows.get(key, ()), number + offset)
+        return rows
+
+    def rows_in_write_order(self, op: operations.RowsInWriteOrder) -> Steps[Rows]:
+        """All rows, the one written first in front."""
+        [[[numbers]]] = yield [
+            Statement(
+                'SELECT array_agg("row" ORDER BY sequence) FROM memories WHERE namespace = %s',
+                (op.namespace,),
+            )
+        ]
+        return self._row_ids.encode(op.namespace, () if numbers is None else numbers)
+
+    def rows_by_id(self, op: operations.RowsById) -> Steps[dict[str, int]]:
+        """The rows of ids that are there."""
+        [answer] = yield [
+            Statement(
+                'SELECT id, "row" FROM memories WHERE namespace = %s AND id = ANY(%s::text[])',
+                (op.namespace, list(op.ids)),
+            )
+        ]
+        rows = self._row_ids.encode(op.namespace, [number for _, number in answer]).tolist()
+        by_id = dict(zip((id for id, _ in answer), rows, strict=True))
+        return {id: by_id[id] for id in op.ids if id in by_id}
+
+    def unembedded(self, op: operations.Unembedded) -> Steps[Rows]:
+        """Rows that lack a vector of a name."""
+        long_only = "AND m.passages IS NOT NULL " if is_vector_name(op.name) else ""
+        [kept] = yield [Statement("SELECT value FROM meta WHERE key = 'vectors'")]
+        sets = VectorSets.from_json(kept[0][0] if kept else None)
+        [answer] = yield [
+            Statement(
+                f'SELECT m."row" FROM memories m WHERE m.namespace = %s {long_only}AND NOT EXISTS '
+                "(SELECT FROM vectors v WHERE v.namespace = m.namespace AND v.name = %s "
+                'AND v."row" = m."row") ORDER BY m."row" LIMIT %s',
+                (op.namespace, sets.stored_name(op.name, beside=op.beside), op.limit),
+            )
+        ]
+        return self._row_ids.encode(op.namespace, [number for (number,) in answer])
+
+    # Vectors
+
+    def dimensions(self, op: operations.Dimensions) -> Steps[dict[str, int]]:
+        """The dimensions of searched vectors by name."""
+        sets, _, sizes, _ = yield from self._vectors(op.namespace)
+        stored = {name: sets.stored_name(name) for name in op.names}
+        return {name: sizes[own] for name, own in stored.items() if own in sizes}
+
+    def _vectors(
+        self, namespace: str
+    ) -> Steps[tuple[VectorSets, str | None, dict[str, int], dict[str, int]]]:
+        """The sets of vectors, their embedder; sizes and indexed numbers by stored name."""
+        meta, tallies = yield [
+            Statement("SELECT key, value FROM meta WHERE key IN ('vectors', 'embedder')"),
+            Statement(
+                "SELECT kind, name, size, number FROM tallies WHERE namespace = %s "
+                "AND kind IN ('vector', 'index') AND number > 0",
+                (namespace,),
+            ),
+        ]
+        kept = dict(meta)
+        sets = VectorSets.from_json(kept.get("vectors"))
+        sets = sets.previewed() if self._previews else sets
+        sizes = {name: size for kind, name, size, _ in tallies if kind == "vector"}
+        numbers = {name: number for kind, name, _, number in tallies if kind == "vector"}
+        indexed = {
+            name: numbers[name] for kind, name, *_ in tallies if kind == "index" and name in numbers
+        }
+        return sets, sets.searched or kept.get("embedder"), sizes, indexed
+
+    def nearest_vectors(
+        self, op: operations.NearestVectors
+    ) -> Steps[list[tuple[int, float] | None]]:
+        """For each vector the row most similar to it, and the cosine."""
+        sets, embedder, sizes, indexed = yield from self._vectors(op.namespace)
+        if op.name == "content" and None not in (embedder, op.embedder) and embedder != op.embedder:
+            raise EmbedderMismatch(str(embedder), str(op.embedder))
+        stored = sets.stored_name(op.name)
+        if stored not in sizes or not op.vectors:
+            return [None] * len(op.vectors)
+        if len(op.vectors) > _SINGLE_COMPARISONS and stored not in indexed:
+            return (yield from self._nearest_by_page(op, stored))
+        queries = [
+            Query("", (op.namespace,), 0.0, where=op.where, vector=vector, embedder=op.embedder)
+            for vector in op.vectors
+        ]
+        return (
+            yield from concurrently(
+                [self._nearest(op, stored, query, indexed.get(stored)) for query in queries]
+            )
+        )
+
+    def _nearest(
+        self, op: operations.NearestVectors, stored: str, query: Query, indexed: int | None
+    ) -> Steps[tuple[int, float] | None]:
+        """The row nearest to one vector, compared exactly."""
+        assert query.vector is not None
+        if not query.vector.any():  # none is nearer than another
+            return None
+        *_, [[numbers, packed, distances]] = yield select_nearest(
+            op.namespace, stored, query, 1, indexed
+        )
+        if distances is not None and is_cut_among_ties(float_array(distances), 1):
+            farthest = float_array(distances)[0]
+            within = select_within(op.namespace, stored, query, farthest)
+            [[[numbers, packed]]] = yield [within]
+        best: tuple[float, int] | None = None
+        rows = self._row_ids.encode(op.namespace, () if numbers is None else numbers)
+        for at, vectors in unpack_vectors(packed, len(rows)):
+            cosines = exact_cosines(vectors, query.vector)
+            for row, cosine in zip(rows[at].tolist(), cosines.tolist(), strict=True):
+                if cosine >= op.least and (best is None or (-cosine, row) < best):
+                    best = (-cosine, row)
+        return None if best is None else (best[1], -best[0])
+
+    def _nearest_by_page(
+        self, op: operations.NearestVectors, stored: str
+    ) -> Steps[list[tuple[int, float] | None]]:
+        """Compare many vectors with all, which are read once, page by page."""
+        best: list[tuple[int, float] | None] = [None] * len(op.vectors)
+        queries, after = np.stack(op.vectors), 0
+        where = compile_filter(op.where, "m")
+        while True:
+            [rows] = yield [
+                Statement(
+                    'SELECT v."row", v.vector FROM vectors v JOIN memories m ON m.namespace = '
+                    'v.namespace AND m."row" = v."row" WHERE v.namespace = %s AND v.name = %s '
+                    f'AND v."row" > %s AND vector_dims(v.vector) = %s AND {where.sql} '
+                    f'ORDER BY v."row" LIMIT {_PAGE_VECTORS}',
+                    (op.namespace, stored, after, queries.shape[1], *where.parameters),
+                )
+            ]
+            if not rows:
+                return best
+            after = rows[-1][0]
+            page = VectorIndex(queries.shape[1])
+            page.extend(0, [half_bytes(vector) for _, vector in rows])
+            ids = self._row_ids.encode(op.namespace, [number for number, _ in rows]).tolist()
+            for place, hit in enumerate(page.most_alike(queries, op.least, None)):
+                before = best[place]
+                if hit is not None and (before is None or hit[1] > before[1]):
+                    best[place] = (ids[hit[0]], hit[1])
+
+    # Listings and statistics
+
+    def list_records(self, op: operations.ListRecords) -> Steps[operations.Listing]:
+        """Memories that pass a filter, in an order, after a place."""
+        [rows] = yield [select_page(op)]
+        memories = []
+        for sequence, *values in rows:
+            stored = codec_values_of(values)
+            place = operations.Place(stored["created_at"], sequence)
+            memories.append((codec.record_of(op.namespace, stored), place))
+        return operations.Listing.of(memories, op.limit)
+
+    def count_records(self, op: operations.CountRecords) -> Steps[int]:
+        """The number of memories that pass a filter."""
+        condition = compile_filter(op.where, "m")
+        statement = Statement(
+            f"SELECT count(*) FROM memories m WHERE m.namespace = %s AND {condition.sql}",
+            (op.namespace, *condition.parameters),
+        )
+        if op.where is None:
+            statement = Statement(
+                "SELECT coalesce(sum(living), 0) FROM spaces WHERE namespace = %s", (op.namespace,)
+            )
+        [[[count]]] = yield [statement]
+        return int(count)
+
+    def list_names(self, op: operations.ListNames) -> Steps[list[operations.NameTally]]:
+        """The tags or entities of memories that pass a filter."""
+        condition, folded = compile_filter(op.where, "m"), folded_column(op.field)
+        [rows] = yield [
+            Statement(
+                "SELECT item.folded, mode() WITHIN GROUP (ORDER BY item.name), "
+                f'count(DISTINCT m."row") FROM memories m, '
+                f"unnest(m.{folded}, m.{op.field}) AS item (folded, name) "
+                f"WHERE m.namespace = %s AND m.{folded} IS NOT NULL AND {condition.sql} "
+                "AND starts_with(item.folded, %s) AND item.folded > %s "
+                f"GROUP BY item.folded ORDER BY item.folded LIMIT {op.limit:d}",
+                (op.namespace, *condition.parameters, op.prefix, op.after),
+            )
+        ]
+        return [operations.NameTally(*row) for row in rows]
+
+    def stats(self, op: operations.ReadStats, replica_bytes: int) -> Steps[dict[str, Any]]:
+        """Counts, and for the whole store sizes; `replica_bytes` are those of this process."""
+        clause, parameters = "true", tuple[Any, ...]()
+        if op.namespaces:
+            clause, parameters = "namespace = ANY(%s::text[])", (list(op.namespaces),)
+        size = Statement(
+            f"SELECT sum({self._size}(oid))::bigint FROM pg_class WHERE relkind = 'r' "
+            "AND relnamespace = 'salience'::regnamespace"
+        )
+        counts, links, embedder, *sizes = yield [
+            Statement(
+                f"SELECT namespace, living FROM spaces WHERE living > 0 AND {clause} ORDER BY 1",
+                parameters,
+            ),
+            Statement(f"SELECT count(*) FROM links WHERE {clause}", parameters),
+            Statement("SELECT value FROM meta WHERE key = 'embedder'"),
+            *([] if op.namespaces else [size]),
+        ]
+        memories = dict(counts)
+        if op.namespaces:
+            memories = {name: memories.get(name, 0) for name in op.namespaces}
+        figures = {
+            "memories": sum(memories.values()),
+            "namespaces": memories,
+            "embedder": embedder[0][0] if embedder else None,
+            "store": "postgresql",
+            "links": links[0][0],
+        }
+        for [[stored]] in sizes:  # what all take together would tell one of the others
+            figures |= {
+                "file_mb": round(int(stored or 0) / 1e6, 3),
+                "index_mb": round(replica_bytes / 1e6, 3),
+            }
+        return figures
+
+
+def select_page(op: operations.ListRecords) -> Statement:
+    """The sequence numbers and fields of the memories of a listing, and of the one after it."""
+    condition = compile_filter(op.where, "m")
+    way, beyond = ("ASC", ">") if op.order == "oldest" else ("DESC", "<")
+    later = f" AND (m.created_at, m.sequence) {beyond} (%s::float8, %s::bigint)"
+    return Statement(
+        f"SELECT m.sequence, {_FIELD_COLUMNS} FROM memories m WHERE m.namespace = %s "
+        f"AND {condition.sql}{'' if op.after is None else later} "
+        f"ORDER BY m.created_at {way}, m.sequence {way} LIMIT {op.limit + 1:d}",
+        (op.namespace, *condition.parameters, *(op.after or ())),
+    )

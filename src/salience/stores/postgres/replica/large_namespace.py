@@ -1,0 +1,300 @@
+"""A namespace too large for an index in this process, as one search sees it.
+
+The server's own parts find candidates: a GIN index of the terms of each memory, pgvector's HNSW
+index with iterative scan, pg_trgm on titles, and B-trees. These, the turns beside them and whatever
+else the search asks about are read into a small index of this search, and the code that searches
+any other namespace ranks them. Figures of the whole namespace come from statistics that `salience
+index` has noted, and from counts of rare terms.
+
+What this may miss is a memory that none of the parts brings; and scores that depend on all memories
+are those of the statistics.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from salience.errors import EmbedderMismatch, InvalidInput
+from salience.language.passages import is_vector_name
+from salience.language.speakers import named_speakers, nicknames, speakers_of
+from salience.language.tokens import term_id, term_ids_once
+from salience.retrieval import operations
+from salience.retrieval.query import Query
+from salience.retrieval.routes import Vector
+from salience.stores.index.words.bm25 import WholeNamespace
+from salience.stores.postgres.large.candidates import Parts
+from salience.stores.postgres.large.statistics import (
+    STATISTICS,
+    TERMS,
+    WORD_INDEX,
+    Statistics,
+    term_key,
+)
+from salience.stores.postgres.replica import feed
+from salience.stores.postgres.replica.feed import Watermark
+from salience.stores.postgres.replica.replica import Pending, Replica
+from salience.stores.postgres.sql.identifiers import spelling_key
+from salience.stores.postgres.sql.vectors import inline
+from salience.stores.postgres.wire.commands import Statement, Steps, set_local
+
+_log = logging.getLogger(__name__)
+_COUNTED = 20_000  # memories with a term up to which these are counted
+_LINKED_ROWS = 1_000  # memories that are linked with those asked about
+_SELECT_FIGURES = (
+    f"SELECT (SELECT value FROM notes WHERE namespace = %s AND key = '{STATISTICS}'), "
+    "(SELECT json_agg(json_build_array(kind, name, number, size))::text FROM tallies "
+    "WHERE namespace = %s AND kind IN ('speaker', 'vector', 'index') AND number > 0)"
+)
+_SELECT_LINKED = f"""
+WITH own AS MATERIALIZED (
+    SELECT id FROM memories WHERE namespace = %s AND "row" = ANY(%s::integer[])
+), ends AS MATERIALIZED (
+    SELECT l.target AS id FROM links l JOIN own ON own.id = l.source
+    WHERE l.namespace = %s AND l.type = coalesce(%s, l.type)
+    UNION SELECT l.source FROM links l JOIN own ON own.id = l.target
+    WHERE l.namespace = %s AND l.type = coalesce(%s, l.type)
+)
+SELECT m."row" FROM ends JOIN memories m ON m.namespace = %s AND m.id = ends.id
+LIMIT {_LINKED_ROWS}
+"""
+
+
+@lru_cache(maxsize=1024)  # said once of each
+def _warn_of_missing_index(namespace: str) -> None:
+    _log.warning(
+        "the namespace %r has no index of its words, and a search reads all; run `salience index`",
+        namespace,
+    )
+
+
+class LargeNamespace:
+    """Answers about the whole namespace, and an index of the candidates of one search."""
+
+    def __init__(self, namespace: str, offset: int, watermark: Watermark, pending: Pending) -> None:
+        self.namespace = namespace
+        self.replica = Replica(namespace, offset, (), watermark, pending)
+        self._pending = pending
+        self._rows: set[int] = set()  # ids of the rows that the index has
+        self._tallies: dict[tuple[str, str], tuple[int, int]] | None = None
+        self._statistics = Statistics()
+        self._frequencies: dict[int, int] = {}  # memories by term of the query
+
+    @property
+    def why(self) -> str:
+        """Why what a search finds here is approximate."""
+        return (
+            f"the namespace {self.namespace!r} has {self._living:,} memories, more than this "
+            "process holds; the server's indexes brought the candidates"
+        )
+
+    @property
+    def _living(self) -> int:
+        return self.replica.watermark.living
+
+    # The whole namespace
+
+    def figures(self) -> Steps[None]:
+        """Read its tallies and statistics, once a search."""
+        if self._tallies is None:
+            [[[noted, tallies]]] = yield [Statement(_SELECT_FIGURES, (self.namespace,) * 2)]
+            self._tallies = {
+                (kind, name): (number, size)
+                for kind, name, number, size in json.loads(tallies or "[]")
+            }
+            self._statistics = Statistics.of(noted)
+            if not self._has_index:
+                _warn_of_missing_index(self.namespace)
+
+    def _tallied(self, kind: str) -> dict[str, tuple[int, int]]:
+        """Number and size by name."""
+        return {name: value for (of, name), value in (self._tallies or {}).items() if of == kind}
+
+    @property
+    def _has_index(self) -> bool:
+        return WORD_INDEX in self._tallied("index")
+
+    @property
+    def _dimensions(self) -> dict[str, int]:
+        """The dimensions of the searched vectors by name."""
+        searched = self.replica.watermark.sets.searched_name
+        return {
+            name: size
+            for stored, (_, size) in self._tallied("vector").items()
+            if (name := searched(stored)) is not None
+        }
+
+    def answer(self, op: operations.Op) -> Steps[Any]:
+        """Answer an operation about namespaces, for this one."""
+        yield from self.figures()
+        if isinstance(op, operations.FindSpeakers):
+            return (yield from self._find_speakers(op))
+        if isinstance(op, operations.FindWords):
+            return (yield from self._find_words(op))
+        if isinstance(op, operations.FindNames):
+            return (yield from self._find_names(op))
+        assert isinstance(op, operations.VectorNames)
+        return frozenset(self._dimensions)
+
+    def _find_speakers(self, op: operations.FindSpeakers) -> Steps[operations.SpeakerMatches]:
+        turns = {name: number for name, (number, _) in sorted(self._tallied("speaker").items())}
+        speakers = speakers_of(turns, nicknames(self._statistics.greetings))
+        proper = sorted(set(op.words) & op.proper)
+        held = (yield from self._holders(proper)) if self._has_index else []
+        strange = {w for w, own in zip(proper, held, strict=False) if not own.memories}
+        named = named_speakers(op.words, speakers.by_word, strange, op.ordinary, op.by_sound)
+        return operations.SpeakerMatches.among(speakers, named, self._living)
+
+    def _find_words(self, op: operations.FindWords) -> Steps[operations.NearWords]:
+        """None are near while the words have no index."""
+        if not self._has_index:
+            return {}
+        plan = operations.near_words(op)
+        words = next(plan)
+        while True:
+            held = yield from self._holders(words)
+            try:
+                words = plan.send(held)
+            except StopIteration as end:
+                near: operations.NearWords = end.value
+                return near
+
+    def _holders(self, words: Sequence[str]) -> Steps[list[operations.Holders]]:
+        """The memories that hold each word, in whatever field."""
+        keys = [term_key(number) for number in term_ids_once(words).tolist()]
+        [_, answer] = yield [
+            set_local("enable_seqscan", "off"),
+            Statement(
+                f'SELECT (SELECT array_agg(own."row") FROM ({self._held_by("asked.term")}) AS own) '
+                "FROM unnest(%s::text[]) WITH ORDINALITY AS asked (term, place) ORDER BY place",
+                (keys,),
+            ),
+        ]
+        offset = self.replica.offset
+        return [
+            operations.Holders.of(
+                np.sort(np.asarray(() if rows is None else rows, np.int64)) + offset
+            )
+            for (rows,) in answer
+        ]
+
+    def _held_by(self, term: str) -> str:
+        """The rows of the memories that hold a term, up to a number."""
+        return (
+            f'SELECT w."row" FROM words w WHERE w.namespace = {inline(self.namespace)} '
+            f"AND {TERMS} && ARRAY[{term}] LIMIT {_COUNTED}"
+        )
+
+    def _find_names(self, op: operations.FindNames) -> Steps[frozenset[str]]:
+        name_of = {
+            spelling_key(field, variant): name
+            for field in op.fields
+            for name, variants in op.names.items()
+            for variant in variants
+        }
+        [keys] = yield [
+            Statement(
+                "SELECT key FROM unnest(%s::text[]) AS key WHERE EXISTS (SELECT FROM memories m "
+                "WHERE m.namespace = %s AND m.spellings @> ARRAY[key])",
+                (list(name_of), self.namespace),
+            )
+        ]
+        return frozenset(name_of[key] for (key,) in keys)
+
+    # Candidates
+
+    def collect(self, searches: Sequence[operations.SearchRoute]) -> Steps[None]:
+        """Have the index hold what some routes may find, and those beside it."""
+        yield from self.figures()
+        for op in searches:
+            self._check(op.route, op.query)
+        yield from self._count(searches[0].query)
+        sets, words = self.replica.watermark.sets, self._statistics.words
+        parts = Parts(
+            self.namespace,
+            {name: sets.stored_name(name) for name in self._dimensions},
+            frozenset(self._tallied("index")),
+            [sets.stored_name(name) for name in self._dimensions if is_vector_name(name)],
+            self._frequencies,
+            self._living,
+            words.get("content", 0) / max(1, self._statistics.documents),
+        )
+        settings = parts.settings(searches)
+        *_, found = yield [*settings, parts.select(searches)]
+        yield from self.include([row + self.replica.offset for (row,) in found])
+
+    def _check(self, route: Any, query: Query) -> None:
+        """Refuse a vector that cannot be compared with those stored."""
+        if not isinstance(route, Vector) or query.vector is None:
+            return
+        searched = self.replica.watermark.searched_embedder
+        is_known = route.vector == "content" and None not in (searched, query.embedder)
+        if is_known and searched != query.embedder:
+            raise EmbedderMismatch(str(searched), str(query.embedder))
+        size = self._dimensions.get(route.vector, len(query.vector))
+        if size != len(query.vector):
+            raise InvalidInput(
+                f"vectors.{route.vector}",
+                f"have {size} dimensions, and the query's vector has {len(query.vector)}",
+                "use the embedder that they come from",
+            )
+
+    def _count(self, query: Query) -> Steps[None]:
+        """Know how many memories hold each term of a query."""
+        forms = {term_id(form) for term in query.reading.terms for form in term}
+        noted = self._statistics.frequencies
+        for term in forms - self._frequencies.keys():
+            if term_key(term) in noted:
+                self._frequencies[term] = noted[term_key(term)]
+        rare = sorted(forms - self._frequencies.keys())
+        if rare:
+            [_, answer] = yield [
+                set_local("enable_seqscan", "off"),
+                Statement(
+                    f"SELECT (SELECT count(*) FROM ({self._held_by('asked.term')}) AS own) "
+                    "FROM unnest(%s::text[]) WITH ORDINALITY AS asked (term, place) ORDER BY place",
+                    ([*map(term_key, rare)],),
+                ),
+            ]
+            counts = (number for (number,) in answer)
+            self._frequencies.update(zip(rare, counts, strict=True))
+
+    def include(self, ids: Iterable[int]) -> Steps[None]:
+        """Have the index hold some rows; whatever is new has it made anew."""
+        wanted = self._rows.union(ids)
+        if wanted == self._rows and self.replica.refreshes:
+            return
+        before, offset = self.replica, self.replica.offset
+        replica = Replica(self.namespace, offset, (), before.watermark, self._pending)
+        rows, pending = sorted(wanted), self._pending(self.namespace)
+        request = replica.request(replica.index.table.loaded_columns)
+        numbers = [row - offset for row in rows]
+        answers = yield [
+            *request.of(rows),
+            feed.select_vectors_of(self.namespace, numbers, before.watermark.sets),
+        ]
+        replica.add(request, answers, pending, before.watermark.counter, before.watermark)
+        replica.index.table.words.whole = WholeNamespace(
+            self._living,
+            self._statistics.documents,
+            self._statistics.words,
+            self._frequencies,
+        )
+        self._rows, self.replica = wanted, replica
+
+    def include_linked(self, ids: Iterable[int], type: str | None) -> Steps[None]:
+        """Have the index hold some rows, and the memories that links of a type, or all, name."""
+        numbers = [row - self.replica.offset for row in ids]
+        name = self.namespace
+        [linked] = yield [Statement(_SELECT_LINKED, (name, numbers, name, type, name, type, name))]
+        offset = self.replica.offset
+        yield from self.include([*ids, *(row + offset for (row,) in linked)])
+
+    def rows(self) -> list[int]:
+        """The ids of the rows that the index holds."""
+        return sorted(self._rows)

@@ -1,1 +1,0 @@
-"""One search: at most two round trips."""
