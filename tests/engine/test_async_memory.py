@@ -198,18 +198,14 @@ def test_what_handles_many_memories_leaves_the_loop(name: str) -> None:
     assert loop not in threads
 
 
-@pytest.mark.parametrize("store", ["ram", "sqlite"])
-def test_no_plan_is_run_on_the_loop_of_a_store_that_cannot_be_awaited(
-    tmp_path: Path, store: str
-) -> None:
-    url = "ram://" if store == "ram" else f"sqlite:///{tmp_path / 'memory.db'}"
+def test_no_plan_is_run_on_the_loop_of_a_store_that_cannot_be_awaited() -> None:
     for call in (
         lambda memory: memory.search("apple"),
         lambda memory: memory.add("A pear."),
         lambda memory: memory.update("m1", content="plum"),
         lambda memory: memory.get("m1"),
     ):
-        loop, threads = threads_of(url, call)
+        loop, threads = threads_of("ram://", call)
         assert threads
         assert loop not in threads
 

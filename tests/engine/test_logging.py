@@ -65,14 +65,10 @@ def live(memory: Memory, embedder: Gossip) -> None:
     memory.delete_all({"tags": f"{SECRET} tag"})
 
 
-@pytest.mark.parametrize("store", ["ram", "sqlite"])
-def test_no_words_of_a_memory_are_logged_above_debug(
-    store: str, caplog: pytest.LogCaptureFixture, tmp_path: Path
-) -> None:
+def test_no_words_of_a_memory_are_logged_above_debug(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG, "salience")
     embedder = Gossip()
-    address: Any = {"ram": "ram://", "sqlite": tmp_path / "memory.db"}[store]
-    with Memory(address, embedder=embedder, namespace="n", slow_search_ms=0) as memory:
+    with Memory("ram://", embedder=embedder, namespace="n", slow_search_ms=0) as memory:
         live(memory, embedder)
     said = messages(caplog, logging.INFO)
     for part in (

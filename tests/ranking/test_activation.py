@@ -18,12 +18,12 @@ from salience.ranking.profile import Profile
 from salience.ranking.stages import Retrieve
 from salience.retrieval.query import Query
 from salience.search.results import SearchResult
-from support.scoring import DAY, NOW, STORES, check_tree, each_store, opened
+from support.scoring import DAY, NOW, check_tree, each_store, opened
 
 
-@pytest.fixture(params=STORES)
-def memory(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Memory]:
-    with opened(request.param, tmp_path, None, profile="activation") as memory:
+@pytest.fixture
+def memory(tmp_path: Path) -> Iterator[Memory]:
+    with opened("ram", tmp_path, None, profile="activation") as memory:
         yield memory
 
 

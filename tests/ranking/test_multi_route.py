@@ -24,7 +24,7 @@ from salience.retrieval.query import Query
 from salience.retrieval.routes import Route, Vector
 from salience.search.results import SearchResult
 from support.examples import examples
-from support.scoring import DAY, NOW, STORES, Designed, check_tree, each_store, opened
+from support.scoring import DAY, NOW, Designed, check_tree, each_store, opened
 
 VECTORS = (
     "content",
@@ -38,9 +38,9 @@ VECTORS = (
 ROUTES = ("vec_full", *(f"vec_{name}" for name in VECTORS[1:4]), *VECTORS[4:], "lexical")
 
 
-@pytest.fixture(params=STORES)
-def memory(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Memory]:
-    with opened(request.param, tmp_path, Designed(), profile="multi_route") as memory:
+@pytest.fixture
+def memory(tmp_path: Path) -> Iterator[Memory]:
+    with opened("ram", tmp_path, Designed(), profile="multi_route") as memory:
         yield memory
 
 

@@ -16,12 +16,12 @@ from salience.ranking.expressions import Constant
 from salience.ranking.profile import Profile
 from salience.ranking.signals import DAY as DAY_SECONDS
 from salience.ranking.signals.recency import HALF_LIFE_HOURS
-from support.scoring import DAY, HOUR, NOW, STORES, Designed, check_tree, opened
+from support.scoring import DAY, HOUR, NOW, Designed, check_tree, opened
 
 
-@pytest.fixture(params=STORES)
-def memory(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Memory]:
-    with opened(request.param, tmp_path, Designed(), profile="six_factor") as memory:
+@pytest.fixture
+def memory(tmp_path: Path) -> Iterator[Memory]:
+    with opened("ram", tmp_path, Designed(), profile="six_factor") as memory:
         yield memory
 
 

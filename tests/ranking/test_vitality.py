@@ -19,12 +19,12 @@ from salience.ranking.signals import zone
 from salience.ranking.signals.vitality import alive
 from salience.ranking.stages import cut, retrieve, score
 from salience.retrieval.routes import Vector
-from support.scoring import DAY, HOUR, NOW, STORES, Designed, check_tree, opened
+from support.scoring import DAY, HOUR, NOW, Designed, check_tree, opened
 
 
-@pytest.fixture(params=STORES)
-def memory(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Memory]:
-    with opened(request.param, tmp_path, Designed(), profile="vitality") as memory:
+@pytest.fixture
+def memory(tmp_path: Path) -> Iterator[Memory]:
+    with opened("ram", tmp_path, Designed(), profile="vitality") as memory:
         yield memory
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 import pytest
 
@@ -29,10 +28,9 @@ MANUAL = "\n\n".join(
 )
 
 
-@pytest.fixture(params=["ram", "sqlite"])
-def memory(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Memory]:
-    url = "ram://" if request.param == "ram" else f"sqlite:///{tmp_path / 'memory.db'}"
-    with Memory.open(url, embedder=WordHashEmbedder()) as memory:
+@pytest.fixture
+def memory() -> Iterator[Memory]:
+    with Memory.open("ram://", embedder=WordHashEmbedder()) as memory:
         memory.add(MANUAL, id="long", title="Of Ana", speaker="Ben", session_id="one")
         memory.add("Ana has a cello.", id="short")
         yield memory

@@ -162,7 +162,7 @@ def test_what_is_edited_just_then_is_erased_all_the_same(
     assert other.get("x") is None
 
 
-@pytest.mark.parametrize("url", ["ram://", "sqlite:///:memory:", None], indirect=True)
+@pytest.mark.parametrize("url", ["ram://", None], indirect=True)
 def test_what_no_longer_passes_the_filter_just_then_is_not_erased(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -203,7 +203,7 @@ def test_vectors_that_another_embedder_has_made_since_are_not_compared(url: str)
         assert [hit.id for hit in memory.search("green tea")] == ["tea"]
 
 
-@pytest.mark.parametrize("url", ["ram://", "sqlite:///:memory:", None], indirect=True)
+@pytest.mark.parametrize("url", ["ram://", None], indirect=True)
 def test_a_memory_that_is_being_edited_is_there_all_the_time(
     url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

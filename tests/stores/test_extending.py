@@ -55,17 +55,17 @@ class Unsearchable(Route):
     name: str = "unsearchable"
 
 
-@pytest.fixture(params=["ram", "sqlite", "postgres", "reduced"])
+@pytest.fixture(params=["file", "postgres", "reduced"])
 def memory(
     request: pytest.FixtureRequest,
     page: SimpleNamespace,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[Memory]:
-    urls = {"ram": "ram://", "sqlite": f"sqlite:///{tmp_path / 'memory.db'}"}
     if request.param == "reduced":
         monkeypatch.setenv("SALIENCE_POSTGRES_MEMORY_MB", "0")
-    url = urls.get(request.param) or request.getfixturevalue("database")
+    is_file = request.param == "file"
+    url = f"sqlite:///{tmp_path / 'memory.db'}" if is_file else request.getfixturevalue("database")
     with Memory.open(
         f"counting://{url}", embedder="letters", profile="diary", clock=lambda: NOW
     ) as memory:

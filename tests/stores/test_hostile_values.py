@@ -34,10 +34,10 @@ def fill(memory: Memory) -> None:
     memory.add("Another fruit", id="other", kind="fact")
 
 
-@pytest.fixture(params=["ram", "sqlite", "postgres"])
+@pytest.fixture(params=["file", "postgres"])
 def memory(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Memory]:
-    address: Any = {"ram": "ram://", "sqlite": tmp_path / "memory.db"}.get(request.param)
-    address = address or request.getfixturevalue("database")
+    is_file = request.param == "file"
+    address: Any = tmp_path / "memory.db" if is_file else request.getfixturevalue("database")
     migrate(address)
     with Memory(address, embedder=WordHashEmbedder(), namespace="n") as memory:
         fill(memory)

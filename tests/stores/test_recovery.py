@@ -61,10 +61,10 @@ def port() -> Iterator[Port]:
     port.stop()
 
 
-@pytest.fixture(params=["ram", "sqlite", "postgres"])
+@pytest.fixture(params=["file", "postgres"])
 def address(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
-    address: Any = {"ram": "ram://", "sqlite": tmp_path / "memory.db"}.get(request.param)
-    address = address or request.getfixturevalue("database")
+    is_file = request.param == "file"
+    address: Any = tmp_path / "memory.db" if is_file else request.getfixturevalue("database")
     migrate(address)
     return address
 

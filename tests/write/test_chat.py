@@ -28,7 +28,7 @@ from salience.write.add_chat import add_chat
 from salience.write.chat import chunks_from_turns
 from salience.write.facets import by_rules
 from support.examples import examples
-from support.scoring import NOW, STORES, Designed, opened
+from support.scoring import NOW, Designed, opened
 
 CHAT: list[dict[str, Any]] = [
     {"role": "system", "content": "Be kind."},
@@ -41,9 +41,9 @@ CHAT: list[dict[str, Any]] = [
 ]
 
 
-@pytest.fixture(params=STORES)
-def memory(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Memory]:
-    with opened(request.param, tmp_path, "default", profile="multi_route") as memory:
+@pytest.fixture
+def memory(tmp_path: Path) -> Iterator[Memory]:
+    with opened("ram", tmp_path, "default", profile="multi_route") as memory:
         yield memory
 
 

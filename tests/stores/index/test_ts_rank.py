@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import psycopg
 import pytest
@@ -49,12 +47,10 @@ def vector(fields: dict[str, list[str]], order: tuple[tuple[str, float, str], ..
     return " ".join(f"'{word}':{','.join(found)}" for word, found in places.items())
 
 
-@pytest.mark.parametrize("store", ["ram", "sqlite", "postgres"])
+@pytest.mark.parametrize("store", ["ram", "postgres"])
 @pytest.mark.parametrize("order", ORDERS)
-def test_it_is_what_postgresql_computes(
-    store: str, order: str, database: str, tmp_path: Path
-) -> None:
-    url = {"ram": "ram://", "sqlite": f"sqlite:///{tmp_path}/a.db", "postgres": database}[store]
+def test_it_is_what_postgresql_computes(store: str, order: str, database: str) -> None:
+    url = {"ram": "ram://", "postgres": database}[store]
     fields = ORDERS[order]
     profile = Profile(
         "ranked",
