@@ -17,17 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from salience.errors import SalienceError, StoreClosed, StoreError
-from salience.records.access_key import AccessKey
-from salience.records.events import Event
 from salience.records.filters import Filter
-from salience.records.record import Link, MemoryRecord
+from salience.records.record import MemoryRecord
 from salience.retrieval import operations
 from salience.retrieval.candidates import Rows
 from salience.retrieval.edges import Edges
 from salience.retrieval.erasure import Erasure, Tally
-from salience.retrieval.safety import Backup, Finding
 from salience.retrieval.turnstile import Turnstile
-from salience.retrieval.vector_sets import VectorSetsFigures
 from salience.stores.codec import decode_vector, encode_vector
 from salience.stores.index.change_feed import IndexVersion
 from salience.stores.index.edge_table import StoredEdge
@@ -196,15 +192,6 @@ class EmbeddedStore(IndexReader):
             if {row_of.get(source), row_of.get(target)} <= passing
         ]
 
-    def _find_by_text_hash(self, op: operations.FindByTextHash) -> dict[int, tuple[int, ...]]:
-        return self._records.rows_by_key(op.namespace, "text_key", op.keys)
-
-    def _find_by_attribute(self, op: operations.FindByAttribute) -> dict[int, tuple[int, ...]]:
-        return self._records.rows_by_key(op.namespace, "attribute_key", op.keys)
-
-    def _rows_by_id(self, op: operations.RowsById) -> dict[str, int]:
-        return self._records.rows_by_id(op.namespace, op.ids)
-
     def _list(self, op: operations.ListRecords) -> operations.Listing:
         for _ in range(_PAGE_ATTEMPTS):
             page = self._page(op)
@@ -236,9 +223,6 @@ class EmbeddedStore(IndexReader):
     def _rows_in_write_order(self, op: operations.RowsInWriteOrder) -> Rows:
         return np.array(self._records.rows_in_write_order(op.namespace), dtype=np.int64)
 
-    def _put(self, op: operations.Put) -> tuple[str, ...]:
-        return self._records.put(op)
-
     def _vector_names(self, op: operations.VectorNames) -> frozenset[str] | None:
         with self._lock:
             if all(namespace in self._indexes for namespace in op.namespaces):
@@ -247,44 +231,11 @@ class EmbeddedStore(IndexReader):
         known = [some for some in names if some is not None]
         return frozenset[str]().union(*known) if known else None
 
-    def _dimensions(self, op: operations.Dimensions) -> dict[str, int]:
-        return self._records.dimensions(op.namespace, op.names)
-
-    def _log(self, op: operations.Log) -> tuple[str, ...]:
-        return self._records.log(op)
-
-    def _notes(self, op: operations.Notes) -> dict[str, str]:
-        return self._records.notes(op.namespace)
-
-    def _note(self, op: operations.Note) -> bool:
-        return self._records.note(op)
-
-    def _check_writable(self, op: operations.CheckWritable) -> None:
-        self._records.check_writable()
-
-    def _keys(self, op: operations.ReadKeys) -> list[AccessKey]:
-        return self._records.keys(op.ids)
-
-    def _put_key(self, op: operations.PutKey) -> bool:
-        return self._records.put_key(op.key)
-
-    def _use_key(self, op: operations.UseKey) -> None:
-        self._records.use_key(op)
-
-    def _events(self, op: operations.Events) -> list[Event]:
-        return self._records.events(op)
-
-    def _retrieved_texts(self, op: operations.RetrievedTexts) -> dict[str, str]:
-        return self._records.retrieved_texts(op)
-
     def _former_vectors(
         self, op: operations.FormerVectors
     ) -> list[tuple[int, str, NDArray[np.float32]]]:
         former = self._records.former_vectors(op.namespace)
         return [(seq, name, decode_vector(blob)) for seq, name, blob in former]
-
-    def _set_fields(self, op: operations.SetFields) -> None:
-        self._records.set_fields(op.namespace, op.values)
 
     def _touch(self, op: operations.Touch) -> None:
         if not len(op.rows):
@@ -310,9 +261,6 @@ class EmbeddedStore(IndexReader):
             tally.add(erase(rows=(), user_id=op.user_id))
         return tally.erasure()
 
-    def _rewrite(self, op: operations.Rewrite) -> str:
-        return self._records.rewrite()
-
     def _matching(self, namespace: str, where: Filter) -> list[int]:
         """The rows that pass a filter now."""
         with self._lock:
@@ -327,21 +275,6 @@ class EmbeddedStore(IndexReader):
         blobs = map(encode_vector, op.vectors)
         by_row = dict(zip(op.rows.tolist(), blobs, strict=True))
         self._records.put_vectors(op.namespace, op.name, by_row, op.embedder, op.beside)
-
-    def _vector_sets(self, _: operations.ReadVectorSets) -> VectorSetsFigures:
-        return self._records.vector_sets()
-
-    def _prepare_cut_over(self, _: operations.PrepareCutOver) -> None:
-        """Nothing: the indexes are in memory, and load the vectors with the next search."""
-
-    def _cut_over(self, op: operations.CutOver) -> bool:
-        return self._records.cut_over(op.embedder)
-
-    def _drop_vectors(self, _: operations.DropVectors) -> None:
-        self._records.drop_vectors()
-
-    def _links_of(self, op: operations.LinksOf) -> list[Link]:
-        return self._records.links_of(op.namespace, op.ids)
 
     def _stats(self, op: operations.ReadStats) -> dict[str, Any]:
         counts = self._records.namespaces()
@@ -359,48 +292,46 @@ class EmbeddedStore(IndexReader):
             figures["index_mb"] = round(size / 1e6, 3)
         return figures
 
-    def _back_up(self, op: operations.BackUp) -> Backup:
-        return self._records.back_up(op)
-
-    def _check(self, op: operations.CheckStore) -> tuple[Finding, ...]:
-        return self._records.check(op)
-
     ANSWERS: ClassVar[dict[type, Any]] = {
         **IndexReader.ANSWERS,
         operations.ReadRecords: _read,
         operations.ReadTexts: _texts,
         operations.LinksBetween: _links_between,
-        operations.FindByTextHash: _find_by_text_hash,
-        operations.FindByAttribute: _find_by_attribute,
-        operations.RowsById: _rows_by_id,
         operations.RowsInWriteOrder: _rows_in_write_order,
         operations.ListRecords: _list,
         operations.CountRecords: _count,
-        operations.Put: _put,
         operations.VectorNames: _vector_names,
-        operations.Dimensions: _dimensions,
-        operations.Log: _log,
-        operations.Events: _events,
-        operations.Notes: _notes,
-        operations.Note: _note,
-        operations.ReadKeys: _keys,
-        operations.PutKey: _put_key,
-        operations.UseKey: _use_key,
         operations.FormerVectors: _former_vectors,
-        operations.RetrievedTexts: _retrieved_texts,
-        operations.SetFields: _set_fields,
         operations.Touch: _touch,
         operations.Delete: _delete,
-        operations.Rewrite: _rewrite,
         operations.Unembedded: _unembedded,
         operations.PutVectors: _put_vectors,
-        operations.ReadVectorSets: _vector_sets,
-        operations.PrepareCutOver: _prepare_cut_over,
-        operations.CutOver: _cut_over,
-        operations.DropVectors: _drop_vectors,
-        operations.LinksOf: _links_of,
         operations.ReadStats: _stats,
-        operations.BackUp: _back_up,
-        operations.CheckStore: _check,
-        operations.CheckWritable: _check_writable,
+        operations.FindByTextHash: lambda store, op: store._records.rows_by_key(
+            op.namespace, "text_key", op.keys
+        ),
+        operations.FindByAttribute: lambda store, op: store._records.rows_by_key(
+            op.namespace, "attribute_key", op.keys
+        ),
+        operations.RowsById: lambda store, op: store._records.rows_by_id(op.namespace, op.ids),
+        operations.Put: lambda store, op: store._records.put(op),
+        operations.Dimensions: lambda store, op: store._records.dimensions(op.namespace, op.names),
+        operations.Log: lambda store, op: store._records.log(op),
+        operations.Events: lambda store, op: store._records.events(op),
+        operations.Notes: lambda store, op: store._records.notes(op.namespace),
+        operations.Note: lambda store, op: store._records.note(op),
+        operations.ReadKeys: lambda store, op: store._records.keys(op.ids),
+        operations.PutKey: lambda store, op: store._records.put_key(op.key),
+        operations.UseKey: lambda store, op: store._records.use_key(op),
+        operations.RetrievedTexts: lambda store, op: store._records.retrieved_texts(op),
+        operations.SetFields: lambda store, op: store._records.set_fields(op.namespace, op.values),
+        operations.Rewrite: lambda store, op: store._records.rewrite(),
+        operations.ReadVectorSets: lambda store, op: store._records.vector_sets(),
+        operations.PrepareCutOver: lambda store, op: None,  # indexes load with the next search
+        operations.CutOver: lambda store, op: store._records.cut_over(op.embedder),
+        operations.DropVectors: lambda store, op: store._records.drop_vectors(),
+        operations.LinksOf: lambda store, op: store._records.links_of(op.namespace, op.ids),
+        operations.BackUp: lambda store, op: store._records.back_up(op),
+        operations.CheckStore: lambda store, op: store._records.check(op),
+        operations.CheckWritable: lambda store, op: store._records.check_writable(),
     }
