@@ -6,6 +6,20 @@ import pytest
 
 from salience import Memory
 from salience.testing.conformance import StoreConformance
+from salience.testing.conformance._changes import Exports
+from salience.testing.conformance._durability import (
+    Concurrency,
+    Durability,
+    ErasureDuringSearch,
+    Reembedding,
+)
+from salience.testing.conformance._events import TimeTravel
+from salience.testing.conformance._listings import EventPages, Listing
+from salience.testing.conformance._rankings import Rankings
+from salience.testing.conformance._reads import Accesses
+from salience.testing.conformance.trust._atomicity import Atomicity, SameFacts
+from salience.testing.conformance.trust._erasure import ErasureReceipts, ForgettingUsers
+from salience.testing.conformance.trust._writers import Writers
 from support.query_plans import reading_plans
 
 
@@ -22,7 +36,25 @@ class TestSqliteFile(StoreConformance):
         return Memory.open(f"sqlite:///{self.path}", **settings)
 
 
-class TestSqliteInMemory(StoreConformance):
+class TestSqliteInMemory(
+    Durability,
+    Concurrency,
+    ErasureDuringSearch,
+    Reembedding,
+    Accesses,
+    Listing,
+    EventPages,
+    TimeTravel,
+    Exports,
+    Atomicity,
+    SameFacts,
+    ErasureReceipts,
+    ForgettingUsers,
+    Writers,
+    Rankings,
+):
+    """What one connection for reads and writes, and no file, may change; all else is one code."""
+
     persistent = False
 
     def open_memory(self, **settings: Any) -> Memory:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Self
@@ -63,8 +63,3 @@ class AccessKey(Result):
         for name in _LISTS:
             values[name] = tuple(values[name])
         return cls(id=id, version=version, last_used=last_used, **values)
-
-
-def oldest_first(keys: Iterable[AccessKey]) -> list[AccessKey]:
-    """Keys by the time at which they were made, then by id."""
-    return sorted(keys, key=lambda key: (key.created_at, key.id))

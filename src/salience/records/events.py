@@ -315,12 +315,6 @@ def unlink_event(link: Link, actor: str | None, at: datetime | None = None) -> E
     return Event("link", link.source, at or link.created_at, actor, payload=payload)
 
 
-def other_memory(payload: Values) -> str | None:
-    """The id of another memory that an event names: what it links to, matched, or went into."""
-    named = (payload[name] for name in ("target", *_MENTIONS) if payload.get(name) is not None)
-    return next(named, None)
-
-
 def without_mention(payload: Values) -> Values:
     """The payload of an event that is no link, without the other memory that it names."""
     return {name: v for name, v in payload.items() if name not in (*_MENTIONS, "settled_by")}
@@ -335,12 +329,6 @@ def imported(event: Event, importer: str | None) -> Event:
         return event
     beside = {} if event.actor is None else {FILE_ACTOR: event.actor}
     return replace(event, actor=importer, payload={**event.payload, **beside})
-
-
-def names_user(payload: Values, actor: str | None, user_id: str) -> bool:
-    """Test whether a user did an event, here or in a file, or owned its memory before it."""
-    was = payload.get("was", EMPTY)
-    return user_id in (actor, payload.get(FILE_ACTOR), was.get("user_id"))
 
 
 def without_user(payload: Values, user_id: str) -> Values:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from datetime import datetime, timezone
 from typing import Any
 
-from salience.records.access_key import AccessKey, oldest_first
+from salience.records.access_key import AccessKey
 
 SELECT_KEYS = "SELECT id, version, last_used, entry FROM access_keys"
 PUT_KEY = (
@@ -35,7 +35,7 @@ def use_of(id: str, at: datetime) -> tuple[float, str, float]:
 
 def keys_of(rows: Iterable[Any]) -> list[AccessKey]:
     """The keys of the rows that `SELECT_KEYS` gives, oldest first."""
-    return oldest_first(
+    keys = (
         AccessKey.of(
             id,
             version,
@@ -44,3 +44,4 @@ def keys_of(rows: Iterable[Any]) -> list[AccessKey]:
         )
         for id, version, last_used, entry in rows
     )
+    return sorted(keys, key=lambda key: (key.created_at, key.id))

@@ -216,11 +216,6 @@ def term_bytes(text: str | None, said: list[str] | None = None) -> bytes | None:
     return term_ids(terms).tobytes() if terms else None
 
 
-def term_count(values: Mapping[str, Any]) -> int:
-    """The number of terms among the stored values of a memory."""
-    return sum(len(values[name] or b"") for name in TERMS) // 8
-
-
 def record_of(namespace: str, values: Mapping[str, Any]) -> MemoryRecord:
     """The record of stored values by field name; other keys are ignored."""
     return decode_record(namespace, dict(zip(FIELDS, _FIELD_VALUES(values), strict=True)))
