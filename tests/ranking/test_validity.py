@@ -186,3 +186,64 @@ def test_only_what_says_something_else_is_another_version(
     notes = {hit.id: hit.explanation.find("current_version") for hit in hits if hit.explanation}
     assert notes["b"] is not None
     assert ("other versions: a" in notes["b"].note) == is_changed
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "question"),
+    [
+        ("The demo is on Tuesday.", "Scratch that, the demo is on Friday.", "When is the demo?"),
+        (
+            "The permit application is due on May 3rd.",
+            "It turns out the permit application closes on May 9th.",
+            "When is the permit application due?",
+        ),
+        ("Die Feier ist im Garten.", "Korrektur: Die Feier ist im Saal.", "Wo ist die Feier?"),
+        (
+            "La cena es en casa de Ana.",
+            "En realidad la cena es en casa de Luis.",
+            "¿Dónde es la cena?",
+        ),
+        (
+            "Le dîner est chez Marc.",
+            "Finalement, le dîner est chez Julie.",
+            "Où est le dîner ?",
+        ),
+        ("聚会在三点。", "更正:聚会在四点。", "聚会几点开始?"),
+    ],
+)
+def test_a_correction_stands_above_what_it_corrects(old: str, new: str, question: str) -> None:
+    with Memory.open("ram://", clock=lambda: NOW) as memory:
+        memory.add(old, id="old", created_at="2025-01-10", dedup=False)
+        memory.add(new, id="new", created_at="2026-02-01", dedup=False)
+        assert memory.search(question).ids[0] == "new"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "question"),
+    [
+        ("The release is on Thursday.", "The release notes were updated.", "When is the release?"),
+        (
+            "The meeting with the auditors is on Tuesday.",
+            "The meeting with the board was moved to Friday.",
+            "When is the meeting with the auditors?",
+        ),
+        ("Ticket 512 is open.", "Ticket 513 has been closed.", "What about ticket 512?"),
+    ],
+)
+def test_a_change_of_something_else_lifts_nothing(old: str, new: str, question: str) -> None:
+    with Memory.open("ram://", clock=lambda: NOW) as memory:
+        memory.add(old, id="old", created_at="2025-01-10", dedup=False)
+        memory.add(new, id="new", created_at="2026-02-01", dedup=False)
+        assert memory.search(question).ids[0] == "old"
+
+
+def test_a_change_in_a_talk_between_people_lifts_nothing() -> None:
+    with Memory.open("ram://", clock=lambda: NOW) as memory:
+        for id, text in (("old", "The demo is on Tuesday."), ("new", "No, the demo is postponed.")):
+            memory.add(text, id=id, speaker="Ana", session_id=id, dedup=False)
+        question = "When is the demo?"
+        as_it_is, without = (
+            {hit.id: hit.score for hit in memory.search(question, weights=weights)}
+            for weights in ({}, {"current_version": 0.0})
+        )
+        assert as_it_is == without

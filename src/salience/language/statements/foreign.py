@@ -11,6 +11,7 @@ from salience.language.languages.table import Attribute, Language
 from salience.language.statements.copulas import copula
 from salience.language.statements.phrases import Reading
 from salience.language.statements.slots import slot
+from salience.language.statements.topics import family_words
 from salience.language.statements.values import Values
 from salience.language.statements.wordings import WORDINGS
 from salience.language.tokens import fold, without_bigrams, words
@@ -75,6 +76,8 @@ def _state(sentence: str, language: Language) -> Reading | None:
     if not wordings.is_spaced:
         length, most = len(low), _MAX_STATE_CHARACTERS
     if length > most or wordings.find("vague", low) or not language.is_about_speaker(low):
+        return None
+    if family_words(language.code).search(low):  # "my sister lives in Rome"
         return None
     state = language.state(low)
     if state is None or state[0].split()[0] not in _STATES:

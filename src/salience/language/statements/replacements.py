@@ -100,7 +100,8 @@ def value_replaced(text: str) -> float:
     low = fold(text.replace("\u2019", "'"))
     match = pattern.search(low)
     if match is None:
-        told = WORDINGS["en" if language is None else language.code].find("changes", low)
+        wordings = WORDINGS["en" if language is None else language.code]
+        told = wordings.find("changes", low) or wordings.find("corrections", low)
         if told is None and language is None:
             told = cues.CHANGES.search(low)
         return NO_STATE if told is None else CHANGE

@@ -50,7 +50,8 @@ _FAMILY = {
 
 
 @cache
-def _family_words(code: str) -> re.Pattern[str]:
+def family_words(code: str) -> re.Pattern[str]:
+    """The pattern of words for relatives and pets in the folded text of a language."""
     return re.compile(fold(_FAMILY[code]))
 
 
@@ -59,7 +60,7 @@ def topic_of(text: str, tokens: Sequence[str], told: float) -> str:
     if told in _OF_KINDS:
         return _OF_KINDS[told]
     language, folded = language_of(tokens), fold(text)
-    if _family_words("en" if language is None else language.code).search(folded):
+    if family_words("en" if language is None else language.code).search(folded):
         return "family"
     state = (language or ENGLISH).state(folded)
     return "other" if state is None else _OF_ATTRIBUTES.get(state[0].partition(" ")[0], "other")

@@ -23,6 +23,7 @@ class Wordings:
         links: verbs between an attribute and its value.
         changes: verbs by which a value takes the place of another.
         origins: what was before, between a verb of change and the new value.
+        corrections: words by which somebody corrects what was said, or says that it is no more so.
         past: signs of what happened once, which states nothing unless it is a change.
         vague: words for what may be, is denied, or is said of nobody known.
         indefinite: articles of one among many.
@@ -37,6 +38,7 @@ class Wordings:
     links: str
     changes: str
     origins: str
+    corrections: str
     past: str
     vague: str
     indefinite: str
@@ -105,6 +107,10 @@ WORDINGS: Mapping[str, Wordings] = {
         r"|renewed|doubled|halved|advanced|rebooked|revised|gained|lost|relocated)"
         r"(?: (?:back|up|down|out|forward|ahead|over|off))*|is up|is down|came down)",
         origins=r"from .{1,30}? (?=to\b)",
+        corrections=r"turns? out|turned out|corrections?|scratch that|misspoke|mistaken|(?:was"
+        r"|were|got it) wrong"
+        r"|rather than|after all|steps? down|stepped down|no longer|any ?more|instead|update"
+        r"|^(?:actually|in fact)",
         past=r"was|were|had|did|bought|paid|ran|met|saw|ate|drank|took|gave|sold|spent|won|made"
         r"|wrote|read|slept|drove|flew|walked|called|sent|said|told|left|arrived|finished|visited"
         r"|stayed|(?<!is )(?<!are )(?<!am )(?<!be )(?!need|speed|feed|seed|indeed|weed|exceed)"
@@ -135,6 +141,9 @@ WORDINGS: Mapping[str, Wordings] = {
         "|gekurzt|aktualisiert|angepasst|verdoppelt|halbiert|umgezogen|verschob\\w*|steigt|stieg"
         "|sank|erhohte|wurden?|worden|geworden|wechselte|umgebucht",
         origins="vo[nm] .{1,25}? (?=auf|zu)",
+        corrections="korrektur|berichtigung|doch|statt|anstelle|anstatt|nicht mehr|sondern|erst"
+        "|abgelost|eigentlich"
+        "|in wirklichkeit|stattdessen|nun|neuerdings|jetzt",
         past="war|waren|hatten?"
         "|(?:habe|hat|haben|bin|ist|sind) .*\\b(?:ge\\w{2,}(?:t|en)|\\w+iert)",
         vague="er|sie|es|ihr|ihm|ihre?|sein|seine[mnrs]?|du|dein\\w*|dies\\w*|jemand|wenn|falls"
@@ -157,6 +166,7 @@ WORDINGS: Mapping[str, Wordings] = {
         "|veranderd|verlengd|verkort|uitgesteld|omgeboekt|aangepast|werd|werden|geworden"
         "|gewisseld|vervroegd",
         origins="van .{1,25}? (?=naar|tot)",
+        corrections="correctie|toch|in plaats van|niet meer|maar|pas|eigenlijk|nu|voortaan",
         past="was|waren|had|hadden|(?:heb|heeft|hebben|ben|is) .*\\bge\\w{2,}(?:t|d|en)",
         vague="hij|zij|ze|het is|hem|haar|hun|jij|je|jouw|dit|dat|deze|iemand|als|omdat|niet|geen"
         "|nooit|of|en|misschien|zou|zouden|moet|wil|vroeger|toen",
@@ -179,6 +189,9 @@ WORDINGS: Mapping[str, Wordings] = {
         "|prolong\\w+|redui\\w+|remplac\\w+|mise?s? a jour|deven\\w+|grimp\\w+|tomb\\w+"
         "|descend\\w+)",
         origins="de .{1,25}? (?=a\\b)",
+        corrections="rectificati\\w+|correction|en fait|finalement|desormais|au lieu de"
+        "|plutot que|ne? \\w+ plus"
+        "|n'\\w+ plus|maintenant|en realite|a la place",
         past="etait|etaient|avait|avaient|fut|ai \\w+[eiut]s?(?= )|(?:a|ont|avons) \\w+(?:e|i|u)s?",
         vague="il|elle|ils|elles|lui|leur|leurs|tu|ton|ta|tes|son|sa|ses|ce|cela|ca|cette|ces"
         "|quelqu'un|si|parce|que|qui|pas|jamais|ne|ou|et|peut-etre|pourrait|devrait|veut|veux"
@@ -202,6 +215,8 @@ WORDINGS: Mapping[str, Wordings] = {
         "|adelant\\w+|prorrog\\w+|actualiz\\w+|pas(?:o|ado|aron)|traslad\\w+|convirti\\w+|crec\\w+"
         "|reemplaz\\w+|reprogram\\w+|descend\\w+|cayo|encareci\\w+|ampli\\w+)",
         origins="de .{1,25}? (?=a\\b)",
+        corrections="correccion|en realidad|finalmente|al final|ya no|en lugar de|en vez de"
+        "|sino|ahora|resulta que",
         past="era|eran|estaba|estuve|fui|tenia|tuve|he \\w+[ai]do|compre|vi|comi"
         "|\\w+(?:aron|ieron)",
         vague="el es|ella|ellos|ellas|le|les|tu|tus|su|sus|est[eoa]s?|es[eoa]s?|alguien|si|porque"
@@ -225,6 +240,8 @@ WORDINGS: Mapping[str, Wordings] = {
         "|diminuit[oaie]|cambiat[oaie]|modificat[oaie]|passat[oaie]|prolungat[oaie]|prorogat[oaie]|calat[oaie]|sposta[rt]\\w+"
         "|ridott[oaie]|aggiornat[oaie]|diventat[oaie]|cresciut[oaie]|sostituit[oaie])",
         origins="da .{1,25}? (?=a\\b)",
+        corrections="correzione|rettifica|in realta|alla fine|non \\w+ piu|invece|al posto di"
+        "|bensi|ora|adesso",
         past="era|erano|fu|aveva|avevo|ho \\w+(?:ato|uto|ito|tto|so)"
         "|(?:sono|e) (?:andat|stat|venut)[oaie]",
         vague="lui|lei|loro|gli ha|tu|tuo|tua|suo|sua|quest[oaie]|quell[oaie]|qualcuno|se|perche"
@@ -248,6 +265,8 @@ WORDINGS: Mapping[str, Wordings] = {
         "|alterad[oa]|alterou|passou|prorrogad[oa]|atualizad[oa]|tornou|cresceu|transferid[oa]"
         "|remarcad[oa]|substituid[oa]|trocad[oa]|virou)",
         origins="de .{1,25}? (?=para|a\\b)",
+        corrections="correcao|na verdade|afinal|ja nao|nao \\w+ mais|em vez de|no lugar de"
+        "|mas sim|agora",
         past="era|eram|estava|estive|fui|tinha|tive|comprei|vi|comi|\\w+(?:aram|eram|iram)"
         "|\\w{3,}ei",
         vague="ele|ela|eles|elas|lhe|tu|voce|seu|sua|teu|tua|est[ea]s?|iss?to|aquel[ea]|alguem|se"
@@ -271,6 +290,8 @@ WORDINGS: Mapping[str, Wordings] = {
         "|продл[еи]\\w*|сократ\\w*|обнов\\w*|сменил\\w*|стал[аои]?|перевел\\w*|переш[ле]\\w*"
         "|замен\\w*|был[аои]?(?= \\w+(?:ен|ена|ено|ены))",
         origins="с .{1,25}? (?=до|на)",
+        corrections="исправление|поправка|на самом деле|все-таки|больше не|вместо|теперь"
+        "|оказалось|оказывается",
         past="был[аои]?|\\w{3,}(?:ил|ал|ел|ул|ял)[аи]?",
         vague="он|она|оно|они|его|ее|их|ему|ты|твой|твоя|вы|ваш\\w*|эт[оау]|этот|тот|кто|если|потому"
         "|не|нет|никогда|или|и|может|возможно|хочу|хочет|раньше|когда",
@@ -290,6 +311,7 @@ WORDINGS: Mapping[str, Wordings] = {
         "|降到|降至|下调到?|延长到?|延期到?|缩短到?|调整到?|调整为|移到|更新为|搬到|增加到|减少到|加到|减到|增至|减至|降为|升为|提高到|提前至|延至"
         "|成了|成为",
         origins="[从由].{1,12}?(?=[改推提变换涨升降调移延增减])",
+        corrections="更正|纠正|其实|实际上|不再|不是|而是|原来|改由|改为|现在|不\\w{1,6}了",
         past="昨天|前天|去年|当时|曾经|曾|过(?=了?$)|买了|吃了|去了",
         vague="他|她|它|你|您|谁|什么|如果|因为|不|没|可能|也许|想|应该|或者|和|以前|之前|原来|吗|吧|"
         "能",
@@ -308,6 +330,7 @@ WORDINGS: Mapping[str, Wordings] = {
         "|に?(?:変わった|なった|上がった|下がった|移った|増えた|減った)|に(?:し|替え|変え|換え)ました"
         "|に(?:した|替えた|変えた|換えた)",
         origins="[^はが、]{1,12}から(?=[^はが、]{1,12}[にへ])",
+        corrections="訂正|実は|実際は|ではなく|じゃなく|もう|やっぱり|代わりに|今は",
         past="でした|ました|だった|[いきしちにみりぎ]た(?=$)|昨日|先週|去年",
         vague="彼|彼女|あなた|君|それ|これ|あれ|誰|何|もし|ない|ません|たぶん|かも|たい|べき|と思|以前"
         "|前は|か$",
@@ -326,6 +349,7 @@ WORDINGS: Mapping[str, Wordings] = {
         "|바뀌었\\w*|바뀐\\w*|옮겼\\w*|옮겨졌\\w*|올랐\\w*|내렸\\w*|늘었\\w*|줄었\\w*|미뤄졌\\w*"
         "|당겨졌\\w*|바꿨\\w*|되었\\w*|됐\\w*",
         origins="\\S{1,10}에서(?= )",
+        corrections="정정|사실은|실제로는|더 ?이상|아니라|대신|이제",
         past="\\w*(?:었|았|했|였|갔|샀)(?:습니다|어요|다)",
         vague="(?<!\\w)(?:그는|그녀|당신|너|이것|그것|누구|만약|아마|안|못)(?!\\w)|않|아니|없|싶|예전"
         "|전에는|까요",

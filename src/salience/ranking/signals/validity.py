@@ -24,7 +24,8 @@ _MAX_CHANGE_WORDS = 12  # content words
 _STATED = frozenset(
     {"attribute_key", "value", "replaces", "stated", "content_words", "is_question"}
 ) | {"lexical.matched"}
-_VERSIONS = COLUMNS - {"kind", "session_id"} | {"review", *_STATED, *_OWNER[:3]}
+_KINDS_OF_VALUE = ("has_time", "has_number", "proper_nouns")
+_VERSIONS = COLUMNS - {"kind", "session_id"} | {"review", *_STATED, *_KINDS_OF_VALUE, *_OWNER[:3]}
 _AHEAD = 0.001  # by which the version that holds is better than the best of the others
 
 
@@ -143,6 +144,8 @@ class CurrentVersion(Signal):
     holds is the one that began last before the end of the time asked about and has not expired;
     where the query is about no time but the past ("originally", "before"), the last one
     before it that says something else. So it stands just above the others, and nothing else moves.
+    What tells a change ("the lease was extended", "correction:") is a version of the older answers
+    to the query that share most of their words of it.
     """
 
     of: Signal
@@ -150,14 +153,11 @@ class CurrentVersion(Signal):
     def columns(self) -> frozenset[str]:
         return _VERSIONS
 
-    def where_unset(self, unset: Set[str]) -> float | None:
-        return 0.0 if "attribute_key" in unset else None
-
     def compute(self, ev: Evaluation, values: Values) -> Values:
         lift = np.zeros(len(ev.candidates))
         for holds, others in ev.shared(_versions):
-            scores = ev.spread(values)
-            lift[holds] = max(0.0, scores[others].max() + _AHEAD - scores[holds])
+            scores = ev.spread(values) + lift
+            lift[holds] += max(0.0, scores[others].max() + _AHEAD - scores[holds])
         return lift if lift.any() else 0.0
 
     def explain(self, ev: Evaluation, row: int) -> Explanation:
@@ -248,26 +248,51 @@ def _versions(ev: Evaluation) -> list[tuple[int, NDArray[np.intp]]]:
         holds = holding[-1]
         others = [place for place in places if stated[place] != stated[holds]]
         versions.append((holds, np.array(others)))
+    for *older, place in _with_changes(ev, begins, answering=True):
+        if not can_hold[place] or table["review"][place] == "incorrect":
+            continue
+        if first == -np.inf:
+            versions.append((max(older, key=begins.__getitem__), np.array([place])))
+        else:
+            versions.append((place, np.array(older)))
     return versions
 
 
-def _with_changes(ev: Evaluation, begins: Floats) -> Iterator[list[int]]:
+def _with_changes(
+    ev: Evaluation, begins: Floats, *, answering: bool = False
+) -> Iterator[list[int]]:
     """The places of what tells a change, each after the older memories that it may be about.
 
     These are short memories of its owner that share at least half of their words of the query with
-    it.
+    it. Where they have to be answers themselves, they have half of all words of the query that any
+    memory has, and share more than half; and what tells the change has a time, a number or a name
+    if they have one, and no third person says it.
     """
     table = ev.candidates
+    changes = table.floats("replaces") != 0.0
+    if not changes.any():
+        return
     short = table.floats("content_words") <= _MAX_CHANGE_WORDS
     short &= table.floats("is_question") == 0.0
     matched = table["lexical.matched"] > 0.0
+    said = matched.sum(axis=1)
+    if answering:
+        short &= 2 * said >= matched.any(axis=0).sum()
+        kinds = [table.floats(name) > 0.0 for name in _KINDS_OF_VALUE]
+        # Between people much changes in passing; a user tells what holds.
+        places, speakers = ev.distinct("speaker")
+        users = ev.query.reading.users
+        short &= np.array([who is None or who in users for who in speakers], dtype=bool)[places]
     owners = [ev.distinct(name)[0] for name in _OWNER if name in table.columns]
-    for place in np.flatnonzero(short & (table.floats("replaces") != 0.0)).tolist():
+    for place in np.flatnonzero(short & changes).tolist():
         shared = (matched & matched[place]).sum(axis=1)
-        about = short & (shared > 0) & (2 * shared >= matched.sum(axis=1))
+        about = short & (shared > 0) & (2 * shared >= said + answering)
         about &= begins < begins[place]
         for owner in owners:
             about &= owner == owner[place]
+        if answering:
+            for has_kind in kinds:
+                about &= has_kind[place] | ~has_kind
         if about.any():
             yield [*np.flatnonzero(about).tolist(), place]
 
@@ -291,6 +316,8 @@ def _of_one_attribute(ev: Evaluation, begins: Floats) -> Iterator[list[int]]:
 
     Whatever replaces a value is one of those that stated it before.
     """
+    if ev.candidates.is_unset("attribute_key"):
+        return
     names = ("attribute_key", "value", "replaces", "stated")
     keys, values, replaced, what = map(ev.candidates.floats, names)
     _, of_keys, counts = np.unique(keys, return_inverse=True, return_counts=True, equal_nan=False)
