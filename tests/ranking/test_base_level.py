@@ -30,6 +30,7 @@ def table(ages: Sequence[float], kept: int) -> Candidates:
     columns = {
         "accesses": accesses,
         "access_count": np.array([len(ages) - 1.0]),
+        "write_count": np.array([0.0]),
         "last_accessed": np.array([NOW - ages[0] * DAY]),
         "created_at": np.array([NOW - ages[-1] * DAY]),
     }

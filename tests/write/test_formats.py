@@ -17,11 +17,12 @@ from salience import Memory
 from salience.errors import InvalidInput
 from salience.importers import detect, read
 from salience.importers._source import clean
+from salience.records.events import ACCESSES
 from salience.records.record import MemoryRecord
 from salience.write.transfer.formats import export_as
 from support.examples import examples
 
-COUNTED = ("updated_at", "added_at", "version", "last_accessed", "access_count", "accesses")
+COUNTED = ("updated_at", "added_at", "version", *ACCESSES)
 text = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=60)
 words = text.map(clean).filter(bool)
 names = st.none() | words

@@ -32,6 +32,7 @@ class Use(StrEnum):
     reference = "reference"
     read = "read"
     retrieval = "retrieval"
+    write = "write"
 
 
 def history(settings: Settings, id: Id) -> None:

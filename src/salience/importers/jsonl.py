@@ -9,6 +9,7 @@ from typing import Any
 from salience.importers._entries import EMPTY, Ids, documents, time
 from salience.importers._source import FLAT, ImportProblem, Item, Place, Told, moment
 from salience.importers.shapes import at, role, said
+from salience.records.events import ACCESSES
 from salience.records.field_types import STATUSES
 from salience.records.fields import FIELDS
 
@@ -31,9 +32,7 @@ _FITTING = {
     **dict.fromkeys(("sender", "from", "author"), "speaker"),
     **dict.fromkeys(("messageId", "message_id", "uuid"), "id"),
 }
-_BOOKKEEPING = frozenset(
-    ("namespace", "updated_at", "version", "last_accessed", "access_count", "accesses")
-)
+_BOOKKEEPING = frozenset(("namespace", "updated_at", "version", *ACCESSES))
 _INACTIVE = frozenset(STATUSES) - {"active"}  # other texts are no status
 _FIELDS = (*(name for name in FIELDS if name not in {*_BOOKKEEPING, "status"}), "links")
 _TIMES = {name for name, field in FIELDS.items() if field.type == "time"}

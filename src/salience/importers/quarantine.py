@@ -10,9 +10,10 @@ from typing import Any
 
 from salience.importers._entries import imported
 from salience.importers._source import ImportProblem, Item, Place, Told, lines
+from salience.records.events import ACCESSES
 from salience.records.fields import FIELDS
 
-_COUNTED = frozenset(("updated_at", "added_at", "version", "last_accessed", "access_count"))
+_COUNTED = frozenset(("updated_at", "added_at", "version", *ACCESSES))
 _FIELDS = {n: f for n, f in FIELDS.items() if f.type != "times" and n not in _COUNTED}
 _OF_OTHERS = "namespace"  # in the metadata: the namespace that a memory was in
 

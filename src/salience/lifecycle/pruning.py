@@ -175,6 +175,9 @@ def _reasons(table: Candidates, place: int, layer: str | None, now: float) -> tu
     if _days(written) != _days(added):
         age += f", added {_days(added)} ago"
     used = {0: "never used", 1: "used once"}.get(uses, f"used {uses} times")
+    edits = int(np.nan_to_num(value("write_count")))
+    if edits:
+        used += f", edited {'once' if edits == 1 else f'{edits} times'}"
     if last == last:
         used += f", last {_days((now - last) / DAY_SECONDS)} ago"
     layer = layer or "knowledge"

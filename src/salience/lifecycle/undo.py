@@ -189,7 +189,7 @@ def _old_values(record: MemoryRecord, events: Sequence[Event]) -> tuple[dict[str
 def _changes_nothing_else(event: Event, run: str) -> bool:
     """Test whether an event is of a run, or says nothing about the contents of its memory."""
     is_consolidating = event.payload.get("link") == "consolidates"
-    is_use = event.type in (*USE_EVENTS, "boost")
+    is_use = event.type in (*USE_EVENTS, "rewrite", "boost")
     return is_consolidating or is_use or event.payload.get(RUN_KEY) == run
 
 

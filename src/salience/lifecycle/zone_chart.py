@@ -65,6 +65,7 @@ def vitality_curves(days: NDArray[np.float64]) -> Mapping[str, NDArray[np.float6
             "accesses": (now - days * DAY_SECONDS)[:, np.newaxis],
             "layer": np.full(size, layer, dtype=object),
             "access_count": np.zeros(size),
+            "write_count": np.zeros(size),
         }
         for name in vitality().inputs() - columns.keys():
             columns[name] = np.full(size, np.nan)

@@ -30,7 +30,7 @@ ZONE_ORDER: tuple[Zone, ...] = ("active", "stale", "fading", DORMANT)
 _VITAL = score(vitality(), into="vitality")
 _TIMES = ("created_at", "added_at", "last_accessed", "boosted_at")
 _SHOWN_TIMES = 24  # at most, in a notebook
-_NUMBERS = ("access_count", "boost")
+_NUMBERS = ("access_count", "write_count", "boost")
 
 Progress = Callable[[int, int], None]
 

@@ -21,13 +21,19 @@ from salience.records.validation import timestamp
 
 EventType = Literal[
     "write", "retrieval", "read", "reference", "feedback", "link", "status", "edit", "pin", "boost",
-    "archive", "restore", "reinforce", "decay",
+    "archive", "restore", "reinforce", "decay", "rewrite",
 ]  # fmt: skip
 USE_EVENTS = ("retrieval", "read", "reference")
 """The events that count as an access."""
+EVENT_OF_USE: Mapping[str, EventType] = {
+    "retrieval": "retrieval", "read": "read", "reference": "reference", "write": "rewrite",
+}  # fmt: skip
+"""The event of each use that may be declared; "write" is the event of the first one."""
+WRITTEN: Mapping[str, Any] = {"use": "write"}
+"""What the payload of an edit has that counts as an access, as those of former versions do not."""
 STATE = ("created_at", *(n for n, f in FIELDS.items() if f.patchable and n != "metadata"))
 """The fields that are a function of the events; the others are contents, which edits change."""
-ACCESSES = ("last_accessed", "access_count", "accesses")
+ACCESSES = ("last_accessed", "access_count", "write_count", "accesses")
 _KEPT_BY_STORES = ("updated_at", "version", *ACCESSES)
 """The fields that an edit changes besides those that it names."""
 FEEDBACK_WEIGHTS = {"useful": 1.0, "not_useful": -1.0, "outdated": -1.0, "incorrect": -3.0}
@@ -139,6 +145,18 @@ def _write(before: Values, event: Event) -> dict[str, Any]:
     return values
 
 
+def _edit(before: Values, event: Event) -> dict[str, Any]:
+    is_access = event.payload.get("use") == WRITTEN["use"]
+    return {**_set(before, event), **(_rewrite(before, event) if is_access else {})}
+
+
+def _rewrite(before: Values, event: Event) -> dict[str, Any]:
+    return {
+        "write_count": before["write_count"] + 1,
+        "accesses": recent(before["accesses"], (event.at,)),
+    }
+
+
 def _use(before: Values, event: Event) -> dict[str, Any]:
     last = before["last_accessed"]
     return {
@@ -195,6 +213,8 @@ def _unit(value: float) -> float:
 
 _EFFECTS: dict[str, Callable[[Values, Event], dict[str, Any]]] = {
     "write": _write,
+    "edit": _edit,
+    "rewrite": _rewrite,
     **dict.fromkeys(USE_EVENTS, _use),
     "feedback": _feedback,
     "reinforce": _reinforce,

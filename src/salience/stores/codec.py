@@ -16,7 +16,7 @@ from salience.errors import EmbedderMismatch, InvalidInput
 from salience.language import passages
 from salience.language.features import FEATURES, features, greeted
 from salience.language.tokens import indexed_words, term_ids, text_key, words
-from salience.records.events import STATE
+from salience.records.events import STATE, WRITTEN
 from salience.records.fields import FIELDS, LEXICAL
 from salience.records.record import Draft, Edit, Embedding, MemoryRecord, recent, value_at
 from salience.retrieval.operations import Put, is_unchanged
@@ -264,15 +264,23 @@ def decode_state(values: Mapping[str, Any]) -> dict[str, Any]:
     return {name: decode(name, values[name]) for name in EVENT_FIELDS}
 
 
-def succession(new: Mapping[str, Any], old: Mapping[str, Any]) -> dict[str, Any]:
-    """The stored version of a memory that replaces another, and its accesses: none gets lost."""
+def succession(
+    new: Mapping[str, Any], old: Mapping[str, Any], note: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The stored version of a memory that replaces another, and its accesses: none gets lost.
+
+    By its note, the edit may be one of them.
+    """
     times = [t for t in (new["last_accessed"], old["last_accessed"]) if t is not None]
-    most = max(old, new, key=lambda kept: int(kept["access_count"]))
+    most = max(old, new, key=lambda kept: int(kept["access_count"] + kept["write_count"]))
+    is_access = note.get("use") == WRITTEN["use"]
+    fresh = (new["updated_at"],) if is_access else ()
     return {
         "version": old["version"] + 1,
         "access_count": most["access_count"],
+        "write_count": most["write_count"] + is_access,
         "last_accessed": max(times, default=None),
-        "accesses": most["accesses"],
+        "accesses": add_accesses(most["accesses"], fresh),
     }
 
 

@@ -15,6 +15,7 @@ from salience.errors import InvalidInput, shown
 from salience.language import passages
 from salience.language.markdown import CODE, linked_names
 from salience.language.tokens import slug
+from salience.records.events import ACCESSES
 from salience.records.field_types import Type
 from salience.records.fields import FIELDS
 from salience.records.json_values import metadata_mapping
@@ -50,7 +51,7 @@ def follows_text(name: str) -> bool:
 _TEXTS_KEY = "vector_texts"  # of the metadata: the texts of further vectors, by their names
 BORDERS_KEY = "messages"  # of the metadata: the borders of a chunk's messages
 _SET_BY_ENGINE = {
-    *("updated_at", "version", "last_accessed", "access_count", "accesses"),
+    *("updated_at", "version", *ACCESSES),
     "written_by",  # by the actor, whom no caller of a server names
 }
 FLAGS = ("pinned", "outdated")

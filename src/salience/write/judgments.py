@@ -11,6 +11,7 @@ import numpy as np
 from salience.display.result import to_json
 from salience.errors import InvalidInput, shown
 from salience.records.events import (
+    EVENT_OF_USE,
     FEEDBACK_WEIGHTS,
     SCORE_STEPS,
     USE_EVENTS,
@@ -46,18 +47,22 @@ def use_events(ids: Any, use: Any, session: Any, scope: WriteContext) -> tuple[E
         InvalidInput: there is no such use, or an id or the session is no text.
     """
     use, session_id = native(use), optional_text("session_id", session)
-    if not isinstance(use, str) or use not in USE_EVENTS:
+    if not isinstance(use, str) or use not in EVENT_OF_USE:
         raise InvalidInput(
-            "use", f"there is no {shown(use)}", f"use one of {', '.join(USE_EVENTS)}"
+            "use", f"there is no {shown(use)}", f"use one of {', '.join(EVENT_OF_USE)}"
         )
-    names = texts("ids", ids)
-    return tuple(Event(use, id, scope.now, scope.actor, session_id) for id in names)  # type: ignore[arg-type]
+    type, names = EVENT_OF_USE[use], texts("ids", ids)
+    return tuple(Event(type, id, scope.now, scope.actor, session_id) for id in names)
 
 
 def touch(ids: Any, use: Any, session: Any, scope: WriteContext) -> Plan[None]:
     """The plan of counting a use of memories."""
     uses = use_events(ids, use, session, scope)
     names = tuple(event.id for event in uses if event.id is not None)
+    if uses and uses[0].type not in USE_EVENTS:  # writes are seldom: these do not wait
+        for id in (yield from ask(Log(scope.namespace, uses))):
+            raise not_found(id, scope.namespace)
+        return
     row_of: Mapping[str, int] = yield from ask(RowsById(scope.namespace, names))
     for id in names:
         if id not in row_of:

@@ -8,7 +8,7 @@ from typing import Any
 
 from salience.display.result import to_json
 from salience.errors import InvalidInput
-from salience.records.events import Event
+from salience.records.events import WRITTEN, Event
 from salience.records.fields import FIELDS
 from salience.records.filters import Compare
 from salience.records.limits import Limits
@@ -122,11 +122,11 @@ def _changed(
     if in_place:
         changed = changed_record(record, changes, scope)
         values = {name: to_json(value) for name, value in changes.items()}
-        event = Event("edit", id, scope.now, scope.actor, payload={"set": values})
+        event = Event("edit", id, scope.now, scope.actor, payload={"set": values, **WRITTEN})
         log = Log(scope.namespace, (event,), (record,))
     else:
         edit = yield from edit_of(record, changes, scope, vector_of)
-        changed = edit.record
+        edit, changed = replace(edit, note=WRITTEN), edit.record
     names = link_targets.target_names(changed) - link_targets.target_names(record)
     old, new = yield from link_targets.pending_links_to(scope.namespace, {id: names}, scope.now)
     put = Put((), new, old, actor=scope.actor, at=scope.now)

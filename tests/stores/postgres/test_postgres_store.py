@@ -161,7 +161,7 @@ def test_an_older_schema_names_the_command(empty: str, monkeypatch: pytest.Monke
 def without_last_steps(connection: psycopg.Connection[Any]) -> None:
     """Make a schema what it was after its fourth step."""
     added = ("outdated", "added_at", "version", "folded_tags", "folded_entities", "attribute_key")
-    for column in (*added, "passages", "written_by"):
+    for column in (*added, "passages", "written_by", "write_count"):
         connection.execute(f"ALTER TABLE salience.memories DROP COLUMN {column}".encode())
     connection.execute("ALTER TABLE salience.words DROP COLUMN passages")
     connection.execute("DROP TABLE salience.access_keys")

@@ -47,7 +47,8 @@ class BaseLevel(Signal):
     d: Signal
 
     def columns(self) -> frozenset[str]:
-        return frozenset({"accesses", "access_count", "last_accessed", "created_at"})
+        counts = {"access_count", "write_count"}
+        return frozenset({"accesses", "last_accessed", "created_at", *counts})
 
     def compute(self, ev: Evaluation, d: Values) -> Floats:
         table = ev.candidates
@@ -55,7 +56,7 @@ class BaseLevel(Signal):
         first = _days(ev, table.floats("created_at"))
         oldest = _days(ev, self._last(ev))
         summed = power(oldest, -d)
-        count = np.nan_to_num(table.floats("access_count")) + 1.0
+        count = self._count(ev)
         counted = np.ones(len(table))
         times = _times(ev)[:, 1:]  # only few were accessed more than once
         more = np.flatnonzero(~np.isnan(times[:, 0])) if times.shape[1] else np.empty(0, np.intp)
@@ -71,6 +72,12 @@ class BaseLevel(Signal):
         return log(summed)
 
     @staticmethod
+    def _count(ev: Evaluation) -> Floats:
+        """The number of accesses, shape (candidates,): the writing, uses and edits."""
+        uses, edits = (ev.candidates.floats(name) for name in ("access_count", "write_count"))
+        return np.nan_to_num(uses) + np.nan_to_num(edits) + 1.0
+
+    @staticmethod
     def _last(ev: Evaluation) -> Floats:
         """The time of the last access, or else of writing, in seconds, shape (candidates,)."""
         table = ev.candidates
@@ -83,7 +90,7 @@ class BaseLevel(Signal):
         return "base level"
 
     def note(self, ev: Evaluation, row: int) -> str:
-        count = int(np.nan_to_num(ev.candidates.floats("access_count"))[row]) + 1
+        count = int(self._count(ev)[row])
         first, last = _days(ev, ev.candidates.floats("created_at")), _days(ev, self._last(ev))
         return f"{count} accesses, the first {first[row]:.3g} and the last {last[row]:.3g} days ago"
 

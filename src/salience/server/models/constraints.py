@@ -12,7 +12,7 @@ from salience.lifecycle.history import MAX_EVENTS
 from salience.lifecycle.maintenance import STEPS
 from salience.lifecycle.zone_history import MAX_POINTS
 from salience.ranking.profiles import BUILT_IN
-from salience.records.events import FEEDBACK_WEIGHTS, USE_EVENTS
+from salience.records.events import EVENT_OF_USE, FEEDBACK_WEIGHTS
 from salience.records.fields import FIELDS
 from salience.records.json_values import MAX_KEY_CHARACTERS
 from salience.records.limits import DEFAULT_LIMITS
@@ -140,7 +140,7 @@ OF_METHODS: Mapping[str, Constraint] = {
     "feedback.context": {"maxLength": MAX_REASON_CHARACTERS, "pattern": TEXT},
     "feedback.kind": {"enum": tuple(FEEDBACK_WEIGHTS)},
     "get_many.ids": {"maxItems": MAX_IDS, "items": RECORD["content"]},
-    "touch.use": {"enum": USE_EVENTS},
+    "touch.use": {"enum": tuple(EVENT_OF_USE)},
 }
 """The limits of arguments of a single method, which differ from those of the same name."""
 
@@ -182,7 +182,7 @@ DESCRIPTIONS: Mapping[str, str] = {
     "target": "The id, title or alias of the memory that the link leads to.",
     "type": "The meaning of the link.",
     "until": "The last time; now by default.",
-    "use": "The use: reference, read or retrieval.",
+    "use": "The use: reference, read, retrieval or write.",
     "utility": "How much they helped; memories linked with them become more alive.",
     "weight": "The strength of the link.",
 }

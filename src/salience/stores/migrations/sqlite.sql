@@ -83,7 +83,8 @@ CREATE TABLE memories (
     passages TEXT, -- JSON or NULL
     terms_passages BLOB, -- those of each passage after each other
     checksum INTEGER,
-    written_by TEXT -- the actor of its first write
+    written_by TEXT, -- the actor of its first write
+    write_count INTEGER NOT NULL DEFAULT 0
 );
 CREATE UNIQUE INDEX memories_by_id ON memories (space, id);
 CREATE INDEX memories_by_space ON memories (space);

@@ -282,7 +282,9 @@ class SqliteRecords(SqliteLog):
             blobs: dict[str, bytes] = {}
             if key in old:
                 before = old[key]
-                values.update(codec.succession(values, before), sequence=before["sequence"])
+                values.update(
+                    codec.succession(values, before, draft.note), sequence=before["sequence"]
+                )
                 own = old_vectors.get(before["row"], {})
                 new_names = draft.vectors.keys() - {sets.searched_name(name) for name in own}
                 assert isinstance(draft, Edit)

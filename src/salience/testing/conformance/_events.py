@@ -282,7 +282,7 @@ class Judgments(StoreCase):
         with pytest.raises(NotFound, match="nobody"):
             memory.touch(["b", "nobody"])
         with pytest.raises(InvalidInput, match="use"):
-            memory.touch("a", "write")
+            memory.touch("a", "look")
         memory.get("a")
         memory.get_all()
         memory.history("a")
@@ -299,6 +299,62 @@ class Judgments(StoreCase):
             ("read", "a"),
             ("reference", "a"),
         ]
+
+    def test_an_edit_is_an_access_of_the_type_write(self, memory: Memory, clock: Clock) -> None:
+        memory.add_many({"id": id, "content": f"thing {id}", "layer": "episodic"} for id in "abcd")
+        for _ in range(12):
+            clock.pass_(days=1)
+            memory.update("a", content=f"thing a, draft {clock.now:%d}")
+            memory.update("b", importance=0.7, metadata={"seen": clock.now.day})
+            memory.touch("c", "write", session_id="s1")
+        edited = [get_record(memory, id) for id in "abc"]
+        for record in edited:
+            assert (record.write_count, record.access_count, record.last_accessed) == (12, 0, None)
+            assert record.accesses == tuple(clock.now - timedelta(days=n) for n in range(10))
+            assert record == memory.get_many([record.id])[0]
+        zoned = {one.id: (one.zone, one.vitality) for one in memory.zones()}
+        assert {zone for zone, _ in (zoned[id] for id in "abc")} == {"active"}
+        assert zoned["a"] == zoned["b"] == zoned["c"]
+        assert [one.id for one in memory.prune().candidates] == ["d"]
+        assert memory.verify().differences == ()
+        assert types_and_ids(events(memory, "c"))[1:] == [("rewrite", "c")] * 12
+        assert events(memory, "c")[-1].session == "s1"
+        with pytest.raises(NotFound, match="nobody"):
+            memory.touch(["a", "nobody"], "write")
+        assert get_record(memory, "a").write_count == 12
+        memory.touch("a", "write", utility=0.5)
+        assert (get_record(memory, "a").write_count, get_record(memory, "a").version) == (13, 13)
+
+    @pytest.mark.parametrize("profile", ["composite", "six_factor", "activation", "multi_route"])
+    def test_an_edit_counts_in_no_other_profile_than_vitality(
+        self, memory: Memory, clock: Clock, profile: str
+    ) -> None:
+        memory.add_many({"id": id, "content": f"thing {id}"} for id in "ab")
+        clock.pass_(days=20)
+
+        def score() -> float:
+            hits = memory.search("thing a", profile=profile, touch=False)
+            return next(hit.score for hit in hits if hit.id == "a")
+
+        before = score()
+        memory.update("a", metadata={"n": 1})
+        memory.touch("a", "write")
+        assert score() == before
+
+    def test_a_search_at_a_past_time_counts_the_edits_until_then(
+        self, memory: Memory, clock: Clock
+    ) -> None:
+        memory.add("thing", id="a", layer="activity")
+        clock.pass_(days=30)
+        memory.update("a", content="thing, again")
+        at = clock.pass_(days=1)
+        options: dict[str, Any] = {"profile": "vitality", "touch": False}
+        [then] = memory.search("thing", **options)
+        clock.pass_(days=20)
+        memory.update("a", metadata={"n": 1})
+        [hit] = memory.search("thing", as_of=at, **options)
+        assert hit.score == then.score
+        assert (hit.record.write_count, get_record(memory, "a").write_count) == (1, 2)
 
     def test_history_tells_each_version(self, memory: Memory, clock: Clock) -> None:
         memory.add("Ana lives in Berlin.", id="a", tags=["home"], importance=0.5)

@@ -48,6 +48,7 @@ NO_CHANGES: dict[str, Change] = {
     "look": lambda m: (m.get("x"), m.get_all(), m.history("x")),
     "search": lambda m: m.search("sun"),
     "read": lambda m: m.touch("x", "read"),
+    "write elsewhere": lambda m: m.touch("x", "write"),
     "refer to": lambda m: m.touch("x", utility=0.9),
     "link": lambda m: m.link("x", "y"),
     "be linked": lambda m: m.link("y", "x"),

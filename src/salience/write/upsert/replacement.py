@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from salience.records.events import ACCESSES, STATE
+from salience.records.events import ACCESSES, STATE, WRITTEN
 from salience.records.fields import FIELDS
 from salience.records.record import EMPTY, Edit, Embedding, Link, MemoryRecord
 from salience.write.idempotency import key_payload
@@ -55,7 +55,9 @@ class Replacement:
         """The edit that writes it, with the vectors of its texts as far as there are any."""
         made = {name: vector_of[words] for name, words in self.texts.items() if words in vector_of}
         key = key_payload(self.item)
-        note = {**key, "outcome": "UPDATED"} if key else EMPTY
+        note = {**(WRITTEN if self.new.content != self.old.content else EMPTY), **key}
+        if key:
+            note["outcome"] = "UPDATED"
         vectors = {**self.item.vectors, **made}
         return Edit(self.new, vectors, note, was=self.old, stale=self.stale)
 

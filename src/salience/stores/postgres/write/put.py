@@ -325,7 +325,7 @@ def _replace_memory(
     ]
     batch.remove(before["row"], before, handed)
     stored = codec_values(before)
-    values.update(codec.succession(values, stored), sequence=before["sequence"])
+    values.update(codec.succession(values, stored, draft.note), sequence=before["sequence"])
     batch.former_vectors.append(
         (before["sequence"], len(batch.log_entries), before["row"], sorted(lost))
     )

@@ -1,0 +1,70 @@
+"""Edits as accesses: in logs of former versions, in exports, and what pruning says of them."""
+
+import io
+from datetime import datetime, timedelta, timezone
+
+from salience import Memory
+from salience.records.events import WRITTEN, Event, replay
+
+START = datetime(2026, 3, 1, 12, tzinfo=timezone.utc)
+DAY = timedelta(days=1)
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = START
+
+    def __call__(self) -> datetime:
+        return self.now
+
+
+def test_an_edit_of_a_former_version_counts_as_no_access() -> None:
+    write = Event("write", "a", START)
+    former = Event("edit", "a", START + DAY, payload={"set": {"tier": "long"}})
+    fresh = Event("edit", "a", START + 2 * DAY, payload={"set": {"tier": "short"}, **WRITTEN})
+    state = replay([write, former, fresh])["a"]
+    assert (state["tier"], state["version"], state["write_count"]) == ("short", 3, 1)
+    assert state["accesses"] == (START + 2 * DAY, START)
+
+
+def test_a_note_that_is_edited_daily_is_no_candidate() -> None:
+    clock = Clock()
+    with Memory.open("ram://", embedder=None, clock=clock) as memory:
+        memory.add("draft 0", id="note", layer="episodic")
+        memory.add("other", id="other", layer="episodic")
+        for day in range(60):
+            clock.now += DAY
+            memory.update("note", content=f"draft {day + 1}")
+        assert {one.id: one.zone for one in memory.zones()} == {
+            "note": "active",
+            "other": "dormant",
+        }
+        assert [one.id for one in memory.prune().candidates] == ["other"]
+        level = memory.search("draft", profile="vitality", explain=True, touch=False)[0].explanation
+        assert level is not None
+        assert "61 accesses" in str(level)
+        clock.now += 900 * DAY
+        [note, _] = sorted(memory.prune().candidates, key=lambda one: one.id)
+        assert note.reasons[1].startswith("never used, edited 60 times; written 960 days ago")
+
+
+def test_a_memory_that_is_written_anew_was_edited() -> None:
+    with Memory.open("ram://", embedder=None, clock=Clock()) as memory:
+        memory.add("The key is in the drawer.", id="key")
+        memory.add("The key is in the tin.", id="key", on_conflict="replace")
+        assert memory["key"].write_count == 1
+
+
+def test_an_export_has_the_edits() -> None:
+    clock, file = Clock(), io.StringIO()
+    with Memory.open("ram://", embedder=None, clock=clock) as memory:
+        memory.add("draft 0", id="note", layer="activity")
+        clock.now += 3 * DAY
+        memory.update("note", content="draft 1")
+        memory.touch("note", "write")
+        memory.export(file)
+        vitality = memory.zones().memories[0].vitality
+    with Memory.open("ram://", embedder=None, clock=clock) as other:
+        other.import_(io.StringIO(file.getvalue()))
+        assert (other["note"].write_count, other.zones().memories[0].vitality) == (2, vitality)
+        assert other.verify()
