@@ -49,8 +49,7 @@ def forks(tally: Tally, rounds: int, folder: Path, progress: Progress) -> Tally:
             party.add(id, id=id)
         environment = {"SALIENCE_API_KEY": place.key("default", "ana").text}
         for n in range(max(1, rounds // _READS)):
-            kind = ("remote", "remote, awaited")[n % 2]
-            program = [sys.executable, "-m", "torture.forked", place.url, kind, f"{tally.seed}/{n}"]
+            program = [sys.executable, "-m", "torture.forked", place.url, f"{tally.seed}/{n}"]
             ran = subprocess.run(
                 [*program, str(_READS), *ids],
                 env=_environment(environment),

@@ -1,24 +1,27 @@
 """A program that reads memories at a server on both sides of a fork, and counts wrong answers.
 
-`python -m torture.forked URL KIND SEED READS ID...` prints them as JSON: the answers that were
+`python -m torture.forked URL SEED READS ID...` prints them as JSON: the answers that were
 right, and each that was not.
 """
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import sys
 from collections.abc import Callable
 from random import Random
 
-from salience import AsyncMemory, Memory
+from salience import Memory
 
 
-def main(url: str, kind: str, seed: str, reads: str, *ids: str) -> None:
+def main(url: str, seed: str, reads: str, *ids: str) -> None:
     """Read memories whose content is their id, first in one process, then in two."""
-    ask = _reader(url, kind)
+    memory = Memory(url)
+
+    def ask(id: str) -> str | None:
+        return None if (record := memory.get(id)) is None else record.content
+
     random = Random(seed)
     for id in random.sample(ids, 2):  # so that connections are open
         ask(id)
@@ -33,19 +36,6 @@ def main(url: str, kind: str, seed: str, reads: str, *ids: str) -> None:
         of_child = json.loads(pipe.read() or b'[0, ["the copy ended before it answered"]]')
     os.waitpid(child, 0)
     print(json.dumps([told[0] + of_child[0], told[1] + of_child[1]]))
-
-
-def _reader(url: str, kind: str) -> Callable[[str], str | None]:
-    if kind == "remote":
-        memory = Memory(url)
-        return lambda id: None if (record := memory.get(id)) is None else record.content
-    loop, awaited = asyncio.new_event_loop(), AsyncMemory(url)
-
-    def ask(id: str) -> str | None:
-        record = loop.run_until_complete(awaited.get(id))
-        return None if record is None else record.content
-
-    return ask
 
 
 def _told(
