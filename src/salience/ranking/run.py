@@ -51,7 +51,7 @@ class RankedRun:
 
     @property
     def approximate(self) -> str:
-        """Why the store may not have found all candidates; empty if it has."""
+        """The reason that the store may not have found all candidates; empty if it has."""
         return self.tables[0].approximate if self.tables else ""
 
     @property

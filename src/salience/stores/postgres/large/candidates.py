@@ -42,7 +42,7 @@ _ORDERS = (
 
 @dataclass(frozen=True)
 class Parts:
-    """What the parts have to know of a namespace.
+    """The parts of a statement, with all that they have to know of a namespace.
 
     `stored` are the stored names of the searched vectors by name, `indexed` those of them that have
     an index, `passages` the stored names of vectors of passages; `frequencies` the number of
@@ -200,6 +200,6 @@ _BESIDE = (
 
 
 def _rows(op: operations.SearchRoute) -> int:
-    """How many rows a part brings."""
+    """The number of rows that a part brings."""
     per_row, more = _MARGIN
     return _ALL_ROWS if op.depth is None else min(_ALL_ROWS, int(op.depth * per_row) + more)

@@ -204,7 +204,7 @@ class Replicas(ReplicaManager):
 
 
 def _question(op: operations.SearchRoute) -> tuple[Any, ...]:
-    """What tells a search from others."""
+    """A key that tells a search from others."""
     return op.query.text, op.query.now, op.query.namespaces
 
 

@@ -87,7 +87,7 @@ class LargeNamespace:
 
     @property
     def why(self) -> str:
-        """Why what a search finds here is approximate."""
+        """The reason that what a search finds here is approximate."""
         return (
             f"the namespace {self.namespace!r} has {self._living:,} memories, more than this "
             "process holds; the server's indexes brought the candidates"

@@ -29,7 +29,7 @@ _MAX_ADVANCES = 100  # to bring an index up to date while other threads do the s
 
 
 class _Search(threading.local):
-    """What the search of a thread knows, beginning with the namespaces brought up to date for it.
+    """The state of the search of a thread: `current` are the namespaces brought up to date for it.
 
     `large` are those too large for an index, `asked` is what it asks the routes.
     """
