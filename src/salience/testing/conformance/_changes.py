@@ -146,8 +146,9 @@ class Upserts(StoreCase):
         assert (after.content, after.title, after.kind) == ("Ana owns a house.", None, "note")
         assert (after.speaker, after.agent_id, after.tags) == (None, None, ("new",))
         assert (dict(after.metadata), after.entities) == ({}, ("Ana",))
-        kept = ("created_at", "access_count", "accesses", "feedback_for", "pinned", "importance")
+        kept = ("created_at", "access_count", "feedback_for", "pinned", "importance")
         assert all(getattr(after, name) == getattr(before, name) for name in kept)
+        assert after.accesses == (clock.now, *before.accesses)  # to be written anew is an access
         assert after.updated_at == clock.now
         assert search_ids(memory, "flat") == []
         assert search_ids(memory, "house") == ["x"]
