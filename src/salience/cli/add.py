@@ -53,10 +53,10 @@ def add(
     ] = "error",
     extract: Annotated[
         str | None,
-        typer.Option(metavar="MODEL@URL", help="A chat model that finds facts in it, to keep too."),
+        typer.Option(metavar="MODEL@URL", help="A chat model that finds facts to keep as well."),
     ] = None,
     dedup: Annotated[
-        bool | None, typer.Option(help="Look for memories that say the same, or not.")
+        bool | None, typer.Option(help="Whether to look for memories that say the same.")
     ] = None,
     **fields: Any,
 ) -> None:
@@ -97,7 +97,7 @@ def update(
         typer.Option(metavar="JSON", help="Metadata to set, key by key; null removes a key."),
     ] = None,
     replace_metadata: Annotated[
-        str | None, typer.Option(metavar="JSON", help="The metadata in the place of all others.")
+        str | None, typer.Option(metavar="JSON", help="Metadata that replaces all others.")
     ] = None,
     if_version: IfVersion = None,
 ) -> None:
@@ -147,7 +147,7 @@ def delete(
     where: Where = None,
     user: Annotated[
         str | None,
-        typer.Option(help="Forget this user: all memories of theirs, and their name elsewhere."),
+        typer.Option(help="Forget this user: erase their memories, and their name elsewhere."),
     ] = None,
     everything: Annotated[bool, typer.Option("--all", help="Erase the whole namespace.")] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,

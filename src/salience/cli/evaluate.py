@@ -72,7 +72,9 @@ def eval_(
     ] = None,
     gate: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="So too, and fail if a figure fell, not by chance."),
+        typer.Option(
+            metavar="FILE", help="Likewise, and fail if a figure fell by more than chance."
+        ),
     ] = None,
     page: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write a page with plots (HTML).")

@@ -100,7 +100,9 @@ def count(
 
 def zones(
     settings: Settings,
-    limit: Annotated[int, typer.Option("--limit", "-n", help="Most memories to show.")] = 20,
+    limit: Annotated[
+        int, typer.Option("--limit", "-n", help="Maximum number of memories to show.")
+    ] = 20,
     where: Where = None,
 ) -> None:
     """Show the vitality and zone of each memory, the lowest first."""

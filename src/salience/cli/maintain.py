@@ -42,7 +42,9 @@ Ids = Annotated[list[str], typer.Argument(help="The ids of memories.")]
 def prune(
     settings: Settings,
     apply: Apply = False,
-    cap: Annotated[int, typer.Option(help="Most memories archived at once.")] = pruning.DEFAULT_CAP,
+    cap: Annotated[
+        int, typer.Option(help="Maximum number of memories to archive.")
+    ] = pruning.DEFAULT_CAP,
     where: Where = None,
 ) -> None:
     """Archive memories that have faded; a preview unless --apply."""
@@ -214,7 +216,9 @@ def maintain(
             f"[default: {', '.join(maintenance.DEFAULT_STEPS)}]",
         ),
     ] = None,
-    cap: Annotated[int, typer.Option(help="Most memories pruned at once.")] = pruning.DEFAULT_CAP,
+    cap: Annotated[
+        int, typer.Option(help="Maximum number of memories to prune.")
+    ] = pruning.DEFAULT_CAP,
     summarise: Summarise = None,
 ) -> None:
     """Do the maintenance that is due: expiry, old tasks, links by name; more with --step."""

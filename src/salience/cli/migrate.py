@@ -167,7 +167,7 @@ def doctor(
         typer.Option("--fix", help="Mend what can be; the rest goes to a file that is named."),
     ] = False,
 ) -> None:
-    """Look for damage in the whole store; ends with 1 if something is left to be mended."""
+    """Look for damage in the whole store; exits with 1 if problems remain."""
     with settings.open(embeds=False) as memory:
         diagnosis = memory.doctor(fix=fix)
     if settings.json:
@@ -195,7 +195,7 @@ def reembed(
         str | None,
         typer.Option(metavar="NAME", help="Make vectors of this embedder beside, or go on."),
     ] = None,
-    status: Annotated[bool, typer.Option("--status", help="Tell how far it is.")] = False,
+    status: Annotated[bool, typer.Option("--status", help="Show the progress.")] = False,
     compare: Annotated[
         bool, typer.Option("--compare", help="Compare searches under both (with --to).")
     ] = False,

@@ -65,14 +65,14 @@ Weights = Annotated[
     ),
 ]
 Budget = Annotated[
-    int | None, typer.Option("--token-budget", help="Most tokens of all hits together.")
+    int | None, typer.Option("--token-budget", help="Maximum number of tokens of all hits.")
 ]
 MinScore = Annotated[
     float | None, typer.Option("--min-score", help="Leave out hits with lower scores.")
 ]
 MinProbability = Annotated[
     float | None,
-    typer.Option("--min-probability", help="Leave out hits that less likely answer, 0 to 1."),
+    typer.Option("--min-probability", help="Leave out hits less likely to answer, 0 to 1."),
 ]
 CutName = Annotated[
     str | None,
@@ -132,7 +132,7 @@ def profile_of(name: str, rerank: str | None) -> Profile:
 def search(
     settings: Settings,
     query: Query,
-    limit: Annotated[int, typer.Option("--limit", "-n", help="Most hits to return.")] = 10,
+    limit: Annotated[int, typer.Option("--limit", "-n", help="Maximum number of hits.")] = 10,
     profile: ProfileName = "balanced",
     rerank: RerankModel = None,
     explain: Annotated[
@@ -232,7 +232,9 @@ def compare(
             autocompletion=one_of(built_in.BUILT_IN),
         ),
     ],
-    limit: Annotated[int, typer.Option("--limit", "-n", help="Most hits of each profile.")] = 10,
+    limit: Annotated[
+        int, typer.Option("--limit", "-n", help="Maximum number of hits per profile.")
+    ] = 10,
     where: Where = None,
     now: Now = None,
     as_of: AsOf = None,
@@ -258,7 +260,9 @@ def compare(
 def context(
     settings: Settings,
     query: Query,
-    tokens: Annotated[int, typer.Option("--max-tokens", help="Most tokens of the context.")] = 2000,
+    tokens: Annotated[
+        int, typer.Option("--max-tokens", help="Maximum number of tokens in the context.")
+    ] = 2000,
     form: Annotated[
         str,
         typer.Option(

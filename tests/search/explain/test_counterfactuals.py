@@ -59,13 +59,13 @@ def test_a_hit_is_told_what_would_drop_it_out() -> None:
     assert report.found
     assert report.changes is not None
     assert all(c.needed < c.value for c in report.changes)
-    assert "would drop it out" in str(report)
+    assert "would remove it" in str(report)
 
 
 def test_nothing_drops_a_hit_that_has_no_rival() -> None:
     report = kitchen().explain(QUERY, "curry", profile="composite", limit=8)
     assert report.changes == ()
-    assert report.outlook == "Nothing possible alone would drop it out."
+    assert report.outlook == "No single change would remove it."
 
 
 def test_a_factor_is_a_part_like_any_other() -> None:
@@ -107,7 +107,7 @@ def test_min_score_counts_too() -> None:
 
 def test_nothing_possible_is_said() -> None:
     report = kitchen().explain(QUERY, "salad", profile="composite", limit=1)
-    assert report.outlook == "Nothing possible alone would bring it in; these come nearest:"
+    assert report.outlook == "No single change would bring it in; these come nearest:"
     assert not any(change.possible for change in report.changes or ())
 
 

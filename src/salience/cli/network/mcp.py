@@ -30,7 +30,8 @@ def mcp(
     max_tokens: Annotated[
         int | None,
         typer.Option(
-            help="The most tokens of any answer. [env: SALIENCE_MCP_MAX_TOKENS; default: 10000]",
+            help="Maximum number of tokens in an answer. "
+            "[env: SALIENCE_MCP_MAX_TOKENS; default: 10000]",
         ),
     ] = None,
     read_only: Annotated[

@@ -51,7 +51,7 @@ def install(
         bool,
         typer.Option("--with-key", help=f"Write the key in {KEY_VARIABLE} into the file."),
     ] = False,
-    remove: Annotated[bool, typer.Option("--remove", help="Take the server out again.")] = False,
+    remove: Annotated[bool, typer.Option("--remove", help="Remove the server.")] = False,
     print_: Annotated[
         bool, typer.Option("--print", help="Show the change, and make none.")
     ] = False,

@@ -41,7 +41,7 @@ class ExplainReport(HtmlResult):
 
     `rank` is its place among the hits, or else among the `of` that were scored; None where it has
     no score. `why` is the tree of its score, exactly; `why_not` says where it left; `changes` are
-    the values of single parts that would bring it in (or, for a hit, drop it out), each computed
+    the values of single parts that would bring it in (or, for a hit, remove it), each computed
     again, and None where no cut by the score decides; `left` is what stages noted beside the
     score, such as `conflict.by`. `read` says how many memories a search reads to find the best of
     all, and of how many, where the store tells the best without reading all. `probability` is the
@@ -93,14 +93,14 @@ class ExplainReport(HtmlResult):
     @property
     def outlook(self) -> str:
         """A sentence on what a change of one part alone could do."""
-        aim = "drop it out" if self.found else "bring it in"
+        aim = "remove it" if self.found else "bring it in"
         if self.changes is None:
             decisive = "a later stage" if self.why_not is None else f"the {self.why_not.stage}"
             return f"It is a matter of {decisive}, not of one part of its score."
         if any(change.possible for change in self.changes):
-            return f"Any one of these alone would {aim}:"
+            return f"Any one of these changes would {aim}:"
         beside = "" if not self.changes else "; these come nearest:"
-        return f"Nothing possible alone would {aim}{beside}" + ("" if beside else ".")
+        return f"No single change would {aim}{beside}" + ("" if beside else ".")
 
     @property
     def nearest(self) -> tuple[Change, ...]:
