@@ -46,7 +46,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """What a format is, and its reader, which takes a file, or also a folder as a whole."""
+    """A format and its reader, which takes a file, or also a folder as a whole."""
 
     about: str
     read: Callable[[Place, Told], Iterator[Item]]

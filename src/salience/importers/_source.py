@@ -134,7 +134,7 @@ def stop(problem: ImportProblem) -> None:
 
 @dataclass(slots=True)
 class Told:
-    """What a reader is told, and tells: who hears of what is left out, and of blank notes.
+    """The listeners of a reader: who hears of what is left out, and of blank notes.
 
     `columns` are the names of columns of a table, by the fields that they have.
     """

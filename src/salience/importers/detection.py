@@ -1,4 +1,4 @@
-"""What tells the format of a file or folder: what is in it, and then its name."""
+"""Detection of the format of a file or folder: by what is in it, then by its name."""
 
 from __future__ import annotations
 

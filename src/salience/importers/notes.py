@@ -138,7 +138,7 @@ def _unused(name: str, taken: set[str]) -> str:
 
 
 class _Targets:
-    """What links stand for: the ids of notes by their names, the clearer kinds of names first."""
+    """Targets of links: the ids of notes by their names, the clearer kinds of names first."""
 
     def __init__(self, notes: Sequence[Note]) -> None:
         self._ids: dict[str, str] = {}

@@ -55,7 +55,7 @@ def _text_of(part: Any) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Shape:
-    """What the files of a format look like, by paths to what they hold.
+    """The look of the files of a format, by paths to what they hold.
 
     A path is the names of keys with dots between ("message.content"), in which a list stands for
     its first element; "a|b" is the first of two that has a value. Fields are written with their
@@ -235,7 +235,7 @@ def distinct(items: Iterable[Item]) -> Iterator[Item]:
 
 
 def at(entry: Any, path: str) -> Any:
-    """What an entry has at a path that is neither None nor empty; None if there is nothing."""
+    """The value of an entry at a path, unless it is None or empty; else None."""
     for names in _alternatives(path):
         value = entry
         for name in names:
@@ -280,7 +280,7 @@ def _holds(entry: Any, path: str) -> bool:
 
 
 def _sampled(shape: Shape, sample: Any) -> Iterator[Any]:
-    """What may be an entry in a document, or in the first lines of one."""
+    """The parts of a document, or of the first lines of one, that may be entries."""
     lists = [sample] if isinstance(sample, list) else []
     if isinstance(sample, dict):
         yield sample

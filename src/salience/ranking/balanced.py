@@ -134,7 +134,7 @@ def balanced_pipeline() -> Pipeline:
 
 
 def _standing() -> Signal:
-    """What decides between two that contradict each other, as in the profile `activation`."""
+    """The measure that decides between two that contradict each other, as in `activation`."""
     kept = 1.0 + -1.0 * WhereIs("review", "incorrect", Constant(1.0))
     told = Col("strength").default(1.0) * Col("confidence").default(1.0)
     return (told * decay(0.05, days_since()) * kept).named("standing")

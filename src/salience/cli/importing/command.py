@@ -260,7 +260,7 @@ def _import_export(settings: Settings, source: _Source, everywhere: bool) -> Non
 
 @dataclass(frozen=True)
 class _How:
-    """How sources are read."""
+    """The way in which sources are read."""
 
     format: str | None
     lenient: bool

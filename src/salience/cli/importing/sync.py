@@ -20,7 +20,7 @@ _Place = tuple[str, str]  # the path in the folder, and what the id has behind i
 
 @dataclass
 class Step:
-    """What brings the memories of a folder into step with it.
+    """The changes that bring the memories of a folder into step with it.
 
     `items` have the ids of the memories that they change. `renamed` are former and new paths, and
     `gone` the memories whose notes are no longer there.

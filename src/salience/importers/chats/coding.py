@@ -197,7 +197,7 @@ def _rows(path: Path, statement: str) -> Iterator[Entry]:
 
 
 def _opencode_text(parts: Any) -> str:
-    """What was typed or said; files that a prompt names are quoted in parts of their own."""
+    """The text that was typed or said, without files that a prompt quotes in parts of their own."""
     return said([p for p in dicts(parts) if not p.get("synthetic") and not p.get("ignored")])
 
 
