@@ -30,7 +30,7 @@ EVENT_OF_USE: Mapping[str, EventType] = {
 }  # fmt: skip
 """The event of each use that may be declared; "write" is the event of the first one."""
 WRITTEN: Mapping[str, Any] = {"use": "write"}
-"""What the payload of an edit has that counts as an access, as those of former versions do not."""
+"""The mark of an edit that counts as an access; those of former versions have none."""
 STATE = ("created_at", *(n for n, f in FIELDS.items() if f.patchable and n != "metadata"))
 """The fields that are a function of the events; the others are contents, which edits change."""
 ACCESSES = ("last_accessed", "access_count", "write_count", "accesses")
