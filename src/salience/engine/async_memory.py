@@ -284,7 +284,9 @@ class AsyncWriteApi(AsyncPlanRunner):
         Raises:
             InvalidInput: an id is no text; nothing was erased.
         """
-        erasure = await self._run(ask(Delete(self._core.namespace, texts("ids", ids))), MANY)
+        scope = await self._core.awrite_context()
+        op = Delete(scope.namespace, scope.erasing("delete"), texts("ids", ids))
+        erasure = await self._run(ask(op), MANY)
         log_upkeep(self._core.namespace, "erase", erasure.memories)
         return int(erasure.memories)
 
@@ -310,7 +312,8 @@ class AsyncWriteApi(AsyncPlanRunner):
             )
         if namespace is None:
             namespace = self._core.namespace
-        return await self._erase(Delete(namespace_name(namespace), where=where), rewrite)
+        erasing = (await self._core.awrite_context()).erasing("delete_all")
+        return await self._erase(Delete(namespace_name(namespace), erasing, where=where), rewrite)
 
     async def forget_user(self, user_id: str, *, rewrite: bool = False) -> ErasureReceipt:
         """Erase all memories of a user in this namespace, with what names the user elsewhere.
@@ -329,11 +332,13 @@ class AsyncWriteApi(AsyncPlanRunner):
         """
         user_id = text("user_id", user_id)
         where = Compare("user_id", "eq", user_id)
-        return await self._erase(Delete(self._core.namespace, None, where, user_id), rewrite)
+        scope = await self._core.awrite_context()
+        erasing = scope.erasing("forget_user").without_name(user_id)
+        op = Delete(scope.namespace, erasing, None, where, user_id)
+        return await self._erase(op, rewrite)
 
     async def _erase(self, op: Delete, rewrite: bool) -> ErasureReceipt:
-        plan = erase(op, self._core.time(), rewrite=boolean("rewrite", rewrite))
-        receipt = await self._run(plan, MANY)
+        receipt = await self._run(erase(op, rewrite=boolean("rewrite", rewrite)), MANY)
         log_upkeep(op.namespace, "erase", receipt.memories)
         return receipt
 
@@ -681,8 +686,9 @@ class AsyncJudgmentApi(AsyncPlanRunner):
         """Get one page of what has happened to the memories of this namespace, oldest first.
 
         Pass the page's `cursor` as `after` to get the next page; at the end it is empty, and its
-        cursor finds what happens later. Events of erased memories are erased, too. A use by a
-        search is written within a second or two; `flush` writes it at once.
+        cursor finds what happens later. Events of erased memories are erased, too; an event "erase"
+        without an id says when, by whom and how many were erased. A use by a search is written
+        within a second or two; `flush` writes it at once.
 
         Raises:
             InvalidInput: names the argument that is wrong.

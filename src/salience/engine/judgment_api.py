@@ -101,8 +101,9 @@ class JudgmentApi(PlanRunner):
         """Get one page of what has happened to the memories of this namespace, oldest first.
 
         Pass the page's `cursor` as `after` to get the next page; at the end it is empty, and its
-        cursor finds what happens later. Events of erased memories are erased, too. A use by a
-        search is written within a second or two; `flush` writes it at once.
+        cursor finds what happens later. Events of erased memories are erased, too; an event "erase"
+        without an id says when, by whom and how many were erased. A use by a search is written
+        within a second or two; `flush` writes it at once.
 
         Raises:
             InvalidInput: names the argument that is wrong.

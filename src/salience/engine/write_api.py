@@ -180,7 +180,9 @@ class WriteApi(PlanRunner):
         Raises:
             InvalidInput: an id is no text; nothing was erased.
         """
-        erasure = self._run(ask(Delete(self._core.namespace, texts("ids", ids))), MANY)
+        scope = self._core.write_context()
+        op = Delete(scope.namespace, scope.erasing("delete"), texts("ids", ids))
+        erasure = self._run(ask(op), MANY)
         log_upkeep(self._core.namespace, "erase", erasure.memories)
         return int(erasure.memories)
 
@@ -206,7 +208,8 @@ class WriteApi(PlanRunner):
             )
         if namespace is None:
             namespace = self._core.namespace
-        return self._erase(Delete(namespace_name(namespace), where=where), rewrite)
+        erasing = self._core.write_context().erasing("delete_all")
+        return self._erase(Delete(namespace_name(namespace), erasing, where=where), rewrite)
 
     def forget_user(self, user_id: str, *, rewrite: bool = False) -> ErasureReceipt:
         """Erase all memories of a user in this namespace, with what names the user elsewhere.
@@ -225,10 +228,12 @@ class WriteApi(PlanRunner):
         """
         user_id = text("user_id", user_id)
         where = Compare("user_id", "eq", user_id)
-        return self._erase(Delete(self._core.namespace, None, where, user_id), rewrite)
+        scope = self._core.write_context()
+        erasing = scope.erasing("forget_user").without_name(user_id)
+        op = Delete(scope.namespace, erasing, None, where, user_id)
+        return self._erase(op, rewrite)
 
     def _erase(self, op: Delete, rewrite: bool) -> ErasureReceipt:
-        plan = erase(op, self._core.time(), rewrite=boolean("rewrite", rewrite))
-        receipt = self._run(plan, MANY)
+        receipt = self._run(erase(op, rewrite=boolean("rewrite", rewrite)), MANY)
         log_upkeep(op.namespace, "erase", receipt.memories)
         return receipt

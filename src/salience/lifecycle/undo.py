@@ -98,7 +98,8 @@ class ChangeRun:
     ) -> Log | Put:
         """The operation of one transaction."""
         scope = self.scope
-        log = Log(scope.namespace, events, erased=erased) if events or erased else None
+        erasing = scope.erasing("undo")
+        log = Log(scope.namespace, events, (), erased, erasing) if events or erased else None
         if log is not None and not unlinks:
             return log
         return Put(unlinks=unlinks, actor=scope.actor, also=log, at=scope.now)

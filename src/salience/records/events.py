@@ -21,7 +21,7 @@ from salience.records.validation import timestamp
 
 EventType = Literal[
     "write", "retrieval", "read", "reference", "feedback", "link", "status", "edit", "pin", "boost",
-    "archive", "restore", "reinforce", "decay", "rewrite",
+    "archive", "restore", "reinforce", "decay", "rewrite", "erase",
 ]  # fmt: skip
 USE_EVENTS = ("retrieval", "read", "reference")
 """The events that count as an access."""

@@ -24,6 +24,7 @@ from salience.records.access_key import AccessKey
 from salience.records.events import ACCESSES, Event, EventType
 from salience.records.filters import Filter
 from salience.records.record import Draft, Edit, Embedding, Link, MemoryRecord
+from salience.records.tombstones import Erasing
 from salience.retrieval.candidates import Floats, Rows
 from salience.retrieval.query import Formula, Query
 from salience.retrieval.routes import Lexical, Route
@@ -733,14 +734,15 @@ class Log:
     effect of an event; one without an id applies to every memory of the namespace. Put (write,
     edit, link) and Touch log their events themselves.
 
-    The memories `erased`, at most 2,000, are erased before the events are appended; ids that do
-    not exist are ignored. The events `also` of a Put erase none.
+    The memories `erased`, at most 2,000, are erased before the events are appended, as `erasing`
+    says; ids that do not exist are ignored. The events `also` of a Put erase none.
     """
 
     namespace: str
     events: tuple[Event, ...]
     were: tuple[MemoryRecord, ...] = ()
     erased: tuple[str, ...] = ()
+    erasing: Erasing | None = None
 
     @property
     def ids(self) -> list[str] | None:
@@ -764,7 +766,7 @@ class Events:
     Events of the memories `ids` (and of the whole namespace), of some `types`, after the place
     `after`, whose payload `key` is among `keys`; of these, the first `first` or the last `last`.
     Accesses that wait to be written are among them, unless `waiting` is False. Erased memories have
-    no events.
+    no events; what tells of their erasure is an event of the namespace, of none of its memories.
     """
 
     namespace: str
@@ -775,6 +777,12 @@ class Events:
     first: int | None = None
     last: int | None = None
     waiting: bool = True
+
+    @property
+    def has_tombstones(self) -> bool:
+        """True if the events that tell of erasures are among them."""
+        is_of_all = self.ids is None and self.keys is None
+        return is_of_all and (self.types is None or "erase" in self.types)
 
     def bounded(self, events: list[Event]) -> list[Event]:
         """The first or the last of events, as many as are asked for."""
@@ -831,14 +839,16 @@ class Touch:
 class Delete:
     """Erase memories by id (None for all) that pass a filter -> Erasure.
 
-    Each transaction looks up again what it has erased, and is undone if anything is left. The name
-    of a `user_id` is taken out of the events of other memories, too.
+    Each transaction looks up again what it has erased, and is undone if anything is left; it leaves
+    a tombstone that says who erased how many memories (see `records.tombstones`). The name of a
+    `user_id` is taken out of the events of other memories, too.
 
     Raises:
         StoreError: something is left, or it was cut short; says how many are erased.
     """
 
     namespace: str
+    erasing: Erasing
     ids: tuple[str, ...] | None = None
     where: Filter | None = None
     user_id: str | None = None

@@ -248,7 +248,7 @@ class EmbeddedStore(IndexReader):
                 index.table.touch(rows, at)
 
     def _delete(self, op: operations.Delete) -> Erasure:
-        erase = partial(self._records.delete, op.namespace, where=op.where)
+        erase = partial(self._records.delete, op.namespace, op.erasing, where=op.where)
         if op.where is None or op.ids is not None:
             return erase(ids=op.ids, user_id=op.user_id)
         tally, before = Tally(), list[int]()

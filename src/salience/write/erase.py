@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import datetime
 
 from salience.retrieval.erasure import Erasure, ErasureReceipt
 from salience.retrieval.operations import Delete, Rewrite
 from salience.retrieval.plan import Plan, ask
 
 
-def erase(op: Delete, now: datetime, *, rewrite: bool = False) -> Plan[ErasureReceipt]:
-    """The plan of erasing, at a time; with `rewrite`, the whole store is written anew afterwards.
+def erase(op: Delete, *, rewrite: bool = False) -> Plan[ErasureReceipt]:
+    """The plan of erasing; with `rewrite`, the whole store is written anew afterwards.
 
     Raises:
         StoreError: not all was erased, or it is, but the store could not be written anew.
     """
     erasure: Erasure = yield from ask(op)
     receipt = ErasureReceipt(
-        op.namespace, now, erasure.erased, erasure.remaining, erasure.disk, user_id=op.user_id
+        op.namespace,
+        op.erasing.at,
+        erasure.erased,
+        erasure.remaining,
+        erasure.disk,
+        user_id=op.user_id,
     )
     if not rewrite:
         return receipt

@@ -21,6 +21,7 @@ from salience.records.fields import FIELDS
 from salience.records.json_values import metadata_mapping
 from salience.records.limits import DEFAULT_LIMITS, Limits
 from salience.records.record import BLANK, LINK_TYPES, Embedding, Link, MemoryRecord, new_id
+from salience.records.tombstones import Erasing, ErasureKind
 from salience.records.validation import (
     choice,
     elements,
@@ -108,6 +109,10 @@ class WriteContext:
     now: datetime
     actor: str | None = None
     limits: Limits = DEFAULT_LIMITS
+
+    def erasing(self, kind: ErasureKind) -> Erasing:
+        """An erasure in this context."""
+        return Erasing(self.now, self.actor, kind)
 
 
 @dataclass(frozen=True)

@@ -205,13 +205,13 @@ def delete(id: str, scope: WriteContext, if_version: Any = None) -> Plan[bool]:
     Raises:
         VersionConflict: it has another version than `if_version`.
     """
-    version = checked_version(if_version)
+    version, erasing = checked_version(if_version), scope.erasing("delete")
     if version is None:
-        erasure = yield from ask(Delete(scope.namespace, (id,)))
+        erasure = yield from ask(Delete(scope.namespace, erasing, (id,)))
         return bool(erasure.memories)
     is_unchanged = Compare("version", "eq", version)
     for _ in range(MAX_ATTEMPTS):
-        erasure = yield from ask(Delete(scope.namespace, (id,), is_unchanged))
+        erasure = yield from ask(Delete(scope.namespace, erasing, (id,), is_unchanged))
         if erasure.memories:
             return True
         record = yield from read_record(id, scope.namespace)

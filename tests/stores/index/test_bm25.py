@@ -16,6 +16,7 @@ from salience.evaluation import sample
 from salience.language.analysis_types import QueryAnalysis
 from salience.language.tokens import terms, words
 from salience.records.record import Draft, MemoryRecord
+from salience.records.tombstones import Erasing
 from salience.retrieval.operations import Put
 from salience.retrieval.query import Query
 from salience.retrieval.routes import Lexical
@@ -204,7 +205,8 @@ def test_what_was_erased_counts_for_nothing(
     index, records = index_of(docs)
     scored(index, records, route, query)
     found = records.rows_by_id("n", [f"m{i}" for i in gone])
-    records.delete("n", rows=list(found.values()))
+    erasing = Erasing(datetime.now(timezone.utc), None, "delete")
+    records.delete("n", erasing, rows=list(found.values()))
     index.table.refresh()
     kept = [doc for i, doc in enumerate(docs) if i not in gone]
     scores = scored(index, records, route, query)

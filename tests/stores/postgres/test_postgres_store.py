@@ -165,6 +165,7 @@ def without_last_steps(connection: psycopg.Connection[Any]) -> None:
         connection.execute(f"ALTER TABLE salience.memories DROP COLUMN {column}".encode())
     connection.execute("ALTER TABLE salience.words DROP COLUMN passages")
     connection.execute("DROP TABLE salience.access_keys")
+    connection.execute("DROP TABLE salience.erasures")
     connection.execute("ALTER TABLE salience.spaces DROP COLUMN born")
     connection.execute("DROP INDEX salience.events_by_mention")
     connection.execute(

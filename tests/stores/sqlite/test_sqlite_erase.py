@@ -4,12 +4,14 @@ import itertools
 import sqlite3
 import threading
 from collections.abc import Callable
+from datetime import datetime, timezone
 from pathlib import Path
 
 import pytest
 
 from salience import Memory
 from salience.errors import StoreError
+from salience.records.tombstones import Erasing
 from salience.stores import EmbeddedStore
 from salience.stores.sqlite import erase, records, turns
 from salience.stores.sqlite.records import SqliteRecords
@@ -53,7 +55,8 @@ def test_each_transaction_erases_few_memories(tmp_path: Path, by: str) -> None:
         elif by == "filter":
             erased = memory.delete_all({"tags": "t"}).memories
         else:
-            erased = store.delete("a", ids=[f"m{i}" for i in range(45)]).memories
+            erasing = Erasing(datetime.now(timezone.utc), None, "delete")
+            erased = store.delete("a", erasing, ids=[f"m{i}" for i in range(45)]).memories
         store._writer.set_trace_callback(None)
         assert erased == 45
         assert left[-5:] == [45, 35, 25, 15, 5]  # as others see it, before each commit

@@ -72,7 +72,10 @@ def use_everything(folder: Path) -> None:
         memory.delete("porto")
         memory.update("m3", user_id="ana")
         memory.update("m3", user_id="bo")
-        memory.within("default", actor="ana").add("The boat is red.", id="hers")
+        ana = memory.within("default", actor="ana")
+        for id in ("hers", "gone"):
+            ana.add(f"The boat is {id}.", id=id)
+        ana.delete("gone")
         memory.forget_user("ana")
     with Keyring.open(url) as keyring:
         keyring.create("default", "memories:read")
@@ -81,6 +84,7 @@ def use_everything(folder: Path) -> None:
     with Memory.open(url, embedder=WordHashEmbedder(48)) as memory:
         memory.delete_all({"id": "m8"})
         memory.delete_all(namespace="default")
+        memory.add("The first of a new log.")
 
 
 def test_the_plan_of_every_statement_is_read(

@@ -34,7 +34,14 @@ from salience.stores.postgres.tasks import Flush, ReadOnly, ReadWrite, Work
 from salience.stores.postgres.wire.commands import Statement, Steps, concurrently
 from salience.stores.postgres.wire.connection import Connections
 from salience.stores.postgres.wire.database import Database
-from salience.stores.postgres.write import erase, event_log, keys, put, vector_sets
+from salience.stores.postgres.write import (
+    erase,
+    event_log,
+    keys,
+    put,
+    tombstones,
+    vector_sets,
+)
 
 _MAX_ATTEMPTS = 10  # at a search whose index is dropped while it lasts
 T = TypeVar("T")
@@ -324,14 +331,12 @@ class PostgresStore:
             part = None if ids is None else [ids.popleft() for _ in range(min(size, len(ids)))]
             if everything:  # once few are left, with all else that the namespace has
                 last: Erasure | None = yield ReadWrite(
-                    partial(erase.erase_namespace, op.namespace), (op.namespace,)
+                    partial(erase.erase_namespace, op.namespace, op.erasing), (op.namespace,)
                 )
                 if last is not None:
                     tally.add(last)
                     return True
-            erased, is_empty = yield ReadWrite(
-                partial(erase.delete, op.namespace, part, op.where), (op.namespace,)
-            )
+            erased, is_empty = yield ReadWrite(partial(erase.delete, op, part), (op.namespace,))
             emptied |= is_empty
             tally.add(erased)
             count = erased.memories
@@ -340,9 +345,11 @@ class PostgresStore:
 
     def _erase_user(self, op: operations.Delete, tally: Tally) -> Work[None]:
         """Take the name of a user out of the events of a namespace, in short transactions."""
+        forget = partial(tombstones.forget_actor, op.namespace, str(op.user_id))
+        yield ReadWrite(forget, (op.namespace,))
         after: int | None = 0
         while after is not None:
-            steps = partial(erase.erase_user, op.namespace, str(op.user_id), after)
+            steps = partial(erase.erase_user, op, after)
             erased, after = yield ReadWrite(steps, (op.namespace,))
             tally.add(replace(erased, disk="") if tally.memories else erased)
 

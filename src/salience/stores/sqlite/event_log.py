@@ -13,6 +13,7 @@ from typing import Any
 from salience.records.events import Event, apply_with_previous, check_payload
 from salience.records.fields import FIELDS
 from salience.records.record import MemoryRecord
+from salience.records.tombstones import Erasing
 from salience.retrieval.erasure import Erasure
 from salience.retrieval.operations import (
     WORK_NOTES,
@@ -30,6 +31,7 @@ from salience.stores.sqlite.integrity.row_checksums import Insert, checksum_of
 from salience.stores.sqlite.places import take_places
 from salience.stores.sqlite.reader import ALL_NAMESPACES, SqliteReader
 from salience.stores.sqlite.statements import chunks, placeholders
+from salience.stores.sqlite.tombstones import last_tombstone, tombstones
 from salience.stores.sqlite.vectors import vector_sets
 
 _JSON_ENCODER = json.JSONEncoder(ensure_ascii=False).encode
@@ -67,6 +69,7 @@ class SqliteLog(SqliteReader, ABC):
         self,
         db: sqlite3.Connection,
         namespace: str,
+        erasing: Erasing,
         key: str,
         values: Sequence[Any],
     ) -> Erasure:
@@ -94,6 +97,9 @@ class SqliteLog(SqliteReader, ABC):
             return space
         space = self._numbers(db, 1)
         _INSERT_SPACES(db, [(space, name)])
+        last = last_tombstone(db, name)
+        if last:  # of one of that name before; its log goes on
+            db.execute("UPDATE spaces SET last = ? WHERE space = ?", (last, space))
         return space
 
     def _append(self, db: sqlite3.Connection, entries: Sequence[Entry]) -> list[int]:
@@ -153,8 +159,8 @@ class SqliteLog(SqliteReader, ABC):
             states = self._states(db, self._space(db, op.namespace), op.ids)
             refused = op.refused_ids(states, self._those_that_were(db, op))
             if not refused:
-                if op.erased:
-                    self._erase_memories(db, op.namespace, "id", op.erased)
+                if op.erased and op.erasing is not None:
+                    self._erase_memories(db, op.namespace, op.erasing, "id", op.erased)
                 self._log_events(db, op, states)
         if op.erased and not refused:
             self._clear_log()
@@ -299,6 +305,7 @@ class SqliteLog(SqliteReader, ABC):
         order += "" if limit is None else f" LIMIT {limit:d}"
         rows: list[tuple[Any, ...]] = []
         unwritten: Sequence[Event] = ()
+        told: list[Event] = []
         after, is_end = op.after, False
         while not is_end:
             page: list[tuple[Any, ...]] = []
@@ -309,6 +316,8 @@ class SqliteLog(SqliteReader, ABC):
                     parameters = (space, after, *values, *(part or ()))
                     page += db.execute(select + of_part + order, parameters)
                 is_end = not in_pages or len(page) < _EVENTS_AT_ONCE
+                if is_end and op.has_tombstones:
+                    told = tombstones(db, op.namespace, op.after)
                 if is_end and op.keys is None and op.waiting:
                     unwritten = self._unwritten(db, space, op, waiting)
             rows += page
@@ -320,6 +329,8 @@ class SqliteLog(SqliteReader, ABC):
                 for seq, type_, memory, id, *rest in rows
                 if not memory or id  # the others are of memories that are gone
             ]
+        if told:
+            events = sorted([*events, *told], key=lambda event: event.seq)
         events += unwritten
         return op.bounded(events)
 

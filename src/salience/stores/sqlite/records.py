@@ -20,6 +20,7 @@ from salience.records.events import Event, edit_event, link_event, unlink_event,
 from salience.records.fields import FIELDS
 from salience.records.filters import Filter
 from salience.records.record import Draft, Edit
+from salience.records.tombstones import Erasing
 from salience.retrieval.erasure import IN_MEMORY, Erasure, Tally, checked
 from salience.retrieval.operations import BackUp, CheckStore, Put, Touch, UseKey
 from salience.retrieval.safety import Backup, Finding
@@ -67,6 +68,7 @@ from salience.stores.sqlite.reader import ALL_NAMESPACES
 from salience.stores.sqlite.safety.backup import back_up, first_damage, remove_logs
 from salience.stores.sqlite.safety.checkup import check_file, check_namespace
 from salience.stores.sqlite.statements import chunks, execute_rows, placeholders
+from salience.stores.sqlite.tombstones import bury, forget_actor
 from salience.stores.sqlite.turns import Turns
 from salience.stores.sqlite.vectors import (
     any_without_vector,
@@ -490,6 +492,7 @@ class SqliteRecords(SqliteLog):
     def delete(
         self,
         namespace: str,
+        erasing: Erasing,
         *,
         rows: Sequence[int] | None = None,
         ids: Sequence[str] | None = None,
@@ -497,6 +500,8 @@ class SqliteRecords(SqliteLog):
         user_id: str | None = None,
     ) -> Erasure:
         """Erase memories with all they have, and the name of a user; freed pages are overwritten.
+
+        Each transaction leaves a tombstone.
 
         Each transaction erases at most 2,000 memories, so that other writers need not wait long.
         What is cut short is continued by another call.
@@ -511,7 +516,9 @@ class SqliteRecords(SqliteLog):
             for part in parts:
                 last = everything and part is parts[-1]
                 with self._writing() as db:
-                    erased = self._erase_memories(db, namespace, key, part, where, everything=last)
+                    erased = self._erase_memories(
+                        db, namespace, erasing, key, part, where, everything=last
+                    )
                 tally.add(erased)
             after: int | None = None if user_id is None else 0
             while after is not None:
@@ -519,6 +526,9 @@ class SqliteRecords(SqliteLog):
                     space = self._space(db, namespace)
                     erased, after, written = erase_user(db, space, str(user_id), after)
                     self._set(db, space, {row: {"written_by": None} for row in written})
+                    forget_actor(db, namespace, str(user_id))
+                    if erased.erased:
+                        self._bury(db, space, namespace, erasing, ())
                 tally.add(erased)
         except StoreError as problem:
             if not tally.memories:
@@ -534,6 +544,7 @@ class SqliteRecords(SqliteLog):
         self,
         db: sqlite3.Connection,
         namespace: str,
+        erasing: Erasing,
         key: str,
         values: Sequence[Any],
         where: Filter | None = None,
@@ -551,8 +562,22 @@ class SqliteRecords(SqliteLog):
         erase_traces(db, space, memories)
         self._erase_rows(db, [memory.row for memory in memories])
         erasure = checked(before, count_rows(db, space, memories, kept))
+        if memories:
+            self._bury(db, space, namespace, erasing, [memory.id for memory in memories])
         erase_empty_space(db, space)
         return erasure
+
+    def _bury(
+        self,
+        db: sqlite3.Connection,
+        space: int,
+        namespace: str,
+        erasing: Erasing,
+        ids: Sequence[str],
+    ) -> None:
+        """Leave a tombstone at the next place of the log."""
+        [place] = take_places(db, [space])
+        bury(db, namespace, place, erasing, ids)
 
     def _disk(self) -> str:
         """The state of the bytes of what was erased."""

@@ -44,7 +44,11 @@ from salience.testing.conformance._write_outcomes import (
 )
 from salience.testing.conformance._writes import Adding, Deleting, Linking, Updating
 from salience.testing.conformance.trust._atomicity import Atomicity, SameFacts
-from salience.testing.conformance.trust._erasure import ErasureReceipts, ForgettingUsers
+from salience.testing.conformance.trust._erasure import (
+    ErasureReceipts,
+    ForgettingUsers,
+    Tombstones,
+)
 from salience.testing.conformance.trust._isolation import Isolation
 from salience.testing.conformance.trust._writers import Writers
 
@@ -59,6 +63,6 @@ class StoreConformance(
     IdempotencyKeys, MetadataMerging, DeletingMany, Upserts, Exports,
     Versions, Contradictions, Hits, AccessKeys,
     Atomicity, SameFacts, Names, EventPages, Isolation, Reembedding,
-    ErasureReceipts, ForgettingUsers, Writers,
+    ErasureReceipts, ForgettingUsers, Writers, Tombstones,
 ):  # fmt: skip
     """All tests; a subclass defines `open_memory`."""

@@ -17,6 +17,7 @@ from salience.errors import InvalidInput, NotFound
 from salience.lifecycle.history import history
 from salience.ranking.profiles import BUILT_IN
 from salience.records.events import FEEDBACK_WEIGHTS, STATE, Event, replay
+from salience.records.tombstones import Erasing
 from salience.retrieval import operations
 from salience.retrieval.plan import drive
 from salience.testing.conformance._case import (
@@ -121,16 +122,19 @@ class EventLog(StoreCase):
         memory.add_many({"id": id, "content": f"thing {id}"} for id in "abc")
         one = Event("pin", "a", clock.now, payload={"set": {"pinned": 1.0}})
         other = Event("pin", "nobody", clock.now, payload={"set": {"pinned": 1.0}})
-        refused = operations.Log("default", (one, other), erased=("b", "c"))
+        erasing = Erasing(clock.now, "ana", "undo")
+        refused = operations.Log("default", (one, other), (), ("b", "c"), erasing)
         assert perform(memory, refused) == ("nobody",)
         assert memory.count() == 3
         assert get_record(memory, "a").pinned is None
-        done = operations.Log("default", (one,), erased=("b", "c", "gone"))
+        done = operations.Log("default", (one,), (), ("b", "c", "gone"), erasing)
         assert perform(memory, done) == ()
         assert get_record(memory, "a").pinned == 1.0
         assert memory.search("thing", touch=False).ids == ("a",)
-        assert types_and_ids(events(memory)) == [("write", "a"), ("pin", "a")]
-        assert perform(memory, operations.Log("default", (), erased=("a",))) == ()
+        logged = events(memory)
+        assert types_and_ids(logged) == [("write", "a"), ("erase", None), ("pin", "a")]
+        assert logged[1] == erasing.event(2, logged[1].seq)
+        assert perform(memory, operations.Log("default", (), (), ("a",), erasing)) == ()
         assert memory.count() == 0
 
     def test_an_event_of_all_is_logged_once(self, memory: Memory, clock: Clock) -> None:
@@ -213,22 +217,23 @@ class EventLog(StoreCase):
         former = perform(memory, operations.FormerVectors("default"))
         assert [name for _, name, _ in former] == ["content"]
 
-    def test_what_is_erased_leaves_no_trace(self, memory: Memory) -> None:
+    def test_what_is_erased_leaves_a_tombstone_alone(self, memory: Memory) -> None:
         memory.add_many({"id": id, "content": f"thing {id}"} for id in "abc")
         memory.link("b", "a")
         memory.link("a", "c")
         memory.update("a", content="A secret.")
         memory.update("a", content="Another.")
         memory.delete("a")
-        assert types_and_ids(events(memory)) == [("write", "b"), ("write", "c")]
+        kept = [("write", "b"), ("write", "c"), ("erase", None)]
+        assert types_and_ids(events(memory)) == kept
         assert perform(memory, operations.FormerVectors("default")) == []
         memory.add("New.", id="a")
         assert types_and_ids(events(memory, "a")) == [("write", "a")]
         memory.decay_all()
         memory.delete_all(namespace="default")
-        assert events(memory) == []
+        assert types_and_ids(events(memory)) == [("erase", None)] * 2
         memory.add("New.", id="a")
-        assert types_and_ids(events(memory)) == [("write", "a")]
+        assert types_and_ids(events(memory))[2:] == [("write", "a")]
 
     def test_looking_leaves_everything_as_it_is(self, memory: Memory, clock: Clock) -> None:
         memory.add_many({"id": id, "content": f"thing {id}"} for id in "abc")

@@ -405,7 +405,7 @@ class EventPages(StoreCase):
         memory.within("other").add("Three.", id="three")
         memory.link("one", "two", "mentions")
         memory.delete("two")
-        assert {event.id for event in memory.events()} == {"one"}
+        assert {event.id for event in memory.events() if event.type != "erase"} == {"one"}
         assert {event.id for event in memory.within("other").events()} == {"three"}
         assert "two" not in str(memory.events().to_dict())
 

@@ -46,7 +46,7 @@ FORMAT, VERSION = "export", 1
 _DEFAULTS = vars(BLANK)
 _DERIVED = ("updated_at", "added_at", "accesses")  # from the time of creation
 _STORED_DEFAULTS = [(n, object() if n in _DERIVED else _DEFAULTS[n]) for n in FIELDS]
-_EVENT_TYPES = frozenset(get_args(EventType))
+_EVENT_TYPES = frozenset(get_args(EventType)) - {"erase"}  # a tombstone is of its store
 _MAX_SEQ = 2**62
 Fields = Mapping[str, Any]
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 from uuid import uuid4
 
+from salience.records.tombstones import name_hash
 from salience.stores.postgres.wire.commands import Statement, set_local
 
 _CLEANUP_SHARE = 0.02  # of the writes clear away the marks of old ones
@@ -16,8 +17,11 @@ COMMIT = Statement("COMMIT")
 
 
 def namespace_scope(namespaces: Sequence[str]) -> tuple[Statement, ...]:
-    """Name the namespaces of a transaction to row-level security."""
-    names = [name.replace("\\", "\\\\").replace('"', '\\"') for name in namespaces]
+    """Name the namespaces of a transaction to row-level security, and those of their tombstones."""
+    of_tombstones = map(name_hash, namespaces)
+    names = [
+        name.replace("\\", "\\\\").replace('"', '\\"') for name in (*namespaces, *of_tombstones)
+    ]
     listed = ",".join(f'"{name}"' for name in names)
     return (set_local("salience.namespaces", f"{{{listed}}}"),)
 

@@ -8,14 +8,22 @@ from typing import Any
 
 from salience.records.events import FILE_ACTOR, without_mention, without_user
 from salience.records.filters import Filter
+from salience.records.tombstones import Erasing
+from salience.retrieval import operations
 from salience.retrieval.erasure import Erasure, checked
 from salience.retrieval.operations import WORK_NOTES, Log
 from salience.stores import codec
 from salience.stores.postgres.sql.filters import compile_filter
 from salience.stores.postgres.wire.commands import Abandon, Command, Many, Statement, Steps
 from salience.stores.postgres.write.batch import NamespaceBatch
-from salience.stores.postgres.write.event_log import lock_namespace, log, payload_text
+from salience.stores.postgres.write.event_log import (
+    advance_clock,
+    lock_namespace,
+    log,
+    payload_text,
+)
 from salience.stores.postgres.write.put import bury_places, delete_vectors
+from salience.stores.postgres.write.tombstones import insert_tombstone
 
 ERASED_AT_ONCE = 2_000
 """The most memories that are erased in one transaction; writers of the namespace wait for it."""
@@ -31,8 +39,8 @@ IN_SEGMENTS = (
 )
 SAMPLED = (
     " The samples that PostgreSQL takes for its plans, of vectors, tags, and names of namespaces, "
-    "users, agents, speakers and sessions, but of no text, may have some of these until its next "
-    "ANALYZE."
+    "users, agents, writers, speakers and sessions, but of no text, may have some of these until "
+    "its next ANALYZE."
 )
 NAMED_BY_INDEX = (
     " The name of the namespace is left in the definition of an index over its vectors, which only "
@@ -65,6 +73,7 @@ NAMESPACE_TABLES = (
 )  # fmt: skip
 """The tables that have rows of a namespace beside its name, its counters and its numbers."""
 _ALL_TABLES = (*NAMESPACE_TABLES, "attempts", "tallies", "clocks", "spaces")
+_SAMPLED_TABLES = (*_ALL_TABLES, "erasures")
 _OWN_LOCKS = """
 SELECT current_setting('server_version_num')::integer, count(*)
 FROM pg_locks l JOIN pg_class c ON c.oid = l.relation
@@ -82,11 +91,9 @@ _CLEAR_SAMPLES = (
 )
 
 
-def delete(
-    namespace: str, ids: Sequence[str] | None, where: Filter | None
-) -> Steps[tuple[Erasure, bool]]:
+def delete(op: operations.Delete, ids: Sequence[str] | None) -> Steps[tuple[Erasure, bool]]:
     """Erase some memories by id or filter, with all they have; True if none are left."""
-    erased, is_empty = yield from _erase(namespace, ids, where)
+    erased, is_empty = yield from _erase(op.namespace, op.erasing, ids, op.where)
     if not erased.memories:
         raise Abandon((erased, False))
     return erased, is_empty
@@ -94,12 +101,13 @@ def delete(
 
 def erase_and_log(op: Log) -> Steps[tuple[str, ...]]:
     """Erase memories and append events; or nothing, and the ids in the way of the events."""
-    yield from _erase(op.namespace, op.erased, None)
+    if op.erasing is not None:
+        yield from _erase(op.namespace, op.erasing, op.erased, None)
     return (yield from log(op))
 
 
 def _erase(
-    namespace: str, ids: Sequence[str] | None, where: Filter | None
+    namespace: str, erasing: Erasing, ids: Sequence[str] | None, where: Filter | None
 ) -> Steps[tuple[Erasure, bool]]:
     """Erase what `delete` does, which may be nothing."""
     batch = yield from _lock_erased(namespace, ids, where)
@@ -119,6 +127,7 @@ def _erase(
         *batch.order_commands(True),
     ]
     yield from _forget_mentions(batch)
+    yield from _bury(namespace, erasing, len(batch.replaced))
     disk = DELETED + (IN_SEGMENTS if batch.merged else "")
     return checked(_sums(found), _sums((yield counts)), disk), not living
 
@@ -229,6 +238,12 @@ def _erase_commands(batch: NamespaceBatch) -> list[Command]:
     ]
 
 
+def _bury(namespace: str, erasing: Erasing, memories: int) -> Steps[None]:
+    """Leave a tombstone at the next place of the log."""
+    [[[place]]] = yield [advance_clock(namespace, 1)]
+    yield [insert_tombstone(namespace, place, erasing, memories)]
+
+
 def _forget_mentions(batch: NamespaceBatch) -> Steps[None]:
     """Take what names the replaced memories of a batch out of the events of others."""
     [naming] = yield [
@@ -253,12 +268,13 @@ def _rewrite_events(
     return [Many(update, rows)] if rows else []
 
 
-def erase_user(namespace: str, user_id: str, after: int) -> Steps[tuple[Erasure, int | None]]:
+def erase_user(op: operations.Delete, after: int) -> Steps[tuple[Erasure, int | None]]:
     """Take the name of a user out of the next events of a namespace after a place.
 
     Memories that the user wrote no longer say so. The second part is the place of the last of the
     events, None at the end of the log.
     """
+    namespace, user_id = op.namespace, str(op.user_id)
     _, naming = yield [
         lock_namespace(namespace, changes=False),
         Statement(
@@ -293,11 +309,12 @@ def erase_user(namespace: str, user_id: str, after: int) -> Steps[tuple[Erasure,
             (namespace, places, user_id),
         ),
     ]
+    yield from _bury(namespace, op.erasing, 0)
     last = places[-1] if len(places) == ERASED_AT_ONCE else None
     return checked({"mentions": len(naming)}, _sums([left]), DELETED), last
 
 
-def erase_namespace(namespace: str) -> Steps[Erasure | None]:
+def erase_namespace(namespace: str, erasing: Erasing) -> Steps[Erasure | None]:
     """Erase all of a namespace but its name.
 
     None, with nothing done, if its memories are too many to be erased in one transaction, or if
@@ -332,7 +349,10 @@ def erase_namespace(namespace: str) -> Steps[Erasure | None]:
         Statement("DELETE FROM tallies WHERE namespace = %s AND kind <> 'index'", (namespace,)),
         Statement("UPDATE spaces SET living = 0 WHERE namespace = %s", (namespace,)),
     ]
-    return checked(_sums(before), _sums((yield counts)), DELETED)
+    sums = _sums(before)
+    if sums["memories"]:
+        yield from _bury(namespace, erasing, sums["memories"])
+    return checked(sums, _sums((yield counts)), DELETED)
 
 
 def erase_name(namespace: str) -> Steps[tuple[Erasure, list[tuple[str, int]]] | None]:
@@ -381,9 +401,9 @@ def renew_samples() -> Steps[bool]:
     False if some were not: this role may not, somebody works on a table, or a table is empty and
     the server is older than PostgreSQL 18, which alone can clear the samples of one.
     """
-    analyze = Statement(f"ANALYZE (SKIP_LOCKED) {', '.join(_ALL_TABLES)}")
+    analyze = Statement(f"ANALYZE (SKIP_LOCKED) {', '.join(_SAMPLED_TABLES)}")
     _, [[version, analyzed]] = yield [analyze, Statement(_OWN_LOCKS)]
-    if analyzed < len(_ALL_TABLES):
+    if analyzed < len(_SAMPLED_TABLES):
         return False
     if version >= _CLEARS_SAMPLES:
         yield [Statement(_CLEAR_SAMPLES)]

@@ -24,6 +24,7 @@ from salience.stores.postgres.wire.commands import (
     Steps,
 )
 from salience.stores.postgres.wire.types import float_list, vector_matrix
+from salience.stores.postgres.write.tombstones import select_tombstones, tombstones
 
 _INSERT_MAX_ROWS = 24
 _MEMORY_OF_EVENT = (  # most have the row that they began with, for which there is an index
@@ -335,15 +336,16 @@ def events(op: operations.Events) -> Steps[list[Event]]:
     bound = op.first if op.last is None else op.last
     way = "DESC" if op.first is None else "ASC"
     limit = "" if bound is None else f" LIMIT {bound:d}"
-    [rows] = yield [
+    rows, *told = yield [
         Statement(
             "SELECT e.seq, e.type, e.memory, coalesce(first.id, later.id), e.at, e.actor, "
             f"e.session, e.payload::text FROM events e {_MEMORY_OF_EVENT} "
             f"WHERE {' AND '.join(clauses)} ORDER BY e.seq {way}{limit}",
             values,
-        )
+        ),
+        *([select_tombstones(op)] if op.has_tombstones else ()),
     ]
-    return [
+    logged = [
         Event(
             type,
             id,
@@ -358,6 +360,9 @@ def events(op: operations.Events) -> Steps[list[Event]]:
         )
         if not memory or id is not None
     ]
+    if not told or not told[0]:
+        return logged
+    return op.bounded(sorted([*logged, *tombstones(told[0])], key=lambda event: event.seq))
 
 
 def retrieved_texts(op: operations.RetrievedTexts) -> Steps[dict[str, str]]:

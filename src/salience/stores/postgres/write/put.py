@@ -17,7 +17,7 @@ from salience.stores.postgres.sql.columns import WHOLE_NUMBERS, codec_values
 from salience.stores.postgres.sql.filters import folded_column
 from salience.stores.postgres.sql.identifiers import spelling_keys
 from salience.stores.postgres.wire.commands import Abandon, Command, Copy, Many, Statement, Steps
-from salience.stores.postgres.write import event_log, session_order
+from salience.stores.postgres.write import event_log, session_order, tombstones
 from salience.stores.postgres.write.batch import NamespaceBatch, link_commands, log_links
 from salience.stores.postgres.write.session_order import NOWHERE, Turn
 
@@ -117,6 +117,8 @@ def put(op: operations.Put, prepared: PreparedDrafts) -> Steps[tuple[str, ...]]:
         batch.log_entries += entries
     for batch in batches.values() if op.past is None else ():
         log_links(batch, op)
+    for name in [name for name, counter in before.items() if not counter]:
+        yield from tombstones.resume_log(name)
     places = yield [
         event_log.advance_clock(name, len(batch.log_entries)) for name, batch in batches.items()
     ]

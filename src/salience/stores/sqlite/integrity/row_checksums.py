@@ -28,9 +28,12 @@ CHECKED = {
     "spaces": ("space", "name"),
     "meta": ("key", "value"),
     "access_keys": ("id", "version", "entry"),
+    "erasures": ("namespace", "seq", "at", "actor", "kind", "memories", "ids"),
 }
 """The columns of each table whose values its checksums are of, in order."""
-_BYTES = frozenset(("vector", "features", *(n.replace(".", "_") for n in DERIVED if "." in n)))
+_BYTES = frozenset(
+    ("vector", "features", "ids", *(n.replace(".", "_") for n in DERIVED if "." in n))
+)
 """The columns of bytes among them."""
 _SAMPLED = 16  # memories looked at when a file is opened
 

@@ -27,7 +27,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _NO_CONTENTS = MemoryRecord("", "", "", created_at=_EPOCH, updated_at=_EPOCH)
 _COLUMNS = ("row", "checksum", *CHECKED["memories"])
 _OF_NAMESPACES = ("events", "links", "vectors", "former_vectors", "notes")
-_OF_THE_FILE = ("spaces", "meta", "access_keys")
+_OF_THE_FILE = ("spaces", "meta", "access_keys", "erasures")
 _NOT_MOVED_OUT = ("spaces", "meta")  # nothing would be right without them
 _ORPHANS = {
     "vectors": (
@@ -58,6 +58,7 @@ _KEYS = {
     "spaces": "name",
     "meta": "key",
     "access_keys": "id",
+    "erasures": "seq",
 }
 """The name of a row in a finding."""
 LogEvent = Callable[[sqlite3.Connection, int, int, Event], object]

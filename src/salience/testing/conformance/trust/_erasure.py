@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -13,8 +14,16 @@ from salience.errors import InvalidInput
 from salience.records.events import Event
 from salience.retrieval.erasure import KINDS
 from salience.retrieval.operations import Events, Log
-from salience.testing.conformance._case import Clock, StoreCase, list_ids, perform, search_ids
+from salience.testing.conformance._case import (
+    START,
+    Clock,
+    StoreCase,
+    list_ids,
+    perform,
+    search_ids,
+)
 from salience.testing.conformance._lifecycle import alike
+from salience.testing.conformance.trust._writers import acting
 
 _GONE = "qwrtzpsdfg"
 """The id of a memory that is erased, which occurs nowhere else."""
@@ -68,15 +77,16 @@ class ErasureReceipts(StoreCase):
         assert memory.stats(everywhere=True)["namespaces"] == {}
 
     def test_a_namespace_that_was_erased_begins_anew(self, memory: Memory) -> None:
-        places = []
-        for text in ("The cello is old.", "The viola is new."):
+        for erased, text in enumerate(("The cello is old.", "The viola is new.")):
             memory.add(text, id="m", session_id="s", speaker=text.split()[1])
-            places.append([event.seq for event in memory.events()])
+            log = memory.events()
+            assert [event.type for event in log] == ["erase"] * erased + ["write"]
+            assert [event.seq for event in log] == sorted({event.seq for event in log})
             assert search_ids(memory, text.split()[1]) == ["m"]
             assert memory.search("What is it?", touch=False)[0].content == text
             memory.delete_all(namespace=memory.namespace)
             assert memory.search("What is it?", touch=False).ids == ()
-        assert places[0] == places[1]
+        assert memory.verify()
 
     def test_no_event_names_what_was_erased(self, memory: Memory) -> None:
         memory.add("Ana lives in Porto.", id=_GONE, kind="fact")
@@ -103,6 +113,77 @@ class ErasureReceipts(StoreCase):
         memory.delete(id)
         assert id not in _exported(memory)
         assert {event.type for event in memory.history("tea0")} == {"write", "status"}
+
+
+class Tombstones(StoreCase):
+    """An erasure leaves in the log who erased how many memories when, and nothing of what."""
+
+    def test_the_log_says_who_erased_how_much_when_and_how(
+        self, memory: Memory, clock: Clock
+    ) -> None:
+        items = [{"id": f"{_GONE}{i}", "content": f"Fact {i} of {_GONE}."} for i in range(6)]
+        items[3]["tags"], items[4]["user_id"] = [_GONE], _GONE  # type: ignore[assignment]
+        memory.add_many(items)
+        actor = memory[f"{_GONE}0"].written_by
+        erasures = (
+            ("delete", 1, lambda: memory.delete(f"{_GONE}0")),
+            ("delete", 2, lambda: memory.delete_many([f"{_GONE}1", f"{_GONE}2", "nobody"])),
+            ("delete_all", 1, lambda: memory.delete_all({"tags": _GONE})),
+            ("forget_user", 1, lambda: memory.forget_user(_GONE)),
+            ("delete_all", 1, lambda: memory.delete_all(namespace=memory.namespace)),
+        )
+        for _, _, erase in erasures:
+            clock.pass_(hours=1)
+            erase()
+        told = [event for event in memory.events() if event.type == "erase"]
+        assert [(e.payload["erasure"], e.payload["memories"]) for e in told] == [
+            (kind, memories) for kind, memories, _ in erasures
+        ]
+        assert [event.at for event in told] == [
+            START + timedelta(hours=hours + 1) for hours in range(len(told))
+        ]
+        assert {event.actor for event in told} == {actor}
+        assert {event.id for event in told} == {None}
+        assert _GONE not in str([event.to_dict() for event in told])
+        assert memory.stats(everywhere=True)["namespaces"] == {}
+
+    def test_nothing_erased_leaves_no_tombstone(self, memory: Memory) -> None:
+        memory.add("Bruno repairs bicycles.", id="kept")
+        memory.delete("nobody")
+        memory.delete_all({"tags": "none"})
+        memory.forget_user("nobody")
+        assert [event.type for event in memory.events()] == ["write"]
+
+    def test_tombstones_belong_to_no_memory_and_come_in_their_place(self, memory: Memory) -> None:
+        memory.add("Bruno repairs bicycles.", id="kept")
+        memory.add("Ana plays the cello.", id="gone")
+        memory.delete("gone")
+        memory.pin("kept")
+        assert [event.type for event in memory.history("kept")] == ["write", "pin"]
+        assert [event.type for event in memory.events()] == ["write", "erase", "pin"]
+        page = memory.events(limit=2)
+        assert [event.type for event in page] == ["write", "erase"]
+        assert [event.type for event in memory.events(after=page.cursor)] == ["pin"]
+        assert memory.verify()
+        assert [e.type for e in memory.within("other").events()] == []
+
+    def test_tombstones_stay(self, memory: Memory) -> None:
+        memory.add("Ana plays the cello.", id="gone")
+        memory.delete("gone")
+        told = list(memory.events())
+        again = self.reopen(memory)
+        assert list(again.events()) == told
+        again.close()
+
+    def test_who_is_forgotten_erased_nothing_either(self, memory: Memory) -> None:
+        ana = acting(memory, "ana")
+        for id in ("a", "b"):
+            ana.add(f"Fact {id}.", id=id, user_id="ana" if id == "b" else None)
+        ana.delete("a")
+        ana.forget_user("ana")
+        told = memory.events()
+        assert [event.type for event in told] == ["erase", "erase"]
+        assert [event.actor for event in told] == [None, None]
 
 
 class ForgettingUsers(StoreCase):
@@ -148,7 +229,9 @@ class ForgettingUsers(StoreCase):
         receipt = memory.forget_user("ana")
         assert receipt.erased == {**dict.fromkeys(KINDS, 0), "mentions": 3}
         after = perform(memory, Events(memory.namespace))
-        assert after == [replace(e, actor=None if e.actor == "ana" else e.actor) for e in before]
+        expected = [replace(e, actor=None if e.actor == "ana" else e.actor) for e in before]
+        assert after[:-1] == expected
+        assert (after[-1].type, after[-1].payload["memories"]) == ("erase", 0)
         assert memory.verify().differences == ()
 
     def test_what_is_no_id_is_refused(self, memory: Memory) -> None:
