@@ -158,6 +158,10 @@ def _show_backup(settings: Settings, done: Backup, what: str) -> None:
         output.emit(done.to_dict())
     else:
         output.say(f"{done.path}: {what}: {done.memories:,} memories, {done.bytes:,} bytes")
+        if done.erased_again:
+            output.say(f"{done.erased_again:,} memories were erased since, and again now")
+        if done.note:
+            output.note(done.note)
 
 
 def doctor(

@@ -1099,7 +1099,9 @@ class AsyncTransferApi(AsyncPlanRunner):
     ) -> Backup:
         """Put a copy of a backup at the path of a store that nobody has open.
 
-        The backup is checked first and stays as it is. Logs of the store that was there go with it.
+        The backup is checked first and stays as it is. Logs of the store that was there go with it;
+        what was erased from it after the backup was made is erased from the copy, too, and counted
+        in the result.
 
         Args:
             backup: a file that `backup` has written.

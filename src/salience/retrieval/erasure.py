@@ -26,7 +26,8 @@ HOW_CHECKED = (
 )
 UNTOUCHED = (
     "Not touched: backups, exports, logs of searches (search_log) and of programs, which are files "
-    "of their own; access keys; what other memories say in their texts."
+    "of their own; access keys; what other memories say in their texts. Of a backup that takes the "
+    "place of a store in a file, restore_backup erases it again."
 )
 NOTHING = "Nothing was there to be erased."
 IN_MEMORY = "Nothing is on a disk: what was erased was in the memory of this process alone."

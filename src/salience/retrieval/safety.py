@@ -21,11 +21,17 @@ QUARANTINE_END = ".damaged.jsonl"
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Backup(Result):
-    """A copy of a whole store: the file, the number of its memories, and its size in bytes."""
+    """A copy of a whole store: the file, the number of its memories, and its size in bytes.
+
+    Of a backup that was restored, `erased_again` are the memories that were erased after it was
+    made, and are not in the copy; `note` says what else of these erasures is to be done.
+    """
 
     path: str
     memories: int
     bytes: int
+    erased_again: int = 0
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -116,6 +116,8 @@ def restore_backup(
 ) -> Backup:
     """Put a copy of a backup in the place of a SQLite store, checked before it appears there.
 
+    What was erased from that store since is erased from the copy.
+
     Raises:
         InvalidInput: the store is none in a file, or is there and not to be overwritten.
         StoreError: the backup is damaged, or somebody has the store open.
@@ -125,7 +127,7 @@ def restore_backup(
     if not address.startswith(SQLITE) or options or path == ":memory:":
         remedy = NO_FILE if _is_postgres(address) else "name a file, as sqlite:///memory.db"
         raise InvalidInput("url", "is no file to restore", remedy)
-    from salience.stores.sqlite.safety.backup import restore_file
+    from salience.stores.sqlite.restore import restore_file
 
     return restore_file(
         file_path("backup", backup), file_path("url", path), overwrite=overwrite, progress=progress

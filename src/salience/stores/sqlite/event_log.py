@@ -69,7 +69,7 @@ class SqliteLog(SqliteReader, ABC):
         self,
         db: sqlite3.Connection,
         namespace: str,
-        erasing: Erasing,
+        erasing: Erasing | None,
         key: str,
         values: Sequence[Any],
     ) -> Erasure:

@@ -6,7 +6,7 @@ import logging
 import os
 import sqlite3
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from copy import copy
 from functools import partial
@@ -68,7 +68,14 @@ from salience.stores.sqlite.reader import ALL_NAMESPACES
 from salience.stores.sqlite.safety.backup import back_up, first_damage, remove_logs
 from salience.stores.sqlite.safety.checkup import check_file, check_namespace
 from salience.stores.sqlite.statements import chunks, execute_rows, placeholders
-from salience.stores.sqlite.tombstones import bury, forget_actor
+from salience.stores.sqlite.tombstones import (
+    Tombstone,
+    buried,
+    bury,
+    forget_actor,
+    read_tombstones,
+    take_over,
+)
 from salience.stores.sqlite.turns import Turns
 from salience.stores.sqlite.vectors import (
     any_without_vector,
@@ -492,7 +499,7 @@ class SqliteRecords(SqliteLog):
     def delete(
         self,
         namespace: str,
-        erasing: Erasing,
+        erasing: Erasing | None,
         *,
         rows: Sequence[int] | None = None,
         ids: Sequence[str] | None = None,
@@ -501,7 +508,7 @@ class SqliteRecords(SqliteLog):
     ) -> Erasure:
         """Erase memories with all they have, and the name of a user; freed pages are overwritten.
 
-        Each transaction leaves a tombstone.
+        Each transaction leaves a tombstone, unless nobody is `erasing`.
 
         Each transaction erases at most 2,000 memories, so that other writers need not wait long.
         What is cut short is continued by another call.
@@ -527,7 +534,7 @@ class SqliteRecords(SqliteLog):
                     erased, after, written = erase_user(db, space, str(user_id), after)
                     self._set(db, space, {row: {"written_by": None} for row in written})
                     forget_actor(db, namespace, str(user_id))
-                    if erased.erased:
+                    if erased.erased and erasing is not None:
                         self._bury(db, space, namespace, erasing, ())
                 tally.add(erased)
         except StoreError as problem:
@@ -544,7 +551,7 @@ class SqliteRecords(SqliteLog):
         self,
         db: sqlite3.Connection,
         namespace: str,
-        erasing: Erasing,
+        erasing: Erasing | None,
         key: str,
         values: Sequence[Any],
         where: Filter | None = None,
@@ -562,7 +569,7 @@ class SqliteRecords(SqliteLog):
         erase_traces(db, space, memories)
         self._erase_rows(db, [memory.row for memory in memories])
         erasure = checked(before, count_rows(db, space, memories, kept))
-        if memories:
+        if memories and erasing is not None:
             self._bury(db, space, namespace, erasing, [memory.id for memory in memories])
         erase_empty_space(db, space)
         return erasure
@@ -578,6 +585,21 @@ class SqliteRecords(SqliteLog):
         """Leave a tombstone at the next place of the log."""
         [place] = take_places(db, [space])
         bury(db, namespace, place, erasing, ids)
+
+    def tombstones(self) -> list[Tombstone]:
+        """The tombstones of all namespaces."""
+        with self._reading() as db:
+            return read_tombstones(db)
+
+    def buried(self, namespace: str, under: Iterable[Tombstone]) -> list[str]:
+        """The ids of a namespace that are gone by tombstones of another file."""
+        return buried(namespace, self._ids(namespace), under)
+
+    def take_over(self, new: Sequence[Tombstone]) -> None:
+        """Add tombstones of another file."""
+        with self._writing() as db:
+            spaces = dict(db.execute("SELECT name, space FROM spaces").fetchall())
+            take_over(db, new, spaces)
 
     def _disk(self) -> str:
         """The state of the bytes of what was erased."""

@@ -3,14 +3,33 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 from salience.records.events import Event
-from salience.records.tombstones import Erasing, id_hashes, name_hash
+from salience.records.tombstones import HASH_BYTES, Erasing, ErasureKind, id_hashes, name_hash
 from salience.stores import codec
 from salience.stores.sqlite.integrity.row_checksums import Insert, checksum_of
 
-_INSERT = Insert("erasures", ("namespace", "seq", "at", "actor", "kind", "memories", "ids"))
+_COLUMNS = ("namespace", "seq", "at", "actor", "kind", "memories", "ids")
+_INSERT = Insert("erasures", _COLUMNS)
+
+
+class Tombstone(NamedTuple):
+    """A row of the table."""
+
+    namespace: str
+    seq: int
+    at: float
+    actor: str | None
+    kind: ErasureKind
+    memories: int
+    ids: bytes
+
+    @property
+    def place(self) -> tuple[str, int, float]:
+        """What tells it from all others, in a file and its copies."""
+        return self.namespace, self.seq, self.at
 
 
 def bury(
@@ -33,6 +52,39 @@ def tombstones(db: sqlite3.Connection, namespace: str, after: int) -> list[Event
         Erasing(codec.decode("created_at", at), actor, kind).event(memories, seq)
         for at, actor, kind, memories, seq in found
     ]
+
+
+def read_tombstones(db: sqlite3.Connection) -> list[Tombstone]:
+    """All tombstones of a file that are not damaged; none of one with an older schema."""
+    if not db.execute("SELECT 1 FROM sqlite_schema WHERE name = 'erasures'").fetchone():
+        return []
+    rows = db.execute(
+        f"SELECT {', '.join(_COLUMNS)} FROM erasures WHERE checksum IS {checksum_of('erasures')}"
+    )
+    return [Tombstone(*row) for row in rows]
+
+
+def take_over(db: sqlite3.Connection, new: Sequence[Tombstone], spaces: Mapping[str, int]) -> None:
+    """Add tombstones of another file; the logs of its namespaces go on behind them."""
+    taken = {
+        (namespace, seq) for namespace, seq in db.execute("SELECT namespace, seq FROM erasures")
+    }
+    _INSERT(db, [each for each in new if (each.namespace, each.seq) not in taken])
+    for name, space in spaces.items():
+        last = last_tombstone(db, name)
+        db.execute("UPDATE spaces SET last = max(last, ?) WHERE space = ?", (last, space))
+
+
+def buried(namespace: str, ids: Iterable[str], under: Iterable[Tombstone]) -> list[str]:
+    """Those of some ids of a namespace that are gone by tombstones."""
+    own = name_hash(namespace)
+    hashes = {
+        each.ids[start : start + HASH_BYTES]
+        for each in under
+        if each.namespace == own
+        for start in range(0, len(each.ids), HASH_BYTES)
+    }
+    return [id for id in ids if id_hashes(namespace, (id,)) in hashes] if hashes else []
 
 
 def last_tombstone(db: sqlite3.Connection, namespace: str) -> int:

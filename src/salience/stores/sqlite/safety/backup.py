@@ -14,13 +14,10 @@ from salience.errors import InvalidInput, StoreError
 from salience.retrieval.safety import Backup
 from salience.stores.checksums import checksum
 from salience.stores.sqlite.connection import (
-    APPLICATION_ID,
-    connect,
-    open_file,
     translate_errors,
     translated_error,
 )
-from salience.stores.sqlite.integrity.open_files import OPEN_FILES, file_identity, only_user
+from salience.stores.sqlite.integrity.open_files import only_user
 from salience.stores.sqlite.integrity.row_checksums import CHECKED, checksum_of
 from salience.stores.sqlite.integrity.write_ahead_log import NEXT_STATE
 
@@ -38,17 +35,19 @@ def back_up(
     *,
     overwrite: bool = False,
     progress: Progress | None = None,
+    amend: Callable[[str], None] | None = None,
 ) -> Backup:
     """Copy what a connection sees to a path, as it all is at one time; others go on writing.
 
-    The copy appears when it is complete and was checked, and belongs to its owner alone.
+    The copy appears when it is complete and was checked, and belongs to its owner alone. `amend`
+    may change it before, at the path that it is given.
 
     Raises:
         InvalidInput: there is a file already, and `overwrite` is not given.
         StoreError: the file is open, the source is damaged, or it cannot be written.
     """
     target = Path(path).absolute()
-    _check_target(target, overwrite)
+    check_target(target, overwrite)
     with translate_os_errors(target), _partial_file(target) as partial:
         with closing(sqlite3.connect(partial, isolation_level=None)) as copy:
             with translate_errors(path):
@@ -60,6 +59,10 @@ def back_up(
             raise StoreError(
                 f"{path}: not written, as the source is damaged ({problem}); see `salience doctor`"
             )
+        if amend is not None:
+            amend(str(partial))
+            with closing(sqlite3.connect(partial, isolation_level=None)) as copy:
+                memories = _finish(copy)
         _sync(partial)
         with only_user(str(target)) as is_free:
             if not is_free:
@@ -67,37 +70,6 @@ def back_up(
             _put_in_place(partial, target, overwrite)
         _sync(target.parent)
         return Backup(str(target), memories, target.stat().st_size)
-
-
-def restore_file(
-    backup: str, path: str, *, overwrite: bool = False, progress: Progress | None = None
-) -> Backup:
-    """Put a copy of a backup at a path, checked; the backup stays as it is.
-
-    Raises:
-        InvalidInput: there is a file already, and `overwrite` is not given.
-        StoreError: the backup is none or damaged, or somebody has the file of the path open.
-    """
-    _check_target(Path(path).absolute(), overwrite)
-    if file_identity(path) is not None and file_identity(path) == file_identity(backup):
-        raise InvalidInput("path", f"{path} is the backup itself", "name another file")
-    identity = open_file(backup, read_only=True)
-    assert identity is not None
-    try:
-        return _restore(backup, path, overwrite, progress)
-    finally:
-        OPEN_FILES.remove(os.path.abspath(backup), identity)
-
-
-def _restore(backup: str, path: str, overwrite: bool, progress: Progress | None) -> Backup:
-    with closing(connect(backup, read_only=True)) as source:
-        with translate_errors(backup):
-            [application] = source.execute("PRAGMA application_id").fetchone()
-            tables = source.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]
-        if application != APPLICATION_ID:
-            state = "has nothing in it" if not tables else "is a SQLite file of another program"
-            raise StoreError(f"{backup}: {state}; name a file that `salience backup` has written")
-        return back_up(source, path, overwrite=overwrite, progress=progress)
 
 
 def first_damage(db: sqlite3.Connection) -> str | None:
@@ -135,7 +107,12 @@ def translate_os_errors(path: Path) -> Iterator[None]:
         raise translated_error(str(path), problem) from problem
 
 
-def _check_target(target: Path, overwrite: bool) -> None:
+def check_target(target: Path, overwrite: bool) -> None:
+    """Refuse a path at which no file can be made, or one that is not to be replaced.
+
+    Raises:
+        InvalidInput: says why.
+    """
     with translate_os_errors(target):
         is_folder, exists = target.is_dir(), target.exists()
         has_folder = target.parent.is_dir()
