@@ -463,6 +463,14 @@ GROUPS: Mapping[str, tuple[Operation, ...]] = {
             {"run": "prune-2026-06-01"},
         ),
         Operation(
+            "undo_writer",
+            "POST /undo/writer",
+            UPKEEP,
+            "Take back all that one actor did, or preview that",
+            "What was taken back, or would be.",
+            {"actor": "a1b2c3d4", "since": "2026-06-01"},
+        ),
+        Operation(
             "audit",
             "POST /audit",
             UPKEEP,

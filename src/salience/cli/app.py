@@ -102,6 +102,7 @@ COMMANDS: Commands = {
         "archive": maintain.archive,
         "restore": maintain.restore,
         "undo": maintain.undo,
+        "undo-writer": maintain.undo_writer,
         "audit": maintain.audit,
         "verify": judge.verify,
         "doctor": migrate.doctor,

@@ -203,6 +203,32 @@ def undo(
         raise typer.Exit(1)
 
 
+def undo_writer(
+    settings: Settings,
+    actor: Annotated[str, typer.Argument(help="The actor, as --actor or the id of a key.")],
+    since: Annotated[str, typer.Option(metavar="TIME", help="From which time on.")],
+    apply: Apply = False,
+) -> None:
+    """Take back all that one actor wrote and changed since a time; a preview unless --apply."""
+    with settings.open() as memory:
+        report = memory.undo_writer(actor, since=since, apply=apply)
+    if settings.json:
+        output.emit(report.to_dict())
+        return
+    for id, why in report.left.items():
+        output.note(f"left: {id}: {why}")
+    if report.erased:
+        output.note(f"{report.erased:,} memories were erased, and are gone")
+    for id in report.archived[:_MAX_ROWS]:
+        output.say(f"{id}: archived" if apply else f"{id}: to be archived")
+    for id, names in list(report.restored.items())[:_MAX_ROWS]:
+        output.say(f"{id}: {', '.join(names)}")
+    count = len(report.archived) + len(report.restored)
+    if report.links:
+        output.say(f"{report.links:,} links {'taken' if apply else 'to be taken'} back")
+    _show_outcome(report.run, count, "taken back", apply)
+
+
 def maintain(
     settings: Settings,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show the changes.")] = False,

@@ -41,7 +41,14 @@ from salience.engine.time_travel import as_of
 from salience.engine.transfer import export_to, import_from
 from salience.errors import InvalidInput, StoreClosed
 from salience.lifecycle import audit as auditing
-from salience.lifecycle import consolidation, maintenance, pruning, undo, zone_history
+from salience.lifecycle import (
+    consolidation,
+    maintenance,
+    pruning,
+    undo,
+    undo_writer,
+    zone_history,
+)
 from salience.lifecycle.audit import Audit
 from salience.lifecycle.consolidation import Consolidation, Summariser
 from salience.lifecycle.history import EventPage, History, event_request, history, read_events
@@ -50,6 +57,7 @@ from salience.lifecycle.maintenance_lock import this_process
 from salience.lifecycle.pruning import Pruning
 from salience.lifecycle.spreading_boost import spread_boost
 from salience.lifecycle.undo import Undone
+from salience.lifecycle.undo_writer import WriterUndone
 from salience.lifecycle.verify import Diagnosis, Verification, doctor, verify
 from salience.lifecycle.zone_history import ZoneHistory
 from salience.lifecycle.zones import Zones, zones
@@ -928,6 +936,29 @@ class AsyncLifecycleApi(AsyncPlanRunner):
         scope = await self._core.awrite_context()
         undone = await self._run_upkeep(undo.undo(scope, run))
         log_upkeep(scope.namespace, "undo", len(undone.restored) + len(undone.erased), undone.run)
+        return undone
+
+    async def undo_writer(self, actor: str, *, since: Moment, apply: bool = False) -> WriterUndone:
+        """Take back all that one actor did from a time on, or preview that.
+
+        What he wrote is archived. What he changed has the state and the text of before, unless
+        others have changed it since, which the result names; links are removed or made again.
+        Uses stay, and what he erased is gone. All of it is in the log, and `undo` takes the `run`
+        back, but not texts and links.
+
+        Args:
+            actor: who it was: the `written_by` of memories, the id of a key at a server.
+            since: the time from which on.
+            apply: True to do it.
+
+        Raises:
+            InvalidInput: names the argument that is wrong.
+        """
+        scope = await self._core.awrite_context()
+        undone = await self._run_upkeep(undo_writer.undo_writer(scope, actor, since, apply=apply))
+        if undone.applied:
+            count = len(undone.archived) + len(undone.restored)
+            log_upkeep(scope.namespace, "undo_writer", count, undone.run)
         return undone
 
     async def maintain(

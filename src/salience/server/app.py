@@ -247,7 +247,7 @@ class Server:
             namespace = _namespace(request, principal, namespace)
             if operation.scope and not principal.may(operation.scope):
                 raise Refused(scope_missing(operation.scope))
-            note_effects(request.state, operation.scope, namespace)
+            note_effects(request.state, operation.scope, namespace, operation.id)
         arguments: dict[str, Any] = {}
         if operation.query is not None and request.url.query:
             arguments = operation.query.parse_query(request.query_params.multi_items())

@@ -44,12 +44,12 @@ class Serving(Protocol):
     metrics: Metrics
 
 
-def note_effects(state: State, scope: str, namespace: str) -> None:
+def note_effects(state: State, scope: str, namespace: str, operation: str = "") -> None:
     """Tell the guard what an operation of a scope means for the answers that it keeps."""
     state.namespace = namespace
     if scope == READ:
         state.keeps_nothing = True
-    elif scope == DELETE:
+    elif scope == DELETE or operation == "undo":  # which erases what a run wrote
         state.erased_in = namespace
 
 

@@ -50,7 +50,7 @@ from salience.testing.conformance.trust._erasure import (
     Tombstones,
 )
 from salience.testing.conformance.trust._isolation import Isolation
-from salience.testing.conformance.trust._writers import Writers
+from salience.testing.conformance.trust._writers import UndoingWriters, Writers
 
 __all__ = ["Clock", "StoreConformance"]
 
@@ -63,6 +63,6 @@ class StoreConformance(
     IdempotencyKeys, MetadataMerging, DeletingMany, Upserts, Exports,
     Versions, Contradictions, Hits, AccessKeys,
     Atomicity, SameFacts, Names, EventPages, Isolation, Reembedding,
-    ErasureReceipts, ForgettingUsers, Writers, Tombstones,
+    ErasureReceipts, ForgettingUsers, Writers, UndoingWriters, Tombstones,
 ):  # fmt: skip
     """All tests; a subclass defines `open_memory`."""

@@ -10,7 +10,7 @@ import pytest
 from salience import Memory
 from salience.errors import InvalidInput
 from salience.records.events import FILE_ACTOR
-from salience.testing.conformance._case import StoreCase, list_ids, search_ids
+from salience.testing.conformance._case import Clock, StoreCase, list_ids, search_ids
 
 
 def acting(memory: Memory, actor: str) -> Memory:
@@ -111,3 +111,66 @@ class Writers(StoreCase):
         assert {r.id: r.written_by for r in again.get_all()} == {
             r.id: r.written_by for r in memory.get_all()
         }
+
+
+class UndoingWriters(StoreCase):
+    def test_all_that_a_writer_did_since_a_time_is_taken_back(
+        self, memory: Memory, clock: Clock
+    ) -> None:
+        ana, ben = acting(memory, "ana"), acting(memory, "ben")
+        ben.add("The sail is white.", id="sail")
+        for id, text in (
+            ("boat", "The boat is red."),
+            ("oar", "The oar is old."),
+            ("key", "Here."),
+        ):
+            ana.add(text, id=id, tags=[id])
+        ana.add("The rope is long.", id="rope")
+        ana.link("boat", "oar", "mentions")
+        before = {id: memory[id] for id in ("boat", "oar", "sail")}
+        since = clock.pass_(hours=1)
+        ben.add("The boat is stolen.", id="poison")
+        ben.update("boat", content="The boat is sunk.", metadata={"sunk": True}, importance=1.0)
+        ben.feedback("oar", "incorrect")
+        ben.pin("oar")
+        ben.link("oar", "boat", "contradicts")
+        ben.update("key", content="Gone.", importance=0.9)
+        ben.delete("rope")
+        clock.pass_(hours=1)
+        ana.update("key", content="In the drawer.")
+        log = list(memory.events())
+
+        shown = memory.undo_writer("ben", since=since)
+        assert (shown.applied, shown.run, list(memory.events())) == (False, None, log)
+        done = memory.undo_writer("ben", since=since, apply=True)
+        assert done.archived == shown.archived == ("poison",)
+        assert {id: set(names) for id, names in done.restored.items()} == {
+            "boat": {"content", "metadata", "importance"},
+            "oar": {"feedback_against", "relevance_score", "review", "pinned"},
+            "key": {"importance"},
+        }
+        assert (set(done.left), done.links, done.erased) == ({"key"}, 1, 1)
+        for id, record in before.items():
+            names = {"updated_at", "version"}
+            assert memory[id].equals_except(names, record), id
+        assert (memory["key"].content, memory["key"].importance) == ("In the drawer.", None)
+        assert memory["poison"].status == "archived"
+        assert search_ids(memory, "red", limit=1) == ["boat"]
+        assert [(link.source, link.type) for link in memory.links("boat")] == [("boat", "mentions")]
+        assert memory.verify()
+        assert not memory.undo_writer("ben", since=since).archived
+
+        memory.undo(str(done.run))
+        assert memory["poison"].status == "active"
+        assert memory["oar"].review == "incorrect"
+        assert memory.verify()
+
+    def test_who_did_nothing_is_not_undone(self, memory: Memory, clock: Clock) -> None:
+        written(memory)
+        done = memory.undo_writer("ana", since=clock.pass_(hours=1), apply=True)
+        assert (done.archived, dict(done.restored), done.links, done.run) == ((), {}, 0, None)
+        assert memory.undo_writer("carl", since=0).archived == ()
+        wrong: tuple[tuple[Any, Any], ...] = (("", 0), (None, 0), ("ana", "soon"), ("ana", None))
+        for actor, since in wrong:
+            with pytest.raises(InvalidInput):
+                memory.undo_writer(actor, since=since)
