@@ -17,6 +17,7 @@ from salience import AsyncMemory, Memory
 from salience.display.for_models import clean
 from salience.errors import InvalidInput
 from salience.search.context import FORMATS, Context, Section, SectionLike
+from salience.testing.conformance.trust._writers import acting
 from support.examples import examples
 from support.kitchen import QUERY, check_snapshot, kitchen
 from support.scoring import DAY, NOW
@@ -204,6 +205,27 @@ def test_identity_is_never_cut() -> None:
     ) as e:
         memory.get_context(QUERY, need - 1)
     assert f"and {need - 1} are free for it; give 1 more" in str(e.value)
+
+
+def test_no_writer_fills_a_context_alone() -> None:
+    with Memory.open("ram://", embedder=None) as memory:
+        for writer, count in (("ben", 6), ("ana", 2)):
+            own = acting(memory, writer)
+            own.add_many([f"The boat of {writer} has leak number {i}." for i in range(count)])
+            own.add(f"{writer} likes boats.", kind="profile")
+        memory.add("A boat of nobody has a leak.")
+        options: dict[str, Any] = {"sections": ALL[:1] + ALL[2:], "touch": False}
+        whole = memory.get_context("Which boat has a leak?", **options)
+        capped = memory.get_context("Which boat has a leak?", per_writer=3, **options)
+        writers = [memory[id].written_by for id in set(capped.ids)]
+        assert (writers.count("ben"), writers.count("ana"), writers.count(None)) == (3, 3, 1)
+        assert (whole.beyond_cap, capped.beyond_cap) == (0, len(set(whole.ids)) - 7)
+        assert "ben likes boats." in capped.text  # of the section that comes first
+        order = [id for id in whole.ids if id in capped.ids]
+        assert list(capped.ids) == order
+        for wrong in (0, -1, "3", 1.5, True):
+            with pytest.raises(InvalidInput, match="per_writer"):
+                memory.get_context("boat", per_writer=wrong)  # type: ignore[arg-type]
 
 
 def test_unused_budget_flows_on() -> None:

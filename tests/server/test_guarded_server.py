@@ -56,6 +56,22 @@ def test_a_search_is_counted_and_logged_without_its_words(tmp_path: Path) -> Non
     assert "Lisbon" not in text
 
 
+def test_a_key_writes_no_more_than_its_rate_and_reads_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SALIENCE_WRITE_RATE", "3/3600")
+    with real_server(tmp_path / "memory.db") as server, server.client() as client:
+        added = [client.post("/memories", json={"content": f"Fact {i}."}) for i in range(4)]
+        assert [answer.status_code for answer in added] == [201, 201, 201, 429]
+        assert added[-1].json()["code"] == "RateLimited"
+        assert "writes" in added[-1].json()["detail"]
+        assert int(added[-1].headers["retry-after"]) > 0
+        assert client.request("DELETE", "/memories/none").status_code == 429
+        assert client.post("/undo/writer", json={"actor": "x", "since": 0}).status_code == 429
+        assert client.post("/search", json={"query": "Fact"}).status_code == 200
+        assert client.post("/memories/count").json() == {"count": 3}
+
+
 @pytest.mark.parametrize(
     ("headers", "status"),
     [

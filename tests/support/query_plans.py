@@ -25,6 +25,10 @@ LINEAR = {
     "SELECT count(*) FROM links WHERE space = ? AND checksum IS NOT": "each checksum is verified",
     "SELECT count(*) FROM vectors WHERE space = ? AND checksum IS NOT": "each checksum is verified",
     "SELECT count(*) FROM former_vectors WHERE space = ? AND checksum IS NOT": "and those of edits",
+    **{
+        f"SELECT 1 FROM {table} WHERE checksum IS NOT": "a backup is checked"
+        for table in ("memories", "vectors", "former_vectors", "events", "links")
+    },
     "SELECT event, name, vector FROM former_vectors": "a copy reads everything",
     "SELECT source, target, type, created_at FROM links WHERE space = ? ORDER": "loads an index",
     "SELECT source, target, type, weight, created_at FROM links WHERE space = ? ORDER": "all links",

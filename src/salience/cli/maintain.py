@@ -206,7 +206,9 @@ def undo(
 def undo_writer(
     settings: Settings,
     actor: Annotated[str, typer.Argument(help="The actor, as --actor or the id of a key.")],
-    since: Annotated[str, typer.Option(metavar="TIME", help="From which time on.")],
+    since: Annotated[
+        str | None, typer.Option(metavar="TIME", help="From which time on; by default ever.")
+    ] = None,
     apply: Apply = False,
 ) -> None:
     """Take back all that one actor wrote and changed since a time; a preview unless --apply."""

@@ -278,6 +278,10 @@ def context(
     now: Now = None,
     as_of: AsOf = None,
     cut: CutName = None,
+    per_writer: Annotated[
+        int | None,
+        typer.Option(metavar="NUMBER", help="Most memories of one writer (written_by)."),
+    ] = None,
     touch: Annotated[
         bool, typer.Option("--touch/--no-touch", help="Count an access of each memory in it.")
     ] = True,
@@ -294,9 +298,12 @@ def context(
             as_of=as_of,
             cut=cut,  # type: ignore[arg-type]  # a wrong one is refused by name
             touch=touch,
+            per_writer=per_writer,
         )
     output.degraded(context.degraded)
     output.taken(context.taken)
+    if context.beyond_cap:
+        output.note(f"{context.beyond_cap:,} more of the same writers are left out")
     crowded = any(each.without_room for each in context.sections)
     if settings.json:
         output.emit(context.to_dict())

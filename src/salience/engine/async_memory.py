@@ -41,14 +41,7 @@ from salience.engine.time_travel import as_of
 from salience.engine.transfer import export_to, import_from
 from salience.errors import InvalidInput, StoreClosed
 from salience.lifecycle import audit as auditing
-from salience.lifecycle import (
-    consolidation,
-    maintenance,
-    pruning,
-    undo,
-    undo_writer,
-    zone_history,
-)
+from salience.lifecycle import consolidation, maintenance, pruning, zone_history
 from salience.lifecycle.audit import Audit
 from salience.lifecycle.consolidation import Consolidation, Summariser
 from salience.lifecycle.history import EventPage, History, event_request, history, read_events
@@ -56,8 +49,9 @@ from salience.lifecycle.maintenance import Maintenance, MaintenanceRequest
 from salience.lifecycle.maintenance_lock import this_process
 from salience.lifecycle.pruning import Pruning
 from salience.lifecycle.spreading_boost import spread_boost
-from salience.lifecycle.undo import Undone
-from salience.lifecycle.undo_writer import WriterUndone
+from salience.lifecycle.undoing import runs, writers
+from salience.lifecycle.undoing.runs import Undone
+from salience.lifecycle.undoing.writers import WriterUndone
 from salience.lifecycle.verify import Diagnosis, Verification, doctor, verify
 from salience.lifecycle.zone_history import ZoneHistory
 from salience.lifecycle.zones import Zones, zones
@@ -934,11 +928,13 @@ class AsyncLifecycleApi(AsyncPlanRunner):
             InvalidInput: the name is not that of a run.
         """
         scope = await self._core.awrite_context()
-        undone = await self._run_upkeep(undo.undo(scope, run))
+        undone = await self._run_upkeep(runs.undo(scope, run))
         log_upkeep(scope.namespace, "undo", len(undone.restored) + len(undone.erased), undone.run)
         return undone
 
-    async def undo_writer(self, actor: str, *, since: Moment, apply: bool = False) -> WriterUndone:
+    async def undo_writer(
+        self, actor: str, *, since: Moment = None, apply: bool = False
+    ) -> WriterUndone:
         """Take back all that one actor did from a time on, or preview that.
 
         What he wrote is archived. What he changed has the state and the text of before, unless
@@ -948,14 +944,14 @@ class AsyncLifecycleApi(AsyncPlanRunner):
 
         Args:
             actor: who it was: the `written_by` of memories, the id of a key at a server.
-            since: the time from which on.
+            since: the time from which on; by default from the first.
             apply: True to do it.
 
         Raises:
             InvalidInput: names the argument that is wrong.
         """
         scope = await self._core.awrite_context()
-        undone = await self._run_upkeep(undo_writer.undo_writer(scope, actor, since, apply=apply))
+        undone = await self._run_upkeep(writers.undo_writer(scope, actor, since, apply=apply))
         if undone.applied:
             count = len(undone.archived) + len(undone.restored)
             log_upkeep(scope.namespace, "undo_writer", count, undone.run)

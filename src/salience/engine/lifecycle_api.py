@@ -7,21 +7,15 @@ from collections.abc import Callable, Mapping, Sequence
 from salience.engine.runner import PlanRunner
 from salience.errors import InvalidInput
 from salience.lifecycle import audit as auditing
-from salience.lifecycle import (
-    consolidation,
-    maintenance,
-    pruning,
-    undo,
-    undo_writer,
-    zone_history,
-)
+from salience.lifecycle import consolidation, maintenance, pruning, zone_history
 from salience.lifecycle.audit import Audit
 from salience.lifecycle.consolidation import Consolidation, Summariser
 from salience.lifecycle.maintenance import Maintenance, MaintenanceRequest
 from salience.lifecycle.maintenance_lock import this_process
 from salience.lifecycle.pruning import Pruning
-from salience.lifecycle.undo import Undone
-from salience.lifecycle.undo_writer import WriterUndone
+from salience.lifecycle.undoing import runs, writers
+from salience.lifecycle.undoing.runs import Undone
+from salience.lifecycle.undoing.writers import WriterUndone
 from salience.lifecycle.zone_history import ZoneHistory
 from salience.records.filters import parse_filter
 from salience.records.record import Link
@@ -133,11 +127,11 @@ class LifecycleApi(PlanRunner):
             InvalidInput: the name is not that of a run.
         """
         scope = self._core.write_context()
-        undone = self._run_upkeep(undo.undo(scope, run))
+        undone = self._run_upkeep(runs.undo(scope, run))
         log_upkeep(scope.namespace, "undo", len(undone.restored) + len(undone.erased), undone.run)
         return undone
 
-    def undo_writer(self, actor: str, *, since: Moment, apply: bool = False) -> WriterUndone:
+    def undo_writer(self, actor: str, *, since: Moment = None, apply: bool = False) -> WriterUndone:
         """Take back all that one actor did from a time on, or preview that.
 
         What he wrote is archived. What he changed has the state and the text of before, unless
@@ -147,14 +141,14 @@ class LifecycleApi(PlanRunner):
 
         Args:
             actor: who it was: the `written_by` of memories, the id of a key at a server.
-            since: the time from which on.
+            since: the time from which on; by default from the first.
             apply: True to do it.
 
         Raises:
             InvalidInput: names the argument that is wrong.
         """
         scope = self._core.write_context()
-        undone = self._run_upkeep(undo_writer.undo_writer(scope, actor, since, apply=apply))
+        undone = self._run_upkeep(writers.undo_writer(scope, actor, since, apply=apply))
         if undone.applied:
             count = len(undone.archived) + len(undone.restored)
             log_upkeep(scope.namespace, "undo_writer", count, undone.run)

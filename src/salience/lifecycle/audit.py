@@ -19,7 +19,7 @@ from salience.lifecycle.clustering import similar_pairs
 from salience.lifecycle.consolidation import EPISODIC_KINDS
 from salience.lifecycle.junk import junk_reason
 from salience.lifecycle.pruning import ARCHIVED, prune
-from salience.lifecycle.undo import ChangeRun
+from salience.lifecycle.undoing.runs import ChangeRun
 from salience.records.filters import Compare
 from salience.records.record import Link, MemoryRecord
 from salience.records.validation import callable_or_none, texts

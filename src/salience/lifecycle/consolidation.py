@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from salience.display.result import Result
 from salience.lifecycle.clustering import find_clusters, most_central
-from salience.lifecycle.undo import RUN_KEY, ChangeRun
+from salience.lifecycle.undoing.runs import RUN_KEY, ChangeRun
 from salience.records.events import ACCESSES
 from salience.records.fields import SESSION_CHUNK, TURN_CHUNK
 from salience.records.filters import And, Compare, Filter, Not

@@ -11,7 +11,7 @@ from salience.errors import InvalidInput, shown
 from salience.lifecycle import maintenance_lock
 from salience.lifecycle.consolidation import Consolidation, Summariser, central_text, consolidate
 from salience.lifecycle.pruning import ARCHIVED, DEFAULT_CAP, PRUNED_STATUSES, prune
-from salience.lifecycle.undo import ChangeRun
+from salience.lifecycle.undoing.runs import ChangeRun
 from salience.records.events import EventType
 from salience.records.filters import And, Compare, Filter, Not
 from salience.records.validation import callable_or_none, function

@@ -21,7 +21,7 @@ HASH_BYTES = 16
 
 @dataclass(frozen=True, slots=True)
 class Erasing:
-    """Who erases, when, and by which method of `Memory`."""
+    """An erasure: when it is, by whom, and by which method of `Memory`."""
 
     at: datetime
     actor: str | None

@@ -45,11 +45,17 @@ class Serving(Protocol):
 
 
 def note_effects(state: State, scope: str, namespace: str, operation: str = "") -> None:
-    """Tell the guard what an operation of a scope means for the answers that it keeps."""
+    """Tell the guard what an operation of a scope means for writes and the answers that it keeps.
+
+    Raises:
+        Refused: the key has written too much.
+    """
     state.namespace = namespace
     if scope == READ:
         state.keeps_nothing = True
-    elif scope == DELETE or operation == "undo":  # which erases what a run wrote
+    elif (count_write := getattr(state, "count_write", None)) is not None:
+        count_write()
+    if scope == DELETE or operation == "undo":  # which erases what a run wrote
         state.erased_in = namespace
 
 

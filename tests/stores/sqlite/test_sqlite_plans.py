@@ -84,7 +84,10 @@ def use_everything(folder: Path) -> None:
     with Memory.open(url, embedder=WordHashEmbedder(48)) as memory:
         memory.delete_all({"id": "m8"})
         memory.delete_all(namespace="default")
-        memory.add("The first of a new log.")
+        memory.add("The first of a new log.", id="first")
+        memory.backup(folder / "backup.db")
+        memory.delete("first")
+    Memory.restore_backup(folder / "backup.db", folder / "memory.db", overwrite=True)
 
 
 def test_the_plan_of_every_statement_is_read(

@@ -90,6 +90,9 @@ async def get_context(
     query: Query,
     max_tokens: MaxTokens = DEFAULT_TOKENS,
     as_of: AsOf = None,
+    per_writer: Annotated[
+        int | None, Field(ge=1, description="The most memories that one writer may have in it.")
+    ] = None,
 ) -> Answer:
     """Write down what matters for a question or task, in one text within a budget of tokens.
 
@@ -99,7 +102,9 @@ async def get_context(
     budget = caller.budget(max_tokens)
     room = budget - count_tokens(fence(""))
     while True:  # what is found first is measured, and counted as an access only if it fits
-        context = await caller.memory.get_context(query, room, as_of=as_of, touch=False)
+        context = await caller.memory.get_context(
+            query, room, as_of=as_of, touch=False, per_writer=per_writer
+        )
         answer = _context(context)
         over = tokens(answer) - budget
         if over <= 0 or not context.ids:

@@ -20,6 +20,7 @@ from salience.search.context.sections import (
     Gathered,
     Section,
     SectionLike,
+    capped,
     gather,
     sections_of,
     with_references,
@@ -70,7 +71,8 @@ class Context(Result):
     `provenance` names the memories in the order of the text. `degraded` names everything that had
     to be done without, `taken` the words of the query that no memory holds, with those that they
     were taken for. `probability` is the chance that any memory that its first search found answers
-    the query, None if the profile gives none. In the format "messages", `text` holds the `messages`
+    the query, None if the profile gives none. `beyond_cap` memories are left out as there are
+    `per_writer` of their writers already. In the format "messages", `text` holds the `messages`
     as JSON.
     """
 
@@ -87,6 +89,7 @@ class Context(Result):
     degraded: tuple[str, ...] = ()
     taken: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     probability: float | None = None
+    beyond_cap: int = 0
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -118,6 +121,8 @@ class ContextOptions(TypedDict, total=False):
     cut: leave out what does not answer the query, as `search` does; by default all that fits is
         taken.
     min_probability: leave out memories whose probability of answering the query is below it.
+    per_writer: the most memories of one writer (`written_by`), over all sections, the important
+        ones first; memories without one count as one's. Nobody fills a context alone then.
     """
 
     format: Format
@@ -131,6 +136,7 @@ class ContextOptions(TypedDict, total=False):
     touch: bool
     cut: Cut | None
     min_probability: float | None
+    per_writer: int | None
 
 
 CONTEXT_DEFAULTS: Mapping[str, Any] = {
@@ -151,6 +157,7 @@ class ContextRequest:
     counter: Callable[[str], int]
     references: bool
     touch: bool
+    per_writer: int | None
     now: datetime
     as_of: datetime | None
     searches: tuple[tuple[Section, SearchRequest], ...]
@@ -194,8 +201,11 @@ def context_request(
         (section, search_request(query, settings, shared | _own(section, options["filters"])))
         for section in sections_of(options["sections"])
     )
+    per_writer = options["per_writer"]
+    if per_writer is not None:
+        per_writer = integer("per_writer", per_writer, 1)
     return ContextRequest(
-        query, max_tokens, format, counter, references, touch, now, as_of, searches
+        query, max_tokens, format, counter, references, touch, per_writer, now, as_of, searches
     )
 
 
@@ -221,6 +231,9 @@ def assemble(request: ContextRequest) -> Plan[Context]:
     gathered: list[Gathered] = []
     for section, search in request.searches:
         gathered.append((yield from gather(section, search)))
+    beyond = 0
+    if request.per_writer is not None:
+        gathered, beyond = capped(gathered, request.per_writer)
     packing = Packing(
         with_references(gathered),
         request.max_tokens,
@@ -246,6 +259,7 @@ def assemble(request: ContextRequest) -> Plan[Context]:
         ),
         degraded=tuple(dict.fromkeys(note for one in gathered for note in one.degraded)),
         taken={word: others for one in gathered for word, others in one.taken.items()},
+        beyond_cap=beyond,
         probability=next((p for one in gathered if (p := one.probability) is not None), None),
     )
 

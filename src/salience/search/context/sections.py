@@ -239,6 +239,25 @@ def _newest(request: SearchRequest) -> Plan[tuple[Item, ...]]:
     return tuple(Item(record, rows[record.id]) for record in listing.records if record.id in rows)
 
 
+def capped(gathered: Sequence[Gathered], most: int) -> tuple[list[Gathered], int]:
+    """The same with at most so many memories of one writer, and how many those beyond are.
+
+    Sections of higher priority take theirs first; a memory in several sections counts once.
+    """
+    taken: dict[str | None, dict[tuple[str, str], None]] = {}
+    for one in sorted(gathered, key=lambda one: -one.section.priority):
+        for item in one.items:
+            own = taken.setdefault(item.record.written_by, {})
+            if len(own) < most:
+                own[item.key] = None
+    kept = {key for own in taken.values() for key in own}
+    beyond = {item.key for one in gathered for item in one.items} - kept
+    return [
+        replace(one, items=tuple(item for item in one.items if item.key in kept))
+        for one in gathered
+    ], len(beyond)
+
+
 def with_references(gathered: Sequence[Gathered]) -> list[Gathered]:
     """The same with a reference for every memory: its id, or a prefix of no other id."""
     ids = {item.key: item.record.id for one in gathered for item in one.items}

@@ -32,7 +32,7 @@ from salience.server.guard.hosts import CheckHosts, CheckOrigin
 from salience.server.guard.idempotency import Idempotency
 from salience.server.guard.in_flight import CountInFlight, InFlight
 from salience.server.guard.metrics import CountAnswers, Metrics
-from salience.server.guard.rate_limit import RateLimit
+from salience.server.guard.rate_limit import CountWrites, RateLimit
 from salience.server.guard.request_log import RequestLog
 from salience.server.guard.response_headers import ResponseHeaders
 from salience.server.guard.settings import GuardSettings, Rate
@@ -77,7 +77,8 @@ def guard(
     counts           a dict into which an operation writes numbers for the log, as {"hits": 10}
 
     An operation may add the `namespace` of its answer, `keeps_nothing` if the answer is not to be
-    kept, and `erased_in`, the namespace in which it erases.
+    kept, and `erased_in`, the namespace in which it erases. One that writes calls `count_write`, if
+    that is there, which refuses it if its key has written too much.
     """
     if answers is None:
         answers = kept_answers(settings)
@@ -85,6 +86,8 @@ def guard(
     guarded = Admission(guarded, settings, metrics)
     guarded = Idempotency(guarded, answers)
     guarded = CheckBody(guarded, settings)
+    if settings.write_rate is not None:
+        guarded = CountWrites(guarded, settings.write_rate)
     if settings.key_rate is not None:
         guarded = RateLimit(guarded, settings.key_rate)
     guarded = Authentication(guarded, authenticate, settings)

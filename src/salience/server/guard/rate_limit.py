@@ -10,9 +10,9 @@ from time import monotonic
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from salience.server.guard.request import identity
+from salience.server.guard.request import identity, state
 from salience.server.guard.settings import Rate
-from salience.server.problems import Problem, respond
+from salience.server.problems import Problem, Refused, respond
 
 MAX_BUCKETS = 16_384
 
@@ -62,10 +62,10 @@ class TokenBuckets:
         )
 
 
-def too_many(level: Level) -> Problem:
+def too_many(level: Level, what: str = "requests") -> Problem:
     """The problem of a request for which no token was left."""
     seconds = str(level.retry_seconds)
-    detail = f"too many requests; ask again in {seconds} s, or have the limit raised"
+    detail = f"too many {what}; ask again in {seconds} s, or have the limit raised"
     return Problem("RateLimited", detail, headers=(("Retry-After", seconds),))
 
 
@@ -92,3 +92,23 @@ class RateLimit:
             await self.app(scope, receive, told)
         else:
             await respond(scope, told, too_many(level))
+
+
+class CountWrites:
+    """Middleware that lets operations that write count theirs, for each key or address.
+
+    Only they know that they write: a search is a POST, too, and the tools of MCP have one path.
+    """
+
+    def __init__(self, app: ASGIApp, rate: Rate) -> None:
+        self.app = app
+        self.buckets = TokenBuckets(rate)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        def count_write() -> None:
+            level = self.buckets.take(identity(scope))
+            if not level.is_allowed:
+                raise Refused(too_many(level, "writes"))
+
+        state(scope)["count_write"] = count_write
+        await self.app(scope, receive, send)

@@ -104,6 +104,7 @@ class GuardSettings:
     handling_seconds, long_seconds: the time in which the answer has to begin; for the operations
         in `long_operations`, to end.
     key_rate: the requests of one key (or, without a key, of one address). None: no limit.
+    write_rate: those of one key that write, change or erase. None: no limit but the first.
     refusal_rate: the requests with a wrong key of one address. None: no limit.
     heavy_operations, long_operations: the operations that wait for one of the `heavy_slots` or
         `long_slots`. All others begin at once.
@@ -128,6 +129,7 @@ class GuardSettings:
     handling_seconds: float = 60.0
     long_seconds: float = 3_600.0
     key_rate: Rate | None = field(default_factory=lambda: Rate(60_000))
+    write_rate: Rate | None = None
     refusal_rate: Rate | None = field(default_factory=lambda: Rate(120))
     heavy_operations: tuple[str, ...] = HEAVY_OPERATIONS
     heavy_slots: int = field(default_factory=lambda: os.cpu_count() or 1)
@@ -142,7 +144,7 @@ class GuardSettings:
 
     def __post_init__(self) -> None:
         _check_numbers(self)
-        for name in ("key_rate", "refusal_rate"):
+        for name in ("key_rate", "write_rate", "refusal_rate"):
             if not isinstance(getattr(self, name), Rate | None):
                 raise InvalidInput(name, f"is {shown(getattr(self, name))}", "give a Rate or None")
         _check_texts("hosts", self.hosts, _HOST, 'a name as "memory.example.com", with or without')

@@ -91,6 +91,7 @@ CONSTRAINTS: Mapping[str, Constraint] = {
     "filters": FILTERS,
     "now": PRESENT,
     "as_of": PRESENT,
+    "actor": {"maxLength": 512, "pattern": TEXT},
     "since": MOMENT,
     "until": MOMENT,
     "namespaces": {"minItems": 1, "items": NAMESPACE},

@@ -28,7 +28,7 @@ class Tombstone(NamedTuple):
 
     @property
     def place(self) -> tuple[str, int, float]:
-        """What tells it from all others, in a file and its copies."""
+        """The key that tells it from all others, in a file and its copies."""
         return self.namespace, self.seq, self.at
 
 

@@ -16,7 +16,7 @@ from salience.errors import InvalidInput, Locked, NotFound
 from salience.lifecycle.maintenance import consolidate_new
 from salience.lifecycle.maintenance_lock import Owner, with_lock
 from salience.lifecycle.pruning import archive, restore
-from salience.lifecycle.undo import undo
+from salience.lifecycle.undoing.runs import undo
 from salience.retrieval import operations
 from salience.retrieval.plan import Plan, ask, drive
 from salience.testing.conformance._case import WORDS, Clock, StoreCase, get_record, perform

@@ -9,7 +9,7 @@ import pytest
 
 from salience import Memory
 from salience.errors import InvalidInput
-from salience.records.events import FILE_ACTOR
+from salience.records.events import ACCESSES, FILE_ACTOR
 from salience.testing.conformance._case import Clock, StoreCase, list_ids, search_ids
 
 
@@ -151,7 +151,7 @@ class UndoingWriters(StoreCase):
         }
         assert (set(done.left), done.links, done.erased) == ({"key"}, 1, 1)
         for id, record in before.items():
-            names = {"updated_at", "version"}
+            names = {"updated_at", "version", *ACCESSES}
             assert memory[id].equals_except(names, record), id
         assert (memory["key"].content, memory["key"].importance) == ("In the drawer.", None)
         assert memory["poison"].status == "archived"
@@ -170,7 +170,8 @@ class UndoingWriters(StoreCase):
         done = memory.undo_writer("ana", since=clock.pass_(hours=1), apply=True)
         assert (done.archived, dict(done.restored), done.links, done.run) == ((), {}, 0, None)
         assert memory.undo_writer("carl", since=0).archived == ()
-        wrong: tuple[tuple[Any, Any], ...] = (("", 0), (None, 0), ("ana", "soon"), ("ana", None))
+        assert set(memory.undo_writer("ana").archived) == {"a0", "a1"}
+        wrong: tuple[tuple[Any, Any], ...] = (("", 0), (None, 0), ("ana", "soon"), ("x" * 513, 0))
         for actor, since in wrong:
             with pytest.raises(InvalidInput):
                 memory.undo_writer(actor, since=since)

@@ -9,10 +9,9 @@ from typing import Any
 
 from salience.display.result import Result
 from salience.errors import NotFound
-from salience.lifecycle.undo import ChangeRun
+from salience.lifecycle.undoing.runs import ChangeRun
 from salience.records.events import (
     ACCESSES,
-    EMPTY,
     STATE,
     USE_EVENTS,
     Event,
@@ -21,8 +20,8 @@ from salience.records.events import (
     link_time,
     replay,
 )
-from salience.records.record import Link, MemoryRecord
-from salience.records.validation import boolean, text, timestamp
+from salience.records.record import EMPTY, Link, MemoryRecord
+from salience.records.validation import boolean, optional_timestamp, text
 from salience.retrieval.operations import Events, Put
 from salience.retrieval.plan import Plan, ask
 from salience.write.items import WriteContext
@@ -37,7 +36,7 @@ Mine = Callable[[Event], bool]
 
 @dataclass(frozen=True, slots=True, repr=False)
 class WriterUndone(Result):
-    """What was taken back of a writer's doings, or would be.
+    """The doings of a writer that were taken back, or would be.
 
     `archived` are the memories that he wrote, `restored` those that he changed, with the fields
     that have their former values again, and `links` counts the links removed or made again. `left`
@@ -46,7 +45,7 @@ class WriterUndone(Result):
     """
 
     actor: str
-    since: datetime
+    since: datetime | None
     applied: bool
     archived: tuple[str, ...]
     restored: Mapping[str, tuple[str, ...]]
@@ -57,7 +56,7 @@ class WriterUndone(Result):
 
 
 def undo_writer(scope: WriteContext, actor: str, since: Any, *, apply: bool) -> Plan[WriterUndone]:
-    """The plan of taking back what a writer did from a time on; uses are left.
+    """The plan of taking back what a writer did from a time on (None: ever); uses are left.
 
     What he wrote is archived. What he changed is as if he had not: the state of a memory follows
     from its other events, and a text is the one from before him, unless others edited it since.
@@ -65,11 +64,12 @@ def undo_writer(scope: WriteContext, actor: str, since: Any, *, apply: bool) -> 
     Raises:
         InvalidInput: names the argument that is wrong.
     """
-    actor, since = text("actor", actor, limit=512), timestamp("since", since)
+    actor, first = text("actor", actor, limit=512), optional_timestamp("since", since)
     apply = boolean("apply", apply)
 
     def is_mine(event: Event) -> bool:
-        return event.actor == actor and event.at >= since and event.type not in USE_EVENTS
+        is_since = first is None or event.at >= first
+        return event.actor == actor and is_since and event.type not in USE_EVENTS
 
     log: Sequence[Event] = yield from ask(Events(scope.namespace))
     events_of = {
@@ -92,7 +92,7 @@ def undo_writer(scope: WriteContext, actor: str, since: Any, *, apply: bool) -> 
     made, removed = _links(scope.namespace, log, is_mine)
     undone = WriterUndone(
         actor,
-        since,
+        first,
         apply,
         tuple(archived),
         {id: tuple(values) for id, values in former.items()},
