@@ -12,7 +12,7 @@ from salience.records.events import WRITTEN, Event
 from salience.records.fields import FIELDS
 from salience.records.filters import Compare
 from salience.records.limits import Limits
-from salience.records.record import EMPTY, Edit, Embedding, Link, MemoryRecord
+from salience.records.record import EMPTY, Edit, Embedding, Link, MemoryRecord, recent
 from salience.records.validation import text
 from salience.retrieval.operations import (
     Delete,
@@ -134,7 +134,10 @@ def _changed(
         put = replace(put, drafts=(edit,), embedder=scope.embedder)
     elif new:
         put = replace(put, also=log)
-    return None if (yield from ask(log if in_place and not new else put)) else changed
+    if (yield from ask(log if in_place and not new else put)):
+        return None
+    accesses = recent(record.accesses, (scope.now,))
+    return replace(changed, write_count=record.write_count + 1, accesses=accesses)
 
 
 def changed_record(

@@ -230,7 +230,7 @@ class Updating(StoreCase):
         after = get_record(memory, "one")
         assert getattr(after, field) == value
         changed = {n for n, v in after.to_dict().items() if v != before[n]}
-        assert changed <= {field, "updated_at", "version"}
+        assert changed <= {field, "updated_at", "version", "write_count", "accesses"}
         assert list_ids(memory, {field: value} if field != "metadata" else None) == ["one"]
         if field not in ("title", "speaker"):  # these are part of what is embedded
             assert _similarity(memory, "Words.") == similar
