@@ -247,3 +247,19 @@ def test_a_change_in_a_talk_between_people_lifts_nothing() -> None:
             for weights in ({}, {"current_version": 0.0})
         )
         assert as_it_is == without
+
+
+def test_a_change_that_shares_a_name_alone_lifts_nothing() -> None:
+    with Memory.open("ram://", clock=lambda: NOW) as memory:
+        for text, day in (
+            ("Ana painted the kitchen.", "2025-01-10"),
+            ("The lamp has a green shade.", "2025-02-10"),
+            ("Ana started to learn Polish.", "2026-02-01"),
+        ):
+            memory.add(text, id=text, created_at=day)
+        question = "Which shade did Ana choose?"
+        as_it_is, without = (
+            {hit.id: hit.score for hit in memory.search(question, weights=weights)}
+            for weights in ({}, {"current_version": 0.0})
+        )
+        assert as_it_is == without

@@ -264,7 +264,7 @@ def _with_changes(
     """The places of what tells a change, each after the older memories that it may be about.
 
     These are short memories of its owner that share at least half of their words of the query with
-    it. Where they have to be answers themselves, they have half of all words of the query that any
+    it. Where they have to be answers themselves, they have most of the words of the query that any
     memory has, and share more than half; and what tells the change has a time, a number or a name
     if they have one, and no third person says it.
     """
@@ -277,7 +277,7 @@ def _with_changes(
     matched = table["lexical.matched"] > 0.0
     said = matched.sum(axis=1)
     if answering:
-        short &= 2 * said >= matched.any(axis=0).sum()
+        short &= 2 * said > matched.any(axis=0).sum()
         kinds = [table.floats(name) > 0.0 for name in _KINDS_OF_VALUE]
         # Between people much changes in passing; a user tells what holds.
         places, speakers = ev.distinct("speaker")
