@@ -19,8 +19,10 @@ def test_a_store_is_backed_up_and_restored(notes: Run, tmp_path: Path) -> None:
     assert notes("backup", "backup.db", "--overwrite").code == 0
     notes("delete", "river", "--yes")
     assert notes("restore-backup", "backup.db").code != 0
-    assert "3 memories" in notes("restore-backup", "backup.db", "--overwrite").out
-    assert notes("get", "river").code == 0
+    notes("update", "bread", "--tag", "new")
+    assert "2 memories" in notes("restore-backup", "backup.db", "--overwrite").out
+    assert notes("get", "river").code != 0  # what was erased since does not come back
+    assert "new" not in notes("get", "bread").out
 
 
 def test_doctor_ends_with_1_where_something_is_left_to_mend(notes: Run, tmp_path: Path) -> None:

@@ -112,6 +112,7 @@ def results(folder: Path) -> list[Any]:
         memory.prune(),
         memory.maintain(steps=("expire", "tasks", "links", "consolidate", "prune"), dry_run=True),
         memory.undo(memory.archive("soup") or ""),
+        memory.undo_writer("nobody", since=NOW),
         memory.export(folder / "all.jsonl"),
         memory.stats(),
         memory.forget_user("nobody"),

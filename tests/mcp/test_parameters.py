@@ -161,6 +161,14 @@ def a_context_is_about_the_query(c: Connection) -> None:
     assert c.call("get_context", query="gate code", as_of="2026-01-01")["context"] == ""
 
 
+@case("get_context", "per_writer")
+def a_context_has_few_of_each_writer(c: Connection) -> None:
+    for number in range(3):
+        add(c, f"The gate code of door {number} is 4{number}71.", force=True)
+    assert len(c.call("get_context", query="gate code")["ids"]) == 3
+    assert len(c.call("get_context", query="gate code", per_writer=2)["ids"]) == 2
+
+
 @case("get_context", "max_tokens")
 def a_context_keeps_to_its_budget(c: Connection) -> None:
     for number in range(40):

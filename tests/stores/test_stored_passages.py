@@ -142,6 +142,8 @@ def test_an_older_file_gets_its_passages(tmp_path: Path, expected: list[Any]) ->
     db.executescript(
         "DROP INDEX memories_with_passages; ALTER TABLE memories DROP COLUMN passages;"
         "ALTER TABLE memories DROP COLUMN terms_passages;"
+        "ALTER TABLE memories DROP COLUMN written_by;"
+        "ALTER TABLE memories DROP COLUMN write_count; DROP TABLE erasures;"
         "DELETE FROM vectors WHERE name LIKE 'content#%'; PRAGMA user_version = 8;"
     )
     db.close()

@@ -159,7 +159,7 @@ def _show_backup(settings: Settings, done: Backup, what: str) -> None:
     else:
         output.say(f"{done.path}: {what}: {done.memories:,} memories, {done.bytes:,} bytes")
         if done.erased_again:
-            output.say(f"{done.erased_again:,} memories were erased since, and again now")
+            output.say(f"erased again, as they were erased since the backup: {done.erased_again:,}")
         if done.note:
             output.note(done.note)
 

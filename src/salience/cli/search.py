@@ -280,7 +280,7 @@ def context(
     cut: CutName = None,
     per_writer: Annotated[
         int | None,
-        typer.Option(metavar="NUMBER", help="Most memories of one writer (written_by)."),
+        typer.Option(metavar="NUMBER", help="Maximum number of memories of one writer."),
     ] = None,
     touch: Annotated[
         bool, typer.Option("--touch/--no-touch", help="Count an access of each memory in it.")

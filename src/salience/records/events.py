@@ -343,9 +343,10 @@ def without_mention(payload: Values) -> Values:
 def imported(event: Event, importer: str | None) -> Event:
     """An event of a file as `importer` imports it, with the actor of the file beside.
 
-    Without a name of who imports, it stays as it is.
+    It stays as it is where nobody is named who imports, where the file names the same, and for a
+    use, which nobody claims.
     """
-    if importer is None:
+    if importer in (None, event.actor) or event.type in USE_EVENTS:
         return event
     beside = {} if event.actor is None else {FILE_ACTOR: event.actor}
     return replace(event, actor=importer, payload={**event.payload, **beside})

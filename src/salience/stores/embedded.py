@@ -11,7 +11,7 @@ import os
 import threading
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +29,9 @@ from salience.stores.index.change_feed import IndexVersion
 from salience.stores.index.edge_table import StoredEdge
 from salience.stores.index.namespace_index import NamespaceIndex
 from salience.stores.index_reader import IndexReader
-from salience.stores.sqlite.records import SqliteRecords
+
+if TYPE_CHECKING:  # a remote memory needs no SQLite
+    from salience.stores.sqlite.records import SqliteRecords
 
 _SAME_STATE = frozenset(
     {
