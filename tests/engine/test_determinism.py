@@ -109,12 +109,13 @@ def test_sync_and_async_rank_alike(expected: Lists) -> None:
     assert asyncio.run(collect()) == expected
 
 
-def test_every_process_and_processor_tell_the_same(expected: Lists, file: Path) -> None:
-    """Ranks; scores, explanations and probabilities; the cosines of what is written."""
+@pytest.fixture(scope="module")
+def told(file: Path) -> list[str]:
+    """What a process prints in each of `PROCESSORS`."""
     own = {name: value for name, value in os.environ.items() if name != "OPENBLAS_CORETYPE"}
     own["PYTHONPATH"] = str(Path(__file__).parents[1])
 
-    def told(settings: dict[str, str]) -> str:
+    def run(settings: dict[str, str]) -> str:
         return subprocess.run(
             [sys.executable, "-c", SCRIPT, f"sqlite:///{file}"],
             env={**own, **settings},
@@ -124,7 +125,12 @@ def test_every_process_and_processor_tell_the_same(expected: Lists, file: Path) 
         ).stdout
 
     with ThreadPoolExecutor(2) as pool:
-        first, second = pool.map(told, PROCESSORS)
+        return [*pool.map(run, PROCESSORS)]
+
+
+def test_every_process_and_processor_tell_the_same(expected: Lists, told: list[str]) -> None:
+    """Ranks; scores, explanations and probabilities; the cosines of what is written."""
+    first, second = told
     lists, *rest = first.splitlines()
     assert [[tuple(hit) for hit in hits] for hits in json.loads(lists)] == expected
     assert len(rest) > 100

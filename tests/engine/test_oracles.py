@@ -339,6 +339,7 @@ def test_words_seed_as_in_the_original(indexed: Indexed) -> None:
 # Fusion, against ranx
 
 
+@pytest.mark.deep  # the compiler takes five seconds
 @pytest.mark.filterwarnings("ignore")  # of the compiler that ranx runs on
 def test_fusion_is_that_of_ranx(stored: Stored) -> None:
     from ranx import Run, fuse
