@@ -4,6 +4,7 @@
 """
 
 import os
+import time
 from collections import Counter
 from collections.abc import Generator
 from functools import cache
@@ -13,7 +14,23 @@ from hypothesis import settings
 
 from salience.embedders import static
 
-_SECONDS_OF_A_CASE = 5.0
+
+def _slowness() -> float:
+    """The time of a loop of two million steps in tenths of a second, at least 1.
+
+    So the limit of a case is one of work: processors differ by a factor of two, and the cores that
+    two threads share by another.
+    """
+    took = []
+    for _ in range(3):
+        began, total = time.process_time(), 0
+        for step in range(2_000_000):
+            total += step * step % 7
+        took.append(time.process_time() - began)
+    return max(1.0, min(took) / 0.1)
+
+
+_SECONDS_OF_A_CASE = 5.0 * _slowness()
 
 # How long an example takes says how busy the machine is, not whether the law holds.
 settings.register_profile("short", deadline=None, max_examples=20)

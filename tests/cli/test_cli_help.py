@@ -79,13 +79,22 @@ def _completed(shell: str, script: str, tmp_path: Path) -> str:
     return ran.stdout
 
 
-def test_bash_completes_commands_options_and_values(tmp_path: Path) -> None:
-    script = 'eval "$(salience completion bash)"\n'
-    for words in ("salience sea", "salience search --pro", "salience search --profile six"):
-        count = len(words.split()) - 1
-        script += f"COMP_WORDS=({words}); COMP_CWORD={count}; COMPREPLY=()\n"
-        script += '_salience_completion salience; printf "%s\\n" "${COMPREPLY[@]}"\n'
-    assert _completed("bash", script, tmp_path).split() == ["search", "--profile", "six_factor"]
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        ("salience sea", "search"),
+        pytest.param("salience search --pro", "--profile", marks=pytest.mark.deep),
+        ("salience search --profile six", "six_factor"),
+    ],
+)
+def test_bash_completes_commands_options_and_values(words: str, found: str, tmp_path: Path) -> None:
+    count = len(words.split()) - 1
+    script = (
+        'eval "$(salience completion bash)"\n'
+        f"COMP_WORDS=({words}); COMP_CWORD={count}; COMPREPLY=()\n"
+        '_salience_completion salience; printf "%s\\n" "${COMPREPLY[@]}"\n'
+    )
+    assert _completed("bash", script, tmp_path).split() == [found]
 
 
 def test_zsh_completes_values(tmp_path: Path) -> None:
