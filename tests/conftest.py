@@ -14,7 +14,10 @@ from hypothesis import settings
 
 from salience.embedders import static
 
+_SECONDS_OF_A_CASE = 5.0
 
+
+@cache
 def _slowness() -> float:
     """The time of a loop of two million steps in tenths of a second, at least 1.
 
@@ -29,8 +32,6 @@ def _slowness() -> float:
         took.append(time.process_time() - began)
     return max(1.0, min(took) / 0.1)
 
-
-_SECONDS_OF_A_CASE = 5.0 * _slowness()
 
 # How long an example takes says how busy the machine is, not whether the law holds.
 settings.register_profile("short", deadline=None, max_examples=20)
@@ -75,7 +76,8 @@ def pytest_runtest_makereport(
     item.stash[_phase_began] = now
     # Other cases share what is set up for a module, so the limit holds for the call alone.
     too_long = report.when == "call" and seconds > _SECONDS_OF_A_CASE
-    if too_long and report.passed and not item.get_closest_marker("deep"):
+    may_fail = too_long and report.passed and not item.get_closest_marker("deep")
+    if may_fail and seconds > _SECONDS_OF_A_CASE * _slowness():
         report.outcome = "failed"
         report.longrepr = f"{seconds:.1f} s of processor time; mark it `deep`, or do less"
     return report

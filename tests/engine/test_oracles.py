@@ -5,11 +5,13 @@ On the sample, on synthetic texts, and on conversations of your own: see `conver
 
 from __future__ import annotations
 
+import importlib
 import math
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 import numpy as np
 import pytest
@@ -339,11 +341,14 @@ def test_words_seed_as_in_the_original(indexed: Indexed) -> None:
 # Fusion, against ranx
 
 
-@pytest.mark.deep  # the compiler takes five seconds
-@pytest.mark.filterwarnings("ignore")  # of the compiler that ranx runs on
-def test_fusion_is_that_of_ranx(stored: Stored) -> None:
-    from ranx import Run, fuse
+@pytest.fixture(scope="module")
+def ranx() -> Any:
+    """The library, whose first import takes longer than all that is asked of it."""
+    return importlib.import_module("ranx")
 
+
+@pytest.mark.filterwarnings("ignore")  # of the compiler that ranx runs on
+def test_fusion_is_that_of_ranx(stored: Stored, ranx: Any) -> None:
     routes = Lexical(), Vector()
     fusing = {
         k: Profile(
@@ -371,9 +376,10 @@ def test_fusion_is_that_of_ranx(stored: Stored) -> None:
         if not all(map(len, results)):
             continue
         runs = [
-            Run({"q": {number[hit.id]: -float(hit.rank) for hit in result}}) for result in results
+            ranx.Run({"q": {number[hit.id]: -float(hit.rank) for hit in result}})
+            for result in results
         ]
         for k, profile in fusing.items():
-            theirs = fuse(runs, method="rrf", params={"k": k}, norm=None).run["q"]
+            theirs = ranx.fuse(runs, method="rrf", params={"k": k}, norm=None).run["q"]
             ours = search(question, profile)
             assert {number[hit.id]: hit.score for hit in ours} == pytest.approx(dict(theirs))

@@ -46,8 +46,8 @@ class SalienceMemoryBlock(BaseMemoryBlock[str]):
     """
 
     name: str = Field(default="SalienceMemory", description="The name of the block.")
-    limit: int = Field(default=10, description="The most memories to recall, 1 to 1000.")
-    max_tokens: int = Field(default=2000, description="The most tokens of the block.")
+    limit: int = Field(default=10, description="Maximum number of memories to recall, 1 to 1000.")
+    max_tokens: int = Field(default=2000, description="Maximum number of tokens in the block.")
     min_similarity: float | None = Field(
         default=None, description="Leave out memories whose cosine with the question is below it."
     )

@@ -169,7 +169,7 @@ def _listed(value: Any) -> Any:
 
 Texts = Annotated[list[str], BeforeValidator(_listed)]
 MaxTokens = Annotated[
-    int, Field(ge=MIN_TOKENS, description="The most tokens that the answer may take.")
+    int, Field(ge=MIN_TOKENS, description="Maximum number of tokens in the answer.")
 ]
 
 

@@ -151,10 +151,12 @@ def _edit(before: Values, event: Event) -> dict[str, Any]:
 
 
 def _rewrite(before: Values, event: Event) -> dict[str, Any]:
-    return {
-        "write_count": before["write_count"] + 1,
-        "accesses": recent(before["accesses"], (event.at,)),
-    }
+    return counted_edit(before["write_count"], before["accesses"], event.at)
+
+
+def counted_edit(count: int, accesses: Sequence[Any], at: Any) -> dict[str, Any]:
+    """The fields by which an edit is an access: one more, and its time the latest."""
+    return {"write_count": count + 1, "accesses": recent(accesses, (at,))}
 
 
 def _use(before: Values, event: Event) -> dict[str, Any]:

@@ -53,9 +53,8 @@ class MemoryRecord(Result):
     Times are aware datetimes in UTC; a missing value is None. `accesses` are the most recent access
     times, newest first; being written counts as the first access there, but not in `access_count`,
     which counts how often it was retrieved, nor in `write_count`, which counts how often it was
-    edited. `written_by` is the actor of its first write, which no
-    edit changes; None if nobody was named. `version` is 1 at first, and one more with every change
-    that moves `updated_at`.
+    edited. `written_by` is the actor of its first write, which no edit changes; None if nobody was
+    named. `version` is 1 at first, and one more with every change that moves `updated_at`.
     """
 
     _shown = ("id", "content", "kind", "tags")

@@ -8,11 +8,11 @@ from typing import Any
 
 from salience.display.result import to_json
 from salience.errors import InvalidInput
-from salience.records.events import WRITTEN, Event
+from salience.records.events import WRITTEN, Event, counted_edit
 from salience.records.fields import FIELDS
 from salience.records.filters import Compare
 from salience.records.limits import Limits
-from salience.records.record import EMPTY, Edit, Embedding, Link, MemoryRecord, recent
+from salience.records.record import EMPTY, Edit, Embedding, Link, MemoryRecord
 from salience.records.validation import text
 from salience.retrieval.operations import (
     Delete,
@@ -136,8 +136,7 @@ def _changed(
         put = replace(put, also=log)
     if (yield from ask(log if in_place and not new else put)):
         return None
-    accesses = recent(record.accesses, (scope.now,))
-    return replace(changed, write_count=record.write_count + 1, accesses=accesses)
+    return replace(changed, **counted_edit(record.write_count, record.accesses, scope.now))
 
 
 def changed_record(

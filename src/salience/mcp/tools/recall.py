@@ -44,7 +44,7 @@ class Recalled(TypedDict):
 async def search_memories(
     caller: Caller,
     query: Query,
-    limit: Annotated[int, Field(ge=1, le=MAX_HITS, description="The most memories.")] = 10,
+    limit: Annotated[int, Field(ge=1, le=MAX_HITS, description="Maximum number of memories.")] = 10,
     tags: Tags = None,
     kind: Kind = None,
     speaker: Speaker = None,
@@ -91,7 +91,7 @@ async def get_context(
     max_tokens: MaxTokens = DEFAULT_TOKENS,
     as_of: AsOf = None,
     per_writer: Annotated[
-        int | None, Field(ge=1, description="The most memories that one writer may have in it.")
+        int | None, Field(ge=1, description="Maximum number of memories of one writer.")
     ] = None,
 ) -> Answer:
     """Write down what matters for a question or task, in one text within a budget of tokens.
@@ -155,7 +155,7 @@ async def list_memories(
     order: Annotated[
         Literal["newest", "oldest"], Field(description="Which come first.")
     ] = "newest",
-    limit: Annotated[int, Field(ge=1, le=MAX_PAGE, description="The most memories.")] = 20,
+    limit: Annotated[int, Field(ge=1, le=MAX_PAGE, description="Maximum number of memories.")] = 20,
     cursor: Annotated[
         str | None, Field(description="The next_cursor of the page before; same arguments.")
     ] = None,
