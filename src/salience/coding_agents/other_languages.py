@@ -44,9 +44,9 @@ _PIN = (
 )
 _IS = r"\b(?:ist|lautet|est|es|é|è|is|är|jest|to)\b|[:=：]|是|は|은|는|है"
 SECRETS = (
-    rf"(?:{_PASSWORD}).{{0,30}}?(?:(?:{_IS})\s*\S{{3,}}|\d{{3,}})"
+    rf"(?:{_PASSWORD}).{{0,30}}?(?:(?:{_IS})\s*(?:\S*\d\S*|\S{{3,}}(?=[\s.!?。]*$))|\d{{3,}})"
     rf"|\b(?:ist|lautet)\s+(?:\w+\s+)?(?:{_PASSWORD})\s+\S{{3,}}"
-    rf"|(?:{_PIN}).{{0,25}}?\d[\d -]{{2,}}"
+    rf"|(?:{_PIN}).{{0,25}}?\d(?:[ -]?\d){{2,}}"
 )
 """A password or PIN that is told, in other languages than English."""
 

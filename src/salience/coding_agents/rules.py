@@ -476,23 +476,30 @@ PASSING = _with_other_languages(
     r"|tomorrow|later)|yet|not now|today only|as a quick (?:hack|test)|first,? let's)\b",
 )
 """Sentences that are meant for this once."""
+_DIGITS = r"\d(?:[ -]?\d){3,}\b"  # of a PIN; "pin 13" is one of a board
+_FOR = r"(?:\s+(?:for|of|to|on|at)\s+[^.!?\n]{1,40}?)?"
+_NO_SECRET = (
+    r"(?!in\b|stored|kept|read|never|always|not\b|the\b|a\b|an\b|required|needed|hashed|encrypted"
+    r"|checked|validated|wrong|rotated|optional|empty|at least|longer|set\b|\w+(?:ed|ing)\s+\w)"
+)
 SECRET = re.compile(
     r"\b(?:sk|pk|rk|ghp|gho|ghs|github_pat|glpat|xox[abprs]|AKIA|ASIA|hf|npm|pypi|AIza"
     r"|ya29)[-_]?[A-Za-z0-9_-]{12,}|\beyJ[\w-]{10,}\.[\w-]{10,}|-----BEGIN|://[^\s/:@]+:[^\s/@]+@"
     r"|\b(?:pass(?:word|phrase|wd|code)?|secret|token|api[ _-]?key|access[ _-]?key|credentials?"
-    r"|login)\b['\"`]?(?:\s+(?:for|of|to|on|at)\s+[^.!?\n]{1,40}?)?\s*(?:(?:is|are|was)\s+|[:=]\s*)"
-    r"(?!in\b|stored|kept|read|never|always|not\b|the\b|a\b|an\b|required|needed|hashed"
-    r"|encrypted|checked|validated|wrong|rotated|optional|empty|at least|longer|set\b)\S{4,}"
+    rf"|login)\b['\"`]?{_FOR}\s*(?:(?:is|are|was)\s+|[:=]\s*){_NO_SECRET}\S{{4,}}"
     r"|['\"`]?\S{4,}\s+as\s+(?:(?:the|my|our|your|a)\s+)?(?:\w+\s+){0,2}pass(?:word|phrase|code)\b"
     r"(?!\s+\w)"
     r"|\b(?:log|sign|connect|authenticate|unlock)\w*\b.{0,60}\bpass(?:word|phrase|wd|code)?\b\s+"
-    r"(?!is\b|for\b|of\b|from\b|in\b)\S{4,}|\bpass(?:word|phrase|wd|code)?\s+['\"`]?\S*[\d!@#$%^&*]\S*"
-    r"|\bpin\b(?:[ -]?(?:code|number))?(?:\s+(?:for|of|to|on)\s+[^.!?\n]{1,30}?)?\s*(?:is|was|:|=)?"
-    r"\s*['\"`]?\d[\d -]{2,}\b|\b(?:my|our|the|your|a|card|sim) pin\b.{0,40}?\d{3,}"
-    r"|\bcode\b(?:\s+(?:for|of|to|on)\s+[^.!?\n]{1,30}?)?\s*(?:is|was|:|=)\s*['\"`]?\d[\d -]{2,}\b"
+    r"(?!is\b|for\b|of\b|from\b|in\b|auth|hash|manager|reset|field|prompt|login)\S{4,}"
+    r"|\bpass(?:word|phrase|wd|code)?\s+['\"`]?\S*[\d!@#$%^&*]\S*"
+    rf"|\bpin\b(?:[ -]?(?:code|number))?{_FOR}\s*(?:is|was|:|=)?\s*['\"`]?{_DIGITS}"
+    rf"|\b(?:my|our|your|card|sim) pin\b.{{0,40}}?{_DIGITS}"
+    r"|(?<!error )(?<!status )(?<!exit )(?<!return )(?<!response )(?<!zip )(?<!postal )\bcode\b"
+    rf"{_FOR}\s*(?:is|was|:|=)\s*['\"`]?{_DIGITS}"
     r"|\b(?:alarm|door|gate|safe|garage|lock|entry|access|vault|security)[ -]?"
-    r"(?:code|combination)\b.{0,20}?(?:\bis\b|[:=])\s*\S{3,}|\b\d[\d -]{2,}\b.{0,12}"
-    r"\b(?:is|as|for)\b.{0,20}\b(?:pin|passcode|(?:alarm|door|gate|safe) code)\b"
+    rf"(?:code|combination)\b{_FOR}\s*(?:\bis\b|[:=])\s*{_NO_SECRET}\S{{3,}}"
+    rf"|\b{_DIGITS}.{{0,12}}\b(?:is|as)\b.{{0,20}}"
+    r"\b(?:pin|passcode|(?:alarm|door|gate|safe) code)\b"
     rf"|{SECRETS}"
     r"|(?-i:\b(?=[\w+/-]*\d)(?=[\w+/-]*[a-z])(?=[\w+/-]*[A-Z])[\w+/-]{28,})|\b[0-9a-f]{32,}\b",
     re.I,
