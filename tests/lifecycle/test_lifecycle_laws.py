@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from salience import Memory
 from salience.retrieval import operations
 from salience.retrieval.plan import ask, drive
-from salience.testing.conformance._lifecycle import everything
 from support.examples import examples
+from support.suite.lifecycle import everything
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=timezone.utc)
 REVIVED_FOR = timedelta(days=14)

@@ -15,9 +15,9 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from salience.testing.conformance._lifecycle import everything
 from support.examples import examples
 from support.served import opened
+from support.suite.lifecycle import everything
 
 START = datetime(2026, 3, 1, 12, tzinfo=timezone.utc)
 ANGLES = st.sampled_from([0.0, 0.05, 0.1, 1.0, 2.0, 3.0])

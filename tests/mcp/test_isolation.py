@@ -18,9 +18,9 @@ from salience.mcp.tools import TOOLS
 from salience.stores import open_store
 from salience.testing import WordHashEmbedder
 from salience.testing.conformance import Clock
-from salience.testing.conformance.trust._isolation import RUN, neighbour
 from support.mcp_client import ALL_TOOLS, Connection, in_process, over_http
 from support.served import serve_memory
+from support.suite.isolation import RUN, neighbour
 
 QUESTIONS = ("Where does Ana live?", "Who has a celo?")
 OF_THE_NEIGHBOUR = "b0"  # an id that the neighbour has, and nobody else

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from salience import Memory
-from salience.testing.conformance import StoreConformance
 from support.served import NOT_OVER_HTTP, serve_memory
+from support.suite.memory import MemoryConformance
 
 
-class TestServedRam(StoreConformance):
+class TestServedRam(MemoryConformance):
     persistent = False
 
     @pytest.fixture(autouse=True)
@@ -27,5 +27,5 @@ class TestServedRam(StoreConformance):
 def test_the_list_of_what_does_not_apply_names_tests_that_there_are() -> None:
     tests = Path(__file__).parents[1]
     others = "".join(path.read_text("utf-8") for path in tests.rglob("test_*.py"))
-    names = [name for name in NOT_OVER_HTTP if not hasattr(StoreConformance, name)]
+    names = [name for name in NOT_OVER_HTTP if not hasattr(MemoryConformance, name)]
     assert [name for name in names if f"def {name}(" not in others] == []

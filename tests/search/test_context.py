@@ -17,10 +17,10 @@ from salience import AsyncMemory, Memory
 from salience.display.for_models import clean
 from salience.errors import InvalidInput
 from salience.search.context import FORMATS, Context, Section, SectionLike
-from salience.testing.conformance.trust._writers import acting
 from support.examples import examples
 from support.kitchen import QUERY, check_snapshot, kitchen
 from support.scoring import DAY, NOW
+from support.suite.writers import acting
 
 COUNTERS: dict[str, Callable[[str], int]] = {
     "default": lambda text: ceil(len(text) / 4),

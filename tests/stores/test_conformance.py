@@ -5,25 +5,21 @@ from typing import Any
 import pytest
 
 from salience import Memory
-from salience.testing.conformance import StoreConformance
-from salience.testing.conformance._changes import Exports
-from salience.testing.conformance._durability import (
-    Concurrency,
-    Durability,
-    ErasureDuringSearch,
-    Reembedding,
-)
-from salience.testing.conformance._events import TimeTravel
-from salience.testing.conformance._listings import EventPages, Listing
-from salience.testing.conformance._rankings import Rankings
-from salience.testing.conformance._reads import Accesses
-from salience.testing.conformance.trust._atomicity import Atomicity, SameFacts
-from salience.testing.conformance.trust._erasure import ErasureReceipts, ForgettingUsers
-from salience.testing.conformance.trust._writers import Writers
+from salience.testing.conformance._durability import Concurrency, Durability
 from support.query_plans import reading_plans
+from support.suite.atomicity import Atomicity, SameFacts
+from support.suite.changes import Exports
+from support.suite.erasure import ErasureReceipts, ForgettingUsers
+from support.suite.events import TimeTravel
+from support.suite.listings import EventPages, Listing
+from support.suite.memory import MemoryConformance
+from support.suite.rankings import Rankings
+from support.suite.reads import Accesses
+from support.suite.reembedding import ErasureDuringSearch, Reembedding
+from support.suite.writers import Writers
 
 
-class TestSqliteFile(StoreConformance):
+class TestSqliteFile(MemoryConformance):
     """The plan of every statement is read: none may read all that a namespace has in a table."""
 
     @pytest.fixture(autouse=True)
@@ -61,7 +57,7 @@ class TestSqliteInMemory(
         return Memory.open("ram://", **settings)
 
 
-class TestPostgres(StoreConformance):
+class TestPostgres(MemoryConformance):
     """Each namespace is searched by its index in this process, whoever writes."""
 
     @pytest.fixture(autouse=True)

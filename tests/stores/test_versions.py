@@ -1,5 +1,6 @@
 """Versions among processes: read, change and write again on a conflict loses nothing."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -10,10 +11,11 @@ from salience import Memory
 
 PROCESSES = 3
 INCREMENTS = 12
+FINDS_SUPPORT = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
 WORKER = """
 import sys
 from salience import Memory
-from salience.testing.conformance._versions import increment
+from support.suite.versions import increment
 
 with Memory.open(sys.argv[1], embedder=None) as memory:
     increment(memory, int(sys.argv[2]))
@@ -29,7 +31,7 @@ def test_no_increment_of_any_process_is_lost(
     with Memory.open(url, embedder=None) as memory:
         memory.add("A counter", id="x", metadata={"n": 0})
         command = [sys.executable, "-c", WORKER, url, str(INCREMENTS)]
-        running = [subprocess.Popen(command) for _ in range(PROCESSES)]
+        running = [subprocess.Popen(command, env=FINDS_SUPPORT) for _ in range(PROCESSES)]
         assert [process.wait(120) for process in running] == [0] * PROCESSES
         record = memory["x"]
         assert record.metadata == {"n": PROCESSES * INCREMENTS}

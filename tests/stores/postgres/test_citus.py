@@ -24,7 +24,7 @@ from salience.stores.postgres.wire.connection import Connections
 from salience.stores.postgres.wire.database import Database
 from salience.stores.postgres.wire.types import IntegerArray
 from salience.testing import WordHashEmbedder
-from salience.testing.conformance import StoreConformance
+from support.suite.memory import MemoryConformance
 
 URL = os.environ.get("SALIENCE_TEST_CITUS_URL", "")
 if not URL:
@@ -139,7 +139,7 @@ def plans(cluster: str, monkeypatch: pytest.MonkeyPatch) -> Plans:
     return heard
 
 
-class TestCitus(StoreConformance):
+class TestCitus(MemoryConformance):
     """The conformance suite; after each test, every statement that was new in it is explained."""
 
     @pytest.fixture(autouse=True)

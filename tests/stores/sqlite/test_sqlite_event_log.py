@@ -12,8 +12,8 @@ from salience.records.fields import LEXICAL
 from salience.stores import access_queue
 from salience.testing import WordHashEmbedder
 from salience.testing.conformance._case import WORDS, get_record
-from salience.testing.conformance._events import events, types_and_ids
 from support.older_files import without_places
+from support.suite.events import events, types_and_ids
 
 ODD = datetime(2026, 3, 1, 12, 0, 0, 123457, tzinfo=timezone.utc)
 

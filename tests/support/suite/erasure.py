@@ -22,8 +22,8 @@ from salience.testing.conformance._case import (
     perform,
     search_ids,
 )
-from salience.testing.conformance._lifecycle import alike
-from salience.testing.conformance.trust._writers import acting
+from support.suite.lifecycle import alike
+from support.suite.writers import acting
 
 _GONE = "qwrtzpsdfg"
 """The id of a memory that is erased, which occurs nowhere else."""

@@ -20,8 +20,8 @@ from salience.lifecycle.undoing.runs import undo
 from salience.retrieval import operations
 from salience.retrieval.plan import Plan, ask, drive
 from salience.testing.conformance._case import WORDS, Clock, StoreCase, get_record, perform
-from salience.testing.conformance._events import events
-from salience.testing.conformance._links import ends
+from support.suite.events import events
+from support.suite.links import ends
 
 POT = "Ana keeps the spare key of the flat under the pot"
 

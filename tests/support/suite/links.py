@@ -20,8 +20,8 @@ from salience.records.record import Draft
 from salience.retrieval import operations
 from salience.retrieval.plan import drive
 from salience.testing.conformance._case import Clock, StoreCase, get_record, perform
-from salience.testing.conformance._events import events, types_and_ids
 from salience.write.judgments import use_events
+from support.suite.events import events, types_and_ids
 
 
 def ends(memory: Memory) -> list[tuple[str, str]]:

@@ -1,1 +1,0 @@
-"""Promises of trust: whole calls, and namespaces that tell nothing of each other."""
