@@ -59,8 +59,6 @@ TWINS = {
             "JudgmentApi": "AsyncJudgmentApi",
             "LifecycleApi": "AsyncLifecycleApi",
             "TransferApi": "AsyncTransferApi",
-            "drive": "adrive",
-            "self._core.batch": "self._core.abatch",
             "write_context": "awrite_context",
             "dispatcher.close": "dispatcher.aclose",
             "__enter__": "__aenter__",
@@ -69,7 +67,7 @@ TWINS = {
             "__next__": "__anext__",
             "StopIteration": "StopAsyncIteration",
         },
-        awaited=frozenset({"drive", "self._core.write_context", "self._core.dispatcher.close"}),
+        awaited=frozenset({"self._core.write_context", "self._core.dispatcher.close"}),
         threaded=frozenset(
             {
                 "Core.open",

@@ -23,7 +23,7 @@ from salience.retrieval.operations import ReadKeys, UseKey
 from salience.retrieval.plan import Plan, T, ask, drive, in_thread
 from salience.stores import open_store
 from salience.stores.address import Address
-from salience.stores.protocol import AwaitableStore, Store
+from salience.stores.protocol import Store
 
 CHECK_SECONDS = 5.0
 """The time for which a key that was looked up counts as read: the longest a revoked one lives."""
@@ -259,10 +259,7 @@ class Keyring(Closing):
         return drive(plan, self._store.batch)
 
     async def _aread(self, op: ReadKeys) -> Sequence[AccessKey]:
-        if isinstance(self._store, AwaitableStore):
-            [keys] = await self._store.abatch([op])
-        else:
-            [keys] = await in_thread(self._store.batch, [op])
+        [keys] = await in_thread(self._store.batch, [op])
         return cast(Sequence[AccessKey], keys)
 
     def close(self) -> None:

@@ -35,7 +35,6 @@ from salience.engine.options import (
     takes,
 )
 from salience.engine.reembedding.steps import Reembedding, Step, take_step
-from salience.engine.runner import MANY
 from salience.engine.search_api import ITERATION_PAGE
 from salience.engine.time_travel import as_of
 from salience.engine.transfer import export_to, import_from
@@ -80,7 +79,7 @@ from salience.retrieval.operations import (
     Place,
     ReadStats,
 )
-from salience.retrieval.plan import Plan, T, adrive, ask, in_thread
+from salience.retrieval.plan import Plan, T, ask, in_thread
 from salience.retrieval.safety import Backup
 from salience.search import about, compare, context, explain, listing, search
 from salience.search.about import About
@@ -117,22 +116,12 @@ class AsyncPlanRunner:
 
     _core: Core
 
-    async def _run(self, plan: Plan[T], memories: int = 1, *, searches: bool = False) -> T:
-        """Run a plan that handles so many memories, and perhaps searches.
-
-        Awaited, its steps are done on the loop if they are short and the store is awaitable, else
-        in a thread.
-        """
+    async def _run(self, plan: Plan[T], *, searches: bool = False) -> T:
+        """Run a plan, which perhaps searches; awaited, in a thread."""
         recovery, namespace = self._core.dispatcher.recovery, self._core.searches.namespace
         if recovery is not None and namespace not in recovery.namespaces:
             recovery.watch(namespace)
-        if memories >= MANY or not self._core.dispatcher.is_awaitable:
-            return await self._core.run_in_thread(plan, searches=searches)
-        return await adrive(plan, self._core.abatch)
-
-    async def _run_upkeep(self, plan: Plan[T]) -> T:
-        """Run a plan that may read a whole namespace."""
-        return await self._core.run_in_thread(plan)
+        return await self._core.run_in_thread(plan, searches=searches)
 
 
 class AsyncWriteApi(AsyncPlanRunner):
@@ -170,11 +159,11 @@ class AsyncWriteApi(AsyncPlanRunner):
         items, once = chat.items_of(content, fields)
         scope = await self._core.awrite_context()
         plan = add.add(items, scope, policy, strict=True, on_conflict=rule, once=once)
-        added = await self._run(plan, len(items))
+        added = await self._run(plan)
         if finder is None:
             return added
         request = self._core.request
-        return await self._run(with_facts(items, added, finder, scope, policy, request), MANY)
+        return await self._run(with_facts(items, added, finder, scope, policy, request))
 
     async def add_chat(
         self,
@@ -218,7 +207,7 @@ class AsyncWriteApi(AsyncPlanRunner):
         scope = await self._core.awrite_context()
         options = {"mode": mode, "facets": facets, "key": idempotency_key}
         plan = add_chat.add_chat(messages, scope, common=common, **options)
-        return await self._run(plan, MANY)
+        return await self._run(plan)
 
     async def add_many(
         self,
@@ -248,7 +237,7 @@ class AsyncWriteApi(AsyncPlanRunner):
             items = list(add.iterator_of(items))
             once = Once.of(idempotency_key, (items, dedup, rule))
         rules: dict[str, Any] = {"strict": strict, "on_conflict": rule, "progress": progress}
-        return await self._run(add.add(items, scope, policy, **rules, once=once), MANY)
+        return await self._run(add.add(items, scope, policy, **rules, once=once))
 
     @takes(RecordFields, MemoryChanges, defaults=UNCHANGED)
     async def update(self, id: str, **changes: Any) -> MemoryRecord:
@@ -288,7 +277,7 @@ class AsyncWriteApi(AsyncPlanRunner):
         """
         scope = await self._core.awrite_context()
         op = Delete(scope.namespace, scope.erasing("delete"), texts("ids", ids))
-        erasure = await self._run(ask(op), MANY)
+        erasure = await self._run(ask(op))
         log_upkeep(self._core.namespace, "erase", erasure.memories)
         return int(erasure.memories)
 
@@ -340,7 +329,7 @@ class AsyncWriteApi(AsyncPlanRunner):
         return await self._erase(op, rewrite)
 
     async def _erase(self, op: Delete, rewrite: bool) -> ErasureReceipt:
-        receipt = await self._run(erase(op, rewrite=boolean("rewrite", rewrite)), MANY)
+        receipt = await self._run(erase(op, rewrite=boolean("rewrite", rewrite)))
         log_upkeep(op.namespace, "erase", receipt.memories)
         return receipt
 
@@ -361,7 +350,7 @@ class AsyncSearchApi(AsyncPlanRunner):
         """
         check_names("AsyncMemory.search", options, SearchOptions)
         request = self._core.request(query, **options)
-        result = await self._read(search.search(request), request, request.limit)
+        result = await self._read(search.search(request), request)
         log_search(result, request.settings.slow_search_ms)
         if self._core.recorder is not None:
             self._core.recorder.record(request, result, options.get("filters"))
@@ -433,13 +422,11 @@ class AsyncSearchApi(AsyncPlanRunner):
         request = context.context_request(query, max_tokens, self._core.searches, options)
         return await self._read(context.assemble(request), request)
 
-    async def _read(
-        self, plan: Plan[T], request: SearchRequest | ContextRequest, memories: int = MANY
-    ) -> T:
+    async def _read(self, plan: Plan[T], request: SearchRequest | ContextRequest) -> T:
         """Run a plan that reads, in the past if the request is about that."""
         if request.as_of is not None:
-            return await self._run_upkeep(as_of(plan, request.namespaces, request.as_of))
-        return await self._run(plan, memories, searches=True)
+            return await self._run(as_of(plan, request.namespaces, request.as_of))
+        return await self._run(plan, searches=True)
 
 
 class AsyncReadApi(AsyncPlanRunner):
@@ -457,7 +444,7 @@ class AsyncReadApi(AsyncPlanRunner):
         """
         wanted = listing.parse_ids(ids)
         plan = reading.read_records(self._core.namespace, tuple(dict.fromkeys(wanted)))
-        records = await self._run(plan, len(wanted))
+        records = await self._run(plan)
         return [records.get(id) for id in wanted]
 
     async def get_all(
@@ -479,7 +466,7 @@ class AsyncReadApi(AsyncPlanRunner):
             InvalidInput: names the argument that is wrong.
         """
         request = listing.list_request(self._core.namespace, filters, order, limit, cursor)
-        return await self._run(listing.read_page(request), request.limit)
+        return await self._run(listing.read_page(request))
 
     async def about(
         self, user: str | None = None, *, filters: Filters = None, limit: int = 1000
@@ -500,7 +487,7 @@ class AsyncReadApi(AsyncPlanRunner):
             InvalidInput: names the argument that is wrong.
         """
         core = self._core
-        return await self._run(about.about(core.namespace, user, filters, limit, core.time()), MANY)
+        return await self._run(about.about(core.namespace, user, filters, limit, core.time()))
 
     def iterate(
         self,
@@ -551,7 +538,7 @@ class AsyncReadApi(AsyncPlanRunner):
         """
         namespace = self._core.namespace
         request = listing.name_request(namespace, "tags", prefix, filters, limit, cursor)
-        return await self._run(listing.read_names(request), MANY)
+        return await self._run(listing.read_names(request))
 
     async def entities(
         self,
@@ -568,7 +555,7 @@ class AsyncReadApi(AsyncPlanRunner):
         """
         namespace = self._core.namespace
         request = listing.name_request(namespace, "entities", prefix, filters, limit, cursor)
-        return await self._run(listing.read_names(request), MANY)
+        return await self._run(listing.read_names(request))
 
     def __aiter__(self) -> AsyncIteration:
         return self.iterate()
@@ -594,9 +581,7 @@ class AsyncIteration(AsyncPlanRunner):
 
     async def __anext__(self) -> MemoryRecord:
         if not self._read and self._more:
-            page = await self._run(
-                ask(replace(self._request, after=self._place)), self._request.limit
-            )
+            page = await self._run(ask(replace(self._request, after=self._place)))
             self._read.extend(zip(page.records, page.places, strict=True))
             self._more = page.more
         if not self._read:
@@ -663,7 +648,7 @@ class AsyncJudgmentApi(AsyncPlanRunner):
     async def links(self, id: str | None = None) -> list[Link]:
         """List the links from and to a memory, or all of the namespace."""
         ids = None if id is None else (text("id", id),)
-        return list(await self._run_upkeep(ask(LinksOf(self._core.namespace, ids))))
+        return list(await self._run(ask(LinksOf(self._core.namespace, ids))))
 
     async def zones(self, filters: Filters = None, *, now: Moment = None) -> Zones:
         """Label each memory by its vitality (active, stale, fading, dormant), the liveliest first.
@@ -672,7 +657,7 @@ class AsyncJudgmentApi(AsyncPlanRunner):
         the archive, and those that were consolidated, are in no zone.
         """
         at = self._core.time("now", now)
-        return await self._run_upkeep(
+        return await self._run(
             zones((self._core.namespace,), at.timestamp(), parse_filter(filters))
         )
 
@@ -682,7 +667,7 @@ class AsyncJudgmentApi(AsyncPlanRunner):
         Raises:
             NotFound: there is no such memory; erasing one erases its history, too.
         """
-        return await self._run_upkeep(history(text("id", id), self._core.namespace))
+        return await self._run(history(text("id", id), self._core.namespace))
 
     async def events(self, after: str | None = None, *, limit: int = 100) -> EventPage:
         """Get one page of what has happened to the memories of this namespace, oldest first.
@@ -696,7 +681,7 @@ class AsyncJudgmentApi(AsyncPlanRunner):
             InvalidInput: names the argument that is wrong.
         """
         request = event_request(self._core.namespace, after, limit)
-        return await self._run(read_events(request), limit)
+        return await self._run(read_events(request))
 
     async def touch(
         self,
@@ -794,7 +779,7 @@ class AsyncJudgmentApi(AsyncPlanRunner):
         Days are counted since the last call, at first since creation; outdated memories lose
         relevance twice as fast. A second call at the same instant changes nothing.
         """
-        await self._run_upkeep(judgments.decay_all(await self._core.awrite_context()))
+        await self._run(judgments.decay_all(await self._core.awrite_context()))
 
     async def pin(self, id: str, *, if_version: int | None = None) -> MemoryRecord:
         """Keep a memory from ever being archived automatically.
@@ -825,7 +810,7 @@ class AsyncJudgmentApi(AsyncPlanRunner):
         field follow from the log, and are compared with it bit by bit. With `repair`, a field that
         differs is set to what the log gives; where rows are damaged, `doctor` comes first.
         """
-        return await self._run_upkeep(verify(self._core.namespace, repair=repair))
+        return await self._run(verify(self._core.namespace, repair=repair))
 
 
 class AsyncLifecycleApi(AsyncPlanRunner):
@@ -844,7 +829,7 @@ class AsyncLifecycleApi(AsyncPlanRunner):
             InvalidInput: names the argument that is wrong.
         """
         scope = await self._core.awrite_context()
-        report = await self._run_upkeep(
+        report = await self._run(
             pruning.prune(scope, apply=apply, cap=cap, where=parse_filter(filters))
         )
         if apply:
@@ -861,7 +846,7 @@ class AsyncLifecycleApi(AsyncPlanRunner):
             InvalidInput: one of them is pinned; nothing was moved.
         """
         scope, names = (await self._core.awrite_context()), texts("ids", ids)
-        run = await self._run_upkeep(pruning.archive(scope, names))
+        run = await self._run(pruning.archive(scope, names))
         log_upkeep(scope.namespace, "archive", 0 if run is None else len(names), run)
         return run
 
@@ -873,7 +858,7 @@ class AsyncLifecycleApi(AsyncPlanRunner):
             InvalidInput: one of them is not archived; nothing was moved.
         """
         scope = await self._core.awrite_context()
-        restored = await self._run_upkeep(pruning.restore(scope, texts("ids", ids)))
+        restored = await self._run(pruning.restore(scope, texts("ids", ids)))
         log_upkeep(scope.namespace, "restore", len(restored))
         return restored
 
@@ -904,7 +889,7 @@ class AsyncLifecycleApi(AsyncPlanRunner):
             InvalidInput: names the argument that is wrong.
         """
         scope = await self._core.awrite_context()
-        report = await self._run_upkeep(
+        report = await self._run(
             maintenance.consolidate_new(
                 scope,
                 apply=apply,
@@ -928,7 +913,7 @@ class AsyncLifecycleApi(AsyncPlanRunner):
             InvalidInput: the name is not that of a run.
         """
         scope = await self._core.awrite_context()
-        undone = await self._run_upkeep(runs.undo(scope, run))
+        undone = await self._run(runs.undo(scope, run))
         log_upkeep(scope.namespace, "undo", len(undone.restored) + len(undone.erased), undone.run)
         return undone
 
@@ -951,7 +936,7 @@ class AsyncLifecycleApi(AsyncPlanRunner):
             InvalidInput: names the argument that is wrong.
         """
         scope = await self._core.awrite_context()
-        undone = await self._run_upkeep(writers.undo_writer(scope, actor, since, apply=apply))
+        undone = await self._run(writers.undo_writer(scope, actor, since, apply=apply))
         if undone.applied:
             count = len(undone.archived) + len(undone.restored)
             log_upkeep(scope.namespace, "undo_writer", count, undone.run)
@@ -981,7 +966,7 @@ class AsyncLifecycleApi(AsyncPlanRunner):
         dry_run = boolean("dry_run", dry_run)
         request = MaintenanceRequest(self._core.time, steps, dry_run, cap, summarise, progress)
         scope = await self._core.awrite_context()
-        report = await self._run_upkeep(maintenance.maintain(scope, request, this_process()))
+        report = await self._run(maintenance.maintain(scope, request, this_process()))
         for step in report.steps:
             if not (dry_run or step.held_back):
                 log_upkeep(scope.namespace, f"maintain, step {step.name}", step.changed, step.run)
@@ -999,7 +984,7 @@ class AsyncLifecycleApi(AsyncPlanRunner):
             InvalidInput: `mend` names another finding.
         """
         plan = auditing.audit((await self._core.awrite_context()), mend=mend, progress=progress)
-        return await self._run_upkeep(plan)
+        return await self._run(plan)
 
     async def zone_shares(
         self,
@@ -1023,18 +1008,18 @@ class AsyncLifecycleApi(AsyncPlanRunner):
         last = now if until is None else timestamp("until", until)
         first = None if since is None else timestamp("since", since)
         if first is None:
-            first = (await self._run_upkeep(zone_history.log_start(self._core.namespace))) or last
+            first = (await self._run(zone_history.log_start(self._core.namespace))) or last
         if first > last:
             raise InvalidInput("until", "is before the first time", "give a later one")
         times = list(zone_history.evenly_spaced(first, last, points))
         progress = callable_or_none("progress", progress)
-        return await self._run_upkeep(
+        return await self._run(
             zone_history.zone_history(self._core.namespace, times, now, progress)
         )
 
     async def pending_links(self) -> list[Link]:
         """List the links that lead to no memory yet: to an id, title or alias that none has."""
-        return await self._run_upkeep(link_targets.pending_links(self._core.namespace))
+        return await self._run(link_targets.pending_links(self._core.namespace))
 
 
 class AsyncTransferApi(AsyncPlanRunner):
@@ -1112,7 +1097,7 @@ class AsyncTransferApi(AsyncPlanRunner):
             StoreError: the store is damaged, or the copy cannot be written.
         """
         progress = callable_or_none("progress", progress)
-        return await self._run_upkeep(
+        return await self._run(
             ask(BackUp(file_path("path", path), boolean("overwrite", overwrite), progress))
         )
 
@@ -1162,7 +1147,7 @@ class AsyncTransferApi(AsyncPlanRunner):
             StoreError: the store cannot be read; or is to be mended and cannot be written; or the
                 role does not see all of a PostgreSQL store.
         """
-        return await self._run_upkeep(doctor(fix=fix))
+        return await self._run(doctor(fix=fix))
 
 
 class AsyncMemory(

@@ -204,13 +204,13 @@ class Core:
         """Answer every operation, in order; with a line of the trace if that is on."""
         if self.trace is None:
             return self.dispatcher.batch(ops)
-        with self._traced(ops):
-            return self.dispatcher.batch(ops)
+        from salience.engine.trace import trace_line  # needed only when it is on
 
-    async def abatch(self, ops: Sequence[Op]) -> list[Any]:
-        """`batch`, awaited; for an awaitable store."""
-        with self._traced(ops):
-            return await self.dispatcher.abatch(ops)
+        started = time.perf_counter()
+        try:
+            return self.dispatcher.batch(ops)
+        finally:
+            self.trace(trace_line(ops, (time.perf_counter() - started) * 1e3))
 
     async def run_in_thread(self, plan: Plan[T], *, searches: bool = False) -> T:
         """Run a plan in a thread; its callbacks are called there, too.
@@ -222,17 +222,6 @@ class Core:
         threads = self.dispatcher.searchers if searches else None
         with without_full_collections():
             return await drive_in_thread(plan, self.batch, threads)
-
-    @contextmanager
-    def _traced(self, ops: Sequence[Op]) -> Iterator[None]:
-        started = time.perf_counter()
-        try:
-            yield
-        finally:
-            if self.trace is not None:
-                from salience.engine.trace import trace_line  # needed only when it is on
-
-                self.trace(trace_line(ops, (time.perf_counter() - started) * 1e3))
 
     async def awrite_context(self) -> WriteContext:
         """`write_context`, awaited: to know itself, an embedder may load a model or ask others."""

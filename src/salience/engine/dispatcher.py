@@ -7,7 +7,6 @@ import time
 from collections import OrderedDict
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AsyncExitStack
 from typing import Any
 
 import numpy as np
@@ -33,7 +32,7 @@ from salience.retrieval.operations import (
     Rerank,
 )
 from salience.retrieval.plan import drive, in_thread
-from salience.stores.protocol import AwaitableStore, Store
+from salience.stores.protocol import Store
 from salience.write.items import WriteContext
 
 MAX_SNAPSHOTS = 4  # of the past, kept ready
@@ -53,7 +52,6 @@ class Dispatcher:
         longest_pause: float = LONGEST_PAUSE_SECONDS,
     ) -> None:
         self.store = store
-        self._awaitable_store = store if isinstance(store, AwaitableStore) else None
         self._has_identified = False
         self.extractor = extractor
         self._snapshots: OrderedDict[Any, Store] = OrderedDict()
@@ -101,27 +99,11 @@ class Dispatcher:
         if not self._has_identified:
             await in_thread(self._identity)
 
-    @property
-    def is_awaitable(self) -> bool:
-        """True if the store answers without a thread."""
-        return self._awaitable_store is not None
-
     def batch(self, ops: Sequence[Op]) -> list[Any]:
         """Answer every operation, in order."""
         for_store = [op for op in ops if not isinstance(op, _OWN)]
         answers = iter(self.store.batch(for_store)) if for_store else iter(())
         return [self._answer(op) if isinstance(op, _OWN) else next(answers) for op in ops]
-
-    async def abatch(self, ops: Sequence[Op]) -> list[Any]:
-        """`batch`, awaited: by an awaitable store. What others answer is done in a thread."""
-        store = self._awaitable_store
-        assert store is not None
-        for_store = [op for op in ops if not isinstance(op, _OWN)]
-        answers = iter(await store.abatch(for_store)) if for_store else iter(())
-        return [
-            await in_thread(self._answer, op) if isinstance(op, _OWN) else next(answers)
-            for op in ops
-        ]
 
     def flush(self) -> None:
         """Write the accesses that are still queued."""
@@ -139,12 +121,11 @@ class Dispatcher:
     async def aclose(self) -> None:
         """`close`, awaited."""
         searchers, self.searchers = self.searchers, None
-        async with AsyncExitStack() as everything:
+        try:
+            await in_thread(self.close)
+        finally:
             if searchers is not None:
-                everything.callback(searchers.shutdown, wait=False)
-            everything.push_async_callback(in_thread, self.close)
-            if self._awaitable_store is not None:
-                await self._awaitable_store.aclose()
+                searchers.shutdown(wait=False)
 
     def release(self) -> None:
         """Release an embedder of its own if that holds something; the store stays open."""

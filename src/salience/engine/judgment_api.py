@@ -76,7 +76,7 @@ class JudgmentApi(PlanRunner):
     def links(self, id: str | None = None) -> list[Link]:
         """List the links from and to a memory, or all of the namespace."""
         ids = None if id is None else (text("id", id),)
-        return list(self._run_upkeep(ask(LinksOf(self._core.namespace, ids))))
+        return list(self._run(ask(LinksOf(self._core.namespace, ids))))
 
     def zones(self, filters: Filters = None, *, now: Moment = None) -> Zones:
         """Label each memory by its vitality (active, stale, fading, dormant), the liveliest first.
@@ -85,9 +85,7 @@ class JudgmentApi(PlanRunner):
         the archive, and those that were consolidated, are in no zone.
         """
         at = self._core.time("now", now)
-        return self._run_upkeep(
-            zones((self._core.namespace,), at.timestamp(), parse_filter(filters))
-        )
+        return self._run(zones((self._core.namespace,), at.timestamp(), parse_filter(filters)))
 
     def history(self, id: str) -> History:
         """List what happened to a memory, with its content before each edit; looking is not a use.
@@ -95,7 +93,7 @@ class JudgmentApi(PlanRunner):
         Raises:
             NotFound: there is no such memory; erasing one erases its history, too.
         """
-        return self._run_upkeep(history(text("id", id), self._core.namespace))
+        return self._run(history(text("id", id), self._core.namespace))
 
     def events(self, after: str | None = None, *, limit: int = 100) -> EventPage:
         """Get one page of what has happened to the memories of this namespace, oldest first.
@@ -109,7 +107,7 @@ class JudgmentApi(PlanRunner):
             InvalidInput: names the argument that is wrong.
         """
         request = event_request(self._core.namespace, after, limit)
-        return self._run(read_events(request), limit)
+        return self._run(read_events(request))
 
     def touch(
         self,
@@ -205,7 +203,7 @@ class JudgmentApi(PlanRunner):
         Days are counted since the last call, at first since creation; outdated memories lose
         relevance twice as fast. A second call at the same instant changes nothing.
         """
-        self._run_upkeep(judgments.decay_all(self._core.write_context()))
+        self._run(judgments.decay_all(self._core.write_context()))
 
     def pin(self, id: str, *, if_version: int | None = None) -> MemoryRecord:
         """Keep a memory from ever being archived automatically.
@@ -232,4 +230,4 @@ class JudgmentApi(PlanRunner):
         field follow from the log, and are compared with it bit by bit. With `repair`, a field that
         differs is set to what the log gives; where rows are damaged, `doctor` comes first.
         """
-        return self._run_upkeep(verify(self._core.namespace, repair=repair))
+        return self._run(verify(self._core.namespace, repair=repair))

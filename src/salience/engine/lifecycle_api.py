@@ -43,9 +43,7 @@ class LifecycleApi(PlanRunner):
             InvalidInput: names the argument that is wrong.
         """
         scope = self._core.write_context()
-        report = self._run_upkeep(
-            pruning.prune(scope, apply=apply, cap=cap, where=parse_filter(filters))
-        )
+        report = self._run(pruning.prune(scope, apply=apply, cap=cap, where=parse_filter(filters)))
         if apply:
             log_upkeep(scope.namespace, "prune", len(report.candidates), report.run)
         return report
@@ -60,7 +58,7 @@ class LifecycleApi(PlanRunner):
             InvalidInput: one of them is pinned; nothing was moved.
         """
         scope, names = self._core.write_context(), texts("ids", ids)
-        run = self._run_upkeep(pruning.archive(scope, names))
+        run = self._run(pruning.archive(scope, names))
         log_upkeep(scope.namespace, "archive", 0 if run is None else len(names), run)
         return run
 
@@ -72,7 +70,7 @@ class LifecycleApi(PlanRunner):
             InvalidInput: one of them is not archived; nothing was moved.
         """
         scope = self._core.write_context()
-        restored = self._run_upkeep(pruning.restore(scope, texts("ids", ids)))
+        restored = self._run(pruning.restore(scope, texts("ids", ids)))
         log_upkeep(scope.namespace, "restore", len(restored))
         return restored
 
@@ -103,7 +101,7 @@ class LifecycleApi(PlanRunner):
             InvalidInput: names the argument that is wrong.
         """
         scope = self._core.write_context()
-        report = self._run_upkeep(
+        report = self._run(
             maintenance.consolidate_new(
                 scope,
                 apply=apply,
@@ -127,7 +125,7 @@ class LifecycleApi(PlanRunner):
             InvalidInput: the name is not that of a run.
         """
         scope = self._core.write_context()
-        undone = self._run_upkeep(runs.undo(scope, run))
+        undone = self._run(runs.undo(scope, run))
         log_upkeep(scope.namespace, "undo", len(undone.restored) + len(undone.erased), undone.run)
         return undone
 
@@ -148,7 +146,7 @@ class LifecycleApi(PlanRunner):
             InvalidInput: names the argument that is wrong.
         """
         scope = self._core.write_context()
-        undone = self._run_upkeep(writers.undo_writer(scope, actor, since, apply=apply))
+        undone = self._run(writers.undo_writer(scope, actor, since, apply=apply))
         if undone.applied:
             count = len(undone.archived) + len(undone.restored)
             log_upkeep(scope.namespace, "undo_writer", count, undone.run)
@@ -178,7 +176,7 @@ class LifecycleApi(PlanRunner):
         dry_run = boolean("dry_run", dry_run)
         request = MaintenanceRequest(self._core.time, steps, dry_run, cap, summarise, progress)
         scope = self._core.write_context()
-        report = self._run_upkeep(maintenance.maintain(scope, request, this_process()))
+        report = self._run(maintenance.maintain(scope, request, this_process()))
         for step in report.steps:
             if not (dry_run or step.held_back):
                 log_upkeep(scope.namespace, f"maintain, step {step.name}", step.changed, step.run)
@@ -196,7 +194,7 @@ class LifecycleApi(PlanRunner):
             InvalidInput: `mend` names another finding.
         """
         plan = auditing.audit(self._core.write_context(), mend=mend, progress=progress)
-        return self._run_upkeep(plan)
+        return self._run(plan)
 
     def zone_shares(
         self,
@@ -220,15 +218,13 @@ class LifecycleApi(PlanRunner):
         last = now if until is None else timestamp("until", until)
         first = None if since is None else timestamp("since", since)
         if first is None:
-            first = self._run_upkeep(zone_history.log_start(self._core.namespace)) or last
+            first = self._run(zone_history.log_start(self._core.namespace)) or last
         if first > last:
             raise InvalidInput("until", "is before the first time", "give a later one")
         times = list(zone_history.evenly_spaced(first, last, points))
         progress = callable_or_none("progress", progress)
-        return self._run_upkeep(
-            zone_history.zone_history(self._core.namespace, times, now, progress)
-        )
+        return self._run(zone_history.zone_history(self._core.namespace, times, now, progress))
 
     def pending_links(self) -> list[Link]:
         """List the links that lead to no memory yet: to an id, title or alias that none has."""
-        return self._run_upkeep(link_targets.pending_links(self._core.namespace))
+        return self._run(link_targets.pending_links(self._core.namespace))

@@ -9,7 +9,7 @@ from typing import Self, Unpack
 
 from salience.engine.core import Core
 from salience.engine.options import check_names, takes
-from salience.engine.runner import MANY, PlanRunner
+from salience.engine.runner import PlanRunner
 from salience.engine.time_travel import as_of
 from salience.errors import InvalidInput
 from salience.ranking import profiles as profiles_by_name
@@ -56,7 +56,7 @@ class SearchApi(PlanRunner):
         """
         check_names("Memory.search", options, SearchOptions)
         request = self._core.request(query, **options)
-        result = self._read(search.search(request), request, request.limit)
+        result = self._read(search.search(request), request)
         log_search(result, request.settings.slow_search_ms)
         if self._core.recorder is not None:
             self._core.recorder.record(request, result, options.get("filters"))
@@ -126,13 +126,11 @@ class SearchApi(PlanRunner):
         request = context.context_request(query, max_tokens, self._core.searches, options)
         return self._read(context.assemble(request), request)
 
-    def _read(
-        self, plan: Plan[T], request: SearchRequest | ContextRequest, memories: int = MANY
-    ) -> T:
+    def _read(self, plan: Plan[T], request: SearchRequest | ContextRequest) -> T:
         """Run a plan that reads, in the past if the request is about that."""
         if request.as_of is not None:
-            return self._run_upkeep(as_of(plan, request.namespaces, request.as_of))
-        return self._run(plan, memories, searches=True)
+            return self._run(as_of(plan, request.namespaces, request.as_of))
+        return self._run(plan, searches=True)
 
 
 class ReadApi(PlanRunner):
@@ -150,7 +148,7 @@ class ReadApi(PlanRunner):
         """
         wanted = listing.parse_ids(ids)
         plan = reading.read_records(self._core.namespace, tuple(dict.fromkeys(wanted)))
-        records = self._run(plan, len(wanted))
+        records = self._run(plan)
         return [records.get(id) for id in wanted]
 
     def get_all(
@@ -172,7 +170,7 @@ class ReadApi(PlanRunner):
             InvalidInput: names the argument that is wrong.
         """
         request = listing.list_request(self._core.namespace, filters, order, limit, cursor)
-        return self._run(listing.read_page(request), request.limit)
+        return self._run(listing.read_page(request))
 
     def about(
         self, user: str | None = None, *, filters: Filters = None, limit: int = 1000
@@ -193,7 +191,7 @@ class ReadApi(PlanRunner):
             InvalidInput: names the argument that is wrong.
         """
         core = self._core
-        return self._run(about.about(core.namespace, user, filters, limit, core.time()), MANY)
+        return self._run(about.about(core.namespace, user, filters, limit, core.time()))
 
     def iterate(
         self,
@@ -244,7 +242,7 @@ class ReadApi(PlanRunner):
         """
         namespace = self._core.namespace
         request = listing.name_request(namespace, "tags", prefix, filters, limit, cursor)
-        return self._run(listing.read_names(request), MANY)
+        return self._run(listing.read_names(request))
 
     def entities(
         self,
@@ -261,7 +259,7 @@ class ReadApi(PlanRunner):
         """
         namespace = self._core.namespace
         request = listing.name_request(namespace, "entities", prefix, filters, limit, cursor)
-        return self._run(listing.read_names(request), MANY)
+        return self._run(listing.read_names(request))
 
     def __iter__(self) -> Iteration:
         return self.iterate()
@@ -298,7 +296,7 @@ class Iteration(PlanRunner):
 
     def __next__(self) -> MemoryRecord:
         if not self._read and self._more:
-            page = self._run(ask(replace(self._request, after=self._place)), self._request.limit)
+            page = self._run(ask(replace(self._request, after=self._place)))
             self._read.extend(zip(page.records, page.places, strict=True))
             self._more = page.more
         if not self._read:

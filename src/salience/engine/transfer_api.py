@@ -94,7 +94,7 @@ class TransferApi(PlanRunner):
             StoreError: the store is damaged, or the copy cannot be written.
         """
         progress = callable_or_none("progress", progress)
-        return self._run_upkeep(
+        return self._run(
             ask(BackUp(file_path("path", path), boolean("overwrite", overwrite), progress))
         )
 
@@ -142,4 +142,4 @@ class TransferApi(PlanRunner):
             StoreError: the store cannot be read; or is to be mended and cannot be written; or the
                 role does not see all of a PostgreSQL store.
         """
-        return self._run_upkeep(doctor(fix=fix))
+        return self._run(doctor(fix=fix))

@@ -14,7 +14,7 @@ from salience.engine.options import (
     check_names,
     takes,
 )
-from salience.engine.runner import MANY, PlanRunner
+from salience.engine.runner import PlanRunner
 from salience.errors import InvalidInput
 from salience.records.filters import Compare, filter_fields, parse_filter
 from salience.records.record import MemoryRecord
@@ -68,11 +68,11 @@ class WriteApi(PlanRunner):
         items, once = chat.items_of(content, fields)
         scope = self._core.write_context()
         plan = add.add(items, scope, policy, strict=True, on_conflict=rule, once=once)
-        added = self._run(plan, len(items))
+        added = self._run(plan)
         if finder is None:
             return added
         request = self._core.request
-        return self._run(with_facts(items, added, finder, scope, policy, request), MANY)
+        return self._run(with_facts(items, added, finder, scope, policy, request))
 
     def add_chat(
         self,
@@ -116,7 +116,7 @@ class WriteApi(PlanRunner):
         scope = self._core.write_context()
         options = {"mode": mode, "facets": facets, "key": idempotency_key}
         plan = add_chat.add_chat(messages, scope, common=common, **options)
-        return self._run(plan, MANY)
+        return self._run(plan)
 
     def add_many(
         self,
@@ -146,7 +146,7 @@ class WriteApi(PlanRunner):
             items = list(add.iterator_of(items))
             once = Once.of(idempotency_key, (items, dedup, rule))
         rules: dict[str, Any] = {"strict": strict, "on_conflict": rule, "progress": progress}
-        return self._run(add.add(items, scope, policy, **rules, once=once), MANY)
+        return self._run(add.add(items, scope, policy, **rules, once=once))
 
     @takes(RecordFields, MemoryChanges, defaults=UNCHANGED)
     def update(self, id: str, **changes: Any) -> MemoryRecord:
@@ -182,7 +182,7 @@ class WriteApi(PlanRunner):
         """
         scope = self._core.write_context()
         op = Delete(scope.namespace, scope.erasing("delete"), texts("ids", ids))
-        erasure = self._run(ask(op), MANY)
+        erasure = self._run(ask(op))
         log_upkeep(self._core.namespace, "erase", erasure.memories)
         return int(erasure.memories)
 
@@ -234,6 +234,6 @@ class WriteApi(PlanRunner):
         return self._erase(op, rewrite)
 
     def _erase(self, op: Delete, rewrite: bool) -> ErasureReceipt:
-        receipt = self._run(erase(op, rewrite=boolean("rewrite", rewrite)), MANY)
+        receipt = self._run(erase(op, rewrite=boolean("rewrite", rewrite)))
         log_upkeep(op.namespace, "erase", receipt.memories)
         return receipt

@@ -253,7 +253,7 @@ def _run(memory: Memory, question: _Question) -> RankedRun:
     request = within._core.request(
         question.text, limit=HITS, now=now, touch=False, filters=left_out
     )
-    run, _, _ = within._run(rank(request), HITS, searches=True)
+    run, _, _ = within._run(rank(request), searches=True)
     return run
 
 

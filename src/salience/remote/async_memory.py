@@ -299,7 +299,7 @@ class AsyncRemoteMemory(AsyncMemory):
         """
         return await AsyncMemory.reembedding(*args, **options)
 
-    async def _run_upkeep(self, plan: Plan[T]) -> T:
+    async def _run(self, plan: Plan[T], *, searches: bool = False) -> T:
         raise _beside_the_store()
 
 

@@ -312,10 +312,10 @@ class RemoteMemory(Memory):
         return Memory.reembedding(*args, **options)  # sync only
         # async: return await AsyncMemory.reembedding(*args, **options)
 
-    def _run_upkeep(self, plan: Plan[T]) -> T:  # sync only
+    def _run(self, plan: Plan[T], *, searches: bool = False) -> T:  # sync only
         raise _beside_the_store()  # sync only
 
-    # async: async def _run_upkeep(self, plan: Plan[T]) -> T:
+    # async: async def _run(self, plan: Plan[T], *, searches: bool = False) -> T:
     # async:     raise _beside_the_store()
 
 

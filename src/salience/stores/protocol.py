@@ -40,16 +40,3 @@ class PreviewedStore(Protocol):
     def preview(self) -> Store:
         """A store that searches the vectors beside those that are searched here, for reading."""
         ...
-
-
-@runtime_checkable
-class AwaitableStore(Protocol):
-    """A store whose answers can be awaited; all others work in threads of an event loop."""
-
-    async def abatch(self, ops: Sequence[Op]) -> Sequence[Any]:
-        """`Store.batch`, awaited. If cancelled, only what was committed remains."""
-        ...
-
-    async def aclose(self) -> None:
-        """`Store.close`, awaited."""
-        ...

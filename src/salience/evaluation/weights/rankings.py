@@ -74,5 +74,5 @@ def _of_conversation(title: str, conversation: Conversation, memory: Memory) -> 
             request = within._core.request(
                 query.text, limit=DEPTH, now=now, filters=query.filters, touch=False
             )
-            run, _, _ = within._run(rank(request), DEPTH, searches=True)
+            run, _, _ = within._run(rank(request), searches=True)
             yield Ranking(title, conversation.name, query, run)

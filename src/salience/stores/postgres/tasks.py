@@ -35,4 +35,4 @@ class ReadWrite:
 
 
 Work = Generator[Flush | ReadOnly | ReadWrite, Any, T]
-"""A plan over the database: `drive` or `adrive` performs one task after the other."""
+"""A plan over the database: `drive` performs one task after the other."""
