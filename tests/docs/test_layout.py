@@ -21,3 +21,14 @@ def test_no_folder_has_more_than_fifteen_modules() -> None:
     for folder in {path.parent for path in PACKAGE.rglob("*.py")}:
         modules = [path for path in folder.glob("*.py") if path.name != "__init__.py"]
         assert len(modules) <= 15, folder
+
+
+def test_every_path_that_architecture_names_is_there() -> None:
+    """A name alone, such as `topics.py`, is in the folder of the path before it in its line."""
+    for line in (ROOT / "ARCHITECTURE.md").read_text("utf-8").splitlines():
+        before = PACKAGE
+        for name in re.findall(r"`([\w./-]+(?:/|\.(?:py|md|sql|txt|toml)))`", line):
+            folders = (PACKAGE, ROOT, before, before.parent)
+            path = next((folder / name for folder in folders if (folder / name).exists()), None)
+            assert path is not None, f"{name} in {line!r}"
+            before = path

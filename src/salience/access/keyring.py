@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from datetime import datetime, timedelta, timezone
-from typing import Any, Literal, NamedTuple, Self, cast, get_args
+from typing import Any, Literal, NamedTuple, Self, cast
 
 from salience.access import plans
 from salience.access.key_text import KeyText
@@ -35,7 +35,6 @@ _log = logging.getLogger(__name__)
 
 Refusal = Literal["malformed", "unknown", "expired", "revoked"]
 """The reasons for which a presented key is refused; nobody outside has to be told which."""
-REFUSALS: tuple[Refusal, ...] = get_args(Refusal)
 
 
 def _utc_now() -> datetime:

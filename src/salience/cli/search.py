@@ -172,8 +172,6 @@ def search(
             assert hit.explanation is not None
             console.print(f"\n{hit.rank}. {hit.id}", style="bold", markup=False)
             console.print(render.score_parts(hit.explanation))
-        if explain and result.read is not None:
-            console.print(f"{result.read[0]:,} of {result.read[1]:,} memories were read")
     if not result.hits:
         for hit in near.hits if doubtful else ():
             output.note(f"  {hit.id}: {shorten(hit.content, 80)}")

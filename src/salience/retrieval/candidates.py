@@ -151,14 +151,13 @@ class Candidates:
 
     `rows` (int64, unique) are the store's row numbers, the key that every operation takes; each
     column has `len(rows)` entries. NaN or None means "not there", never zero. A column may be in a
-    form that is cheaper where there are many rows; `table[name]` is an array in any case. `read`
-    says how many memories the store read to find the rows, and of how many; `problem` what the
-    stage that left the table had to do without; `approximate` why the store may not have found all.
+    form that is cheaper where there are many rows; `table[name]` is an array in any case. `problem`
+    says what the stage that left the table had to do without; `approximate` why the store may not
+    have found all.
     """
 
     rows: Rows
     columns: Mapping[str, ColumnData] = field(default_factory=dict)
-    read: tuple[int, int] | None = None
     problem: str | None = None
     approximate: str = ""
 

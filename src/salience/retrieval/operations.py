@@ -26,7 +26,7 @@ from salience.records.filters import Filter
 from salience.records.record import Draft, Edit, Embedding, Link, MemoryRecord
 from salience.records.tombstones import Erasing
 from salience.retrieval.candidates import Floats, Rows
-from salience.retrieval.query import Formula, Query
+from salience.retrieval.query import Query
 from salience.retrieval.routes import Lexical, Route
 
 
@@ -254,33 +254,6 @@ class SearchRoute:
     query: Query
     depth: int | None
     ordered: bool = True
-
-
-@dataclass(frozen=True, eq=False)
-class TopK:
-    """The best `query.k` rows by a formula of all that some routes find -> TopKResult, or None.
-
-    The formula reads the routes' scores and stored columns. None where the store cannot rank by it,
-    so that all rows have to be read.
-    """
-
-    routes: tuple[Route, ...]
-    formula: Formula
-    query: Query
-
-
-@dataclass(frozen=True, eq=False)
-class TopKResult:
-    """Rows in any order, the best among them, with their ranks on each route by its name.
-
-    Other rows may be among them, such as rows as good as the last. `read` memories were read to
-    find them, out of `of` in the namespaces.
-    """
-
-    rows: Rows
-    ranks: Mapping[str, Floats]
-    read: int
-    of: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -991,7 +964,6 @@ Op = (
     | FindWords
     | FindNames
     | SearchRoute
-    | TopK
     | ScoreRows
     | MatchedTerms
     | TermWeights

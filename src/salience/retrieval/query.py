@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from salience.language.analysis_types import QueryAnalysis
 from salience.language.entities import NO_ALIASES, Aliases
 from salience.language.tokens import count_tokens
 from salience.records.filters import Filter
 from salience.records.record import Embedding
-from salience.retrieval.candidates import Candidates, Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,12 +18,10 @@ class Query:
 
     `now` is in seconds since 1970, `k` hits are wanted, `vector` is None without an embedder. With
     a `token_budget`, the texts of the hits take at most so many tokens as `count_tokens` counts
-    them. `entities` are the keys (see `Aliases.key`) of the entities in its text. `around` is what
-    the profile asks beside the hits (see `Stage.around`), so that a store may read it with them.
-    With `hits_only` nothing but the hits is used afterwards, so other rows need not be read.
-    `known` is how far the embedder knows the text, in [0, 1], and `knows` how far it knows a
-    script; None where it does not say. `evidence` are columns of all candidates that are read
-    besides those of the profile. `memories` is how many the namespaces hold.
+    them. `entities` are the keys (see `Aliases.key`) of the entities in its text. `known` is how
+    far the embedder knows the text, in [0, 1], and `knows` how far it knows a script; None where it
+    does not say. `evidence` are columns of all candidates that are read besides those of the
+    profile. `memories` is how many the namespaces hold.
     """
 
     text: str
@@ -41,17 +37,7 @@ class Query:
     aliases: Aliases = NO_ALIASES
     token_budget: int | None = None
     count_tokens: Callable[[str], int] = count_tokens
-    around: frozenset[str] = frozenset()
-    hits_only: bool = False
     known: float = 1.0
     knows: Callable[[str], float] | None = None
     evidence: frozenset[str] = frozenset()
     memories: int = 0
-
-
-class Formula(Protocol):
-    """A formula that ranks candidates: a signal."""
-
-    def evaluate(self, query: Query, candidates: Candidates) -> Floats:
-        """The value for every candidate, shape (candidates,)."""
-        ...

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass, field
-from operator import itemgetter
 from typing import Any, ClassVar, Self
 
 from salience.display.frames import data_frame
@@ -198,17 +197,15 @@ class SearchResult(HtmlResult):
     was missing. `timings_ms` gives milliseconds by step. `search_type` is "semantic" for a profile
     that compares vectors, "text" for one that compares words, "hybrid" for both; `min_score` is the
     lowest that a hit may have, if there is one, `during` the time that the search kept to, if any.
-    `read` says how many memories were read to find the best of all, and of how many; None if the
-    profile does not rank all, or the store has them in memory. `taken` names the words of the query
-    that no memory holds and that are taken for others, each with the words that it is taken for.
-    `probability` is the chance that at least one of the hits answers the query: at least the
-    largest of theirs, at most their sum, and 0 for no hits. `probability_model` names the weights
-    ("generic" for an embedder for which none were fitted). Both are None if the profile gives no
-    probability. `approximate` is True where a namespace is too large for the process, so that the
-    server brought candidates and others may be missing; `degraded` says why.
+    `taken` names the words of the query that no memory holds and that are taken for others, each
+    with the words that it is taken for. `probability` is the chance that at least one of the hits
+    answers the query: at least the largest of theirs, at most their sum, and 0 for no hits.
+    `probability_model` names the weights ("generic" for an embedder for which none were fitted).
+    Both are None if the profile gives no probability. `approximate` is True where a namespace is
+    too large for the process, so that the server brought candidates and others may be missing;
+    `degraded` says why.
     """
 
-    _readers: ClassVar[Mapping[str, Any]] = {"read": itemgetter("memories", "of")}
     _shown = ("query", "profile", "hits", "degraded")
 
     query: str
@@ -220,7 +217,6 @@ class SearchResult(HtmlResult):
     search_type: SearchType = "hybrid"
     min_score: float | None = None
     during: TimeRange | None = None
-    read: tuple[int, int] | None = None
     taken: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     probability: float | None = None
     probability_model: str | None = None
@@ -274,7 +270,6 @@ class SearchResult(HtmlResult):
             "search_type": self.search_type,
             "min_score": self.min_score,
             "during": None if self.during is None else self.during.to_dict(),
-            "read": None if self.read is None else {"memories": self.read[0], "of": self.read[1]},
             "probability": self.probability,
             "probability_model": self.probability_model,
             "search_id": self.search_id,

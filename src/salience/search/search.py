@@ -62,7 +62,7 @@ def search(request: SearchRequest) -> Plan[SearchResult]:
     """The plan of a search."""
     clock = time.perf_counter
     started = clock()
-    run, degraded, embed_ms = yield from rank(request, hits_only=True)
+    run, degraded, embed_ms = yield from rank(request)
     likely = estimate(run)
     run = request.cutoff.apply(run, likely)
     ranked = clock()
@@ -103,7 +103,6 @@ def search(request: SearchRequest) -> Plan[SearchResult]:
         request.profile.search_type,
         request.min_score,
         run.query.reading.during,
-        run.tables[0].read,
         run.query.reading.taken,
         cast("float | None", probability),  # which is read later
         None if likely is None else likely.model.name,
@@ -130,13 +129,10 @@ def _reread(
     return rows, current
 
 
-def rank(
-    request: SearchRequest, *, hits_only: bool = False
-) -> Plan[tuple[RankedRun, tuple[str, ...], float]]:
+def rank(request: SearchRequest) -> Plan[tuple[RankedRun, tuple[str, ...], float]]:
     """Analyze the query, embed it and run the profile.
 
-    Gives the run, what had to be done without, and the milliseconds spent on embedding. With
-    `hits_only` the tables need hold nothing but the hits.
+    Gives the run, what had to be done without, and the milliseconds spent on embedding.
     """
     profile, settings = request.profile, request.settings
     during, degraded = _time_range(request), list[str]()
@@ -168,8 +164,6 @@ def rank(
         count_tokens=settings.count_tokens,
         entities=settings.aliases.keys(entities),
         aliases=settings.aliases,
-        around=profile.pipeline.around,
-        hits_only=hits_only,
         known=_known(settings.knows, analysis),
         knows=settings.knows,
         evidence=evidence_columns() if has_probability(profile) else frozenset(),

@@ -283,7 +283,6 @@ class IndexReader(ABC):
             return index.nearest_vectors(op)
 
     ANSWERS: ClassVar[dict[type, Any]] = {
-        operations.TopK: lambda reader, op: None,  # every column is at hand
         operations.FindSpeakers: _find_speakers,
         operations.FindWords: _find_words,
         operations.FindNames: _find_names,

@@ -131,7 +131,7 @@ def store(database: str) -> Iterator[PostgresStore]:
 
 
 def holds(store: PostgresStore, namespace: str = "default") -> bool:
-    return store.replicas.hold([namespace])
+    return namespace in store.replicas._indexes
 
 
 def test_a_namespace_is_kept_from_its_first_search_on(store: PostgresStore) -> None:

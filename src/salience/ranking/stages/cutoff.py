@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from salience.ranking.explanation import figure
-from salience.ranking.expressions import Col, Signal
 from salience.ranking.rejection import DroppedRow, WhyNot, below_min_score, outranked
 from salience.ranking.stages.stage import Depth, Stage, depth_in_rows
 from salience.retrieval.candidates import Candidates, best_first
@@ -94,9 +93,6 @@ class Cut(Stage):
 
     def writes(self) -> frozenset[str]:
         return frozenset({"pack.tokens"})
-
-    def cut_by(self) -> Signal | None:
-        return Col("score")
 
     def plan(
         self, query: Query, candidates: Candidates, wanted: frozenset[str]

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from salience.errors import InvalidInput
 from salience.ranking.explanation import figure
-from salience.ranking.expressions import Signal
 from salience.ranking.rejection import DroppedRow, OnRoute, WhyNot
 from salience.ranking.stages.stage import Depth, Stage, depth_in_rows, is_stored
 from salience.records.fields import CHAT_CHUNKS, SESSION_CHUNK
@@ -33,10 +32,8 @@ from salience.retrieval.operations import (
     ScoreRows,
     SearchRoute,
     TermWeights,
-    TopK,
-    TopKResult,
 )
-from salience.retrieval.plan import Plan, ask
+from salience.retrieval.plan import Plan
 from salience.retrieval.query import Query
 from salience.retrieval.routes import Lexical, Route, check_depth
 
@@ -63,8 +60,7 @@ class Retrieve(Stage):
       question names, else 0;
     - `mentions_kind`: 1 where they hold something of the kind that it asks for, else 0.
 
-    A store needs two round trips for it. Followed by a formula and a cut, it reads the best rows
-    only, if the store can tell them by the formula.
+    A store needs two round trips for it.
     """
 
     routes: tuple[Route, ...]
@@ -150,18 +146,6 @@ class Retrieve(Stage):
         query = replace(query, where=all_of(query.where, *conditions))
         return [SearchRoute(route, query, depth) for route in self.routes]
 
-    def fuse(self, following: Stage) -> Stage | None:
-        formula = following.cut_by()
-        if formula is None or self.depth is not None or not self.routes:
-            return None
-        return _TopKRetrieval(self, following, formula)
-
-    def read_best(self, query: Query, best: TopKResult, wanted: frozenset[str]) -> Plan[Candidates]:
-        """The table of the best rows alone."""
-        columns = yield from self._columns(query, best.rows, wanted)
-        columns.update({f"{name}.rank": ranks for name, ranks in best.ranks.items()})
-        return Candidates(best.rows, columns, (best.read, best.of))
-
     def why_not(self, dropped: DroppedRow) -> Plan[WhyNot]:
         routes = yield from self._on_routes(dropped)
         ranked = [route for route in routes if route.rank is not None]
@@ -216,32 +200,6 @@ class Retrieve(Stage):
             wanted |= {"namespace"}  # sessions of two are not the same, whatever their names
         fetched, *answers = yield [FetchColumns(rows, _stored(wanted)), *requests.values()]
         return {**fetched, **dict(zip(requests, answers, strict=True)), **unmentioned}
-
-
-@dataclass(frozen=True)
-class _TopKRetrieval(Stage):
-    """A retrieval of all rows, and stages that leave the best of them by one `formula`."""
-
-    retrieve: Retrieve
-    cut: Stage
-    formula: Signal
-
-    def top_k(self, query: Query) -> Plan[TopKResult | None]:
-        if query.token_budget is not None:  # the best that fit, not the best
-            return None
-        best: TopKResult | None = yield from ask(TopK(self.retrieve.routes, self.formula, query))
-        return best
-
-    def tables(
-        self, query: Query, candidates: Candidates, wanted: Sequence[frozenset[str]]
-    ) -> Plan[list[Candidates]]:
-        best = yield from self.top_k(query)
-        first, *later = wanted
-        if best is None:
-            table = yield from self.retrieve.plan(query, candidates, first)
-        else:
-            table = yield from self.retrieve.read_best(query, best, first)
-        return [table, *(yield from self.cut.tables(query, table, later))]
 
 
 def _also_searched(query: Query, wanted: frozenset[str]) -> list[tuple[Filter, ...]]:

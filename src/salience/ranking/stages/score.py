@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -11,11 +11,9 @@ import numpy as np
 
 from salience.errors import InvalidProfile, shown
 from salience.ranking.evaluation import Evaluation, Program
-from salience.ranking.expressions import Col, Signal
+from salience.ranking.expressions import Signal
 from salience.ranking.stages.stage import Stage
-from salience.ranking.weights import rewrite
 from salience.retrieval.candidates import Candidates, Floats
-from salience.retrieval.plan import Plan
 from salience.retrieval.query import Query
 
 _MAX_PROGRAMS = 256
@@ -47,16 +45,6 @@ class Score(Stage):
         if self.into == "score" and not np.isfinite(values).all():
             self._check_scores(query, candidates, values)
         return candidates.with_columns(**{self.into: values})
-
-    def fuse(self, following: Stage) -> Stage | None:
-        formula = following.cut_by()
-        if formula is None:
-            return None
-
-        def own(node: Signal) -> Signal | None:
-            return self.signal if isinstance(node, Col) and node.name == self.into else None
-
-        return _ScoredCut(self, following, rewrite(formula, own))
 
     def _check_scores(self, query: Query, candidates: Candidates, values: Floats) -> None:
         """Refuse a memory without a score, naming the innermost part that has no value there.
@@ -96,24 +84,6 @@ class Score(Stage):
     @cached_property
     def _inputs(self) -> frozenset[str]:
         return self.signal.inputs()
-
-
-@dataclass(frozen=True)
-class _ScoredCut(Stage):
-    """A scoring, and a cut that leaves the best rows by the `formula` of both together."""
-
-    score: Score
-    cut: Stage
-    formula: Signal
-
-    def cut_by(self) -> Signal | None:
-        return self.formula
-
-    def tables(
-        self, query: Query, candidates: Candidates, wanted: Sequence[frozenset[str]]
-    ) -> Plan[list[Candidates]]:
-        scored = self.score.apply(query, candidates)
-        return [scored, *(yield from self.cut.tables(query, scored, wanted[1:]))]
 
 
 def score(signal: Signal, into: str = "score") -> Score:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -144,7 +144,6 @@ class Neighbors(Stage):
     """
 
     whole: str = SESSION_CHUNK
-    around: ClassVar[str | None] = "beside"
 
     def reads(self) -> frozenset[str]:
         return frozenset({"kind", "pack.tokens"})

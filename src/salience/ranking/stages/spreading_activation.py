@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,7 +78,6 @@ class Spread(Stage):
     decay: float = 0.5
     silent: tuple[str, ...] = tuple(sorted(OPPOSING_LINKS))
     into: str = "activation"
-    around: ClassVar[str | None] = "links"
 
     def __post_init__(self) -> None:
         if isinstance(self.hops, bool) or not isinstance(self.hops, int) or self.hops < 0:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import ClassVar
 
 from salience.errors import InvalidInput, InvalidProfile, shown
 from salience.language.features import FEATURES
@@ -15,7 +14,6 @@ from salience.ranking.rejection import DroppedRow, WhyNot
 from salience.ranking.serialization import unknown_column
 from salience.records.fields import FIELDS, GRAPH
 from salience.retrieval.candidates import Candidates
-from salience.retrieval.operations import TopKResult
 from salience.retrieval.plan import Plan
 from salience.retrieval.query import Query
 from salience.retrieval.routes import Route
@@ -88,10 +86,8 @@ class Stage:
 
     A stage that needs nothing but the table overrides `apply`; one that asks the store overrides
     `plan`. It says which columns it `reads` and `writes`, so that a pipeline is checked before it
-    runs. `around` is what it asks beside the hits: "links", or who stands "beside" them.
+    runs.
     """
-
-    around: ClassVar[str | None] = None
 
     def label(self) -> str:
         """The name of the stage in formulas and explanations: `session_first` for SessionFirst."""
@@ -140,29 +136,6 @@ class Stage:
         return self.apply(query, candidates)
         yield []  # makes this a generator
 
-    def tables(
-        self, query: Query, candidates: Candidates, wanted: Sequence[frozenset[str]]
-    ) -> Plan[list[Candidates]]:
-        """The table after each stage that this one stands for; see `fuse`."""
-        [columns] = wanted
-        return [(yield from self.plan(query, candidates, columns))]
-
-    def fuse(self, following: Stage) -> Stage | None:
-        """One stage for this one and the stage after it, if both together can be done in less.
-
-        The fused stage overrides `tables` and leaves a table for each stage that it stands for.
-        """
-        return None
-
-    def cut_by(self) -> Signal | None:
-        """The formula of which this stage leaves the best k rows; None if it does anything else."""
-        return None
-
-    def top_k(self, query: Query) -> Plan[TopKResult | None]:
-        """The rows among which all hits are, if the store finds them without reading the rest."""
-        return None
-        yield []  # makes this a generator
-
     def reason(self, dropped: DroppedRow) -> WhyNot:
         """The reason for which this stage dropped a row, without asking the store."""
         return WhyNot(self.label(), f"{self.label()} left it out")
@@ -194,26 +167,6 @@ class Pipeline:
             wanted.append(needed)
             needed = (needed - stage.writes()) | stage.reads()
         return tuple(reversed(wanted))
-
-    @cached_property
-    def around(self) -> frozenset[str]:
-        """The requests of its stages beside the hits; see `Stage.around`."""
-        return frozenset(stage.around for stage in self.stages if stage.around is not None)
-
-    @cached_property
-    def fused(self) -> tuple[tuple[Stage, tuple[frozenset[str], ...]], ...]:
-        """The stages, neighbors fused where they can be, from the last to the first.
-
-        Beside each of them stand the columns wanted after every stage that it stands for.
-        """
-        steps: list[tuple[Stage, tuple[frozenset[str], ...]]] = []
-        for stage, columns in zip(reversed(self.stages), reversed(self.wanted), strict=True):
-            fused = stage.fuse(steps[-1][0]) if steps else None
-            if fused is None:
-                steps.append((stage, (columns,)))
-            else:
-                steps[-1] = fused, (columns, *steps[-1][1])
-        return tuple(reversed(steps))
 
     def check(self) -> None:
         """Refuse a pipeline in which a stage reads what nothing before it provides.
@@ -249,14 +202,10 @@ class Pipeline:
             written |= stage.writes()
 
     def plan(self, query: Query) -> Plan[list[Candidates]]:
-        """Run the stages; the table after each of them.
-
-        Fused stages are run where only the hits are looked at.
-        """
-        apart = ((s, (columns,)) for s, columns in zip(self.stages, self.wanted, strict=True))
+        """Run the stages; the table after each of them."""
         tables: list[Candidates] = []
         table = Candidates.empty()
-        for stage, wanted in self.fused if query.hits_only else apart:
-            tables += yield from stage.tables(query, table, wanted)
-            table = tables[-1]
+        for stage, wanted in zip(self.stages, self.wanted, strict=True):
+            table = yield from stage.plan(query, table, wanted)
+            tables.append(table)
         return tables

@@ -196,7 +196,7 @@ def gather(section: Section, request: SearchRequest) -> Plan[Gathered]:
     if section.source == "about_user":
         request = replace(request, where=all_of(request.where, SAID_OF_SELF))
     if section.source in ("search", "about_user"):
-        run, degraded, _ = yield from rank(request, hits_only=True)
+        run, degraded, _ = yield from rank(request)
         likely = estimate(run)
         found, run = len(run.final), request.cutoff.apply(run, likely)
         final = run.final

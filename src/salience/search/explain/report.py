@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from operator import itemgetter
 from typing import Any, ClassVar
 
 import numpy as np
@@ -20,6 +19,7 @@ from salience.ranking.probability import estimate
 from salience.ranking.profile import Profile
 from salience.ranking.rejection import WhyNot
 from salience.ranking.run import RankedRun
+from salience.ranking.stages.cutoff import Cut
 from salience.records.record import MemoryRecord
 from salience.retrieval.candidates import Candidates
 from salience.retrieval.operations import ReadRecords, ReadStats, RowsById
@@ -43,16 +43,12 @@ class ExplainReport(HtmlResult):
     no score. `why` is the tree of its score, exactly; `why_not` says where it left; `changes` are
     the values of single parts that would bring it in (or, for a hit, remove it), each computed
     again, and None where no cut by the score decides; `left` is what stages noted beside the
-    score, such as `conflict.by`. `read` says how many memories a search reads to find the best of
-    all, and of how many, where the store tells the best without reading all. `probability` is the
-    tree of its chance to answer, None for no candidate and where the profile gives none.
-    `passages` are the parts of a long text that match, at most three, the best first.
+    score, such as `conflict.by`. `probability` is the tree of its chance to answer, None for no
+    candidate and where the profile gives none. `passages` are the parts of a long text that match,
+    at most three, the best first.
     """
 
-    _readers: ClassVar[Mapping[str, Any]] = {
-        "read": itemgetter("memories", "of"),
-        "left": with_tuples,
-    }
+    _readers: ClassVar[Mapping[str, Any]] = {"left": with_tuples}
     _shown = ("id", "verdict", "query", "profile")
 
     query: str
@@ -68,7 +64,6 @@ class ExplainReport(HtmlResult):
     changes: tuple[Change, ...] | None = None
     left: Mapping[str, Any] = field(default_factory=dict)
     degraded: tuple[str, ...] = ()
-    read: tuple[int, int] | None = None
     taken: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     probability: Explanation | None = None
     passages: tuple[Passage, ...] = ()
@@ -133,7 +128,6 @@ class ExplainReport(HtmlResult):
             "left": {name: to_json(value) for name, value in self.left.items()},
             "degraded": list(self.degraded),
             "taken": {word: list(others) for word, others in self.taken.items()},
-            "read": None if self.read is None else {"memories": self.read[0], "of": self.read[1]},
         }
 
     def _title(self) -> str:
@@ -199,8 +193,6 @@ class ExplainReport(HtmlResult):
         yield from (f"{name}: {to_json(value)}" for name, value in self.left.items())
         yield from (f"without {lack}" for lack in self.degraded)
         yield from taken_notes(self.taken)
-        if self.read is not None:
-            yield f"the search reads {self.read[0]:,} of {self.read[1]:,} memories"
 
     def __str__(self) -> str:
         return "\n".join(self.lines())
@@ -229,8 +221,6 @@ def explain(request: SearchRequest, id: str, *, everywhere: bool = False) -> Pla
             why_not=WhyNot("namespace", reason),
         )
     run, degraded, _ = yield from rank(request)
-    first, _ = request.profile.pipeline.fused[0]
-    best = yield from first.top_k(run.query)
     place = run.final.position(row)
     likely = estimate(run)
     absence = request.cutoff.why_not(run, likely, row)
@@ -254,7 +244,6 @@ def explain(request: SearchRequest, id: str, *, everywhere: bool = False) -> Pla
         changes=_changes(run, row, tree, is_hit=absence is None),
         left=_reasons(run.profile, last, row) | _zone_notes(run, last, row, record),
         degraded=degraded,
-        read=None if best is None else (best.read, best.of),
         taken=run.query.reading.taken,
         probability=None if likely is None else likely.explain(row),
         passages=passages,
@@ -294,7 +283,7 @@ def _deciding_cut(run: RankedRun, row: int, *, is_hit: bool) -> int | None:
     """The stage, by place, whose cut by the final score decides on the row; None if none does."""
     stages = run.profile.pipeline.stages
     scored = max(i for i, stage in enumerate(stages) if "score" in stage.formulas())
-    cuts = [i for i, stage in enumerate(stages) if stage.cut_by() is not None and i > scored]
+    cuts = [i for i, stage in enumerate(stages) if isinstance(stage, Cut) and i > scored]
     if is_hit:
         return cuts[-1] if cuts and cuts[-1] == len(stages) - 1 else None
     dropped_at = (run.last_seen(row) or 0) + 1

@@ -20,12 +20,6 @@ from salience.search.results import ALWAYS_GIVEN, GIVEN_IF_ANY, Hit, SearchResul
 from salience.server.models.schema import Schema, schema_of
 from salience.write.outcomes import AddResult
 
-_READ: Schema = {
-    "type": "object",
-    "properties": {"memories": {"type": "integer"}, "of": {"type": "integer"}},
-    "required": ["memories", "of"],
-    "additionalProperties": False,
-}
 _NUMBER_OR_NULL: Schema = {"type": ["number", "null"]}
 
 
@@ -124,7 +118,6 @@ def _object(properties: Mapping[str, Schema], optional: frozenset[str] = frozens
     }
 
 
-_NULLABLE_READ: Schema = {"anyOf": [_READ, {"type": "null"}]}
 _PAIR = {"part": {"type": "string"}, "shift": _NUMBER_OR_NULL}
 _TEXT: Schema = {"type": "string"}
 _TIME: Schema = {"type": "string", "format": "date-time"}
@@ -132,11 +125,11 @@ _TIME: Schema = {"type": "string", "format": "date-time"}
 _SHAPES: dict[type[Result], tuple[tuple[str, ...], dict[str, Any], frozenset[str]]] = {
     SearchResult: (
         (
-            *("query", "profile", "search_type", "min_score", "during", "read", "search_id"),
+            *("query", "profile", "search_type", "min_score", "during", "search_id"),
             *("probability", "probability_model", "approximate", "degraded", "taken"),
             *("timings_ms", "hits"),
         ),
-        {"read": _NULLABLE_READ},
+        {},
         frozenset(),
     ),
     Hit: (
@@ -169,7 +162,7 @@ _SHAPES: dict[type[Result], tuple[tuple[str, ...], dict[str, Any], frozenset[str
         (
             *("query", "id", "content", "namespace", "record", "profile", "limit", "found"),
             *("verdict", "rank", "of", "score", "routes", "why", "why_not", "changes", "left"),
-            *("probability", "passages", "degraded", "taken", "read"),
+            *("probability", "passages", "degraded", "taken"),
         ),
         {
             "id": str,
@@ -177,7 +170,6 @@ _SHAPES: dict[type[Result], tuple[tuple[str, ...], dict[str, Any], frozenset[str
             "namespace": str,
             "found": bool,
             "verdict": str,
-            "read": _NULLABLE_READ,
         },
         frozenset(),
     ),

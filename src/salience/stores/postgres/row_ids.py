@@ -64,10 +64,6 @@ class RowIds:
             numbers = numbers[:1]
         return {self._namespaces[number] for number in np.unique(numbers).tolist()}
 
-    def namespace_by_row(self, ids: Rows) -> list[str]:
-        """The namespace of each row."""
-        return [self._namespaces[number] for number in (ids >> ROW_BITS).tolist()]
-
     def by_namespace(self, ids: Rows) -> Iterator[tuple[str, NDArray[np.int64], NDArray[np.intp]]]:
         """Each namespace with the numbers of its rows and their positions among the ids."""
         if not len(ids):

@@ -334,7 +334,6 @@ _GROWING_TABLES = ("memories", "places", "words", "vectors", "chunks", "segments
 _ANALYZE_MIN_ROWS = 256  # up to so many, any plan will do
 _ANALYZE_ESTIMATE_RATIO = 8  # from so many times the estimate, plans are bad
 
-ANALYZE_ALL = Analyze(_GROWING_TABLES)
 _ANALYZE_NAMESPACES = Analyze(tuple(f"{table} (namespace)" for table in _GROWING_TABLES))
 
 

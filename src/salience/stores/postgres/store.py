@@ -46,7 +46,6 @@ from salience.stores.postgres.write import (
 _MAX_ATTEMPTS = 10  # at a search whose index is dropped while it lasts
 T = TypeVar("T")
 _OF_A_SEARCH = SEARCHING | {
-    operations.TopK,
     operations.ReadRecords,
     operations.ReadTexts,
     operations.Touch,
@@ -185,8 +184,6 @@ class PostgresStore:
 
     def _answer(self, op: operations.Op) -> Steps[Any]:
         """Answer an operation by an index, else by the server."""
-        if isinstance(op, operations.TopK):
-            return None  # all columns are at hand
         if isinstance(op, operations.ReadStats):
             return (yield from self._reader.stats(op, self.replicas.nbytes))
         if isinstance(op, operations.FetchColumns) and "content" in op.names:
@@ -473,9 +470,7 @@ class PostgresStore:
         operations.Notes: lambda _, op: event_log.notes(op),
         operations.ReadKeys: lambda _, op: keys.read_keys(op),
     }
-    _READ_ONLY: ClassVar[frozenset[type]] = frozenset(
-        {*_READS, *SEARCHING, operations.TopK, operations.ReadStats}
-    )
+    _READ_ONLY: ClassVar[frozenset[type]] = frozenset({*_READS, *SEARCHING, operations.ReadStats})
     _WRITES: ClassVar[dict[type, Callable[[PostgresStore, Any], Work[Any]]]] = {
         operations.Put: _put,
         operations.Log: _log,

@@ -16,7 +16,6 @@ import numpy as np
 from salience.arithmetic import NOISE, cosines
 from salience.errors import InvalidInput, shown
 from salience.language.tokens import shorten, text_key
-from salience.records.events import ACCESSES
 from salience.records.filters import And, Compare, Filter, Not
 from salience.records.record import Draft, Edit, MemoryRecord
 from salience.records.validation import boolean, mapping, number, texts
@@ -32,7 +31,7 @@ from salience.retrieval.operations import (
 )
 from salience.retrieval.plan import Plan, ask
 from salience.write.dedup.contradictions import leaves_room, stated_facts, statements_of
-from salience.write.dedup.match_index import MERGEABLE, MatchIndex, Owner, begins_at, owner_of
+from salience.write.dedup.match_index import MatchIndex, Owner, begins_at, owner_of
 from salience.write.dedup.recall_loop import repeated_memory
 from salience.write.dedup.sameness import says_more, says_same
 from salience.write.dedup.text_differences import content_stems, differences, has_replaced_words
@@ -42,8 +41,6 @@ from salience.write.outcomes import Added, Outcome
 DUPLICATE_COSINE = 0.92
 """The cosine from which two facts or notes of one owner say the same."""
 _LAST_EVENTS = 256  # of a namespace, in which recent retrievals are looked for
-_CHANGING = MERGEABLE - {"content"} | {"entities", "updated_at", *ACCESSES}
-"""The fields that merged items and uses change of a memory that still says the same."""
 _MAX_QUOTE_CHARACTERS = 80
 STRENGTHENING = ("DUPLICATE", "MERGED")
 MAX_LOOP_SECONDS = 1e9  # some 31 years
@@ -135,12 +132,6 @@ class DedupVerdict:
     outcome: Added
     match: MemoryRecord | None
     gained: Mapping[str, Any] = field(default_factory=dict)
-
-    def gains_of(self, current: MemoryRecord, new: MemoryRecord) -> dict[str, Any] | None:
-        """The fields that the match, as it is now, takes on; None if it says something else now."""
-        if self.match is None or not current.equals_except(_CHANGING, self.match):
-            return None
-        return _gains(current, new, self.outcome.outcome)
 
 
 def _field_names(item: Item) -> frozenset[str]:

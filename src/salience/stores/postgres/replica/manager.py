@@ -61,10 +61,6 @@ class ReplicaManager(IndexReader):
         self._is_closed = False
         self._own = _Search()
 
-    def hold(self, namespaces: Iterable[str]) -> bool:
-        """True if all of some namespaces have replicas."""
-        return all(name in self._indexes for name in namespaces)
-
     @contextmanager
     def pinned(self, namespaces: Collection[str]) -> Iterator[None]:
         """Let the replicas of some namespaces give way to no others."""

@@ -129,13 +129,6 @@ def float_list(loaded: bytes) -> list[float]:
     return float_array(loaded).tolist()
 
 
-def float_array_bytes(values: Sequence[float]) -> bytes:
-    """The bytes of an array of numbers, as they would be loaded."""
-    read = np.empty(len(values), dtype=_FLOAT_ITEM)
-    read["size"], read["value"] = 8, values
-    return read.tobytes()
-
-
 _INT4, _INT4_ARRAY, _FLOAT8_ARRAY = 23, 1007, 1022  # object ids that never change
 
 
