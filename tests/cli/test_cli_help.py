@@ -57,6 +57,14 @@ def test_the_text_of_each_option_is_a_sentence_in_plain_words(name: str) -> None
     assert "{" not in help.partition("Options")[0]
 
 
+def test_only_an_import_loads_the_formats() -> None:
+    program = "import salience.cli.app, sys; print([n for n in sys.modules if 'importers' in n])"
+    ran = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert ran.stdout == "[]\n"
+
+
 def _completed(shell: str, script: str, tmp_path: Path) -> str:
     """The output of a script in a shell where the command `salience` is on the path."""
     program = shutil.which(shell)

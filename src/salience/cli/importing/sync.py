@@ -7,6 +7,12 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 
+import typer
+
+from salience.cli import output
+from salience.cli.importing.sources import Source
+from salience.cli.importing.writing import Import, changes_of, existing, report
+from salience.cli.settings import Settings
 from salience.engine.memory import Memory
 from salience.importers import ImportProblem, Item
 from salience.language.tokens import slug
@@ -31,7 +37,62 @@ class Step:
     gone: list[MemoryRecord] = field(default_factory=list)
 
 
-def step(
+def keep_in_step(
+    settings: Settings, source: Source, batch: int, dry_run: bool, watch: bool
+) -> None:
+    """Bring the memories of a folder into step with it, once or whenever it changes."""
+    assert isinstance(source.place, Path)
+    changes = _watched(source.place) if watch else iter(())
+    failed = _keep(settings, source, batch, dry_run)
+    for _ in changes:
+        try:
+            failed = _keep(settings, source, batch, dry_run)
+        except ImportProblem as problem:  # a folder that is being moved
+            output.note(str(problem))
+    if failed:
+        raise typer.Exit(1)
+
+
+def _keep(settings: Settings, source: Source, batch: int, dry_run: bool) -> bool:
+    """Bring the memories of a folder into step with it; True if something was rejected."""
+    assert isinstance(source.place, Path)
+    problems: list[ImportProblem] = []
+    blank: list[str] = []
+    items = list(source.read(problems, blank))
+    with settings.open(make=True) as memory:
+        step = _step(memory, source.place, items, problems)
+        done = Import(memory, "turns", True, "error", blank=blank)
+        done.omit(problems)
+        if dry_run:
+            for line in _foreseen(step, done):
+                output.say(line)
+        else:
+            for _ in done.run(source.path, iter(step.items), batch):
+                pass
+            done.link()
+            for record in step.gone:
+                done.counts["DELETED"] += memory.delete(record.id)
+        done.counts["RENAMED"] = len(step.renamed)
+    report(settings, done)
+    return done.failed(source.how.lenient)
+
+
+def _foreseen(step: Step, done: Import) -> Iterator[str]:
+    """A line for each thing that a step would do, which is counted and not done."""
+    yield from (f"rename {before} to {after}" for before, after in step.renamed)
+    there = existing(done.memory, step.items)
+    for item in step.items:
+        record = there.get(item["id"])
+        changes = record is None or changes_of(record, item)
+        done.counts["ADDED" if record is None else "UPDATED" if changes else "UNCHANGED"] += 1
+        if changes:
+            yield f"{'add' if record is None else 'update'} {item.place}"
+    for record in step.gone:
+        done.counts["DELETED"] += 1
+        yield f"delete {record.metadata.get('path')}"
+
+
+def _step(
     memory: Memory, folder: Path, items: Sequence[Item], problems: Sequence[ImportProblem]
 ) -> Step:
     """The step from the memories of a folder to what it holds now.
@@ -94,12 +155,7 @@ def _free(memory: Memory, folder: Path, items: Sequence[Item]) -> dict[str, str]
 
     A note that was imported before, without its folder, goes on as the memory that it is.
     """
-    ids = [item["id"] for item in items]
-    taken = {
-        record.id: record
-        for start in range(0, len(ids), 1_000)
-        for record in memory.iterate({"id": {"in": ids[start : start + 1_000]}})
-    }
+    taken = existing(memory, items)
     free: dict[str, str] = {}
     for item in items:
         record = taken.get(item["id"])
@@ -108,7 +164,7 @@ def _free(memory: Memory, folder: Path, items: Sequence[Item]) -> dict[str, str]
     return free
 
 
-def watched(folder: Path) -> Iterator[None]:
+def _watched(folder: Path) -> Iterator[None]:
     """Yield each time that something in a folder has changed.
 
     Raises:

@@ -1,0 +1,121 @@
+"""Sources: files, folders and servers as they were given, each read as often as needed."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from salience import importers
+from salience.errors import InvalidInput
+from salience.importers import ImportProblem, Place, detect, located
+from salience.write.transfer.files import is_export
+
+_STDIN = Path("-")
+
+
+@dataclass(frozen=True)
+class How:
+    """The way in which sources are read."""
+
+    format: str | None
+    lenient: bool
+    strict: bool
+    columns: Mapping[str, str]
+
+
+@dataclass
+class Source:
+    """A file, folder or server: as it was given, where it can be read repeatedly, its format."""
+
+    path: Place
+    place: Place
+    how: How
+    format: str | None
+
+    @property
+    def is_export(self) -> bool:
+        return self.how.format is None and isinstance(self.place, Path) and is_export(self.place)
+
+    def checked(self) -> tuple[int, list[ImportProblem]]:
+        """Read to the end, before anything is written: the number of items, the notes left out.
+
+        Raises:
+            ImportProblem: the source is damaged.
+        """
+        omitted: list[ImportProblem] = []
+        return sum(1 for _ in self.read(omitted, [])), omitted
+
+    def read(self, omitted: list[ImportProblem], blank: list[str]) -> Iterator[importers.Item]:
+        """The items; parts without text go to `blank`. Problems name the path as it was given."""
+
+        def omit(problem: ImportProblem) -> None:
+            omitted.append(self._named(problem))
+
+        try:
+            is_folder = isinstance(self.place, Path) and os.path.isdir(self.place)
+            spares = self.how.lenient or (is_folder and not self.how.strict)
+            left_out = omit if spares else None
+            items = importers.read(self.place, self.format, left_out, self.how.columns)
+            self.format = items.format
+            yield from items
+            blank += items.blank
+        except ImportProblem as problem:
+            raise self._named(problem) from None
+
+    def _named(self, problem: ImportProblem) -> ImportProblem:
+        if problem.path != self.place:
+            return problem
+        return ImportProblem(self.path, problem.problem, problem.remedy, line=problem.line)
+
+
+@contextmanager
+def sources(paths: Sequence[str], how: How) -> Iterator[list[Source]]:
+    """The sources at paths; stdin and pipes are copied, as they can be read only once."""
+    with tempfile.TemporaryDirectory(prefix="salience-") as folder:
+
+        def copied(path: Path, stream: BinaryIO) -> Source:
+            copy = Path(tempfile.mkdtemp(dir=folder), "stdin" if path == _STDIN else path.name)
+            with copy.open("wb") as file:
+                shutil.copyfileobj(stream, file)
+            kind = how.format or (None if copy.stat().st_size else "jsonl")
+            return Source(path, copy, how, kind)
+
+        found = []
+        for path in map(located, paths):
+            if not isinstance(path, Path):
+                found.append(Source(path, path, how, how.format))
+            elif path == _STDIN:
+                found.append(copied(path, sys.stdin.buffer))
+            elif _is_pipe(path):
+                with path.open("rb") as stream:
+                    found.append(copied(path, stream))
+            else:
+                found.append(Source(path, path, how, how.format))
+        yield found
+
+
+def _is_pipe(path: Path) -> bool:
+    try:
+        return path.is_fifo()
+    except OSError:  # reading it will report the problem
+        return False
+
+
+def folder_at(path: str, how: How) -> Source:
+    """The folder of notes at a path.
+
+    Raises:
+        InvalidInput: it is none.
+    """
+    place = located(path)
+    kind = (how.format or detect(place)) if isinstance(place, Path) and place.is_dir() else None
+    if kind not in ("markdown", "basic-memory", "text"):
+        raise InvalidInput("sync", f"{path} is no folder of notes", "import it without --sync")
+    return Source(place, place, how, kind)

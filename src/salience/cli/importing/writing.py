@@ -1,0 +1,308 @@
+"""Items as memories: written batch by batch, with the outcome of each."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain, islice
+from typing import Any, Literal
+
+import typer
+
+from salience.cli import output
+from salience.cli.importing.sources import Source
+from salience.cli.settings import Settings
+from salience.engine.memory import Memory
+from salience.errors import InvalidInput, NotFound, shown
+from salience.importers import ImportProblem, Item, Place
+from salience.records.record import MemoryRecord
+from salience.write import chat
+from salience.write.items import CHECKS, metadata_for
+from salience.write.link_targets import target_names
+from salience.write.outcomes import ADDING_OUTCOMES, Added
+from salience.write.upsert import OnConflict
+
+Mode = chat.ItemMode | Literal["turns"]
+
+
+_LOOKUP_IDS = 1_000  # looked up at once
+_NOT_ADDED = ("MERGED", "DUPLICATE", "LOOP", "SKIPPED")
+_TAKEN = "the id is taken by a memory that says something else; --update changes it"
+_WORDING = {
+    "CONFLICTS": "of them conflicting",
+    "SUPERSEDES": "of them superseding",
+    "UPDATED": "updated",
+    "RENAMED": "of them renamed",
+    "DELETED": "deleted",
+    "UNCHANGED": "unchanged",
+    "SKIPPED": "skipped",
+    "MERGED": "merged",
+    "DUPLICATE": "duplicate",
+    "LOOP": "just recalled",
+}
+
+
+def import_items(
+    settings: Settings,
+    sources: Sequence[Source],
+    batch: int,
+    mode: Mode,
+    update: bool,
+    on_conflict: OnConflict,
+) -> None:
+    """Import the memories of sources, all of which are read to the end first."""
+    checks = [source.checked() for source in sources]
+    total = sum(items for items, _ in checks)
+    with (
+        settings.open(make=True) as memory,
+        output.progress("what was added stays; --on-conflict skip adds the rest") as progress,
+    ):
+        done = Import(memory, mode, update, on_conflict)
+        done.omit(chain.from_iterable(omitted for _, omitted in checks))
+        for source in sources:
+            for _ in done.run(source.path, source.read([], done.blank), batch):
+                progress(f"importing {source.path.name}", done.read, total)
+        done.link()
+    report(settings, done)
+    if done.failed(sources[0].how.lenient):
+        raise typer.Exit(1)
+
+
+@dataclass
+class Import:
+    """An import under way, with the outcomes of the items so far."""
+
+    memory: Memory
+    mode: Mode
+    update: bool
+    on_conflict: OnConflict
+    counts: Counter[str] = field(default_factory=Counter)  # of outcomes
+    not_added: list[tuple[Place, str, Added]] = field(default_factory=list)
+    read: int = 0  # items
+    degraded: dict[str, None] = field(default_factory=dict)
+    blank: list[str] = field(default_factory=list)  # notes without text, which are skipped
+    has_pending: bool = False  # links whose targets did not exist when they were written
+    unmet: list[tuple[str, str, str, float, Any]] = field(default_factory=list)  # with their times
+
+    def omit(self, problems: Iterable[ImportProblem]) -> None:
+        """Count what cannot be read and is left out."""
+        for problem in problems:
+            refused = Added(None, "REJECTED", "; ".join((problem.problem, problem.remedy)))
+            self.count(problem.path, problem.place, refused)
+
+    def failed(self, lenient: bool) -> bool:
+        """Tell whether anything was rejected, or everything, if the import is lenient."""
+        kept = sum(count for outcome, count in self.counts.items() if outcome != "REJECTED")
+        return bool(self.counts["REJECTED"]) and not (lenient and kept)
+
+    def run(self, path: Place, found: Iterator[Item], size: int) -> Iterator[None]:
+        """Write the items of a source, batch by batch."""
+        items: Iterator[dict[str, Any]] = self._accepted(path, found)
+        if self.mode != "turns":
+            items = chat.chunks_from_turns(items, self.mode)
+        while batch := list(islice(items, size)):
+            there: dict[str, MemoryRecord | None] = {}
+            if self.update:
+                there |= existing(self.memory, batch)
+            fresh: list[dict[str, Any]] = []
+            with_status: list[dict[str, Any]] = []
+            updates: list[dict[str, Any]] = []
+            for item in batch:
+                if self.update and (id := _id(item)) is not None:
+                    if id in there:
+                        updates.append(item)
+                        continue
+                    there[id] = None  # the next item with that id changes this one
+                (with_status if "status" in item else fresh).append(item)
+            self._add(path, fresh)
+            self._add(path, with_status)
+            for item in updates:
+                self._change(path, item, there)
+            yield
+
+    def count(self, path: Place, place: str, outcome: Added) -> None:
+        """Count the outcome of an item; keep it unless it is a new memory."""
+        self.counts[outcome.outcome] += 1
+        if outcome.outcome in ("REJECTED", *_NOT_ADDED):
+            self.not_added.append((path, place, outcome))
+
+    def link(self) -> None:
+        """Add the links whose targets exist by now, and print the others."""
+        output.pending(self.memory.pending_links() if self.has_pending else ())
+        unlinked = [link for link in self.unmet if self.memory.get(link[1]) is None]
+        for link in self.unmet:
+            if link not in unlinked:
+                self.memory.link(*link[:4], created_at=link[4])
+        output.notes(
+            f"not linked: {source} to {target!r}, which does not exist yet; import it again later"
+            for source, target, *_ in unlinked
+        )
+
+    def _accepted(self, path: Place, found: Iterator[Item]) -> Iterator[dict[str, Any]]:
+        """The items that can be written to this namespace in this mode."""
+        own = self.memory.namespace
+        for item in found:
+            self.read += 1
+            problem = None
+            if item.namespace not in (None, own):
+                problem = InvalidInput(
+                    "namespace",
+                    f"is {shown(item.namespace)}, but memories go to {own!r}",
+                    "give that one as --namespace, or remove it from the line",
+                )
+            elif "status" in item and self.mode != "turns":
+                problem = InvalidInput(
+                    "status", f"is {shown(item['status'])}", "import it as it is, with --mode turns"
+                )
+            if problem is None:
+                yield item
+                continue
+            self.count(path, item.place, Added(_id(item), "REJECTED", str(problem)))
+
+    def _add(self, path: Place, items: Sequence[dict[str, Any]]) -> None:
+        """Add items, and set the status of those that have one."""
+        if not items:
+            return
+        statuses = [item.get("status") for item in items]
+        with_status = any(statuses)
+        result = self.memory.add_many(
+            ({name: value for name, value in item.items() if name != "status"} for item in items),
+            dedup=False if with_status else None,
+            on_conflict=self.on_conflict,
+        )
+        self.degraded |= dict.fromkeys(result.degraded)
+        self.has_pending |= bool(result.pending)
+        skipped = [
+            item for item, done in zip(items, result.items, strict=True) if _is_skipped(done)
+        ]
+        there = existing(self.memory, skipped)
+        for item, status, outcome in zip(items, statuses, result.items, strict=True):
+            if _is_skipped(outcome) and _differs(item, there.get(str(outcome.id))):
+                outcome = Added(outcome.id, "REJECTED", _TAKEN)
+            if status and outcome.id and outcome.outcome in ("ADDED", "UPDATED"):
+                self.memory.update(outcome.id, status=status)
+            self.count(path, _place(item), outcome)
+
+    def _change(
+        self, path: Place, item: dict[str, Any], there: dict[str, MemoryRecord | None]
+    ) -> None:
+        """Change an existing memory to the fields and links of an item."""
+        id = item["id"]
+        record = there[id] or self.memory.get(id)
+        if record is None:  # the item that should have added it was rejected
+            self._add(path, [item])
+            return
+        try:
+            changes = changes_of(record, item)
+            linked = self._linked(item)
+            if changes:
+                there[id] = self.memory.update(id, **changes)
+        except InvalidInput as problem:
+            self.count(path, _place(item), Added(id, "REJECTED", str(problem)))
+            return
+        self.counts["UPDATED" if changes or linked else "UNCHANGED"] += 1
+
+    def _linked(self, item: Mapping[str, Any]) -> bool:
+        """Add the links of an item that its memory lacks; True if there were any."""
+        id, links = item["id"], item.get("links") or []
+        if not isinstance(links, list) or not all(isinstance(link, Mapping) for link in links):
+            raise InvalidInput("links", "must be a list of mappings")
+        existing = [link for link in self.memory.links(id) if link.source == id] if links else []
+        existing_ends = {(link.target, link.type) for link in existing}
+        added = False
+        for link in links:
+            target, type, weight = link.get("target"), link.get("type"), link.get("weight", 1.0)
+            created = link.get("created_at", item.get("created_at"))
+            if (target, type) in existing_ends:
+                continue
+            try:
+                self.memory.link(id, target, type, weight, created_at=created)
+                added = True
+            except NotFound:
+                if not any(target in self._names(link.target) for link in existing):
+                    self.unmet.append((id, str(target), str(type), weight, created))
+        return added
+
+    def _names(self, id: str) -> frozenset[str]:
+        record = self.memory.get(id)
+        return frozenset() if record is None else target_names(record)
+
+
+def existing(memory: Memory, items: Iterable[Mapping[str, Any]]) -> dict[str, MemoryRecord]:
+    """The existing memories with ids of the items, by id."""
+    ids = iter(dict.fromkeys(id for item in items if (id := _id(item)) is not None))
+    records: dict[str, MemoryRecord] = {}
+    while chunk := list(islice(ids, _LOOKUP_IDS)):
+        page = memory.get_all({"id": {"in": chunk}}, limit=_LOOKUP_IDS)
+        records |= {record.id: record for record in page.memories}
+    return records
+
+
+def _id(item: Mapping[str, Any]) -> str | None:
+    """The id of an item; None without one, or if a memory cannot have it."""
+    try:
+        return CHECKS["id"]("id", item["id"]) if "id" in item else None
+    except InvalidInput:
+        return None
+
+
+def _is_skipped(outcome: Added) -> bool:
+    return outcome.outcome == "SKIPPED"
+
+
+def _differs(item: Mapping[str, Any], record: MemoryRecord | None) -> bool:
+    """True if a memory does not say what an item of its id says."""
+    return record is not None and CHECKS["content"]("content", item["content"]) != record.content
+
+
+def _place(item: Mapping[str, Any]) -> str:
+    return item.place if isinstance(item, Item) else ""
+
+
+def changes_of(record: MemoryRecord, item: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of an item that differ from those of the memory."""
+    assumed = item.assumed if isinstance(item, Item) else ()
+    fields = {n: v for n, v in item.items() if n in CHECKS and n not in ("id", *assumed)}
+    if isinstance(fields.get("metadata"), dict):
+        fields["metadata"] = metadata_for(record, fields["metadata"])
+    changes = {n: v for n, v in fields.items() if CHECKS[n](n, v) != getattr(record, n)}
+    if "metadata" in changes:  # the file has all of them
+        changes["replace_metadata"] = changes.pop("metadata")
+    return changes
+
+
+def report(settings: Settings, done: Import) -> None:
+    """Print what has become of the items."""
+    output.degraded(done.degraded)
+    counts = done.counts
+    added = sum(counts[outcome] for outcome in ADDING_OUTCOMES)
+    if settings.json:
+        not_added = [
+            {"path": str(path), "place": place or None, **outcome.to_dict()}
+            for path, place, outcome in done.not_added
+        ]
+        output.emit(
+            {
+                "added": added,
+                "outcomes": dict(counts),
+                "rejected": [item for item in not_added if item["outcome"] == "REJECTED"],
+                "known": [item for item in not_added if item["outcome"] != "REJECTED"],
+                "blank": done.blank,
+                "degraded": list(done.degraded),
+            }
+        )
+        return
+    output.notes(
+        (
+            f"rejected: {', '.join(filter(None, (str(path), place)))}: "
+            + ": ".join(filter(None, (outcome.id, outcome.reason)))
+            for path, place, outcome in done.not_added
+            if outcome.outcome == "REJECTED"
+        ),
+        rest="; --json prints them all",
+    )
+    parts = [f"{added:,} added"]
+    parts += [f"{counts[name]:,} {wording}" for name, wording in _WORDING.items() if counts[name]]
+    parts += [f"{len(done.blank):,} blank"] if done.blank else []
+    output.say(", ".join([*parts, f"{counts['REJECTED']:,} rejected"]))
