@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from salience.api.docstrings import descriptions
 from salience.cli import output
 from salience.cli.completion import one_of
 from salience.cli.settings import Settings, parse_json, with_options
@@ -15,9 +16,11 @@ from salience.errors import InvalidInput
 from salience.language.query_analysis import asks_something
 from salience.language.tokens import shorten
 from salience.ranking import profiles as built_in
+from salience.ranking.constants import CONSTANTS, ConstantOptions, Replaceable
 from salience.ranking.profile import Profile
 from salience.search.context.formats import FORMATS
 from salience.search.cutoff import CUTOFFS, doubt
+from salience.search.request import WordOptions
 
 if TYPE_CHECKING:
     from salience.engine.memory import Memory
@@ -97,6 +100,19 @@ Archived = Annotated[
 ]
 
 
+_MEANINGS = descriptions(ConstantOptions) | descriptions(WordOptions)
+
+
+def _replacing(name: str) -> tuple[Any, None]:
+    """The option that replaces a constant of the profile, or the query in one comparison."""
+    constant = CONSTANTS.get(name)
+    value: Any = str
+    if isinstance(constant, Replaceable):
+        value = int if constant.whole else float
+    metavar = "TEXT" if constant is None else None
+    return Annotated[value | None, typer.Option(metavar=metavar, help=_MEANINGS[name])], None
+
+
 _RANKING: Mapping[str, tuple[Any, Any]] = {
     "filters": (Where, None),
     "now": (Now, None),
@@ -109,6 +125,7 @@ _RANKING: Mapping[str, tuple[Any, Any]] = {
     "token_budget": (Budget, None),
     "context": (Variant, None),
     "include_archived": (Archived, False),
+    **{name: _replacing(name) for name in (*WordOptions.__annotations__, *CONSTANTS)},
 }
 """The options by which a search and its explanation rank, as the methods call them."""
 

@@ -55,6 +55,7 @@ from salience.lifecycle.verify import Diagnosis, Verification, doctor, verify
 from salience.lifecycle.zone_history import ZoneHistory
 from salience.lifecycle.zones import Zones, zones
 from salience.ranking import profiles as profiles_by_name
+from salience.ranking.constants import ConstantOptions
 from salience.ranking.profiles import ProfileLike
 from salience.records.filters import Compare, filter_fields, parse_filter
 from salience.records.record import Link, MemoryRecord
@@ -96,6 +97,7 @@ from salience.search.request import (
     Moment,
     SearchOptions,
     SearchRequest,
+    WordOptions,
 )
 from salience.search.results import SearchResult
 from salience.stores.address import Address
@@ -337,7 +339,14 @@ class AsyncWriteApi(AsyncPlanRunner):
 class AsyncSearchApi(AsyncPlanRunner):
     """Search, ask why, compare, and write a context."""
 
-    @takes(CompareOptions, ExplainOptions, SearchOptions, defaults=SEARCH_DEFAULTS)
+    @takes(
+        CompareOptions,
+        ConstantOptions,
+        WordOptions,
+        ExplainOptions,
+        SearchOptions,
+        defaults=SEARCH_DEFAULTS,
+    )
     async def search(self, query: str, **options: Unpack[SearchOptions]) -> SearchResult:
         """Find the memories that matter for a query, best first.
 
@@ -356,7 +365,7 @@ class AsyncSearchApi(AsyncPlanRunner):
             self._core.recorder.record(request, result, options.get("filters"))
         return result
 
-    @takes(CompareOptions, ExplainOptions, defaults=SEARCH_DEFAULTS)
+    @takes(CompareOptions, ConstantOptions, WordOptions, ExplainOptions, defaults=SEARCH_DEFAULTS)
     async def explain(
         self, query: str, id: str, *, everywhere: bool = False, **options: Unpack[ExplainOptions]
     ) -> ExplainReport:

@@ -13,6 +13,7 @@ from salience.engine.runner import PlanRunner
 from salience.engine.time_travel import as_of
 from salience.errors import InvalidInput
 from salience.ranking import profiles as profiles_by_name
+from salience.ranking.constants import ConstantOptions
 from salience.ranking.profiles import ProfileLike
 from salience.records.record import MemoryRecord
 from salience.records.validation import boolean, text
@@ -33,6 +34,7 @@ from salience.search.request import (
     Filters,
     SearchOptions,
     SearchRequest,
+    WordOptions,
 )
 from salience.search.results import SearchResult
 from salience.write import reading
@@ -43,7 +45,14 @@ ITERATION_PAGE = 1_000  # memories read at once
 class SearchApi(PlanRunner):
     """Search, ask why, compare, and write a context."""
 
-    @takes(CompareOptions, ExplainOptions, SearchOptions, defaults=SEARCH_DEFAULTS)
+    @takes(
+        CompareOptions,
+        ConstantOptions,
+        WordOptions,
+        ExplainOptions,
+        SearchOptions,
+        defaults=SEARCH_DEFAULTS,
+    )
     def search(self, query: str, **options: Unpack[SearchOptions]) -> SearchResult:
         """Find the memories that matter for a query, best first.
 
@@ -62,7 +71,7 @@ class SearchApi(PlanRunner):
             self._core.recorder.record(request, result, options.get("filters"))
         return result
 
-    @takes(CompareOptions, ExplainOptions, defaults=SEARCH_DEFAULTS)
+    @takes(CompareOptions, ConstantOptions, WordOptions, ExplainOptions, defaults=SEARCH_DEFAULTS)
     def explain(
         self, query: str, id: str, *, everywhere: bool = False, **options: Unpack[ExplainOptions]
     ) -> ExplainReport:

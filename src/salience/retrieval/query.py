@@ -21,7 +21,8 @@ class Query:
     them. `entities` are the keys (see `Aliases.key`) of the entities in its text. `known` is how
     far the embedder knows the text, in [0, 1], and `knows` how far it knows a script; None where it
     does not say. `evidence` are columns of all candidates that are read besides those of the
-    profile. `memories` is how many the namespaces hold.
+    profile. `memories` is how many the namespaces hold. `names` is what routes over
+    names compare; the text itself by default.
     """
 
     text: str
@@ -41,3 +42,9 @@ class Query:
     knows: Callable[[str], float] | None = None
     evidence: frozenset[str] = frozenset()
     memories: int = 0
+    names: str = ""
+
+    @property
+    def name_text(self) -> str:
+        """The text that routes over names compare."""
+        return self.names or self.text

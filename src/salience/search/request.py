@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from typing import Any, TypedDict
 
@@ -12,6 +12,7 @@ from salience.language.entities import NO_ALIASES, Aliases
 from salience.language.spelling import NO_DICTIONARY, Dictionary
 from salience.language.tokens import count_tokens
 from salience.ranking import profiles
+from salience.ranking.constants import ConstantOptions, lacking, with_constants
 from salience.ranking.profile import Profile
 from salience.ranking.profiles import ProfileLike
 from salience.ranking.stages import Pipeline, min_value
@@ -25,6 +26,7 @@ from salience.records.validation import (
     native,
     present,
 )
+from salience.retrieval.routes import ExactMatch, Lexical, Route, Trigram
 from salience.retrieval.routes import Vector as VectorRoute
 from salience.search.cutoff import NO_CUTOFF, Cut, Cutoff, cutoff
 
@@ -58,7 +60,20 @@ class CompareOptions(TypedDict, total=False):
     token_budget: int | None
 
 
-class ExplainOptions(CompareOptions, total=False):
+class WordOptions(TypedDict, total=False):
+    """Other words than those of the query for one kind of comparison, where the profile makes it.
+
+    lexical: the words to look for in texts, instead of those of the query.
+    names: the names to look for in titles, speakers and identifiers, instead of the query.
+    semantic: the text whose meaning is compared, instead of the query.
+    """
+
+    lexical: str | None
+    names: str | None
+    semantic: str | None
+
+
+class ExplainOptions(CompareOptions, ConstantOptions, WordOptions, total=False):
     """The options that an explanation shares with a search.
 
     profile: how to rank; the memory's profile by default.
@@ -131,7 +146,7 @@ class SearchRequest:
     """A checked search; `SearchOptions` says what each part means.
 
     `about` is the time that the query asks about, in seconds from and to; `asked_at` is `now` in
-    the time zone in which it was given.
+    the time zone in which it was given. `words` are those of `WordOptions` that were given.
     """
 
     text: str
@@ -149,6 +164,7 @@ class SearchRequest:
     asked_at: datetime
     settings: SearchSettings
     cutoff: Cutoff = NO_CUTOFF
+    words: Mapping[str, str] = field(default_factory=dict)
 
 
 def search_request(
@@ -174,13 +190,14 @@ def search_request(
     include_archived = boolean("include_archived", options["include_archived"])
     where = parse_filter(options["filters"])
     profile = profiles.in_context(profile, options["context"], _layer(where))
+    profile = with_constants(profile.weighted(options["weights"]), options)
     query = _query_text(query, settings.limits.query)
     about = past_interval(query, now)
     min_similarity = _finite("min_similarity", options["min_similarity"])
     return SearchRequest(
         query,
         tuple(dict.fromkeys(names)),
-        _at_least_similar(profile.weighted(options["weights"]), min_similarity),
+        _at_least_similar(profile, min_similarity),
         now,
         as_of,
         limit,
@@ -193,6 +210,7 @@ def search_request(
         _in_its_zone(options["now"], now),
         settings,
         cutoff(profile, options["min_probability"], options["cut"]),
+        _words(profile, options, settings.limits.query),
     )
 
 
@@ -245,16 +263,44 @@ def _visible(
     return all_of(*conditions, where)
 
 
-def _query_text(query: Any, limit: int) -> str:
+_COMPARED: Mapping[str, tuple[tuple[type[Route], ...], str]] = {
+    "lexical": ((Lexical,), "looks for no words"),
+    "names": ((Trigram, ExactMatch), "compares no names"),
+    "semantic": ((VectorRoute,), "compares no vectors"),
+}
+"""The routes that compare the text of each of `WordOptions`, and what a profile without lacks."""
+
+
+def _words(profile: Profile, options: Mapping[str, Any], limit: int) -> dict[str, str]:
+    """The texts of `WordOptions` that were given, checked.
+
+    Raises:
+        InvalidInput: one is no text, or the profile does not compare it.
+    """
+    words: dict[str, str] = {}
+    for name, (kinds, lacks) in _COMPARED.items():
+        if options[name] is None:
+            continue
+
+        def compares(which: Profile, kinds: tuple[type[Route], ...] = kinds) -> bool:
+            return any(isinstance(route, kinds) for route in which.routes)
+
+        if not compares(profile):
+            raise lacking(name, profile, lacks, compares)
+        words[name] = _query_text(options[name], limit, name)
+    return words
+
+
+def _query_text(query: Any, limit: int, name: str = "query") -> str:
     """The query without the characters that no stored text contains."""
     query = native(query)
     if not isinstance(query, str):
-        raise InvalidInput("query", f"must be text, not {type(query).__name__}")
+        raise InvalidInput(name, f"must be text, not {type(query).__name__}")
     if not query.strip():
-        raise InvalidInput("query", "is empty", "ask for something")
+        raise InvalidInput(name, "is empty", "ask for something")
     if len(query) > limit:
         problem = f"has {len(query):,} characters, more than {limit:,}"
-        raise InvalidInput("query", problem, "ask in fewer words")
+        raise InvalidInput(name, problem, "ask in fewer words")
     return query.replace("\0", " ").encode("utf-8", "replace").decode("utf-8")
 
 

@@ -136,7 +136,7 @@ def rank(request: SearchRequest) -> Plan[tuple[RankedRun, tuple[str, ...], float
     """
     profile, settings = request.profile, request.settings
     during, degraded = _time_range(request), list[str]()
-    analysis, vector_names, entities, memories = yield from _analyze(request, during)
+    analysis, vector_names, entities, memories = yield from _analyze_words(request, during)
     started = time.perf_counter()
     vector, problem = yield from _query_vector(request, analysis)
     embed_ms = (time.perf_counter() - started) * 1e3
@@ -168,6 +168,7 @@ def rank(request: SearchRequest) -> Plan[tuple[RankedRun, tuple[str, ...], float
         knows=settings.knows,
         evidence=evidence_columns() if has_probability(profile) else frozenset(),
         memories=memories,
+        names=request.words.get("names", ""),
     )
     try:
         run = yield from in_turns(run_profile(profile, query), settings.turn)
@@ -177,6 +178,27 @@ def rank(request: SearchRequest) -> Plan[tuple[RankedRun, tuple[str, ...], float
         run = yield from in_turns(by_words, settings.turn)
     degraded += run.problems
     return run, tuple(degraded), embed_ms
+
+
+_OF_WORDS = (
+    "terms", "weights", "phrases", "prefixes", "taken", "time_terms", "state", "state_subject",
+)  # fmt: skip
+"""The parts of an analysis that are of the words to look for."""
+
+
+def _analyze_words(
+    request: SearchRequest, during: TimeRange | None
+) -> Plan[tuple[QueryAnalysis, Collection[str] | None, Sequence[str], int]]:
+    """`_analyze`, each part of it that has words of its own by those."""
+    analysis, vector_names, entities, memories = yield from _analyze(request, during)
+    if words := request.words.get("lexical"):
+        own, *_ = yield from _analyze(replace(request, text=words), None)
+        analysis = replace(analysis, **{name: getattr(own, name) for name in _OF_WORDS})
+    if names := request.words.get("names"):
+        _, _, entities, _ = yield from _analyze(replace(request, text=names), None)
+    if meaning := request.words.get("semantic"):
+        analysis = replace(analysis, semantic_text=meaning, question="")
+    return analysis, vector_names, entities, memories
 
 
 def _analyze(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 from unicodedata import normalize
 
@@ -58,6 +59,42 @@ class Search(StoreCase):
         assert search_ids(memory, "deploy* deployer*", profile="vitality") == ["other"]
         assert search_ids(memory, "deploy:* deployer:*", profile="vitality") == ["other"]
         assert search_ids(memory, "deploym", profile="vitality") == []
+
+    def test_names_are_looked_for_in_other_words_than_texts(self, memory: Memory) -> None:
+        memory.add("She runs the platform at Acme.", id="person", title="Sarah Chen")
+        memory.add("Acme infrastructure costs more since May.", id="text", title="Budget")
+        memory.add("She prunes the roses.", id="exact", title="Rosa", user_id="sarah chen")
+
+        def ids(**options: Any) -> set[str]:
+            return set(search_ids(memory, "Acme infrastructure", **options))
+
+        vitality = {"profile": "vitality", "semantic": "roses in a garden"}
+        assert ids(**vitality, names="Sara Chen") == {"person", "text"}
+        assert ids(**vitality, names="Sara Chen", lexical="costs") == {"person", "text"}
+        assert ids(**vitality, lexical="prunes") == {"exact"}
+        assert ids(**vitality, names="Sara Chen", name_threshold=0.9, lexical="prunes") == {"exact"}
+        assert ids(profile="vitality.identity", names="Sarah Chen") == {"person", "exact"}
+
+    def test_the_exact_base_level_counts_all_accesses(self, memory: Memory) -> None:
+        memory.add("The boiler.", id="used", created_at=START)
+        for days, uses in ((0, 20), (34, 10)):
+            for _ in range(uses):
+                memory.touch("used", now=START + timedelta(days=days))
+        memory.add("The boiler room.", id="new", created_at=START)
+
+        def level(formula: str | None) -> str:
+            report = memory.explain(
+                "boiler",
+                "used",
+                profile="vitality",
+                now=START + timedelta(days=35),
+                activation_formula=formula,  # type: ignore[typeddict-item]
+            )
+            return next(line for line in str(report).splitlines() if "base level" in line)
+
+        assert "2.6064" in level("exact")  # ln(21 * 35^-0.5 + 10)
+        assert level("petrov") == level(None)
+        assert "2.7771" in level(None)
 
     def test_names_are_found_by_the_words_inside_them(self, memory: Memory) -> None:
         memory.add("PaymentGatewayClient retries twice.", id="one", tags=["HttpClient"])

@@ -5,6 +5,7 @@
     conflict             penalties for memories that contradict stronger ones
     score                the values of a formula as a column
     keep, min_value      the best rows by a column; a lower bound on a column
+    access_log           all times of access, for an exact base level
     session_first        sessions before their turns
     ModelScores          what a model gives that reads query and text together
     mmr                  relevance against redundancy
@@ -14,6 +15,7 @@
 A stage that is no formula leaves its reasons as columns, `<column>.<reason>`.
 """
 
+from salience.ranking.stages.access_log import AccessLog, access_log
 from salience.ranking.stages.conflict import Conflict, conflict
 from salience.ranking.stages.cutoff import Cut, Keep, MinValue, Pack, cut, keep, min_value, pack
 from salience.ranking.stages.mmr import Mmr, mmr
@@ -26,6 +28,7 @@ from salience.ranking.stages.stage import STORED, Depth, Pipeline, Stage, is_sto
 
 __all__ = [
     "STORED",
+    "AccessLog",
     "Conflict",
     "Cut",
     "Depth",
@@ -41,6 +44,7 @@ __all__ = [
     "SessionFirst",
     "Spread",
     "Stage",
+    "access_log",
     "conflict",
     "cut",
     "is_stored",

@@ -128,7 +128,7 @@ class TrigramSearch(DenseSearch[Trigram]):
     def scores(self, table: MemoryTable, route: Trigram, query: Query) -> Floats:
         """See `DenseSearch.scores`."""
         best = np.zeros(len(table))
-        texts = (query.text, *(sorted(query.entities) if route.entities else ()))
+        texts = (query.name_text, *(sorted(query.entities) if route.entities else ()))
         for name in route.fields:
             column = table.column(name)
             if not isinstance(column, CodedColumn):
@@ -144,7 +144,7 @@ class ExactMatchSearch(DenseSearch[ExactMatch]):
 
     def scores(self, table: MemoryTable, route: ExactMatch, query: Query) -> Floats:
         """See `DenseSearch.scores`."""
-        names = query.aliases.spellings({query.aliases.key(query.text), *query.entities})
+        names = query.aliases.spellings({query.aliases.key(query.name_text), *query.entities})
         scores = np.zeros(len(table))
         for name in route.fields:
             if name == "id":

@@ -30,9 +30,9 @@ def spelling_keys(values: Any) -> list[str]:
 
 def trigram_texts(query: Query, route: Trigram) -> list[str]:
     """The texts that a trigram route compares the fields with."""
-    return [query.text, *(sorted(query.entities) if route.entities else ())]
+    return [query.name_text, *(sorted(query.entities) if route.entities else ())]
 
 
 def exact_names(query: Query) -> list[str]:
     """The folded names that an exact route looks for."""
-    return sorted(query.aliases.spellings({query.aliases.key(query.text), *query.entities}))
+    return sorted(query.aliases.spellings({query.aliases.key(query.name_text), *query.entities}))
