@@ -119,6 +119,7 @@ def test_a_distance_decides_what_is_found_by_meaning() -> None:
 def test_an_imported_count_without_a_log_is_spread_as_ever() -> None:
     accesses = [f"2026-05-{day:02d}T00:00:00Z" for day in range(1, 11)]
     with Memory("ram://", profile="vitality") as memory:
+        assert not memory.search("boiler", activation_formula="exact").hits
         memory.add("The boiler.", id="a", created_at="2026-01-01")
         for at in accesses:
             memory.touch("a", now=at)

@@ -40,6 +40,8 @@ class AccessLog(Stage):
     def plan(
         self, query: Query, candidates: Candidates, wanted: frozenset[str]
     ) -> Plan[Candidates]:
+        if not len(candidates):
+            return candidates
         kept = candidates.floats("accesses").reshape(len(candidates), -1)
         counts = 1.0 + sum(np.nan_to_num(candidates.floats(name)) for name in _COUNTS)
         short = np.flatnonzero(counts > np.count_nonzero(~np.isnan(kept), axis=1))
