@@ -34,7 +34,7 @@ from salience.evaluation import benchmark
 path, memories = Path(sys.argv[1]), int(sys.argv[2])
 setup = benchmark.Setup(memories, queries=1)
 benchmark.bench(setup, keep=path)
-asked = benchmark._questions(benchmark.Setup(memories))[1:]
+asked = benchmark.questions_about(benchmark.Setup(memories))[1:]
 with Memory.open(f"sqlite:///{path}") as memory:
     for name, text in asked:
         memory.within(name).search(text, touch=False)

@@ -16,12 +16,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import peers
 import uvicorn
 from fastapi import FastAPI, Response
-from peers import EMBEDDER, LangGraph, Mem0, embedded, filled
 from pydantic import BaseModel
 
+import peers
+from peers import EMBEDDER, LangGraph, Mem0, embedded, filled
 from salience.evaluation.synthetic_chats import realistic
 
 

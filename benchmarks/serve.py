@@ -42,12 +42,11 @@ from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 
-from server_process import FOLDER, Server, end_of, figures_of, loop_p99_ms, start_load
-
 from salience import Memory
 from salience.evaluation.synthetic_chats import queries, realistic
 from salience.stores import build_indexes
 from salience.testing.postgres import PostgresServer
+from server_process import FOLDER, Server, end_of, figures_of, loop_p99_ms, start_load
 
 PEERS_FOLDER = FOLDER.parent / "build" / "peers"
 PEERS_PACKAGES = (

@@ -97,7 +97,6 @@ def test_without_an_embedder_words_are_searched_and_the_lack_is_named(run: Run) 
         (("bench", "--queries", "9" * 24), 2, "from 1 to 1,000,000"),
         (("bench", "--clients", "9" * 24), 2, "--clients"),
         (("report", "--ahead", "4000000"), 2, "--ahead"),
-        (("report", "--simulate-year", "--days", "4000000"), 2, "--days"),
         (("list", "--cursor", "W1tb" * 30_000), 2, "cursor: is not one of a listing"),
         (("migrate", "--db", "none.db"), 3, "none.db: there is no such file"),
         (("bench", "--memories", "2", "--namespaces", "3"), 2, "namespaces"),

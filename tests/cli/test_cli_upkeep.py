@@ -153,12 +153,10 @@ def test_report_counts_and_draws(old: Run, tmp_path: Path) -> None:
     assert "22" in shown.out
     assert "if no memory is used again" in shown.err
     pytest.importorskip("matplotlib")
-    small = ("--simulate-year", "--memories", "40", "--days", "10", "--uses", "3")
-    made = old("report", *small, "--out", str(tmp_path / "year.png"))
+    made = old("report", "--out", str(tmp_path / "zones.png"))
     assert made.code == 0
-    assert made.out.splitlines()[-1] == str(tmp_path / "year.png")
-    assert "the same to the bit" in made.err
-    assert (tmp_path / "year.png").stat().st_size > 10_000
+    assert made.out.splitlines()[-1] == str(tmp_path / "zones.png")
+    assert (tmp_path / "zones.png").stat().st_size > 10_000
     assert old("report", "--out", "year.txt").code == 2
 
 

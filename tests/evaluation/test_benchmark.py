@@ -74,23 +74,3 @@ def test_setups_that_make_no_sense_are_refused(name: str) -> None:
 def test_the_table_for_people(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["bench", "--memories", "50", "--queries", "5", "--embedder", "none"]) == 0
     assert "peak rss mb" in capsys.readouterr().out
-
-
-def test_searches_with_writes_in_between(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = tmp_path / "kept.db"
-    asked = ["--memories", "60", "--namespaces", "2", "--queries", "40", "--keep", str(path)]
-    assert main(["bench", *asked, "--mixed", "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    ways = [name for name in found if name.startswith("mixed_")]
-    awaited = [f"mixed_awaited_{number}" for number in (1, 8, 32)]
-    assert ways == ["mixed_threads_1", "mixed_threads_4", *awaited]
-    times = {"searches_per_s", "p50_ms", "p95_ms", "p99_ms", "write_p50_ms", "write_p95_ms"}
-    for way in ways:
-        gaps = {"gap_p99_ms", "gap_max_ms"} if way in awaited else set()
-        assert set(found[way]) == times | gaps
-        assert all(found[way][name] > 0 for name in times)
-        assert found[way]["p50_ms"] <= found[way]["p95_ms"] <= found[way]["p99_ms"]
-    with Memory.open(f"sqlite:///{path}") as memory:  # what was added is gone
-        assert memory.stats(everywhere=True)["memories"] == 60

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from salience.evaluation import _word_lists, synthetic_chats
+from salience.evaluation import synthetic_chats
 from salience.evaluation.synthetic_chats import _ASKED, queries, realistic
 
 Item = dict[str, Any]
@@ -104,7 +104,7 @@ def test_the_vocabulary_keeps_growing_with_the_text() -> None:
 
 
 def test_turns_of_a_session_share_words() -> None:
-    nouns = set(_word_lists.NOUNS)
+    nouns = set(synthetic_chats.NOUNS)
 
     def shared(pairs: Sequence[tuple[Item, Item]]) -> float:
         return statistics.mean(len(nouns & set(words([a])) & set(words([b]))) for a, b in pairs)
@@ -129,7 +129,7 @@ def test_turns_are_made_in_large_batches(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_word_lists_have_no_word_twice() -> None:
     for name in ("NAMES", "CITIES", "NOUNS", "VERBS", "ADJECTIVES", "ADVERBS"):
-        found = getattr(_word_lists, name)
+        found = getattr(synthetic_chats, name)
         assert len(set(found)) == len(found), name
 
 
@@ -138,10 +138,10 @@ def test_queries_take_their_words_from_one_item() -> None:
     asked = queries(300, ITEMS, seed=1)
     assert len(asked) == 300
     assert len(set(asked)) > 290
-    names = set(_word_lists.NAMES)
+    names = set(synthetic_chats.NAMES)
     for question in asked:
         assert names & set(re.findall(r"\w+", question)), question
-    frames = set(WORD.findall(" ".join([*_ASKED, *_word_lists.MONTHS]).lower()))
+    frames = set(WORD.findall(" ".join([*_ASKED, *synthetic_chats.MONTHS]).lower()))
     own = [[w for w in WORD.findall(q.lower()) if w not in frames] for q in asked]
     assert all(set(found) <= vocabulary for found in own)
     assert 2.5 <= statistics.mean(len(found) for found in own) <= 7

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from enum import StrEnum
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,7 +14,6 @@ from salience.cli.search import RerankModel, profile_of
 from salience.cli.settings import Settings
 from salience.errors import InvalidInput
 from salience.ranking import profiles
-from salience.records.validation import unit
 
 if TYPE_CHECKING:
     from salience.evaluation.weights.tuning import Tuned
@@ -44,22 +42,6 @@ def eval_(
     check: Annotated[
         bool, typer.Option("--check", help="Also check explanations and compare the stores.")
     ] = False,
-    updates: Annotated[
-        bool, typer.Option("--updates", help="Measure on invented facts that change, instead.")
-    ] = False,
-    with_facts: Annotated[
-        float, typer.Option(help="Compare with this share of the memories marked as facts.")
-    ] = 0.0,
-    typos: Annotated[
-        bool, typer.Option("--typos", help="Compare with a typo in every question.")
-    ] = False,
-    long_notes: Annotated[
-        int, typer.Option(min=0, help="Compare with answers in notes of so many words.")
-    ] = 0,
-    together: Annotated[
-        bool, typer.Option("--together", help="Compare with all of a set in one namespace.")
-    ] = False,
-    seed: Annotated[int, typer.Option(help="The seed of these changes.")] = 0,
     log: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Measure on recorded searches of the store, instead."),
@@ -95,15 +77,12 @@ def eval_(
         typer.Option("--leave-out", help="Measure without each part of the profile in turn."),
     ] = False,
 ) -> None:
-    """Measure the quality of recall on conversations, on facts that change, or on a notebook."""
-    if (folders and (updates or log)) or not (updates or folders or abstention or log):
-        remedy = "give folders, or --updates, or --abstention, or --log"
+    """Measure the quality of recall on conversations, on recorded searches, or on a notebook."""
+    if (folders and log) or not (folders or abstention or log):
+        remedy = "give folders, or --abstention, or --log"
         raise InvalidInput("eval", "has nothing, or two things, to measure on", remedy)
     if unanswerable is not None and not abstention:
         raise InvalidInput("unanswerable", "belongs to --abstention", "give both")
-    if updates:
-        _updates(settings, profile, embedder)
-        return
     if abstention:
         _abstention(settings, folders or [], unanswerable, profile, embedder)
         return
@@ -113,34 +92,26 @@ def eval_(
     from salience.evaluation import runner
     from salience.evaluation.figures import comparison
     from salience.evaluation.figures import page as figures_page
-    from salience.evaluation.perturbations import Perturbation
     from salience.evaluation.replay import measuring
 
     former = None if (run := gate or against) is None else comparison.read_run(run)
 
-    facts = unit("with_facts", with_facts) or 0.0
-    perturbation = Perturbation(facts, typos, long_notes, together, seed)
+    asked = [profile_of(name, rerank) for name in profile or ["balanced"]]
+    embedders = embedder or [settings.embedder or "default"]
     with output.progress() as progress:
-        measure = partial(
-            runner.evaluate,
-            folders or [],
-            profiles=[profile_of(name, rerank) for name in profile or ["balanced"]],
-            embedders=embedder or [settings.embedder or "default"],
-            store=_server(settings) or store.value,
-            progress=progress,
-        )
-        before = measure(change=perturbation.before) if perturbation and not log else None
-        report = (
-            measure(check=check, change=perturbation.after)
-            if log is None
-            else measuring.evaluate_log(
-                log,
-                settings.url,
-                profiles=[profile_of(name, rerank) for name in profile or ["balanced"]],
-                embedder=(embedder or [settings.embedder or "default"])[0],
+        if log is None:
+            report = runner.evaluate(
+                folders or [],
+                profiles=asked,
+                embedders=embedders,
+                store=_server(settings) or store.value,
+                check=check,
                 progress=progress,
             )
-        )
+        else:
+            report = measuring.evaluate_log(
+                log, settings.url, profiles=asked, embedder=embedders[0], progress=progress
+            )
     changes = () if former is None else comparison.compare_runs(former, report.outcomes)
     if save is not None:
         _write("save", save, comparison.run_to_json(report.outcomes))
@@ -149,14 +120,13 @@ def eval_(
     for message in dict.fromkeys(report.notes):
         output.note(message)
     if settings.json:
-        unchanged = {} if before is None else {"unchanged": before.to_dict()["results"]}
         changed = {} if former is None else {"changes": [each.to_dict() for each in changes]}
-        output.emit(report.to_dict() | unchanged | changed)
+        output.emit(report.to_dict() | changed)
     else:
         from salience.cli.printing import render_quality
 
         console = output.console(table=True)
-        console.print(render_quality.report(report, before))
+        console.print(render_quality.report(report))
         if changes:
             console.print(render_quality.changes(changes))
     if report.check is not None and not report.check.passed:
@@ -178,41 +148,6 @@ def _server(settings: Settings) -> str | None:
         return settings.db and settings.url
     output.note(f"measured in a store of its own; {settings.db} is not touched")
     return None
-
-
-def _updates(settings: Settings, profile: list[str] | None, embedder: list[str] | None) -> None:
-    from salience.evaluation import changing_facts
-
-    names = [name for name in profiles.BUILT_IN if "." not in name]
-    chosen = [profiles.get(name) for name in profile or names]
-    embedder_name = (embedder or [settings.embedder or "default"])[0]
-    with output.progress() as progress:
-        outcomes = changing_facts.evaluate(chosen, embedder_name, progress=progress)
-    told = changing_facts.evaluate_languages(
-        profiles.get((profile or ["balanced"])[0]), embedder_name
-    )
-    if settings.json:
-        output.emit([*(o.to_dict() for o in outcomes), *(o.to_dict() for o in told)])
-        return
-    from salience.cli.printing import render
-
-    ways = [(declared, kind) for declared in (False, True) for kind in changing_facts.KINDS]
-    columns = [f"{'superseded' if declared else 'told'}, {kind}" for declared, kind in ways]
-    rows = render.table("Recall@1", *columns, numbers=columns)
-    recall = {
-        (outcome.profile, outcome.declared, outcome.kind): outcome.recall for outcome in outcomes
-    }
-    for ranked in chosen:
-        rows.add_row(ranked.name, *(f"{recall[ranked.name, *way]:.3f}" for way in ways))
-    output.console(table=True).print(rows)
-    output.note(f"{outcomes[0].questions} questions of each kind")
-    asked = [*changing_facts.ASKED]
-    rows = render.table("The state asked for before all others", *asked, numbers=asked)
-    for language in changing_facts.LANGUAGES:
-        shares = [f"{outcome.right:.3f}" for outcome in told if outcome.language == language]
-        rows.add_row(language, *shares)
-    output.console(table=True).print(rows)
-    output.note(f"{told[0].questions} questions of each kind and language")
 
 
 def _abstention(
@@ -440,13 +375,6 @@ def bench(
     check_recall: Annotated[
         bool, typer.Option("--check-recall", help="Also compare with an exact full scan.")
     ] = False,
-    mixed: Annotated[
-        bool,
-        typer.Option(
-            "--mixed",
-            help="Also search with writes in between: 1 and 4 threads, 1, 8 and 32 awaited.",
-        ),
-    ] = False,
     clients: Annotated[
         int,
         typer.Option(
@@ -458,10 +386,9 @@ def bench(
     ] = None,
 ) -> None:
     """Measure the speed of writing, opening and searching."""
-    from salience.evaluation.benchmark import Extra, Setup
+    from salience.evaluation.benchmark import Setup
     from salience.evaluation.benchmark import bench as measure
 
-    extras: dict[Extra, bool] = {"recall": check_recall, "mixed": mixed}
     with output.progress() as progress:
         figures = measure(
             Setup(memories, namespaces, queries, limit),
@@ -470,7 +397,7 @@ def bench(
             keep=keep,
             url=_server(settings),
             clients=clients,
-            also=[name for name, wanted in extras.items() if wanted],
+            check_recall=check_recall,
             progress=progress,
         )
     if settings.json:

@@ -104,24 +104,6 @@ def _search(job: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _mixed(job: dict[str, Any]) -> dict[str, Any]:
-    from salience.evaluation.mixed_load import measure
-
-    settings = {
-        "url": job["url"],
-        "embedder": job["embedder"],
-        "profile": Profile.from_dict(job["profile"]),
-    }
-    questions = [(name, text) for name, text in job["asked"]]
-    figures = measure(
-        settings,
-        questions,
-        job["setup"]["limit"],
-        lambda done, total: _write_message(done=done, total=total),
-    )
-    return {f"mixed_{way}": numbers for way, numbers in figures.items()}
-
-
 def _settle(memory: Memory, names: Sequence[str], text: str, limit: int) -> None:
     """Search each namespace once, so that its index is loaded."""
     for name in sorted(set(names)):
@@ -156,7 +138,7 @@ def main(began: float) -> None:
     """Run the task named on the command line; `began` is the time before the first import."""
     imported = time.perf_counter() - began
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # an interrupted benchmark ends silently
-    tasks = {"ingest": _ingest, "search": _search, "mixed": _mixed, "recall": _recall}
+    tasks = {"ingest": _ingest, "search": _search, "recall": _recall}
     task = sys.argv[1]
     try:
         result = tasks[task](json.load(sys.stdin))

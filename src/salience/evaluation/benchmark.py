@@ -12,12 +12,12 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from salience.engine.memory import Memory
 from salience.errors import InvalidInput, SalienceError, shown
@@ -41,12 +41,8 @@ _INGEST_FIGURES = ("ingest_per_s", "ingest_s", "ingest_peak_rss_mb")
 _TITLES = {
     "ingest": "writing",
     "search": "searching",
-    "mixed": "searching and writing",
     "recall": "comparing with a full scan",
 }
-
-Extra = Literal["recall", "mixed"]
-"""Measurements besides those of each run."""
 
 Progress = Callable[[str, int, int], None]
 """Takes the step, how much of it is done, and how much there is."""
@@ -82,7 +78,7 @@ def bench(
     keep: Path | None = None,
     url: str | None = None,
     clients: int = 1,
-    also: Collection[Extra] = (),
+    check_recall: bool = False,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
     """Measure; the figures by name, JSON-ready.
@@ -95,8 +91,7 @@ def bench(
             and the figures of writing are null.
         url: a database to write to and keep instead; likewise.
         clients: processes that search at the same time.
-        also: "recall" for the share of the first hits that an exact scan returns, "mixed" for
-            searches with writes in between, from threads and awaited.
+        check_recall: also measure the share of the first hits that an exact scan returns.
         progress: called with each step.
 
     Raises:
@@ -119,15 +114,15 @@ def bench(
             ingest_figures = dict.fromkeys(_INGEST_FIGURES)
         else:
             ingest_figures = _run_task("ingest", job, report_progress)
-        questions = _questions(setup)
+        questions = questions_about(setup)
         figures |= ingest_figures | _run_task(
             "search", {**job, "asked": questions}, report_progress
         )
         if clients > 1:
             figures |= _concurrent_search(clients, {**job, "asked": questions}, report_progress)
         figures["file_mb"] = _size(place)
-        for extra in dict.fromkeys(also):
-            figures |= _run_task(extra, {**job, "asked": questions}, report_progress)
+        if check_recall:
+            figures |= _run_task("recall", {**job, "asked": questions}, report_progress)
         return figures
 
 
@@ -170,7 +165,7 @@ def _matches(url: str, setup: Setup) -> bool:
     return True
 
 
-def _questions(setup: Setup) -> list[tuple[str, str]]:
+def questions_about(setup: Setup) -> list[tuple[str, str]]:
     """Namespaces and questions about memories chosen at random: the opening one, then the rest.
 
     The texts are generated again, because reading them would load the store being measured.

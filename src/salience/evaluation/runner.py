@@ -99,10 +99,9 @@ def evaluate(
 ) -> Report:
     """Measure every profile with every embedder on the set of conversations in each folder.
 
-    Each conversation is taken as `change` returns it (see `evaluation.perturbations`). `store` is a
-    kind of store, which is created for this, or the URL of an empty database, which is emptied
-    again. With `check`, a second pass compares every explanation with its score, and the SQLite
-    store with the one in memory.
+    Each conversation is taken as `change` returns it. `store` is a kind of store, which is created
+    for this, or the URL of an empty database, which is emptied again. With `check`, a second pass
+    compares every explanation with its score, and the SQLite store with the one in memory.
 
     Raises:
         ImportProblem: a folder is not a set of conversations.

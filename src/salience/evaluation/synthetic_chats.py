@@ -12,25 +12,25 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache, lru_cache
 from itertools import islice, pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from salience.evaluation._word_lists import (
-    ADJECTIVES,
-    ADVERBS,
-    CITIES,
-    CORES,
-    DETERMINERS,
-    ENDS,
-    MONTHS,
-    NAMES,
-    NOUNS,
-    OPENERS,
-    TAILS,
-    VERBS,
-    WEEKDAYS,
+from salience.language.cues import read_table
+
+_TABLE = read_table("chat_words", Path(__file__).parent)
+WEEKDAYS, MONTHS, NAMES, CITIES, NOUNS, VERBS, ADJECTIVES, ADVERBS, DETERMINERS = (
+    _TABLE[name].words
+    for name in (
+        *("weekdays", "months", "names", "cities", "nouns", "verbs", "adjectives", "adverbs"),
+        "determiners",
+    )
+)
+OPENERS, CORES, TAILS, ENDS = (
+    tuple(line[1:-1] for line in _TABLE[name].lines)
+    for name in ("openers", "cores", "tails", "ends")
 )
 
 Ints = NDArray[np.int64]

@@ -2,15 +2,69 @@
 
 A cue is registered where it is defined, as the compiled pattern or the set of words that the code
 uses. Its row says what it is for, and shows a text that it catches and one that it must not.
+
+Tables are kept as text beside the code that reads them:
+
+    # a comment
+    ## name: what it is for
+    words between blanks, or a pattern, whose lines are joined without a blank
+    + a text that it catches
+    - a text that it must not catch
+
+In a pattern `@{name}` stands for the pattern of an entry above.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
 
 from salience.language.tokens import words
+
+_PART = re.compile(r"@\{(\w+)\}")
+_FOLDER = Path(__file__).parent
+
+
+@dataclass
+class Entry:
+    """An entry of a table: its name, what it is for, its lines, and examples of both kinds."""
+
+    name: str
+    meaning: str
+    lines: list[str] = field(default_factory=list)
+    catches: list[str] = field(default_factory=list)
+    must_not_catch: list[str] = field(default_factory=list)
+
+    @property
+    def words(self) -> list[str]:
+        """The words that are listed, in their order."""
+        return " ".join(self.lines).split()
+
+    @property
+    def pattern(self) -> str:
+        """The pattern, with the parts that it names in their places."""
+        return "".join(self.lines)
+
+
+def read_table(name: str, folder: Path = _FOLDER) -> Mapping[str, Entry]:
+    """The entries of a file, by name, in their order."""
+    entries: dict[str, Entry] = {}
+    entry = Entry("", "")
+    for line in (folder / f"{name}.txt").read_text("utf-8").splitlines():
+        if line.startswith("## "):
+            title, _, meaning = line[3:].partition(": ")
+            entry = entries[title] = Entry(title, meaning)
+        elif line.startswith("+ "):
+            entry.catches.append(line[2:])
+        elif line.startswith("- "):
+            entry.must_not_catch.append(line[2:])
+        elif line and not line.startswith("# "):
+            entry.lines.append(
+                _PART.sub(lambda part: entries[part[1]].pattern, line) if "@{" in line else line
+            )
+    return entries
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,6 @@ import pytest
 from salience import Memory
 from salience.embedders import EmbedderIdentity
 from salience.errors import EmbedderMismatch, InvalidInput, NotWritable, StoreError
-from salience.evaluation._state_sentences import SENTENCES
 from salience.retrieval.erasure import Erasure
 from salience.retrieval.operations import CheckWritable
 from salience.stores import migrate, open_store
@@ -27,6 +26,7 @@ from salience.stores.postgres.wire.connection import Connections
 from salience.stores.postgres.write import erase
 from salience.testing import WordHashEmbedder
 from salience.testing.postgres import PostgresServer
+from state_sentences import SENTENCES
 from support.shared_postgres import Databases
 
 EMBEDDER = WordHashEmbedder()

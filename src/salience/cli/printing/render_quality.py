@@ -11,16 +11,14 @@ from salience.cli.printing import render
 from salience.evaluation.figures.comparison import COMPARED, Change
 from salience.evaluation.figures.intervals import Interval
 from salience.evaluation.figures.outcomes import Judged, Outcome, intervals
-from salience.evaluation.metrics import MEASURES, Metrics, difference
+from salience.evaluation.metrics import MEASURES
 from salience.evaluation.runner import Report
 from salience.evaluation.weights.leave_out import LeftOut
 
 
-def report(report: Report, before: Report | None = None) -> RenderableType:
-    """The figures by category, or, with those from before a change, the change of each."""
-    parts: list[RenderableType] = [_measures(report, before)]
-    if before is None:
-        parts += ["", _intervals(report.outcomes)]
+def report(report: Report) -> RenderableType:
+    """The figures by category, and the intervals in which they are."""
+    parts: list[RenderableType] = [_measures(report), "", _intervals(report.outcomes)]
     if report.check is not None:
         parts += ["", render.figures(report.check.to_dict())]
     return Group(*parts)
@@ -74,25 +72,16 @@ def _left_out_cell(change: float, folds: Sequence[float]) -> str:
     return f"{1000 * change:+.0f} {signs}"
 
 
-def _measures(report: Report, before: Report | None) -> Table:
-    left_out = ("Hit@1",) if before is None else ("R@5", "R@20")  # a line has 80 columns
-    measures = [name for name in MEASURES if name not in left_out]
-
-    def cells(metrics: Metrics, form: str = ".3f") -> list[str]:
-        return [f"{metrics[name]:{form}}" for name in measures]
-
+def _measures(report: Report) -> Table:
+    measures = [name for name in MEASURES if name != "Hit@1"]  # a line has 80 columns
     numbers = ("n", *measures, "ms")
     rows = render.table("", *numbers, numbers=numbers)
-    for place, outcome in enumerate(report.outcomes):
-        first = outcome if before is None else before.outcomes[place]
-        rows.add_row(_title(outcome), *_counted(first, cells(first.metrics)))
-        if before is not None:
-            rows.add_row("  changed", *_counted(outcome, cells(outcome.metrics)))
-            by = difference(first.metrics, outcome.metrics)
-            rows.add_row("  difference", "", *cells(by, "+.3f"), style="bold")
-            continue
+    for outcome in report.outcomes:
+        shown = (f"{outcome.metrics[name]:.3f}" for name in measures)
+        rows.add_row(_title(outcome), f"{outcome.queries:,}", *shown, f"{outcome.ms_per_query:.1f}")
         for category, (queries, metrics) in outcome.categories.items():
-            rows.add_row(f"  {category}", f"{queries:,}", *cells(metrics), style="dim")
+            shown = (f"{metrics[name]:.3f}" for name in measures)
+            rows.add_row(f"  {category}", f"{queries:,}", *shown, style="dim")
     return rows
 
 
@@ -118,7 +107,3 @@ def _title(figures: Outcome | Change) -> str:
 def _span(interval: Interval, form: str = ".3f") -> str:
     low, high = interval
     return f"{low:{form}} to {high:{form}}"
-
-
-def _counted(outcome: Outcome, cells: list[str]) -> list[str]:
-    return [f"{outcome.queries:,}", *cells, f"{outcome.ms_per_query:.1f}"]

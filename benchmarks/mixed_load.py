@@ -1,11 +1,17 @@
-"""Searches with writes in between, as agents run: from threads, and awaited on an event loop."""
+"""Searches with writes in between, as agents run: from threads, and awaited on an event loop.
+
+salience bench --memories 100000 --keep bench.db
+python mixed_load.py bench.db --memories 100000 --queries 400
+"""
 
 from __future__ import annotations
 
+import argparse
 import asyncio
+import json
 import time
 from collections import defaultdict
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -16,6 +22,7 @@ import numpy as np
 
 from salience.engine.async_memory import AsyncMemory
 from salience.engine.memory import Memory
+from salience.evaluation.benchmark import Setup, questions_about
 from salience.evaluation.synthetic_chats import realistic
 
 SEARCHES_PER_WRITE = 4
@@ -147,7 +154,6 @@ def measure(
     settings: dict[str, Any],
     questions: Sequence[Question],
     limit: int,
-    progress: Callable[[int, int], None],
 ) -> dict[str, Any]:
     """The figures of every way to search, each with a memory opened anew; its caches are empty.
 
@@ -155,13 +161,11 @@ def measure(
     """
     figures: dict[str, Any] = {}
     opening, *rest = questions
-    ways = len(THREADS) + len(IN_FLIGHT)
     for threads in THREADS:
         with Memory(**settings) as memory:
             for namespace in sorted({name for name, _ in questions}):
                 memory.within(namespace).search(opening[1], limit=limit, touch=False)
             figures[f"threads_{threads}"] = in_threads(memory, rest, limit, threads)
-        progress(len(figures), ways)
 
     async def run(in_flight: int) -> dict[str, float]:
         async with AsyncMemory(**settings) as memory:
@@ -171,5 +175,24 @@ def measure(
 
     for in_flight in IN_FLIGHT:
         figures[f"awaited_{in_flight}"] = asyncio.run(run(in_flight))
-        progress(len(figures), ways)
     return figures
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Print the figures of each way as JSON."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("file", help="what `salience bench --keep` has kept, or the URL of a store")
+    parser.add_argument("--memories", type=int, default=10_000, help="of that file")
+    parser.add_argument("--namespaces", type=int, default=1, help="of that file")
+    parser.add_argument("--queries", type=int, default=200)
+    parser.add_argument("--limit", type=int, default=10)
+    parser.add_argument("--profile", default="balanced")
+    parser.add_argument("--embedder", default="default")
+    asked = parser.parse_args(arguments)
+    setup = Setup(asked.memories, asked.namespaces, asked.queries, asked.limit)
+    settings = {"url": asked.file, "embedder": asked.embedder, "profile": asked.profile}
+    print(json.dumps(measure(settings, questions_about(setup), setup.limit), indent=2))
+
+
+if __name__ == "__main__":
+    main()

@@ -13,17 +13,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from salience.cli import main
-from salience.errors import InvalidInput
-from salience.evaluation.datasets import Conversation
-from salience.evaluation.perturbations import (
+from perturbations import (
     Perturbation,
     in_long_notes,
+    main,
     together,
     typo,
     with_facts,
     with_typos,
 )
+from salience.errors import InvalidInput
+from salience.evaluation.datasets import Conversation
+from salience.evaluation.metrics import MEASURES
 from salience.importers.conversation import Query
 
 TURNS = tuple(
@@ -188,34 +189,24 @@ def folder(tmp_path: Path) -> Path:
 def test_the_command_shows_both_and_the_difference(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    asked = ["eval", str(folder), "--embedder", "none", "--with-facts", "0.5", "--long-notes", "60"]
-    assert main(asked) == 0
-    lines = capsys.readouterr().out.splitlines()
-    shown = [line.split()[0] for line in lines[2:]]
-    assert shown == [folder.name, "changed", "difference"]
+    main([str(folder), "--embedder", "none", "--with-facts", "0.5", "--long-notes", "60"])
+    heading, *lines = capsys.readouterr().out.splitlines()
+    assert heading.split() == [*MEASURES]
+    assert [line.split()[0] for line in lines] == [folder.name, "changed", "difference"]
     assert lines[-1].split()[1] == "+0.000"
-
-
-def test_the_figures_before_and_after_as_json(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["eval", str(folder), "--embedder", "none", "--typos", "--json"]) == 0
-    report = json.loads(capsys.readouterr().out)
-    assert set(report) == {"results", "unchanged"}
-    assert [one["queries"] for one in report["results"] + report["unchanged"]] == [1, 1]
 
 
 def test_together_the_conversations_of_a_set_are_searched_as_one(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (folder / "same.json").write_bytes((folder / "talk.json").read_bytes())
-    assert main(["eval", str(folder), "--embedder", "none", "--together", "--json"]) == 0
-    report = json.loads(capsys.readouterr().out)
-    [after], [before] = report["results"], report["unchanged"]
-    assert before["metrics"]["MRR"] == 1.0
-    assert after["metrics"]["MRR"] == 0.75  # the same text answers from either conversation
+    main([str(folder), "--embedder", "none", "--together"])
+    _, before, after, _ = capsys.readouterr().out.splitlines()
+    place = [*MEASURES].index("MRR") - len(MEASURES)
+    assert before.split()[place] == "1.000"
+    assert after.split()[place] == "0.750"  # the same text answers from either conversation
 
 
-def test_a_share_that_is_none_is_named(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["eval", str(folder), "--with-facts", "5"]) == 2
-    assert "with_facts" in capsys.readouterr().err
+def test_a_share_that_is_none_is_named(folder: Path) -> None:
+    with pytest.raises(InvalidInput, match="share"):
+        main([str(folder), "--with-facts", "5", "--embedder", "none"])

@@ -5,9 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from salience import Memory
-from salience.evaluation._state_sentences import SENTENCES
-from salience.evaluation.changing_facts import (
+from changing_facts import (
     KINDS,
     LANGUAGES,
     Kind,
@@ -15,8 +13,10 @@ from salience.evaluation.changing_facts import (
     evaluate_languages,
     world,
 )
+from salience import Memory
 from salience.language.dates import past_interval
 from salience.ranking.profiles import BUILT_IN
+from state_sentences import SENTENCES
 
 
 def test_a_seed_makes_one_world() -> None:

@@ -1,5 +1,7 @@
 """Facts that change: Recall@1 of the present fact for questions about now, the past one for then.
 
+    python changing_facts.py --profile balanced --profile composite
+
 `evaluate` asks in English about others, `evaluate_languages` in ten languages about oneself.
 
 Notes over two years tell that invented people move and change jobs, among notes that mention the
@@ -9,16 +11,18 @@ other, and each declared to supersede the one before.
 
 from __future__ import annotations
 
+import argparse
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
-from typing import Any, Literal
+from typing import Literal
 
 from salience.embedders import Embedder, EmbedderLike, resolve
 from salience.engine.memory import Memory
-from salience.evaluation._state_sentences import SENTENCES, Told
+from salience.ranking import profiles
 from salience.ranking.profile import Profile
+from state_sentences import SENTENCES, Told
 
 Kind = Literal["now", "then", "as_of"]
 KINDS: tuple[Kind, ...] = ("now", "then", "as_of")
@@ -195,16 +199,6 @@ class Outcome:
     questions: int
     recall: float
 
-    def to_dict(self) -> dict[str, Any]:
-        """A JSON-ready mapping."""
-        return {
-            "profile": self.profile,
-            "superseding": "declared" if self.declared else "told",
-            "kind": self.kind,
-            "questions": self.questions,
-            "recall_at_1": self.recall,
-        }
-
 
 def evaluate(
     profiles: Sequence[Profile],
@@ -213,7 +207,6 @@ def evaluate(
     seed: int = 1,
     people: int = 24,
     kinds: Sequence[Kind] = KINDS,
-    progress: Callable[[str, int, int], None] | None = None,
 ) -> list[Outcome]:
     """Recall@1 of each profile over the world of a seed, with and without declarations."""
     scenario = world(seed, people, chatter=people * 12)
@@ -221,9 +214,7 @@ def evaluate(
     outcomes: list[Outcome] = []
     for declared in (False, True):
         with _written_memory(scenario, model, declared) as memory:
-            for position, profile in enumerate(profiles):
-                if progress is not None:
-                    progress("declared" if declared else "told", position, len(profiles))
+            for profile in profiles:
                 outcomes += _outcomes(memory, scenario, profile, declared, kinds)
     return outcomes
 
@@ -279,15 +270,6 @@ class LanguageOutcome:
     questions: int
     right: float
 
-    def to_dict(self) -> dict[str, Any]:
-        """A JSON-ready mapping."""
-        return {
-            "language": self.language,
-            "asked": self.asked,
-            "questions": self.questions,
-            "right_state_first": self.right,
-        }
-
 
 def evaluate_languages(
     profile: Profile,
@@ -341,3 +323,28 @@ def _right(
                 right[asked].append(bool(said) and is_newest != (asked == "former"))
         memory.close()
     return right
+
+
+def main() -> None:
+    """Print Recall@1 of each profile, and how often each language finds the right state first."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--profile", action="append", help="again for more; default: all")
+    parser.add_argument("--embedder", default="default")
+    arguments = parser.parse_args()
+    names = arguments.profile or [name for name in profiles.BUILT_IN if "." not in name]
+    chosen = [profiles.get(name) for name in names]
+    outcomes = evaluate(chosen, arguments.embedder)
+    print(f"Recall@1 over {outcomes[0].questions} questions of each kind")
+    for one in outcomes:
+        way = "superseded" if one.declared else "told"
+        print(f"{one.profile:16} {way:10} {one.kind:6} {one.recall:.3f}")
+    told = evaluate_languages(
+        profiles.get((arguments.profile or ["balanced"])[0]), arguments.embedder
+    )
+    print(f"The state asked for before all others, of {told[0].questions} questions of each kind")
+    for each in told:
+        print(f"{each.language:16} {each.asked:10} {each.right:.3f}")
+
+
+if __name__ == "__main__":
+    main()

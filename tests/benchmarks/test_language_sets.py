@@ -10,8 +10,6 @@ from typing import Any
 
 import pytest
 
-sys.path.append(str(Path(__file__).resolve().parents[2] / "benchmarks"))
-
 from languages import conversation, main, sentences
 
 TEXTS = {

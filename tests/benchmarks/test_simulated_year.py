@@ -15,13 +15,13 @@ import pytest
 from salience import Memory
 from salience.engine.time_travel import as_of
 from salience.errors import InvalidInput
-from salience.evaluation.simulated_year import BEGINS, Calendar, Setup, simulate
 from salience.lifecycle.zone_chart import draw_chart, vitality_curves
 from salience.lifecycle.zone_history import ZONE_ORDER
 from salience.lifecycle.zones import zones
 from salience.records.events import Event
 from salience.retrieval import operations
 from salience.retrieval.plan import ask, drive
+from simulated_year import BEGINS, Calendar, Setup, main, simulate
 
 SMALL = Setup(memories=240, uses_a_day=12, days=75, seed=3)
 RATES = {"entity": 0.1, "knowledge": 1.0, "episodic": 2.0, "activity": 3.0}
@@ -225,3 +225,15 @@ def test_what_cannot_be_drawn_is_refused(tmp_path: Path) -> None:
             draw_chart(nothing, path)
     pytest.importorskip("matplotlib")
     assert draw_chart(nothing, tmp_path / "zones.png").exists()
+
+
+def test_the_command_draws_it_and_derives_it_from_the_log(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("matplotlib")
+    picture = tmp_path / "year.png"
+    main(["--memories", "40", "--days", "10", "--uses", "3", "--out", str(picture)])
+    told = capsys.readouterr().out
+    assert "the same to the bit" in told
+    assert str(picture) in told
+    assert picture.stat().st_size > 10_000

@@ -1,8 +1,12 @@
-"""A simulated year: memories that are written, linked and used as an agent might, by a seed."""
+"""A simulated year: memories that are written, linked and used as an agent might, by a seed.
+
+python simulated_year.py --out year.png
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import argparse
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from typing import Any
@@ -11,6 +15,8 @@ import numpy as np
 
 from salience.engine.memory import Memory
 from salience.errors import InvalidInput
+from salience.lifecycle.zone_chart import draw_chart
+from salience.lifecycle.zone_history import ZONE_ORDER
 
 BEGINS = datetime(2025, 1, 1, tzinfo=timezone.utc)
 LAYERS = {"entity": 0.10, "knowledge": 0.40, "episodic": 0.35, "activity": 0.15}
@@ -18,8 +24,6 @@ LAYERS = {"entity": 0.10, "knowledge": 0.40, "episodic": 0.35, "activity": 0.15}
 FILLING_DAYS = 30
 _LINKED_SHARE, _LINKS = 0.1, 2  # memories with links to earlier ones, and links of each
 _DECLARED_USES, _UTILITY = 5, 0.8  # uses a day that are declared, with this utility
-
-Progress = Callable[[str, int, int | None], None]
 
 
 @dataclass(frozen=True)
@@ -51,9 +55,7 @@ class Calendar:
         return self.now
 
 
-def simulate(
-    setup: Setup, url: str = "ram://", progress: Progress | None = None
-) -> tuple[Memory, Calendar]:
+def simulate(setup: Setup, url: str = "ram://") -> tuple[Memory, Calendar]:
     """Simulate the days in a store without vectors; the memory, and its clock at the end.
 
     The memories are written in the first 30 days, an equal number each day. One in ten links to
@@ -74,8 +76,6 @@ def simulate(
         written = until
         clock.now += timedelta(hours=12)
         _use(memory, weights[:written], setup.uses_a_day, rng)
-        if progress is not None:
-            progress("simulating", day + 1, setup.days)
     clock.now = BEGINS + timedelta(days=setup.days)
     memory.flush()
     return memory, clock
@@ -107,3 +107,33 @@ def _use(
     memory.touch(ids[:_DECLARED_USES], utility=_UTILITY)
     if ids[_DECLARED_USES:]:
         memory.touch(ids[_DECLARED_USES:], "retrieval")
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Print the zones over the year, draw them, and derive everything from the log once more."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--memories", type=int, default=Setup.memories)
+    parser.add_argument("--uses", type=int, default=Setup.uses_a_day, help="a day")
+    parser.add_argument("--days", type=int, default=Setup.days)
+    parser.add_argument("--seed", type=int, default=Setup.seed)
+    parser.add_argument("--points", type=int, default=13, help="times that are counted")
+    parser.add_argument("--out", help="draw a chart into this .png, .svg or .pdf")
+    asked = parser.parse_args(arguments)
+    setup = Setup(asked.memories, asked.uses, asked.days, asked.seed)
+    memory, clock = simulate(setup)
+    with memory:
+        history = memory.zone_shares(until=clock.now, points=asked.points)
+        verified = memory.verify()
+    for place, at in enumerate(history.times):
+        shares = " ".join(f"{name} {history.share(name)[place]:.1%}" for name in ZONE_ORDER)
+        print(f"{at:%Y-%m-%d} {history.totals[place]:>7,} {shares}")
+    if asked.out:
+        size = f"{setup.memories:,} memories, {setup.uses_a_day} uses a day"
+        title = f"{setup.days} simulated days: {size}"
+        print(draw_chart(history, asked.out, title))
+    same = "the same to the bit" if verified else f"{len(verified):,} differ"
+    print(f"replayed {verified.events:,} events: the derived fields are {same}")
+
+
+if __name__ == "__main__":
+    main()
