@@ -96,7 +96,7 @@ MENDED = [
         "UPDATE pg_index SET indisvalid = false "
         "WHERE indexrelid = 'memories_by_text'::regclass": "indexes",
         f"DELETE FROM words WHERE {OF_M5}": "words",
-        f"UPDATE places SET content = 99, previous = 1 WHERE {OF_M5}": "places",
+        f"UPDATE places SET living = FALSE WHERE {OF_M5}": "places",
         "UPDATE clocks SET seq = 1": "counter",
         "DELETE FROM tallies": "tallies",
     },
@@ -200,7 +200,7 @@ def test_a_schema_that_cannot_be_mended_is_named_with_the_remedy(url: str) -> No
     do(
         url,
         "ALTER TABLE memories DROP COLUMN passages",
-        "ALTER TABLE places ALTER COLUMN previous TYPE bigint",
+        "ALTER TABLE spaces ALTER COLUMN living TYPE bigint",
         "DROP TABLE notes",
         "DROP FUNCTION casefolded",
         "ALTER TABLE links ADD COLUMN mine text",
@@ -213,8 +213,7 @@ def test_a_schema_that_cannot_be_mended_is_named_with_the_remedy(url: str) -> No
             assert [finding.problem for finding in left] == [
                 "the table notes is missing",
                 "the column passages of memories is missing",
-                "the column previous of places is of the type bigint NOT NULL, "
-                "not integer NOT NULL",
+                "the column living of spaces is of the type bigint NOT NULL, not integer NOT NULL",
                 "the function casefolded is missing",
             ]
             assert all("pg_restore" in finding.remedy for finding in left)

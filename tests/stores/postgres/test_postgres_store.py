@@ -14,6 +14,7 @@ import pytest
 from salience import Memory
 from salience.embedders import EmbedderIdentity
 from salience.errors import EmbedderMismatch, InvalidInput, NotWritable, StoreError
+from salience.records.fields import LEXICAL
 from salience.retrieval.erasure import Erasure
 from salience.retrieval.operations import CheckWritable
 from salience.stores import migrate, open_store
@@ -158,6 +159,12 @@ def test_an_older_schema_names_the_command(empty: str, monkeypatch: pytest.Monke
     assert migrate(empty) == (kept, kept + 1)
 
 
+GONE_COLUMNS = {
+    "places": ("previous", "following", "position", *LEXICAL),
+    "spaces": ("merged", "named"),
+}
+
+
 def without_last_steps(connection: psycopg.Connection[Any]) -> None:
     """Make a schema what it was after its fourth step."""
     added = ("outdated", "added_at", "version", "folded_tags", "folded_entities", "attribute_key")
@@ -167,6 +174,13 @@ def without_last_steps(connection: psycopg.Connection[Any]) -> None:
     connection.execute("DROP TABLE salience.access_keys")
     connection.execute("DROP TABLE salience.erasures")
     connection.execute("ALTER TABLE salience.spaces DROP COLUMN born")
+    for name in ("segments", "chunks"):
+        connection.execute(f"CREATE TABLE salience.{name} (namespace text, data bytea)".encode())
+    for table, columns in GONE_COLUMNS.items():
+        for column in columns:
+            connection.execute(
+                f"ALTER TABLE salience.{table} ADD COLUMN {column} integer DEFAULT 0".encode()
+            )
     connection.execute("DROP INDEX salience.events_by_mention")
     connection.execute(
         "CREATE INDEX events_by_target ON salience.events (namespace, (payload ->> 'target')) "

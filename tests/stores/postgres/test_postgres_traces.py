@@ -168,31 +168,6 @@ def test_tables_that_are_written_anew_have_no_trace(own: str, seed: int) -> None
         assert memory.doctor().findings == ()
 
 
-def test_segments_of_former_versions_go_with_the_words_in_them(own: str) -> None:
-    with opened(own) as memory:
-        fill(memory, MARKER)
-        fill(memory, "kept")
-        with psycopg.connect(own, options="-c search_path=salience,public") as connection:
-            connection.execute(
-                "INSERT INTO segments SELECT namespace, 'content', 0, 80 FROM spaces"
-            )
-            connection.execute(
-                "INSERT INTO chunks SELECT namespace, 'content', 0, 1, '\\x01' FROM spaces"
-            )
-            connection.execute("UPDATE spaces SET merged = counter")
-        assert "stay in the segments" in memory.delete_all({"user_id": f"{MARKER}user"}).disk
-        receipt = memory.forget_user(f"{MARKER}user", rewrite=True)
-        assert receipt.rewritten
-        with psycopg.connect(own) as connection:
-            for table in ("segments", "chunks"):
-                select = f"SELECT count(*) FROM salience.{table}".encode()
-                assert connection.execute(select).fetchone() == (0,)
-        assert memory.count() == 40
-        assert memory.search("keptcontent7", touch=False).ids[0] == "keptid7"
-        assert memory.doctor().findings == ()
-        assert memory.verify().differences == ()
-
-
 def test_a_table_that_a_transaction_holds_is_named(
     own: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

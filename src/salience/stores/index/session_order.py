@@ -1,4 +1,4 @@
-"""The order of turns in a session: the definition, over arrays and as SQL.
+"""The order of turns in a session.
 
 The turns of a session are its memories ordered by (created_at, sequence). A turn has a position
 (from 0), a turn before it and a turn after it. A session in which one known speaker talks alone has
@@ -17,23 +17,6 @@ from salience.stores.index.growable_array import GrowableArray
 
 _SINGLE_UPDATE_MAX_SESSIONS = 64  # changed sessions up to which each is linked by itself
 _SINGLE_UPDATE_MAX_TURNS = 64  # new turns up to which each is appended by itself
-
-SESSION_ORDER_SQL = """
-SELECT "row", (place - 1)::integer AS position,
-    CASE WHEN alone THEN 0 ELSE coalesce(before, 0) END AS previous,
-    CASE WHEN alone THEN 0 ELSE coalesce(behind, 0) END AS following
-FROM (
-    SELECT "row", row_number() OVER ordered AS place,
-        lag("row") OVER ordered AS before, lead("row") OVER ordered AS behind,
-        count(speaker) OVER whole = count(*) OVER whole
-            AND min(speaker) OVER whole = max(speaker) OVER whole AS alone
-    FROM memories WHERE namespace = %s AND session_id = ANY(%s::text[])
-    WINDOW whole AS (PARTITION BY session_id),
-        ordered AS (PARTITION BY session_id ORDER BY created_at, sequence)
-) AS turns
-"""
-"""The same order for PostgreSQL: the rows of some sessions with their position, and the rows before
-and after them, 0 for none. Its parameters are a namespace and the sessions."""
 
 
 class Turns(NamedTuple):

@@ -25,7 +25,7 @@ BEGIN
             ('events', ARRAY['actor', 'session', 'payload']),
             ('notes', ARRAY['value'])
         ) AS written (own_table, names)
-        JOIN pg_attribute a ON a.attrelid = written.own_table::regclass AND a.attname = ANY(written.names)
+        JOIN pg_attribute a ON a.attrelid = to_regclass(written.own_table) AND a.attname = ANY(written.names)
         JOIN pg_type t ON t.oid = a.atttypid
     LOOP
         -- To be given its own type takes from a column the samples that it has, and its storage.

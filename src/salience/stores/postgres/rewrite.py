@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import psycopg
 
 from salience.errors import StoreError
-from salience.stores.postgres.wire.commands import Abandon, Statement, Steps
 from salience.stores.postgres.wire.connection import Connections
 from salience.stores.postgres.wire.errors import translate_errors
 from salience.stores.postgres.write import erase
-from salience.stores.postgres.write.renewal import renew
 
 _WAIT_SECONDS = 30  # for the transactions that hold a table
 _SAMPLES = "pg_catalog.pg_statistic"
-_SELECT_DEAD = """
-SELECT s.namespace FROM spaces s WHERE EXISTS (SELECT FROM places p WHERE p.namespace = s.namespace
-    AND p."row" > s.erased AND p."row" <= s.merged AND NOT p.living) ORDER BY 1
-"""
 _SELECT_TABLES = """
 SELECT oid::regclass::text FROM pg_class
 WHERE relnamespace = 'salience'::regnamespace AND relkind = 'r' ORDER BY 1
@@ -42,32 +35,6 @@ _OLD_SAMPLES = (
     " Former samples for the planner lie in pg_statistic until PostgreSQL has used their room "
     "again; only the owner of the database could write that anew."
 )
-
-
-def namespaces_with_dead() -> Steps[list[str]]:
-    """The namespaces in whose segments there are words of memories that are gone."""
-    [rows] = yield [Statement(_SELECT_DEAD)]
-    return [name for (name,) in rows]
-
-
-def forget_words(namespace: str) -> Steps[None]:
-    """Drop the segments of a namespace, which have words of memories that are gone.
-
-    Processes of former versions made them; they read the words themselves where there are none.
-    """
-    lock = Statement("SELECT FROM spaces WHERE namespace = %s FOR UPDATE", (namespace,))
-    [head] = yield [lock]
-    if not head:  # erased meanwhile
-        raise Abandon(None)
-    yield from renew(namespace, partial(_drop_segments, namespace))
-
-
-def _drop_segments(namespace: str, version: int) -> Steps[None]:
-    yield [
-        Statement("DELETE FROM chunks WHERE namespace = %s", (namespace,)),
-        Statement("DELETE FROM segments WHERE namespace = %s", (namespace,)),
-        Statement("UPDATE spaces SET merged = erased WHERE namespace = %s", (namespace,)),
-    ]
 
 
 def rewrite_tables(connections: Connections) -> str:

@@ -144,8 +144,7 @@ def _set_version(connection: psycopg.Connection[Any], key: str, version: str) ->
 def _compute_words(connection: psycopg.Connection[Any]) -> None:
     """Compute anew what all memories are found by: terms, features, keys and spellings.
 
-    A word may be written otherwise than before, but no text has more or fewer of them. The segments
-    of the index are made again with the next writes.
+    A word may be written otherwise than before, but no text has more or fewer of them.
     """
     with connection.cursor("memories_to_read") as memories, connection.cursor() as updates:
         memories.itersize = _FACTS_AT_ONCE
@@ -165,9 +164,7 @@ def _compute_words(connection: psycopg.Connection[Any]) -> None:
                 'WHERE namespace = %s AND "row" = %s',
                 [(*_terms(one), one.namespace, one.row) for one in kept],
             )
-    connection.execute("DELETE FROM chunks")
-    connection.execute("DELETE FROM segments")
-    connection.execute("UPDATE spaces SET merged = erased, version = version + 1")
+    connection.execute("UPDATE spaces SET version = version + 1")
 
 
 class _Kept(NamedTuple):
@@ -330,7 +327,7 @@ def _has_citus(connection: psycopg.Connection[Any]) -> bool:
     )
 
 
-_GROWING_TABLES = ("memories", "places", "words", "vectors", "chunks", "segments", "events")
+_GROWING_TABLES = ("memories", "places", "words", "vectors", "events")
 _ANALYZE_MIN_ROWS = 256  # up to so many, any plan will do
 _ANALYZE_ESTIMATE_RATIO = 8  # from so many times the estimate, plans are bad
 

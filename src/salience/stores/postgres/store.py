@@ -309,9 +309,6 @@ class PostgresStore:
         try:
             if self.database.distributed:
                 raise StoreError("the tables are spread over a cluster; run VACUUM FULL there")
-            namespaces = yield ReadOnly(rewrite.namespaces_with_dead, ())
-            for namespace in namespaces:
-                yield ReadWrite(partial(rewrite.forget_words, namespace), (namespace,))
             return rewrite.rewrite_tables(self.connections)
         except StoreError as problem:
             raise StoreError(

@@ -32,6 +32,17 @@ _MAX_EF_SEARCH = 1_000  # what pgvector allows
 _LEAST_EF_SEARCH = 200  # candidates that its index keeps
 _SIMILARITY_MARGIN = 1e-6  # more than pg_trgm's single precision can be off
 _DISTANCE = NEGATIVE_INNER_PRODUCT.format(vector="v.vector")
+_TURN = (
+    '(SELECT turn."row" FROM memories turn WHERE turn.namespace = %s '
+    "AND turn.session_id = m.session_id AND (turn.created_at, turn.sequence) {side} "
+    "(m.created_at, m.sequence) ORDER BY turn.created_at {way}, turn.sequence {way} LIMIT 1)"
+)
+_BESIDE = (
+    'UNION SELECT beside."row" FROM found JOIN memories m ON m.namespace = %s '
+    f'AND m."row" = found."row" CROSS JOIN LATERAL ({_TURN.format(side="<", way="DESC")} '
+    f"UNION ALL {_TURN.format(side='>', way='ASC')}) AS beside"
+)
+"""The turns right before and after those found, in their sessions."""
 _ORDERS = (
     'm."row" DESC',
     "coalesce(m.importance, 0.5) DESC",
@@ -77,7 +88,7 @@ class Parts:
         parameters = [value for part in parts for value in part.parameters]
         return Statement(
             f'WITH found AS MATERIALIZED ({found}) SELECT "row" FROM found {_BESIDE}',
-            (*parameters, self.namespace, self.namespace),
+            (*parameters, *(self.namespace,) * 3),
         )
 
     def _of(self, op: operations.SearchRoute) -> list[Condition]:
@@ -189,14 +200,6 @@ class Parts:
             f'{where.sql} GROUP BY v."row" ORDER BY min({_DISTANCE}) LIMIT {rows}',
             (self.namespace, list(names), *where.parameters, *split_halves(query.vector)),
         )
-
-
-_BESIDE = (
-    'UNION SELECT p.previous FROM places p JOIN found USING ("row") WHERE p.namespace = %s '
-    "AND p.previous > 0 "
-    'UNION SELECT p.following FROM places p JOIN found USING ("row") WHERE p.namespace = %s '
-    "AND p.following > 0"
-)
 
 
 def _rows(op: operations.SearchRoute) -> int:

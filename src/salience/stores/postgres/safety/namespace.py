@@ -7,16 +7,13 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
-from salience.records.fields import LEXICAL
 from salience.retrieval.safety import Finding
 from salience.retrieval.vector_sets import VectorSets
-from salience.stores.index.session_order import SESSION_ORDER_SQL
 from salience.stores.postgres.safety.problem import Problem
 from salience.stores.postgres.safety.words import WordChecks
-from salience.stores.postgres.wire.commands import Command, Statement, Steps
+from salience.stores.postgres.wire.commands import Statement, Steps
 from salience.stores.postgres.wire.connection import Connections
 from salience.stores.postgres.write.renewal import renew
-from salience.stores.postgres.write.session_order import relink_sessions
 from salience.stores.safety import findings
 from salience.stores.safety.quarantine import Quarantine
 
@@ -43,40 +40,21 @@ _KEYS = {
     "former_vectors": "t.name || ' at ' || t.event",
 }
 """The name of a row in a finding."""
-_LENGTHS = ", ".join(f"coalesce(octet_length(w.{name}) / 8, 0)" for name in LEXICAL)
-_LEXICAL = ", ".join(LEXICAL)
-_OWN_LENGTHS = ", ".join(f"p.{name}" for name in LEXICAL)
-_LOST_PLACES = f"""
-SELECT count(*) FROM memories m LEFT JOIN words w ON w.namespace = %s AND w."row" = m."row"
-    LEFT JOIN places p ON p.namespace = %s AND p."row" = m."row"
-WHERE m.namespace = %s AND (p.living IS NOT TRUE
-    OR ({_OWN_LENGTHS}) IS DISTINCT FROM ({_LENGTHS})
-    OR (m.session_id IS NULL AND (p.previous, p.following, p.position) <> (0, 0, -1)))
+_LOST_PLACES = """
+SELECT count(*) FROM memories m LEFT JOIN places p ON p.namespace = %s AND p."row" = m."row"
+WHERE m.namespace = %s AND p.living IS NOT TRUE
 """
 _PLACES_OF_NONE = f"""
 SELECT count(*) FROM places t WHERE t.namespace = %s AND t.living AND {_OF_ROW}
 """
-_OUT_OF_ORDER = f"""
-SELECT count(*) FROM ({SESSION_ORDER_SQL}) AS now JOIN places p ON p.namespace = %s
-    AND p."row" = now."row" WHERE (p.previous, p.following, p.position)
-    IS DISTINCT FROM (now.previous, now.following, now.position)
-"""
-_SESSIONS = (
-    "SELECT DISTINCT session_id FROM memories WHERE namespace = %s AND session_id IS NOT NULL"
-)
 _BURY = (
-    "UPDATE places t SET living = FALSE, version = %s, previous = 0, following = 0, position = -1, "
-    + ", ".join(f"{name} = 0" for name in LEXICAL)
-    + f" WHERE t.namespace = %s AND t.living AND {_OF_ROW}"
+    "UPDATE places t SET living = FALSE, version = %s "
+    f"WHERE t.namespace = %s AND t.living AND {_OF_ROW}"
 )
-_PLACE = f"""
-INSERT INTO places (namespace, "row", version, living, previous, following, position, {_LEXICAL})
-SELECT m.namespace, m."row", %s::bigint, TRUE, 0, 0, -1, {_LENGTHS}
-FROM memories m LEFT JOIN words w ON w.namespace = %s AND w."row" = m."row"
-WHERE m.namespace = %s
-ON CONFLICT (namespace, "row") DO UPDATE SET living = TRUE, version = excluded.version,
-    previous = 0, following = 0, position = -1,
-    {", ".join(f"{name} = excluded.{name}" for name in LEXICAL)}
+_PLACE = """
+INSERT INTO places (namespace, "row", version, living)
+SELECT namespace, "row", %s::bigint, TRUE FROM memories WHERE namespace = %s
+ON CONFLICT (namespace, "row") DO UPDATE SET living = TRUE, version = excluded.version
 """
 _LAST_ROW = """greatest(
     coalesce((SELECT max("row") FROM memories WHERE namespace = %s), 0),
@@ -211,46 +189,36 @@ class NamespaceChecks:
             yield Problem(findings.missing_vectors(count))
 
     def _places(self) -> Iterator[Problem]:
-        """Wrong lengths of memories, and wrong places in their sessions."""
+        """Memories without their place, and places without their memory."""
         wrong = self._misplaced() and self._misplaced()  # others may have written in between
         if wrong:
-            problem = f"{wrong:,} memories have a wrong length or place in their session"
-            remedy = f"{findings.FIX} works them out anew"
+            problem = f"{wrong:,} rows are wrongly noted as there or gone"
+            remedy = f"{findings.FIX} notes them anew"
             yield Problem(Finding("places", problem, wrong, remedy=remedy), self._place)
 
     def _misplaced(self) -> int:
-        """The number of memories without their place, and of places without their memory."""
         name = self._namespace
-        [[[lost]], [[of_none]], sessions] = self._read(
-            Statement(_LOST_PLACES, (name, name, name)),
-            Statement(_PLACES_OF_NONE, (name, name)),
-            Statement(_SESSIONS, (name,)),
+        [[[lost]], [[of_none]]] = self._read(
+            Statement(_LOST_PLACES, (name, name)), Statement(_PLACES_OF_NONE, (name, name))
         )
-        ids = sorted(session for (session,) in sessions)
-        return int(lost + of_none + self._count(_OUT_OF_ORDER, name, ids, name))
+        return int(lost + of_none)
 
     def _place(self) -> None:
         def steps(version: int) -> Steps[None]:
             name = self._namespace
-            [_, _, sessions] = yield [
+            yield [
                 Statement(_BURY, (version, name, name)),
-                Statement(_PLACE, (version, name, name)),
-                Statement(_SESSIONS, (name,)),
+                Statement(_PLACE, (version, name)),
             ]
-            ids = sorted(session for (session,) in sessions)
-            commands: list[Command] = relink_sessions(name, version, ids)
-            if commands:
-                yield commands
 
         self._mend(steps)
 
     def _counters(self) -> Iterator[Problem]:
         """Numbers that would be given a second time, and the number of memories."""
         name = self._namespace
-        [[[counter, living, merged, last, count]], events] = self._read(
+        [[[counter, living, last, count]], events] = self._read(
             Statement(
-                f"SELECT counter, living, merged, {_LAST_ROW}, {_LIVING} FROM spaces "
-                "WHERE namespace = %s",
+                f"SELECT counter, living, {_LAST_ROW}, {_LIVING} FROM spaces WHERE namespace = %s",
                 (name, name, name, name),
             ),
             Statement(
@@ -259,7 +227,7 @@ class NamespaceChecks:
                 (name, name),
             ),
         )
-        if counter >= last and living == count and merged <= counter and not events:
+        if counter >= last and living == count and not events:
             return
         problem = f"the numbers of the namespace (row {counter}, {living} memories) are wrong"
         finding = Finding("counter", problem, remedy=f"{findings.FIX} sets them")
@@ -269,9 +237,9 @@ class NamespaceChecks:
         name = self._namespace
         yield [
             Statement(
-                f"UPDATE spaces SET counter = greatest(counter, {_LAST_ROW}), living = {_LIVING}, "
-                f"merged = least(merged, greatest(counter, {_LAST_ROW})) WHERE namespace = %s",
-                (name,) * 6,
+                f"UPDATE spaces SET counter = greatest(counter, {_LAST_ROW}), living = {_LIVING} "
+                "WHERE namespace = %s",
+                (name,) * 4,
             ),
             Statement(
                 f"INSERT INTO clocks AS c (namespace, seq) SELECT %s, {_LAST_EVENT} ON CONFLICT "

@@ -102,7 +102,7 @@ class WordChecks:
         return _Found(stored["row"], stored["id"], derived, terms_of(encoded))
 
     def _renew(self, stale: Sequence[_Found], version: int) -> Steps[None]:
-        """Set what memories are found by; their lengths are looked at next."""
+        """Set what memories are found by."""
         name = self._namespace
         yield [
             Many(_SET_DERIVED, [(*each.derived, name, each.row) for each in stale]),

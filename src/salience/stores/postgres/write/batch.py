@@ -14,22 +14,12 @@ from salience.retrieval.vector_sets import VectorSets
 from salience.stores import codec
 from salience.stores.postgres.wire.commands import Command, Many, Statement
 from salience.stores.postgres.write import event_log
-from salience.stores.postgres.write.session_order import (
-    Place,
-    Turn,
-    relink_sessions,
-    session_places,
-)
 
 _ADD_TALLY = (
     "INSERT INTO tallies (namespace, kind, name, number, size, version) VALUES (%s, %s, %s, %s,"
     " %s, %s) ON CONFLICT (namespace, kind, name) DO UPDATE SET number = tallies.number +"
     " excluded.number, size = greatest(excluded.size, CASE WHEN excluded.number < 0 THEN"
     " tallies.size END), version = excluded.version"
-)
-_MARK_NAMES_CHANGED = (
-    "UPDATE spaces SET named = version WHERE namespace = %s AND (%s OR EXISTS (SELECT FROM "
-    "memories WHERE namespace = %s AND greets IS NOT NULL AND session_id = ANY(%s::text[])))"
 )
 
 
@@ -40,18 +30,14 @@ class NamespaceBatch:
     namespace: str
     counter: int
     version: int
-    merged: int
     sets: VectorSets = VectorSets()  # noqa: RUF009 - it never changes
     replaced: dict[str, dict[str, Any]] = field(default_factory=dict)  # memories by id
     replaced_vectors: dict[int, set[str]] = field(default_factory=dict)  # names by old row
     dimensions: dict[str, int] = field(default_factory=dict)  # by the stored names of vectors
     tallies: Counter[tuple[str, str]] = field(default_factory=Counter)  # changes of them
-    sessions: set[str] = field(default_factory=set)  # that get or lose turns
-    begun_sessions: set[str] = field(default_factory=set)  # those with turns before this write
-    turns: list[Turn] = field(default_factory=list)
     memories: list[list[Any]] = field(default_factory=list)
     words: list[list[Any]] = field(default_factory=list)
-    lengths: list[tuple[int, list[int]]] = field(default_factory=list)  # of fields, by row
+    places: list[list[Any]] = field(default_factory=list)
     new_vectors: list[list[Any]] = field(default_factory=list)
     used_keys: set[str] = field(default_factory=set)  # of drafts that an event has already
     sequences: dict[str, int] = field(default_factory=dict)  # of new memories and link sources
@@ -80,9 +66,6 @@ class NamespaceBatch:
             self.tallies["speaker", values["speaker"]] -= 1
         for name in self.replaced_vectors.get(row, set()) - set(handed):
             self.tallies["vector", name] -= 1
-        if values["session_id"] is not None:
-            self.sessions.add(values["session_id"])
-            self.begun_sessions.add(values["session_id"])
 
     def tally_commands(self) -> list[Command]:
         """Add up the tallies."""
@@ -92,27 +75,6 @@ class NamespaceBatch:
             if number
         ]
         return [Many(_ADD_TALLY, rows)] if rows else []
-
-    def new_places(self) -> dict[int, Place]:
-        """The places of new turns in sessions that begin with this write."""
-        return session_places(
-            [turn for turn in self.turns if turn.session not in self.begun_sessions]
-        )
-
-    def order_commands(self, sure: bool) -> list[Command]:
-        """Put sessions that had turns before in order; note that nicknames may have changed.
-
-        They may have where somebody is greeted in one of the sessions, and if it is `sure`.
-        """
-        commands = relink_sessions(
-            self.namespace, self.version, sorted(self.sessions & self.begun_sessions)
-        )
-        if self.sessions or sure:
-            sessions = sorted(self.sessions)
-            commands.append(
-                Statement(_MARK_NAMES_CHANGED, (self.namespace, sure, self.namespace, sessions))
-            )
-        return commands
 
 
 def log_links(batch: NamespaceBatch, op: operations.Put) -> None:

@@ -33,10 +33,6 @@ DELETED = (
     "rewrite=True, for the owner of the tables, writes them anew at once. The write-ahead log, the "
     "replicas and the backups of the server have the bytes for as long as they are kept."
 )
-IN_SEGMENTS = (
-    " Hashes of words of what was erased (40 bits each) stay in the segments of the search index "
-    "until the namespace is erased; rewrite=True takes them out at once."
-)
 SAMPLED = (
     " The samples that PostgreSQL takes for its plans, of vectors, tags, and names of namespaces, "
     "users, agents, writers, speakers and sessions, but of no text, may have some of these until "
@@ -47,7 +43,7 @@ NAMED_BY_INDEX = (
     "the owner of the tables can drop."
 )
 NOTHING_ERASED = Erasure({}, {}, "")
-_ERASED_COLUMNS = ("row", "sequence", "session_id", "speaker")
+_ERASED_COLUMNS = ("row", "sequence", "speaker")
 _TERM_BYTES = " + ".join(
     f"coalesce(octet_length({name.removeprefix('terms.')}), 0)" for name in codec.TERMS
 )
@@ -68,8 +64,7 @@ WHERE places.namespace = %s AND places."row" = forgotten."row"
 """  # replicas read these rows again
 _VECTOR_NAMES = "SELECT name FROM tallies WHERE namespace = %s AND kind = 'vector'"
 NAMESPACE_TABLES = (
-    "memories", "places", "words", "segments", "chunks", "vectors", "links", "former_vectors",
-    "notes", "events",
+    "memories", "places", "words", "vectors", "links", "former_vectors", "notes", "events",
 )  # fmt: skip
 """The tables that have rows of a namespace beside its name, its counters and its numbers."""
 _ALL_TABLES = (*NAMESPACE_TABLES, "attempts", "tallies", "clocks", "spaces")
@@ -124,12 +119,10 @@ def _erase(
             "DELETE FROM tallies WHERE namespace = %s AND kind = 'speaker' AND number <= 0",
             (namespace,),
         ),
-        *batch.order_commands(True),
     ]
     yield from _forget_mentions(batch)
     yield from _bury(namespace, erasing, len(batch.replaced))
-    disk = DELETED + (IN_SEGMENTS if batch.merged else "")
-    return checked(_sums(found), _sums((yield counts)), disk), not living
+    return checked(_sums(found), _sums((yield counts)), DELETED), not living
 
 
 def _lock_erased(
@@ -322,9 +315,8 @@ def erase_namespace(namespace: str, erasing: Erasing) -> Steps[Erasure | None]:
     """
     [head] = yield [
         Statement(
-            "UPDATE spaces SET version = version + 1, erased = counter, merged = counter, named = "
-            "version + 1, linked = version + 1 WHERE namespace = %s AND living <= %s "
-            "RETURNING living",
+            "UPDATE spaces SET version = version + 1, erased = counter, linked = version + 1 "
+            "WHERE namespace = %s AND living <= %s RETURNING living",
             (namespace, ERASED_AT_ONCE),
         )
     ]

@@ -49,7 +49,7 @@ _ADVANCE_CLOCK = (
 )
 _LOCK_NAMESPACE = (
     "INSERT INTO spaces (namespace, counter, version, born) VALUES (%s, 0, %s, %s) ON CONFLICT "
-    "(namespace) DO UPDATE SET version = spaces.version + %s RETURNING counter, version, merged"
+    "(namespace) DO UPDATE SET version = spaces.version + %s RETURNING counter, version"
 )
 STORED_COLUMNS = ("row", "sequence", *FIELDS)
 """The columns read of a memory that is replaced, or has to be as it was."""
@@ -61,10 +61,10 @@ LogEntry = tuple[int, Event]
 
 
 def lock_namespace(namespace: str, *, changes: bool = True) -> Statement:
-    """Lock a namespace, a new one if it is not there; the answer is its counter, version, merged.
+    """Lock a namespace, a new one if it is not there; the answer is its counter and version.
 
     Other writes to it wait, so that it is read as they leave it. The version stays if nothing
-    `changes` for which a snapshot or an index has to be updated. The first version is a time, so
+    `changes` for which an index has to be updated. The first version is a time, so
     that a namespace that was erased and comes again has none of its former versions.
     """
     born = time.time_ns() // 1_000

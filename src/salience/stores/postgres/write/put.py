@@ -17,9 +17,8 @@ from salience.stores.postgres.sql.columns import WHOLE_NUMBERS, codec_values
 from salience.stores.postgres.sql.filters import folded_column
 from salience.stores.postgres.sql.identifiers import spelling_keys
 from salience.stores.postgres.wire.commands import Abandon, Command, Copy, Many, Statement, Steps
-from salience.stores.postgres.write import event_log, session_order, tombstones
+from salience.stores.postgres.write import event_log, tombstones
 from salience.stores.postgres.write.batch import NamespaceBatch, link_commands, log_links
-from salience.stores.postgres.write.session_order import NOWHERE, Turn
 
 _INSERT_MAX_ROWS = 24  # up to so many, rows share a round trip instead of going by COPY
 _COLUMN_TYPES = {
@@ -59,7 +58,6 @@ _PLACES_COLUMNS: dict[str, str] = {
     "row": "int4",
     "version": "int8",
     "living": "bool",
-    **dict.fromkeys(("previous", "following", "position", *LEXICAL), "int4"),
 }
 _VECTORS_COLUMNS = {"namespace": "text", "name": "text", "row": "int4", "vector": "halfvec"}
 SHARE_SETS = "SELECT pg_advisory_xact_lock_shared(1380402262)"  # see `vector_sets`
@@ -155,17 +153,16 @@ def _begin(op: operations.Put) -> Steps[tuple[dict[str, NamespaceBatch], str | N
     batches, remaining = {}, iter(answers)
     for name, own in zip(names, selects, strict=True):
         (
-            [[counter, version, merged]],
+            [[counter, version]],
             old,
             dimensions,
             vectors,
             keys,
             sources,
             links,
-            begun,
             *further,
         ) = (next(remaining) for _ in own)
-        batch = batches[name] = NamespaceBatch(name, counter, version, merged, sets)
+        batch = batches[name] = NamespaceBatch(name, counter, version, sets)
         batch.replaced = event_log.stored_by_id(old)
         batch.dimensions = dict(dimensions)
         for row, vector in vectors:
@@ -173,7 +170,6 @@ def _begin(op: operations.Put) -> Steps[tuple[dict[str, NamespaceBatch], str | N
         batch.used_keys = {key for (key,) in keys}
         batch.sequences = dict(sources)
         batch.existing_links = {tuple(link) for link in links}
-        batch.begun_sessions = {session for (session,) in begun}
         if _has_seen(op, name):
             batch.saying_the_same = [
                 [(id, row, (key, *owner)) for id, row, key, *owner in found]
@@ -199,7 +195,6 @@ def _select_state(op: operations.Put, name: str) -> list[Statement]:
     keys = [key for namespace, key, _ in op.keys if namespace == name]
     links = [link for link in (*op.links, *op.unlinks) if link.namespace == name]
     unlinks = [link for link in op.unlinks if link.namespace == name]
-    sessions = {id for draft in drafts if (id := draft.record.session_id) is not None}
     statements = [
         event_log.lock_namespace(name),
         event_log.select_stored(name, ids, lock=True),
@@ -229,7 +224,6 @@ def _select_state(op: operations.Put, name: str) -> list[Statement]:
             "AND source = ANY(%s::text[])",
             (name, [link.source for link in unlinks]),
         ),
-        session_order.select_begun_sessions(name, sorted(sessions)),
     ]
     if op.seen is not None and _has_seen(op, name):
         owner = ", ".join(operations.OWNER_FIELDS)
@@ -295,18 +289,11 @@ def _add_memory(
         **names_of(record),
     )
     values.update((name, float(values[name])) for name in WHOLE_NUMBERS)
-    blobs = terms_of(values)
     batch.memories.append([values[name] for name in _MEMORY_COLUMNS])
-    batch.words.append([batch.namespace, row, *blobs])
-    lengths = [len(blob) // 8 if blob else 0 for blob in blobs[: len(LEXICAL)]]
-    batch.lengths.append((row, lengths))
+    batch.words.append([batch.namespace, row, *terms_of(values)])
+    batch.places.append([batch.namespace, row, batch.version, True])
     if record.speaker:
         batch.tallies["speaker", record.speaker] += 1
-    if record.session_id is not None:
-        batch.sessions.add(record.session_id)
-        batch.turns.append(
-            Turn(record.session_id, row, values["created_at"], values["sequence"], record.speaker)
-        )
     for own_name, vector in draft.vectors.items():
         name = batch.sets.stored_name(own_name)
         batch.new_vectors.append([batch.namespace, name, row, vector])
@@ -341,15 +328,10 @@ def _write_commands(batch: NamespaceBatch, last: int) -> list[Command]:
     name = batch.namespace
     old = [values["row"] for values in batch.replaced.values()] if batch.memories else []
     commands = _replace_commands(batch, old, last - len(batch.log_entries) + 1)
-    new_places = batch.new_places()
-    places = [
-        [name, row, batch.version, True, *new_places.get(row, NOWHERE), *lengths]
-        for row, lengths in batch.lengths
-    ]
     for table, columns, rows in (
         ("memories", _MEMORY_COLUMNS, batch.memories),
         ("words", _WORDS_COLUMNS, batch.words),
-        ("places", _PLACES_COLUMNS, places),
+        ("places", _PLACES_COLUMNS, batch.places),
         ("vectors", _VECTORS_COLUMNS, batch.new_vectors),
     ):
         if rows:
@@ -360,7 +342,7 @@ def _write_commands(batch: NamespaceBatch, last: int) -> list[Command]:
             (batch.counter, len(batch.memories) - len(old), name),
         )
     )
-    return commands + batch.tally_commands() + batch.order_commands(bool(old))
+    return commands + batch.tally_commands()
 
 
 def _replace_commands(batch: NamespaceBatch, old: Sequence[int], first: int) -> list[Command]:
@@ -400,10 +382,9 @@ def _replace_commands(batch: NamespaceBatch, old: Sequence[int], first: int) -> 
 
 def bury_places(batch: NamespaceBatch, rows: Sequence[int]) -> Statement:
     """Mark rows as dead; only their places stay."""
-    zeros = ", ".join(f"{column} = 0" for column in LEXICAL)
     return Statement(
-        f"UPDATE places SET living = FALSE, version = %s, previous = 0, following = 0, "
-        f'position = -1, {zeros} WHERE namespace = %s AND "row" = ANY(%s::integer[])',
+        "UPDATE places SET living = FALSE, version = %s WHERE namespace = %s "
+        'AND "row" = ANY(%s::integer[])',
         (batch.version, batch.namespace, list(rows)),
     )
 

@@ -17,11 +17,9 @@ MARK_RENEWED = (
 
 def renew(namespace: str, steps: Callable[[int], Steps[None]]) -> Steps[None]:
     """Lock a namespace and run steps, given its next version; whoever holds it loads anew."""
-    [[[_, version, _]]] = yield [lock_namespace(namespace)]
+    [[[_, version]]] = yield [lock_namespace(namespace)]
     yield from steps(version)
     yield [
         Statement(MARK_RENEWED, (namespace,)),
-        Statement(
-            "UPDATE spaces SET named = version, linked = version WHERE namespace = %s", (namespace,)
-        ),
+        Statement("UPDATE spaces SET linked = version WHERE namespace = %s", (namespace,)),
     ]
