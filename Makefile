@@ -64,7 +64,7 @@ locked: $(USABLE)
 	$(BIN)/python -m pip install --quiet --no-deps --editable .
 	touch $(READY)
 
-# The lock file anew, for every Python from 3.11 on.
+# Renew the lock file, for every Python from 3.11 on.
 lock: $(READY)
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header --no-annotate --extra dev pyproject.toml --output-file requirements-dev.lock
 

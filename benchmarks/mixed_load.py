@@ -155,7 +155,7 @@ def measure(
     questions: Sequence[Question],
     limit: int,
 ) -> dict[str, Any]:
-    """The figures of every way to search, each with a memory opened anew; its caches are empty.
+    """The figures of every way to search, each with a memory reopened; its caches are empty.
 
     `settings` are those of `Memory`, with its URL. The first question opens each namespace.
     """

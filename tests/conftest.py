@@ -45,7 +45,7 @@ os.environ["NUMBA_DISABLE_JIT"] = "1"
 os.environ.pop("SSL_CERT_FILE", None)
 os.environ["SSL_CERT_DIR"] = os.path.dirname(__file__)
 
-# The model is read once: a memory that reads it anew takes as long as fifty cases.
+# The model is read once: a memory that reads it again takes as long as fifty cases.
 static._load_model = cache(static._load_model)
 
 _phase_began = pytest.StashKey[float]()

@@ -27,8 +27,9 @@ OUTSIDE = tuple(
     for path in sorted(ROOT.glob(pattern))
 )
 REFERENCE = {
-    "The memory": ("salience.engine.memory.Memory", "salience.engine.async_memory.AsyncMemory"),
-    "What it returns": (
+    "Memory": ("salience.engine.memory.Memory",),
+    "AsyncMemory": ("salience.engine.async_memory.AsyncMemory",),
+    "Results": (
         "salience.search.results.SearchResult",
         "salience.search.results.Hit",
         "salience.search.context.Context",
@@ -37,7 +38,7 @@ REFERENCE = {
         "salience.records.record.Link",
         "salience.lifecycle.history.History",
     ),
-    "Moving": ("salience.importers.read", "salience.write.transfer.formats.export_as"),
+    "Import and export": ("salience.importers.read", "salience.write.transfer.formats.export_as"),
     "Ranking": ("salience.ranking.profile.Profile", "salience.ranking.expressions"),
     "Errors": ("salience.errors",),
 }
@@ -55,8 +56,9 @@ def on_config(config: Any) -> Any:
     pages = {path.relative_to(folder).as_posix() for path in folder.rglob("*.md")}
     rest = sorted({*pages, *OUTSIDE} - named)
     sections = {title: pages for section in config.nav for title, pages in section.items()}
-    sections["Frameworks"] += [page for page in rest if page.startswith("integrations/")]
-    sections["Reference"] += [page for page in rest if not page.startswith("integrations/")]
+    sections["Integrate"] += [page for page in rest if page.startswith("integrations/")]
+    sections["Contribute"] += [page for page in rest if not page.startswith("integrations/")]
+    sections["Reference"] = [*map(_reference_page, REFERENCE)]
     return config
 
 
@@ -64,12 +66,9 @@ def on_files(files: Files, config: Any) -> Files:
     """Add the pages from outside, the reference and the plots."""
     for name in OUTSIDE:
         files.append(File.generated(config, name, abs_src_path=str(ROOT / name)))
-    parts = (
-        f"## {title}\n\n" + "\n\n".join(f"::: {name}" for name in names)
-        for title, names in REFERENCE.items()
-    )
-    reference = "\n\n".join(("# Reference", *parts))
-    files.append(File.generated(config, "reference.md", content=reference))
+    for title, names in REFERENCE.items():
+        page = "\n\n".join((f"# {title}", *(f"::: {name}" for name in names)))
+        files.append(File.generated(config, _reference_page(title), content=page))
     for name, drawing in plots().items():
         files.append(File.generated(config, f"plots/{name}.svg", content=drawing))
     return files
@@ -89,6 +88,10 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str
         parts += [_turned(markdown[start : block.start()], here, origin, files), block[0]]
         start = block.end()
     return "".join((*parts, _turned(markdown[start:], here, origin, files)))
+
+
+def _reference_page(title: str) -> str:
+    return f"reference/{title.lower().replace(' ', '-')}.md"
 
 
 def _turned(text: str, here: str, origin: str, files: Files) -> str:

@@ -4,7 +4,7 @@
     python tools/integrations.py langgraph adk      some
 
 An adapter is a folder tests/frameworks/NAME with a requirements.txt. Its environment,
-.venv-integrations/NAME, is made anew when its requirements change. There the tests of the folder
+.venv-integrations/NAME, is rebuilt when its requirements change. There the tests of the folder
 run, the blocks of docs/integrations/NAME.md, and a strict type checker over module and page.
 """
 

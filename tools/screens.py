@@ -1,6 +1,6 @@
 """Write what commands print into the documentation, as on a screen of 80 columns.
 
-    python tools/screens.py            write the screens anew
+    python tools/screens.py            write the screens again
     python tools/screens.py --check    fail if one of them differs
 
 A screen is a comment with the command, and the block of text after it:

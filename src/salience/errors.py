@@ -173,7 +173,7 @@ class EmbedderMismatch(EmbedderError, StoreError):
         EmbedderError.__init__(
             self,
             f"the vectors in this store come from {stored}, not from {given}; open it with the "
-            "embedder that they come from, or make all anew with another: `salience reembed "
+            "embedder that they come from, or re-embed everything with another: `salience reembed "
             "--embedder NAME`, or Memory.reembed(url, embedder=...) for one of your own",
             "another embedder",
         )

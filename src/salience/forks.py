@@ -1,4 +1,4 @@
-"""Forks: what a process must not share with its parent is opened anew in the copy.
+"""Forks: what a process must not share with its parent is reopened in the copy.
 
 A connection that both use would bring either the answers of the other.
 """

@@ -310,7 +310,7 @@ def test_a_contradicting_fact_is_told_with_the_command_that_settles_it(run: Run)
     run("add", "My favourite colour is blue.", "--kind", "fact", "--id", "an old one")
     ran = run("add", "My favourite colour is green.", "--kind", "fact", "--id", "new")
     assert (ran.code, ran.out) == (0, "new\n")
-    assert "CONFLICTS an old one it cannot hold beside: My favourite colour is blue." in ran.err
+    assert "CONFLICTS an old one it contradicts: My favourite colour is blue." in ran.err
     assert "to settle it: salience supersede 'an old one' new" in ran.err
     assert run("supersede", "an old one", "new").code == 0
     ran = run("add", "My favourite colour is red.", "--kind", "fact", "--id", "newer", "--json")

@@ -33,7 +33,7 @@ from support.served import Server
 
 
 class Place:
-    """A store in a file; `party` opens a door to it for somebody, `restart` begins anew."""
+    """A store in a file; `party` opens a door to it for somebody, `restart` starts over."""
 
     VERBS: ClassVar[frozenset[str]]
     keyed = False

@@ -49,7 +49,7 @@ def live(memory: Memory, embedder: Gossip) -> None:
     memory.get_context(f"What about {SECRET}?")
     embedder.fails = True
     memory.add(f"{SECRET} without a vector", id=f"{SECRET}-bare")
-    memory.search(f"{SECRET} anew")
+    memory.search(f"{SECRET} again")
     embedder.fails = False
     memory.add(f"{SECRET} with a vector again")
     memory.update(f"{SECRET}-1", content=f"{SECRET} edited")

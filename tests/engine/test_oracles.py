@@ -369,7 +369,7 @@ def test_fusion_is_that_of_ranx(stored: Stored, ranx: Any) -> None:
             question, profile=profile, now=stored.talk.now, touch=False, limit=200
         )
 
-    # ranx compiles itself anew for ids of another length.
+    # ranx compiles itself again for ids of another length.
     number = {record.id: f"{at:05}" for at, record in enumerate(stored.records)}
     for question in stored.talk.questions:
         results = [search(question, profile) for profile in alone.values()]

@@ -105,7 +105,7 @@ def test_every_operation_that_waits_for_a_slot_exists() -> None:
 
 
 def test_every_limit_that_the_environment_gives_is_documented() -> None:
-    page = Path(__file__).resolve().parents[2] / "docs" / "server-security.md"
+    page = Path(__file__).resolve().parents[2] / "docs" / "security.md"
     text = page.read_text("utf-8")
     lists = {each.name for each in fields(GuardSettings) if str(each.type).startswith("tuple")}
     for each in fields(GuardSettings):

@@ -58,7 +58,7 @@ def test_a_store_that_fails_at_first_is_searched_again(
 
 @contextmanager
 def served(path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[TestClient]:
-    """A client of a ready server over a file, which is asked anew for each /ready."""
+    """A client of a ready server over a file, which is asked again for each /ready."""
     monkeypatch.setattr(readiness, "_EACH_SECONDS", 0.0)
     application = create_app(ServerSettings(db=str(path), embedder="none"))
     address: dict[str, Any] = {"base_url": "http://127.0.0.1", "client": ("127.0.0.1", 50_000)}

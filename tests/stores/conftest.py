@@ -130,7 +130,7 @@ def _pool(postgres: Databases) -> Iterator[Any]:
 
 @pytest.fixture
 def shared_connections(_pool: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let stores share connections: to make these anew costs as much as a case."""
+    """Let stores share connections: to make these again costs as much as a case."""
     own_pool = Connections._pool
     monkeypatch.setattr(
         Connections, "_pool", lambda self: _pool if self.database.is_open else own_pool(self)

@@ -80,7 +80,7 @@ def write(memory: Memory, markers: Markers, own: list[str]) -> None:
 
 
 def check_erasures(memory: Memory, seed: int, folder: Callable[[], Path]) -> None:
-    """Write to four namespaces, erase three in three ways, the last anew; look at all files.
+    """Write to four namespaces, erase three in three ways, the last again; look at all files.
 
     `folder` gives the folder of the files, with everything in them that was written.
     """

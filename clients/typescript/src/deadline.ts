@@ -1,4 +1,4 @@
-/** A time limit that joins the signal of a caller; it can be set anew while an answer streams in. */
+/** A time limit that joins the signal of a caller; it can be set again while an answer streams in. */
 export class Deadline {
   readonly #limit = new AbortController();
   readonly #milliseconds: number;

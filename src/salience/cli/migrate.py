@@ -221,7 +221,7 @@ def reembed(
         bool, typer.Option("--missing", help="Embed only memories that have no vector.")
     ] = False,
 ) -> None:
-    """Make all vectors anew while the store is in use; alone, replace them by --embedder's."""
+    """Re-embed everything while the store is in use; alone, replace them by --embedder's."""
     settings.require()
     chosen = {
         "status": status,

@@ -99,7 +99,7 @@ class Handler(Closing):
             self._drop(key)
             if not was_open:
                 raise
-            # Such as a file that was replaced, or a server that started anew.
+            # Such as a file that was replaced, or a server that restarted.
             return self._with(self._memory(key), event, project, environment)
 
     def _with(
@@ -235,7 +235,7 @@ def _size(path: Path) -> int:
 
 
 def _is_said_again(item: Mapping[str, Any], record: MemoryRecord) -> bool:
-    """Test whether an item says anew what something else had taken the place of."""
+    """Test whether an item says again what something else had taken the place of."""
     said_at, ended_at = item.get("created_at"), record.valid_to
     return record.status == "superseded" and (
         said_at is None or ended_at is None or said_at > ended_at

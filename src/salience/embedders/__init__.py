@@ -68,7 +68,7 @@ def register_embedder(name: str, factory: EmbedderFactory) -> None:
     name is the embedder's and whose object is the factory.
 
     Args:
-        name: without a colon, and not one of the built-in names. A name can be registered anew.
+        name: without a colon, and not one of the built-in names. A name can be registered again.
         factory: a class or function that returns the embedder. It is called without arguments for
             "name", and with the text after the colon for "name:model".
 

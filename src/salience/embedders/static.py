@@ -206,7 +206,7 @@ class StaticEmbedder:
             if not file.is_file():
                 raise EmbedderError(
                     f"the default embedder needs {file}, which is not there; install the package "
-                    "wordllama anew, or choose another embedder"
+                    "wordllama again, or choose another embedder"
                 )
 
     def _load(self) -> _Model:

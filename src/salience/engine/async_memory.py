@@ -289,12 +289,12 @@ class AsyncWriteApi(AsyncPlanRunner):
         """Erase what passes a filter, or (if it is named) a whole namespace; returns a receipt.
 
         The receipt counts what was erased and says how that was checked; its `memories` is the
-        number of memories. With `rewrite`, the whole file, or all tables of PostgreSQL, are written
-        anew afterwards, so that they have no trace of what was ever erased; others wait for it.
+        number of memories. With `rewrite`, the whole file, or all tables of PostgreSQL, are
+        rewritten afterwards, so that they have no trace of what was ever erased; others wait for it.
 
         Raises:
             InvalidInput: neither was given.
-            StoreError: not all of it was erased; or it is, but could not be written anew; says why.
+            StoreError: not all of it was erased; or it is, but could not be rewritten; says why.
         """
         where = parse_filter(filters)
         if namespace is None and not filter_fields(where):
@@ -317,11 +317,11 @@ class AsyncWriteApi(AsyncPlanRunner):
 
         Args:
             user_id: the id that the memories were added with.
-            rewrite: True to write the whole store anew afterwards, as in `delete_all`.
+            rewrite: True to rewrite the whole store afterwards, as in `delete_all`.
 
         Raises:
             InvalidInput: it is no id.
-            StoreError: not all of it was erased; or it is, but could not be written anew; says why.
+            StoreError: not all of it was erased; or it is, but could not be rewritten; says why.
         """
         user_id = text("user_id", user_id)
         where = Compare("user_id", "eq", user_id)
@@ -1050,7 +1050,7 @@ class AsyncTransferApi(AsyncPlanRunner):
         Args:
             target: a path, or an open file.
             everywhere: all namespaces of the store.
-            vectors: also the vectors that the embedder makes of texts, which `import_` makes anew
+            vectors: also the vectors that the embedder makes of texts, which `import_` makes again
                 otherwise; all others are always written.
             progress: called with the step, the number of memories done, and of all.
 
@@ -1256,7 +1256,7 @@ class AsyncMemory(
         missing: bool = False,
         progress: Callable[[int, int], None] | None = None,
     ) -> int:
-        """Make the vectors of a whole store anew with an embedder; returns how many were made.
+        """Re-embed a whole store with an embedder; returns how many were made.
 
         If no embedder is named, the default one replaces its own vectors, and no other's. With
         `missing`, only memories stored without a vector get one. Searches go on meanwhile with the
@@ -1279,7 +1279,7 @@ class AsyncMemory(
         queries: Sequence[Any] | None = None,
         progress: Callable[[int, int], None] | None = None,
     ) -> Reembedding:
-        """Take a step of making the vectors of a whole store anew, while it is in use.
+        """Take one step of re-embedding a whole store, while it is in use.
 
         The steps in their order: "fill" makes the vectors of `to` beside those that are searched,
         and goes on where it was broken off. "compare" searches both, by `queries` (texts, or

@@ -157,7 +157,7 @@ class Core:
         missing: bool,
         progress: Callable[[int, int], None] | None,
     ) -> int:
-        """Make the vectors of a store anew; returns how many."""
+        """Re-embed a store; returns how many."""
         callable_or_none("progress", progress)
         missing = boolean("missing", missing)
         # The vectors of another embedder are replaced only if a new embedder is named.

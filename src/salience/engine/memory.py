@@ -126,7 +126,7 @@ class Memory(WriteApi, SearchApi, ReadApi, JudgmentApi, LifecycleApi, TransferAp
         missing: bool = False,
         progress: Callable[[int, int], None] | None = None,
     ) -> int:
-        """Make the vectors of a whole store anew with an embedder; returns how many were made.
+        """Re-embed a whole store with an embedder; returns how many were made.
 
         If no embedder is named, the default one replaces its own vectors, and no other's. With
         `missing`, only memories stored without a vector get one. Searches go on meanwhile with the
@@ -149,7 +149,7 @@ class Memory(WriteApi, SearchApi, ReadApi, JudgmentApi, LifecycleApi, TransferAp
         queries: Sequence[Any] | None = None,
         progress: Callable[[int, int], None] | None = None,
     ) -> Reembedding:
-        """Take a step of making the vectors of a whole store anew, while it is in use.
+        """Take one step of re-embedding a whole store, while it is in use.
 
         The steps in their order: "fill" makes the vectors of `to` beside those that are searched,
         and goes on where it was broken off. "compare" searches both, by `queries` (texts, or

@@ -43,7 +43,7 @@ class Settings(TypedDict, total=False):
     extract: what finds facts in the messages that `add` is given; see `extract` there.
     embedder_pause: the most seconds after which an embedder that did not answer is asked again, in
         the background (after 1, 2, 4, ... at first); until then nobody waits for it. With 0 every
-        call asks it anew.
+        call asks it again.
     limits: the largest values to take, as {"text": 5000000}; see `salience.records.limits.Limits`.
     slow_search_ms: the milliseconds from which a search is logged as slow; None for never.
     search_log: a file to which each search is appended, its query and the ids of its hits, for

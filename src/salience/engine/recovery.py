@@ -28,7 +28,7 @@ class Recovery:
     """The state of an embedder: `problem` is its last failure, None while it answers.
 
     `is_waiting` is True while it is left alone: after a failure that took its time, it is asked
-    again after 1, 2, 4, ... seconds, at most `longest_pause`; 0 lets every call ask it anew.
+    again after 1, 2, 4, ... seconds, at most `longest_pause`; 0 lets every call ask it again.
     """
 
     def __init__(

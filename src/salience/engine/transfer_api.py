@@ -38,7 +38,7 @@ class TransferApi(PlanRunner):
         Args:
             target: a path, or an open file.
             everywhere: all namespaces of the store.
-            vectors: also the vectors that the embedder makes of texts, which `import_` makes anew
+            vectors: also the vectors that the embedder makes of texts, which `import_` makes again
                 otherwise; all others are always written.
             progress: called with the step, the number of memories done, and of all.
 

@@ -192,12 +192,12 @@ class WriteApi(PlanRunner):
         """Erase what passes a filter, or (if it is named) a whole namespace; returns a receipt.
 
         The receipt counts what was erased and says how that was checked; its `memories` is the
-        number of memories. With `rewrite`, the whole file, or all tables of PostgreSQL, are written
-        anew afterwards, so that they have no trace of what was ever erased; others wait for it.
+        number of memories. With `rewrite`, the whole file, or all tables of PostgreSQL, are
+        rewritten afterwards, so that they have no trace of what was ever erased; others wait for it.
 
         Raises:
             InvalidInput: neither was given.
-            StoreError: not all of it was erased; or it is, but could not be written anew; says why.
+            StoreError: not all of it was erased; or it is, but could not be rewritten; says why.
         """
         where = parse_filter(filters)
         if namespace is None and not filter_fields(where):
@@ -220,11 +220,11 @@ class WriteApi(PlanRunner):
 
         Args:
             user_id: the id that the memories were added with.
-            rewrite: True to write the whole store anew afterwards, as in `delete_all`.
+            rewrite: True to rewrite the whole store afterwards, as in `delete_all`.
 
         Raises:
             InvalidInput: it is no id.
-            StoreError: not all of it was erased; or it is, but could not be written anew; says why.
+            StoreError: not all of it was erased; or it is, but could not be rewritten; says why.
         """
         user_id = text("user_id", user_id)
         where = Compare("user_id", "eq", user_id)

@@ -120,7 +120,7 @@ def evaluate(
         for name, members in sets:
             with _filled(members, opened, store, report, report_progress) as filled:
                 for profile in rankings:
-                    # Opened anew, so that no profile finds its queries embedded already.
+                    # Reopened, so that no profile finds its queries embedded already.
                     memory = opened(filled, profile=profile)
                     report.outcomes.append(
                         measure(name, members, memory, profile, spec, report_progress)

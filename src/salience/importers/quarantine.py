@@ -22,7 +22,7 @@ def read(path: Place, told: Told) -> Iterator[Item]:
     """Yield the memories of a file, as they were found; lines of other tables are passed over.
 
     A memory may be damaged in any field, so look at them first. Its metadata name the namespace
-    that it was in. Uses are counted anew.
+    that it was in. Uses are counted from zero.
 
     Raises:
         ImportProblem: a line cannot be read, unless it is left out.

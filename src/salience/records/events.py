@@ -90,7 +90,7 @@ def field_from_json(name: str, value: Any) -> Any:
 def apply(before: Values, event: Event) -> dict[str, Any]:
     """The fields of STATE that an event changes, with their new values.
 
-    `before` are all fields of STATE; a write ignores them, as it begins anew.
+    `before` are all fields of STATE; a write ignores them, as it starts over.
     """
     changes = _EFFECTS.get(event.type, _set)(before, event)
     if event.type in UPDATING_EVENTS:

@@ -283,7 +283,7 @@ class AsyncRemoteMemory(AsyncMemory):
 
     @staticmethod
     async def reembed(*args: Any, **options: Any) -> int:
-        """Refused: the vectors of a server's store are made anew beside it.
+        """Refused: a server's store is re-embedded next to it, not over HTTP.
 
         Raises:
             InvalidInput: always.
@@ -292,7 +292,7 @@ class AsyncRemoteMemory(AsyncMemory):
 
     @staticmethod
     async def reembedding(*args: Any, **options: Any) -> Reembedding:
-        """Refused: the vectors of a server's store are made anew beside it.
+        """Refused: a server's store is re-embedded next to it, not over HTTP.
 
         Raises:
             InvalidInput: always.

@@ -54,7 +54,7 @@ class AsyncTransport:
     async def send(
         self, request: Request, content: Callable[[], Iterable[bytes]] | None = None
     ) -> Any:
-        """The JSON of the answer; None if it has none. `content` gives the body of an upload anew.
+        """The JSON of the answer; None if it has none. `content` gives the body of an upload again.
 
         Raises:
             SalienceError: what the server refused, or why it cannot be reached.

@@ -294,7 +294,7 @@ class RemoteMemory(Memory):
 
     @staticmethod
     def reembed(*args: Any, **options: Any) -> int:
-        """Refused: the vectors of a server's store are made anew beside it.
+        """Refused: a server's store is re-embedded next to it, not over HTTP.
 
         Raises:
             InvalidInput: always.
@@ -304,7 +304,7 @@ class RemoteMemory(Memory):
 
     @staticmethod
     def reembedding(*args: Any, **options: Any) -> Reembedding:
-        """Refused: the vectors of a server's store are made anew beside it.
+        """Refused: a server's store is re-embedded next to it, not over HTTP.
 
         Raises:
             InvalidInput: always.

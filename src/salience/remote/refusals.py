@@ -12,7 +12,7 @@ from salience.write.idempotency import key_reused
 
 
 def refuse_rewrite(rewrite: Any) -> None:
-    """Refuse to write a whole store anew from afar.
+    """Refuse to rewrite a whole store from afar.
 
     Raises:
         InvalidInput: it was asked for.

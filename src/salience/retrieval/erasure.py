@@ -55,7 +55,7 @@ class ErasureReceipt(Result):
     `erased` counts rows by kind, and `remaining` those of them that a look-up found afterwards: 0
     of each kind, or the erasure would have been undone with an error. `user_id` is the user who was
     to be forgotten. `disk` says what has become of the bytes; `rewritten` is true if the file was
-    written anew. `check` says how it was checked, and `untouched` what an erasure does not reach.
+    written again. `check` says how it was checked, and `untouched` what an erasure does not reach.
     """
 
     _computed = ("memories",)

@@ -829,7 +829,7 @@ class Delete:
 
 @dataclass(frozen=True, eq=False)
 class Rewrite:
-    """Write the whole store anew, so that no trace of what was erased is left in it -> str.
+    """Rewrite the whole store, so that no trace of what was erased is left in it -> str.
 
     The answer says what was done, as it was checked afterwards.
     """

@@ -84,8 +84,8 @@ _HIDDEN: Mapping[type[SalienceError], str] = {
     # Their messages name files, hosts and processes, or quote what a server said.
     Locked: "another process is maintaining the namespace; ask again when it has finished",
     EmbedderMismatch: "the vectors in the store come from another embedder; the server has to be "
-    "started with that one, or all vectors be made anew",
-    StoreClosed: "the store was closed; ask again when the server has started anew",
+    "started with that one, or everything be re-embedded",
+    StoreClosed: "the store was closed; ask again when the server has restarted",
     StoreError: "the store could not do its work; the log of the server says why",
 }
 _INTERNAL = "the server failed; its log says why under the id of this request"

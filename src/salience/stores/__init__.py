@@ -61,7 +61,7 @@ def register_store(scheme: str, opener: StoreOpener) -> None:
     is the scheme and whose object is the opener.
 
     Args:
-        scheme: as in "mystore"; none of those of salience itself. It can be registered anew.
+        scheme: as in "mystore"; none of those of salience itself. It can be registered again.
         opener: a class or function that is called with the URL and returns a `Store`.
 
     Raises:
@@ -137,7 +137,7 @@ def restore_backup(
 def build_indexes(url: Address, progress: Callable[[int, int], None] | None = None) -> int:
     """Build the indexes that large namespaces of a PostgreSQL store lack; return their number.
 
-    They are those that this process could not hold. Their statistics are made anew.
+    They are those that this process could not hold. Their statistics are rebuilt.
 
     Raises:
         InvalidInput: the store needs none.

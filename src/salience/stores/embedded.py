@@ -1,7 +1,7 @@
 """The embedded store: durable records on one side, an in-memory index per namespace on the other.
 
 Writes go to the records; an index reads them from its change feed, as it reads the writes of
-other processes. Data flows one way, so an index can be dropped and loaded anew at any time. Only
+other processes. Data flows one way, so an index can be dropped and reloaded at any time. Only
 accesses are counted in the index before the feed brings them.
 """
 

@@ -10,10 +10,10 @@ from salience.retrieval.plan import Plan, ask
 
 
 def erase(op: Delete, *, rewrite: bool = False) -> Plan[ErasureReceipt]:
-    """The plan of erasing; with `rewrite`, the whole store is written anew afterwards.
+    """The plan of erasing; with `rewrite`, the whole store is rewritten afterwards.
 
     Raises:
-        StoreError: not all was erased, or it is, but the store could not be written anew.
+        StoreError: not all was erased, or it is, but the store could not be rewritten.
     """
     erasure: Erasure = yield from ask(op)
     receipt = ErasureReceipt(

@@ -156,7 +156,7 @@ def test_samples_that_nobody_may_take_are_told_of(own: str, postgres: Databases)
         assert memory.forget_user(f"{MARKER}user").disk == erase.DELETED + erase.SAMPLED
         assert memory.forget_user(f"{MARKER}user").disk == "Nothing was there to be erased."
         memory.add("A cello.", id="kept")
-        with pytest.raises(StoreError, match=r"deleted, but not written anew: the owner of .*mem"):
+        with pytest.raises(StoreError, match=r"deleted, but not rewritten: the owner of .*mem"):
             memory.delete_all({"id": "kept"}, rewrite=True)
         assert memory.count() == 0
 

@@ -75,7 +75,7 @@ def test_a_namespace_that_is_erased_leaves_no_name(tmp_path: Path) -> None:
         assert other.search("tea").ids == ("tea",)
         assert memory.delete_all(namespace="ana@example.com").memories == 2
         assert b"ana@example.com" not in on_disk(path)
-        # Whoever knew it by its old number finds what it holds when it is begun anew.
+        # Whoever knew it by its old number finds what it holds when it is begun again.
         memory.add("Black tea", id="black")
         assert other.search("tea").ids == memory.search("tea").ids == ("black",)
         other.add("White tea", id="white")

@@ -45,7 +45,7 @@ def url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 def own_vector(number: int) -> dict[str, list[float]]:
-    """A vector that no embedder makes anew, for some memories."""
+    """A vector that no embedder makes again, for some memories."""
     return {"image": [1.0, float(number)]} if number % 5 == 0 else {}
 
 
@@ -60,7 +60,7 @@ def hits(url: str, embedder: WordHashEmbedder) -> Any:
 
 
 def reembedded_at_once(url: str, tmp_path: Path) -> Any:
-    """What searches find in a copy of the file after all was embedded anew by one call."""
+    """What searches find in a copy of the file after all was embedded again by one call."""
     copied = f"sqlite:///{shutil.copy(url.removeprefix('sqlite:///'), tmp_path / 'copy.db')}"
     Memory.reembed(copied, embedder=NEW)
     return hits(copied, NEW)

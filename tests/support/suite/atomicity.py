@@ -163,7 +163,7 @@ class Atomicity(StoreCase):
     """Each call that writes does so in one transaction: wherever it ends, all or nothing is done.
 
     Left out are those that work in steps, each of which is whole: consolidation, maintenance,
-    imports and vectors made anew.
+    imports and re-embedding.
     """
 
     def test_a_call_that_is_killed_has_done_all_or_nothing(

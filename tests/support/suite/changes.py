@@ -148,7 +148,7 @@ class Upserts(StoreCase):
         assert (dict(after.metadata), after.entities) == ({}, ("Ana",))
         kept = ("created_at", "access_count", "feedback_for", "pinned", "importance")
         assert all(getattr(after, name) == getattr(before, name) for name in kept)
-        assert after.accesses == (clock.now, *before.accesses)  # to be written anew is an access
+        assert after.accesses == (clock.now, *before.accesses)  # to be rewritten is an access
         assert after.updated_at == clock.now
         assert search_ids(memory, "flat") == []
         assert search_ids(memory, "house") == ["x"]

@@ -68,14 +68,14 @@ def neighbour(memory: Memory) -> Iterator[None]:
         other.add(text, session_id=f"s{number % 3}", speaker="Anna", dedup=False)
         if number:
             other.link(id, f"b{number - 1}", "supports")
-            other.update(f"b{number - 1}", content=f"{text} It was told anew.")
+            other.update(f"b{number - 1}", content=f"{text} It was told again.")
             other.search(_QUESTIONS[0])
         if number % 3 == 2:
             other.archive([id])
             other.delete(f"b{number - 1}")
         if number % 6 == 5:
             other.delete_all(namespace="ben")
-            other.add("It begins anew.", id=id)
+            other.add("It starts over.", id=id)
         for _ in range(8):
             yield
 

@@ -1,4 +1,4 @@
-"""Searches while memories are erased, and while their vectors are made anew."""
+"""Searches while memories are erased, and while their vectors are rebuilt."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ def with_facts(
 ) -> Plan[AddResult]:
     """The plan of adding the facts in items that were added; the outcomes of both.
 
-    A fact that cannot hold beside an older one supersedes it. Whatever fails, the items are there;
+    A fact that contradicts an older one supersedes it. Whatever fails, the items are there;
     `degraded` says what did. `request` makes the request of a search.
     """
     sources = [

@@ -1,4 +1,4 @@
-"""Confidence intervals of means over questions, by drawing whole conversations anew.
+"""Confidence intervals of means over questions, by resampling whole conversations.
 
 Questions of one conversation are alike, so the sample is that of conversations: with k of them, k
 are drawn with replacement, SAMPLES times, and the mean is that of all their questions. What the

@@ -84,7 +84,7 @@ class Outcome:
 
 
 def intervals(judged: Sequence[Judged]) -> dict[str, Interval]:
-    """The interval of the mean of each measure, over conversations drawn anew."""
+    """The interval of the mean of each measure, over conversations resampled."""
     if not judged:
         return {}
     values = np.array([[each.metrics[name] for name in MEASURES] for each in judged])

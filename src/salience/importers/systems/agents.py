@@ -39,7 +39,7 @@ _HINDSIGHT_DETAILS = "fact_type context occurred_start occurred_end proof_count 
 def _of_letta(place: Place, document: Any, told: Told) -> Iterator[Entry]:
     """The blocks and the words of each agent, and blocks that are of none.
 
-    The ids of an agent file are numbered anew in every export, so an agent goes by its name.
+    The ids of an agent file are numbered again in every export, so an agent goes by its name.
     """
     if isinstance(document, str):  # an answer that was encoded once more
         try:

@@ -445,7 +445,7 @@ def _origin(fact: Fact, turns: Sequence[Turn], model: str) -> dict[str, Any]:
 
 
 def _settled(text: str, outcome: Added) -> Steps[dict[str, Any]]:
-    """The event of a fact; if it cannot hold beside an older one, it takes the place of that."""
+    """The event of a fact; a fact that contradicts an older one supersedes it."""
     if outcome.outcome == "ADDED":
         return {"id": outcome.id, "memory": text, "event": "ADD"}
     match = outcome.match

@@ -67,7 +67,7 @@ class Statement:
         return text_key(" ".join(sorted(named)) or self.attribute)
 
     def contradicts(self, other: Statement) -> bool:
-        """Test whether another statement of the same key cannot hold beside this one.
+        """Test whether another statement of the same key contradicts this one.
 
         Two values exclude each other if a part that both have differs; a value that only says more
         ("tea without sugar") differs from none. A denial excludes the value that it denies.

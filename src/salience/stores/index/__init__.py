@@ -2,5 +2,5 @@
 
 Each memory has an ordinal, its place in every array. Ordinals grow with row numbers, so a row is
 found by binary search; a memory that is gone keeps its ordinal, marked dead, until the index is
-loaded anew. The index is a pure function of what the store holds.
+reloaded. The index is a pure function of what the store holds.
 """

@@ -49,10 +49,10 @@ _ALWAYS_LOADED = (
 )  # fmt: skip
 """Columns that every search or the default profile reads: loaded with the ids, in one sweep."""
 _TYPE_OF_KEYS: dict[str, Type] = {"attribute_key": "number"}
-_RELOAD_DEAD_SHARE = 0.25  # share of dead ordinals above which the table is loaded anew,
+_RELOAD_DEAD_SHARE = 0.25  # share of dead ordinals above which the table is reloaded,
 _RELOAD_DEAD_ROWS = 1_000  # unless they are no more than this
-_MAX_COUNTED_TURNS = 64  # that come or go at once, up to which speakers are not counted anew
-_MAX_CHANGED_SHARE = 0.1  # of a column of links; beyond it the column is worked out anew
+_MAX_COUNTED_TURNS = 64  # that come or go at once, up to which speakers are not recounted
+_MAX_CHANGED_SHARE = 0.1  # of a column of links; beyond it the column is recomputed
 _TOKEN_BUFFER_ROWS = 1 << 18  # memories whose words are buffered before they become postings
 
 
@@ -417,14 +417,14 @@ class MemoryTable:
     def trigram_index(self, name: str, column: CodedColumn) -> TrigramIndex:
         """The trigrams of the distinct values of a column."""
         index = self._trigram_indexes.get(name) or TrigramIndex(column)
-        if name in self._columns:  # any other column is read anew the next time
+        if name in self._columns:  # any other column is read again the next time
             self._trigram_indexes[name] = index
         return index
 
     def exact_index(self, name: str, values: Sequence[Any]) -> ExactIndex:
         """The places of a column's distinct `values` by the folded texts they are or hold."""
         index = self._exact_indexes.get(name) or ExactIndex(values)
-        if name == "id" or name in self._columns:  # any other column is read anew the next time
+        if name == "id" or name in self._columns:  # any other column is read again the next time
             self._exact_indexes[name] = index
         return index
 
@@ -485,7 +485,7 @@ class MemoryTable:
         return self._graph
 
     def forget_links(self) -> None:
-        """Drop the graph of links; it is read anew when it is next asked for."""
+        """Drop the graph of links; it is read again when it is next asked for."""
         self._graph, self._link_columns, self._ordinal_of, self._edges = None, {}, {}, None
 
     # Filters

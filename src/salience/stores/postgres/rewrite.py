@@ -1,4 +1,4 @@
-"""Writing all tables anew, so that no file of the database has a row that was erased."""
+"""Rewriting all tables, so that no file of the database has a row that was erased."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ UNION SELECT f.oid::regclass::text, pg_relation_filenode(i.indexrelid)
 FROM files f JOIN pg_index i ON i.indrelid = f.file
 """
 _REWRITTEN = (
-    "All {} tables and their indexes were written anew: each lies in a file that was not there "
+    "All {} tables and their indexes were rewritten: each lies in a file that was not there "
     "before, and the old files are deleted. The write-ahead log, the replicas and the backups of "
     "the server have the bytes for as long as they are kept."
 )
 _OLD_SAMPLES = (
     " Former samples for the planner lie in pg_statistic until PostgreSQL has used their room "
-    "again; only the owner of the database could write that anew."
+    "again; only the owner of the database could rewrite that."
 )
 
 
 def rewrite_tables(connections: Connections) -> str:
-    """Write all tables and indexes anew; what was done, as it was checked.
+    """Rewrite all tables and indexes; what was done, as it was checked.
 
     Each table is locked while it is written, and read by nobody.
 

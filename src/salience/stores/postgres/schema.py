@@ -118,7 +118,7 @@ def migrate(database: Database, citus: bool = False) -> tuple[int, int]:
             has_old_passages = before > 0
             if before:
                 _compute_words(connection)
-                _log.info("%s: words kept anew, as version %s", database.server, FEATURES_VERSION)
+                _log.info("%s: words recomputed, as version %s", database.server, FEATURES_VERSION)
             _set_version(connection, "features", FEATURES_VERSION)
         if has_old_passages:
             _compute_passages(connection)
@@ -142,7 +142,7 @@ def _set_version(connection: psycopg.Connection[Any], key: str, version: str) ->
 
 
 def _compute_words(connection: psycopg.Connection[Any]) -> None:
-    """Compute anew what all memories are found by: terms, features, keys and spellings.
+    """Recompute what all memories are found by: terms, features, keys and spellings.
 
     A word may be written otherwise than before, but no text has more or fewer of them.
     """

@@ -312,7 +312,7 @@ class PostgresStore:
             return rewrite.rewrite_tables(self.connections)
         except StoreError as problem:
             raise StoreError(
-                f"what was erased is deleted, but not written anew: {problem}"
+                f"what was erased is deleted, but not rewritten: {problem}"
             ) from problem
 
     def _delete_some(self, op: operations.Delete, tally: Tally) -> Work[bool]:
@@ -423,7 +423,7 @@ class PostgresStore:
         """
         if self.database.row_security:
             raise StoreError(
-                "row-level security hides namespaces from this role; make vectors anew as the "
+                "row-level security hides namespaces from this role; re-embed as the "
                 "owner of the tables"
             )
         select = Statement("SELECT namespace FROM spaces")

@@ -34,7 +34,7 @@ def usual_size(counts: Mapping[int, int]) -> int:
 def odd_dimensions(name: str, odd: int, usual: int, remedy: str) -> Finding:
     """Vectors of another length than the others of their name."""
     problem = f"{odd:,} vectors {name!r} have not the {usual} dimensions of others"
-    return Finding("dimensions", problem, odd, remedy=f"{remedy}; then {REMAKE} anew")
+    return Finding("dimensions", problem, odd, remedy=f"{remedy}; then {REMAKE} again")
 
 
 def missing_vectors(count: int) -> Finding:
@@ -46,5 +46,5 @@ def missing_vectors(count: int) -> Finding:
 def stale_words(count: int, examples: Sequence[str]) -> Finding:
     """Memories that are found by something else than their texts say."""
     problem = f"what {count:,} memories are found by is not that of their texts"
-    remedy = f"{FIX} works it out anew from their texts"
+    remedy = f"{FIX} recomputes it from their texts"
     return Finding("words", problem, count, tuple(examples), remedy)

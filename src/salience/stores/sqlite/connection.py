@@ -27,7 +27,7 @@ from salience.stores.sqlite.integrity.write_ahead_log import NEXT_STATE, check_l
 APPLICATION_ID = 0x5245434C  # "RECL", in the header of every file that this program made
 _log = logging.getLogger(__name__)
 BUSY_TIMEOUT_SECONDS = 30.0
-WRITER_POLL_MS = 20  # that a writer's connection waits for the lock before it asks anew
+WRITER_POLL_MS = 20  # that a writer's connection waits for the lock before it asks again
 DAMAGED = "restore it from a backup; `salience doctor` says where the damage is"
 _REMEDIES = (
     ("disk is full", "free some room or raise the limit, then try again; nothing was lost"),
@@ -40,7 +40,7 @@ _REMEDIES = (
     ("no such", DAMAGED),  # a table or column that every file has
     ("duplicate column", DAMAGED),
     ("already exists", DAMAGED),
-    ("constraint failed", "`salience doctor --fix` sets numbers and builds indexes anew"),
+    ("constraint failed", "`salience doctor --fix` sets numbers and rebuilds indexes"),
     ("unable to open", "check that its folder exists and may be read and written"),
     ("disk i/o error", "check the disk, then try again"),
 )

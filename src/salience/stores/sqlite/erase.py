@@ -27,7 +27,7 @@ IN_LOG = (
     "state in the write-ahead log, so the text is in that until somebody writes after it has ended."
 )
 REWRITTEN = (
-    "The file was written anew: its schema cookie has moved on, it has no free page, and its "
+    "The file was rewritten: its schema cookie has moved on, it has no free page, and its "
     "write-ahead log is empty."
 )
 _JSON_ENCODER = json.JSONEncoder(ensure_ascii=False).encode

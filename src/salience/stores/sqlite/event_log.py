@@ -36,7 +36,7 @@ from salience.stores.sqlite.vectors import vector_sets
 
 _JSON_ENCODER = json.JSONEncoder(ensure_ascii=False).encode
 _EVENTS_AT_ONCE = 20_000  # events read while others wait for the connection
-_PATCH_MAX_ROWS = 10_000  # rows patched at once, beyond which indexes are loaded anew
+_PATCH_MAX_ROWS = 10_000  # rows patched at once, beyond which indexes are reloaded
 _INSERT_EVENTS = Insert(
     "events", ("space", "seq", "memory", "type", "at", "actor", "session", "payload")
 )
@@ -81,7 +81,7 @@ class SqliteLog(SqliteReader, ABC):
 
     @abstractmethod
     def _load_anew(self, db: sqlite3.Connection, seq: int) -> None:
-        """Let indexes at a change before `seq` load everything anew."""
+        """Let indexes at a change before `seq` reload everything."""
 
     def _numbers(self, db: sqlite3.Connection, count: int) -> int:
         """Take `count` new numbers; return the first."""

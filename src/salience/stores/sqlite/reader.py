@@ -119,7 +119,7 @@ class SqliteReader:
     def _space(db: sqlite3.Connection, name: str) -> int:
         """The number of a namespace, 0 where there is none.
 
-        It is looked up each time, as another process may have erased it and begun it anew.
+        It is looked up each time, as another process may have erased it and begun it again.
         """
         row = db.execute("SELECT space FROM spaces WHERE name = ?", (name,)).fetchone()
         return row[0] if row else 0
@@ -314,7 +314,7 @@ class SqliteReader:
             seq, kept_from, has_rows, has_changes = db.execute(_FEED_STATE, since).fetchone()
             if after == 0 or seq == after:
                 return Changes(seq)
-            # The namespace was erased since, and maybe begun anew; or the feed begins later.
+            # The namespace was erased since, and perhaps begun again; or the feed begins later.
             if not 0 < space <= after or after < kept_from:
                 return Changes(seq, reload=True)
             added, changes = [], []

@@ -92,7 +92,7 @@ from salience.stores.sqlite.vectors import (
 
 _log = logging.getLogger(__name__)
 _LEAST_ROOM = 1 << 20  # bytes of a disk; with less, some writes fail, sooner or later all
-_CHANGES_KEPT = 200_000  # at least; indexes further behind load everything anew
+_CHANGES_KEPT = 200_000  # at least; indexes further behind reload everything
 _MAX_USER_VERSION = 2**31 - 1  # the largest number that SQLite's user_version holds
 _ERASED_AT_ONCE = 2_000  # memories erased in one transaction
 _ERASE_WAIT_MS = 500  # that an erasure waits for others to finish reading
@@ -183,7 +183,7 @@ class SqliteRecords(SqliteLog):
             raise NotWritable(
                 f"{self.path}: {problem}; nothing was written. Put it back; or close this store "
                 f"wherever it is open, so that {self.path}-wal, its write-ahead log, is gone, and "
-                "open the file anew",
+                "reopen the file",
                 f"its file {problem}",
             )
 
@@ -382,7 +382,7 @@ class SqliteRecords(SqliteLog):
         embedder: str | None,
         beside: bool,
     ) -> None:
-        """Give rows a vector of an embedder; indexes load everything anew, unless it is beside."""
+        """Give rows a vector of an embedder; indexes reload everything, unless it is beside."""
         with self._writing() as db:
             sets = vector_sets(db)
             if beside:
@@ -445,7 +445,7 @@ class SqliteRecords(SqliteLog):
                     write_sets(db, sets.alone())
 
     def _load_anew(self, db: sqlite3.Connection, seq: int) -> None:
-        """Let indexes at a change before `seq` load everything anew."""
+        """Let indexes at a change before `seq` reload everything."""
         [noted] = db.execute(
             "SELECT max(CAST(value AS INTEGER)) FROM meta WHERE key = 'changes_from'"
         ).fetchone()
@@ -614,7 +614,7 @@ class SqliteRecords(SqliteLog):
             self._truncate_log(_ERASE_WAIT_MS)
 
     def rewrite(self) -> str:
-        """Write the file anew: copies of erased text, left where pages were split, are not in it.
+        """Rewrite the file: copies of erased text, left where pages were split, are not in it.
 
         Other writers wait meanwhile. The copy is made in memory, as one on the disk would be a
         trace itself.
@@ -634,13 +634,13 @@ class SqliteRecords(SqliteLog):
             self._truncate_log(_REWRITE_WAIT_MS)
             if self._has_erased_text:
                 raise StoreError(
-                    f"{self.path}: was written anew, but another process is reading the old state "
+                    f"{self.path}: was rewritten, but another process is reading the old state "
                     "in its log; what was erased goes when that has ended and somebody writes"
                 )
             [after] = db.execute("PRAGMA schema_version").fetchone()
             [free] = db.execute("PRAGMA freelist_count").fetchone()
             if after == before or free:
-                raise StoreError(f"{self.path}: was not written anew; copies of texts may remain")
+                raise StoreError(f"{self.path}: was not rewritten; copies of texts may remain")
         return IN_MEMORY if self._full_path is None else REWRITTEN
 
     def _ids(self, namespace: str) -> list[str]:

@@ -310,7 +310,7 @@ def _contradiction(
     if old is None:
         return None
     cosine = match[1] if match is not None and match[0].id == old.id else None
-    reason = f"it cannot hold beside: {shorten(old.content, _MAX_QUOTE_CHARACTERS)}"
+    reason = f"it contradicts: {shorten(old.content, _MAX_QUOTE_CHARACTERS)}"
     return _conflict(new, old, reason, cosine)
 
 

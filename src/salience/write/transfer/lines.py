@@ -146,7 +146,7 @@ def parsed(raw: bytes) -> dict[str, Any]:
     try:
         line = json.loads(raw.decode("utf-8"))
     except (ValueError, RecursionError) as problem:
-        raise InvalidInput("line", f"is not JSON: {problem}", "export anew") from None
+        raise InvalidInput("line", f"is not JSON: {problem}", "export again") from None
     if not isinstance(line, dict):
         raise InvalidInput("line", f"is not a JSON object but {type(line).__name__}")
     if b"\\u" in raw:  # an escape may be of what no store can keep

@@ -182,7 +182,7 @@ def _check(name: str, read: Lines, limits: Limits, report: Progress) -> _Content
         raise InvalidInput(
             f"{name}, line {number}",
             "is the last, and not the end: the export was broken off",
-            "export anew",
+            "export again",
         )
     return contents
 
@@ -224,5 +224,5 @@ def _check_end(end: object, contents: _Contents, digest: str) -> None:
         raise InvalidInput(
             "digest",
             "differs: a line before was changed or lost since",
-            'export anew; if that was meant, write {"end": {}} as the last line',
+            'export again; if that was meant, write {"end": {}} as the last line',
         )

@@ -96,11 +96,11 @@ def _version(check: Checker, command: str, env: Mapping[str, str]) -> Check:
             check=False,
         )
     except (OSError, subprocess.TimeoutExpired) as problem:
-        return check("version", False, f"{command}: {problem}", "install salience anew")
+        return check("version", False, f"{command}: {problem}", "reinstall salience")
     said = ran.stdout.strip() or ran.stderr.strip()
     wanted = f"salience {salience.__version__}"
     remedy = (
-        f"the command asked now is {wanted}; run it from the same installation, or install anew"
+        f"the command asked now is {wanted}; run it from the same installation, or reinstall"
     )
     return check("version", said == wanted, _last_line(said), remedy)
 

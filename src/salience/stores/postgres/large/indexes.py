@@ -41,7 +41,7 @@ def build_indexes(
     """Build missing indexes of namespaces of `least` memories; the number built.
 
     Searches and writes go on meanwhile. They are those of words and of the vectors that are
-    searched, unless the stored names of other vectors are given; statistics are made anew.
+    searched, unless the stored names of other vectors are given; statistics are rebuilt.
     """
     database = connections.database
     with database.connect() as connection, translate_errors(database.server):

@@ -70,7 +70,7 @@ class Statistics:
 
 
 def make_statistics(namespace: str) -> Steps[None]:
-    """Count anew, and note it."""
+    """Recount, and note it."""
     sums = ", ".join(f"coalesce(sum(octet_length({name})), 0)::bigint / 8" for name in LEXICAL)
     words = f"octet_length(content) / 8 >= {LONG_WORDS}"
     [[counted], frequent, greetings] = yield [

@@ -92,9 +92,9 @@ class Replicas(ReplicaManager):
         )
         begins = any(isinstance(op, NAMESPACE_OPERATIONS) for op in batch)
         is_another = asked is not None and search.asked not in (None, asked)
-        anew = begins or is_another or not names <= search.current
-        yield from self.advance(names, anew=anew)
-        search.current = names if anew else search.current
+        refresh = begins or is_another or not names <= search.current
+        yield from self.advance(names, refresh=refresh)
+        search.current = names if refresh else search.current
         search.asked = None if begins else asked or search.asked
 
     def end_search(self) -> None:

@@ -265,7 +265,7 @@ class LargeNamespace:
             self._frequencies.update(zip(rare, counts, strict=True))
 
     def include(self, ids: Iterable[int]) -> Steps[None]:
-        """Have the index hold some rows; whatever is new has it made anew."""
+        """Have the index hold some rows; whatever is new has it rebuilt."""
         wanted = self._rows.union(ids)
         if wanted == self._rows and self.replica.refreshes:
             return

@@ -123,17 +123,17 @@ class ReplicaManager(IndexReader):
 
     # Bringing up to date
 
-    def advance(self, namespaces: Iterable[str], *, anew: bool = True) -> Steps[None]:
+    def advance(self, namespaces: Iterable[str], *, refresh: bool = True) -> Steps[None]:
         """Bring the indexes of some namespaces up to date.
 
         Those that have none are loaded; one that is too large gets one of this search. Unless
-        `anew`, the others stay as they are.
+        `refresh`, the others stay as they are.
 
         Raises:
             StoreError: other threads change them again and again.
         """
         large = self._own.large
-        if anew:
+        if refresh:
             large.clear()
         names = sorted(namespaces)
         for _ in range(_MAX_ADVANCES):
@@ -141,12 +141,12 @@ class ReplicaManager(IndexReader):
             for name in missing:
                 yield from self._load(name)
             names = [name for name in names if name not in large]
-            anew |= bool(missing)  # what others wrote while it was read
+            refresh |= bool(missing)  # what others wrote while it was read
             with self._lock:
                 replicas = [self._replicas[name] for name in names if name in self._replicas]
             if len(replicas) < len(names):
                 continue
-            if not anew or not names:
+            if not refresh or not names:
                 return
             before = [replica.watermark for replica in replicas]
             answers = yield [

@@ -165,7 +165,7 @@ class DatabaseChecks:
         """Problems of an index: it is missing, of another definition, or invalid."""
         if stored is not None and stored.definition != expected.definition:
             finding = Finding(
-                "indexes", f"the index {name} is not as it should be", remedy=f"{FIX} makes it anew"
+                "indexes", f"the index {name} is not as it should be", remedy=f"{FIX} rebuilds it"
             )
             kind = "CONSTRAINT" if stored.constraint else "INDEX"
             drop = (
@@ -179,7 +179,7 @@ class DatabaseChecks:
             yield Problem(finding, partial(self._run, _making(name, expected)))
         elif not stored.is_valid:
             finding = Finding(
-                "indexes", f"the index {name} is invalid", remedy=f"{FIX} builds it anew"
+                "indexes", f"the index {name} is invalid", remedy=f"{FIX} rebuilds it"
             )
             again = f'REINDEX INDEX CONCURRENTLY salience."{name}"'
             yield Problem(finding, partial(self._run, again))

@@ -119,7 +119,7 @@ class NamespaceChecks:
         return int(count)
 
     def _mend(self, commands: Callable[[int], Steps[None]]) -> None:
-        """Lock the namespace and run steps, given its next version; whoever holds it loads anew."""
+        """Lock the namespace and run steps, given its next version; whoever holds it reloads."""
         name = self._namespace
         self._connections.write(partial(renew, name, commands), (name,))
 
@@ -193,7 +193,7 @@ class NamespaceChecks:
         wrong = self._misplaced() and self._misplaced()  # others may have written in between
         if wrong:
             problem = f"{wrong:,} rows are wrongly noted as there or gone"
-            remedy = f"{findings.FIX} notes them anew"
+            remedy = f"{findings.FIX} notes them again"
             yield Problem(Finding("places", problem, wrong, remedy=remedy), self._place)
 
     def _misplaced(self) -> int:
@@ -255,7 +255,7 @@ class NamespaceChecks:
         if wrong:
             examples = tuple(f"{kind} {of}" for kind, of in wrong[: findings.EXAMPLES])
             problem = f"{len(wrong):,} tallies of speakers and vectors are wrong"
-            remedy = f"{findings.FIX} counts anew"
+            remedy = f"{findings.FIX} recounts"
             finding = Finding("tallies", problem, len(wrong), examples, remedy)
             yield Problem(finding, partial(self._mend, self._set_tallies))
 

@@ -30,7 +30,7 @@ ERASED_AT_ONCE = 2_000
 DELETED = (
     "The rows are deleted, and no statement finds them. PostgreSQL overwrites their bytes only "
     "some time after VACUUM has freed their room, which it does by itself sooner or later; "
-    "rewrite=True, for the owner of the tables, writes them anew at once. The write-ahead log, the "
+    "rewrite=True, for the owner of the tables, rewrites them at once. The write-ahead log, the "
     "replicas and the backups of the server have the bytes for as long as they are kept."
 )
 SAMPLED = (
@@ -388,7 +388,7 @@ def erase_name(namespace: str) -> Steps[tuple[Erasure, list[tuple[str, int]]] | 
 
 
 def renew_samples() -> Steps[bool]:
-    """Let the server's samples of columns be taken anew, without what was erased.
+    """Let the server's samples of columns be taken again, without what was erased.
 
     False if some were not: this role may not, somebody works on a table, or a table is empty and
     the server is older than PostgreSQL 18, which alone can clear the samples of one.

@@ -1,4 +1,4 @@
-"""Making parts of a namespace anew, after which whoever holds it loads it again."""
+"""Rebuilding parts of a namespace, after which whoever holds it loads it again."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MARK_RENEWED = (
 
 
 def renew(namespace: str, steps: Callable[[int], Steps[None]]) -> Steps[None]:
-    """Lock a namespace and run steps, given its next version; whoever holds it loads anew."""
+    """Lock a namespace and run steps, given its next version; whoever holds it reloads."""
     [[[_, version]]] = yield [lock_namespace(namespace)]
     yield from steps(version)
     yield [

@@ -68,7 +68,7 @@ def check_log(path: str) -> None:
     raise StoreError(
         f"{path}: the write-ahead log {log_path} belongs to another file, which was here before; "
         "SQLite would destroy this one with it. Close whatever still has the former file open; if "
-        f"the log stays, move it and {path}-shm elsewhere; then open {path} anew. Keep the log "
+        f"the log stays, move it and {path}-shm elsewhere; then reopen {path}. Keep the log "
         "with the former file, if that is needed: it may hold what was written to it last"
     )
 

@@ -111,7 +111,7 @@ class _FileChecks:
         of_indexes = [text for text in found if _INDEX_PROBLEM.search(text)]
         if len(of_indexes) == len(found):
             problem = f"{len(found):,} entries of indexes do not fit their tables"
-            remedy = f"{FIX} builds the indexes anew"
+            remedy = f"{FIX} rebuilds the indexes"
             finding = Finding("indexes", problem, len(found), tuple(found[:EXAMPLES]), remedy)
             yield Problem(finding, partial(_run, statements=("REINDEX",)))
             return

@@ -119,7 +119,7 @@ class RowChecks:
         repairs = {row: values for row, values in damaged.items() if values is not None}
         if repairs:
             problem = f"what {len(repairs):,} memories are found by is damaged"
-            remedy = f"{findings.FIX} works it out anew from their texts"
+            remedy = f"{findings.FIX} recomputes it from their texts"
             finding = Finding("memories", problem, len(repairs), self._names(repairs), remedy)
             yield Problem(finding, partial(_set_derived, repairs=repairs))
         lost = [row for row in damaged if row not in repairs]
@@ -178,7 +178,7 @@ class RowChecks:
         names = () if is_of_others else self._examples(table, where, spaces)
         remedy = DAMAGED if table in _NOT_MOVED_OUT else self._remedy
         if table == "vectors":
-            remedy += f"; then {findings.REMAKE} anew"
+            remedy += f"; then {findings.REMAKE} again"
         finding = Finding(table, f"{count:,} rows of {table} are damaged", count, names, remedy)
 
         def mend(db: sqlite3.Connection) -> None:
