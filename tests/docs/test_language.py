@@ -15,7 +15,7 @@ MAX_MEAN_WORDS = 16  # of the sentences of a page
 
 # The word, and what to write instead.
 ON_PAGES = {
-    r"again": "again, or a verb with re-: rebuild, reload",
+    r"anew": "again, or a verb with re-: rebuild, reload",
     r"beside": "next to, besides, compared with",
     r"as ever": "as before, or nothing",
     r"mended": "fixed, repaired",
@@ -24,7 +24,7 @@ ON_PAGES = {
     r"cannot hold beside": "contradicts",
     r"from afar": "over the network",
 }
-IN_CODE = ("again", "as ever", "most hits to", "nothing possible", "cannot hold beside")
+IN_CODE = ("anew", "as ever", "most hits to", "nothing possible", "cannot hold beside")
 
 
 def prose(page: str) -> str:

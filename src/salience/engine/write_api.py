@@ -193,7 +193,7 @@ class WriteApi(PlanRunner):
 
         The receipt counts what was erased and says how that was checked; its `memories` is the
         number of memories. With `rewrite`, the whole file, or all tables of PostgreSQL, are
-        rewritten afterwards, so that they have no trace of what was ever erased; others wait for it.
+        rewritten afterwards, so that no trace is left of what was ever erased; others wait for it.
 
         Raises:
             InvalidInput: neither was given.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -175,7 +176,29 @@ def test_a_table_that_a_transaction_holds_is_named(
     with opened(own) as memory, psycopg.connect(own) as other:
         memory.add("A cello.", id="a")
         other.execute("SELECT FROM salience.memories")
-        with pytest.raises(StoreError, match=r"deleted, but not written.*lock.*end it, then"):
+        with pytest.raises(StoreError, match=r"deleted, but not rewritten.*lock.*end it, then"):
             memory.delete_all({"id": "a"}, rewrite=True)
         other.rollback()
         assert memory.delete_all({"id": "a"}, rewrite=True).rewritten
+
+
+def test_rows_that_an_open_snapshot_still_sees_are_waited_for(
+    own: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with opened(own) as memory, psycopg.connect(own) as reader:
+        memory.add("A cello.", id="kept")
+        memory.add(f"{MARKER} is told.", id="gone")
+        reader.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+        reader.execute("SELECT 1")
+        end = threading.Timer(1.0, reader.rollback)
+        end.start()
+        memory.delete_all({"id": "gone"}, rewrite=True)
+        end.join()
+        assert not any(MARKER.encode() in path.read_bytes() for path in files(own).iterdir())
+        memory.add(f"{MARKER} is told.", id="gone")
+        reader.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+        reader.execute("SELECT 1")
+        monkeypatch.setattr("salience.stores.postgres.rewrite._WAIT_SECONDS", 1)
+        with pytest.raises(StoreError, match="still read by a transaction.*end it, then erase"):
+            memory.delete_all({"id": "gone"}, rewrite=True)
+        assert memory.count() == 1

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+import re
+import time
+from typing import TYPE_CHECKING, Any
 
 import psycopg
 
@@ -11,7 +13,11 @@ from salience.stores.postgres.wire.connection import Connections
 from salience.stores.postgres.wire.errors import translate_errors
 from salience.stores.postgres.write import erase
 
+if TYPE_CHECKING:
+    from psycopg.errors import Diagnostic
+
 _WAIT_SECONDS = 30  # for the transactions that hold a table
+_PAUSE_SECONDS = 0.2
 _SAMPLES = "pg_catalog.pg_statistic"
 _SELECT_TABLES = """
 SELECT oid::regclass::text FROM pg_class
@@ -43,7 +49,8 @@ def rewrite_tables(connections: Connections) -> str:
     Each table is locked while it is written, and read by nobody.
 
     Raises:
-        StoreError: the role does not own the tables, or a transaction holds one.
+        StoreError: the role does not own the tables, or a transaction holds one, or has a snapshot
+            from before the erasure.
     """
     database = connections.database
     with database.connect() as connection, translate_errors(database.server):
@@ -51,14 +58,44 @@ def rewrite_tables(connections: Connections) -> str:
         before = _files(connection)
         tables = [table for (table,) in connection.execute(_SELECT_TABLES).fetchall()]
         for table in tables:
-            connection.execute(f"VACUUM (FULL) {table}".encode())
+            _rewrite(connection, table)
         are_samples_new = connections.write(erase.renew_samples)
-        connection.execute(f"VACUUM (FULL) {_SAMPLES}".encode())
+        _rewrite(connection, _SAMPLES)
         same = {table for table, _ in before & _files(connection)}
     if same - {_SAMPLES}:
         raise StoreError(f"the owner of {', '.join(sorted(same - {_SAMPLES}))} has to do it")
     done = _REWRITTEN.format(len(tables))
     return done + (_OLD_SAMPLES if same else "") + ("" if are_samples_new else erase.SAMPLED)
+
+
+def _rewrite(connection: psycopg.Connection[Any], table: str) -> None:
+    """Rewrite a table until no dead row is left in it.
+
+    A row that an open snapshot may still see is copied with the others, however dead it is. Only
+    the detail of what VERBOSE prints counts such rows, as its first number.
+    """
+    kept: list[int] = []
+
+    def count(notice: Diagnostic) -> None:
+        found = re.search(r"\d+", notice.message_detail or "")
+        kept.append(int(found[0]) if found else 0)
+
+    connection.add_notice_handler(count)
+    deadline = time.monotonic() + _WAIT_SECONDS
+    try:
+        while True:
+            kept.clear()
+            connection.execute(f"VACUUM (FULL, VERBOSE) {table}".encode())
+            if not any(kept):
+                return
+            if time.monotonic() > deadline:
+                raise StoreError(
+                    f"{sum(kept)} erased rows of {table} are still read by a transaction that began "
+                    "before the erasure; end it, then erase once more with rewrite=True"
+                )
+            time.sleep(_PAUSE_SECONDS)
+    finally:
+        connection.remove_notice_handler(count)
 
 
 def _files(connection: psycopg.Connection[Any]) -> set[tuple[str, int]]:

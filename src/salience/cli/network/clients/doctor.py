@@ -99,9 +99,7 @@ def _version(check: Checker, command: str, env: Mapping[str, str]) -> Check:
         return check("version", False, f"{command}: {problem}", "reinstall salience")
     said = ran.stdout.strip() or ran.stderr.strip()
     wanted = f"salience {salience.__version__}"
-    remedy = (
-        f"the command asked now is {wanted}; run it from the same installation, or reinstall"
-    )
+    remedy = f"the command asked now is {wanted}; run it from the same installation, or reinstall"
     return check("version", said == wanted, _last_line(said), remedy)
 
 
