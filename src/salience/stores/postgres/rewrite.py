@@ -90,7 +90,7 @@ def _rewrite(connection: psycopg.Connection[Any], table: str) -> None:
                 return
             if time.monotonic() > deadline:
                 raise StoreError(
-                    f"{sum(kept)} erased rows of {table} are still read by a transaction that began "
+                    f"{sum(kept)} erased rows of {table} are still read by a transaction from "
                     "before the erasure; end it, then erase once more with rewrite=True"
                 )
             time.sleep(_PAUSE_SECONDS)
