@@ -1,10 +1,13 @@
 """The table of cues: each catches its example, and not its counterexample."""
 
 from importlib import import_module
+from pathlib import Path
 
 import pytest
 
-from salience.language.cues import CUES, Cue
+import salience
+from salience.language.cues import CUES, Cue, read_table
+from salience.language.languages import LANGUAGES
 from salience.language.tokens import fold
 
 for module in (
@@ -18,6 +21,7 @@ for module in (
 ):
     import_module(f"salience.language.{module}")
 
+CODES = {*LANGUAGES, "en"}
 _CASE_SENSITIVE = {"greeting", "marked_entity", "maybe_capitalised", "capitalized_inside"}
 
 
@@ -32,3 +36,30 @@ def test_a_cue_is_described_by_texts_as_it_sees_them(cue: Cue) -> None:
     assert cue.purpose
     for text in (cue.catches, cue.must_not_catch):
         assert cue.name in _CASE_SENSITIVE or text == fold(text)
+
+
+PACKAGE = Path(salience.__file__).parent
+TABLES = [*sorted(PACKAGE.rglob("tables/*.txt")), PACKAGE / "coding_agents" / "rules.txt"]
+LISTED = {
+    *("stop_words", "marks", "framing", "others", "state_words"),
+    *("months", "weekdays", "numbers", "phrases", "date_marks"),
+}
+"""Entries of languages that are lists of words, or are tested as a whole."""
+
+
+@pytest.mark.parametrize("path", TABLES, ids=lambda path: path.stem)
+def test_an_entry_of_a_table_has_an_example_and_a_counterexample(path: Path) -> None:
+    entries = read_table(path.stem, path.parent)
+    assert len(path.read_text("utf-8").split("\n## ")) == len(entries) + 1
+    for name, entry in entries.items():
+        assert entry.lines, name
+        if path.stem in CODES and name in LISTED:
+            continue
+        has_both = bool(entry.catches and entry.must_not_catch)
+        assert has_both != name.startswith("_"), name
+
+
+def test_a_line_of_a_table_has_no_blank_that_an_editor_would_strip() -> None:
+    for path in TABLES:
+        for line in path.read_text("utf-8").splitlines():
+            assert line == line.rstrip(), (path, line)

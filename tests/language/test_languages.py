@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from salience.language.dates import past_interval
 from salience.language.features import FEATURES, features
-from salience.language.languages import LANGUAGES, language_of
-from salience.language.languages.english import ENGLISH
+from salience.language.languages import ENGLISH, LANGUAGES, language_of
 from salience.language.languages.scripts import SCRIPTS, script_of, writing
 from salience.language.languages.states import state_number
 from salience.language.languages.table import ATTRIBUTES, CUE_NAMES, Cue, Language

@@ -11,7 +11,9 @@ Tables are kept as text beside the code that reads them:
     + a text that it catches
     - a text that it must not catch
 
-In a pattern `@{name}` stands for the pattern of an entry above.
+In a pattern `@{name}` stands for the pattern of an entry above, `@{name|}` for any of its words. An
+example with a blank at an end stands in quotation marks. An entry whose name begins with _ is a
+part of others, or is read by code of its own, and has no examples.
 """
 
 from __future__ import annotations
@@ -19,12 +21,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 from salience.language.tokens import words
 
-_PART = re.compile(r"@\{(\w+)\}")
-_FOLDER = Path(__file__).parent
+_PART = re.compile(r"@\{(\w+)(\|?)\}")
+_FOLDER = Path(__file__).parent / "tables"
 
 
 @dataclass
@@ -32,7 +35,7 @@ class Entry:
     """An entry of a table: its name, what it is for, its lines, and examples of both kinds."""
 
     name: str
-    meaning: str
+    purpose: str
     lines: list[str] = field(default_factory=list)
     catches: list[str] = field(default_factory=list)
     must_not_catch: list[str] = field(default_factory=list)
@@ -48,23 +51,31 @@ class Entry:
         return "".join(self.lines)
 
 
+@cache
 def read_table(name: str, folder: Path = _FOLDER) -> Mapping[str, Entry]:
     """The entries of a file, by name, in their order."""
     entries: dict[str, Entry] = {}
     entry = Entry("", "")
+
+    def part(match: re.Match[str]) -> str:
+        named = entries[match[1]]
+        return "|".join(named.words) if match[2] else named.pattern
+
     for line in (folder / f"{name}.txt").read_text("utf-8").splitlines():
         if line.startswith("## "):
-            title, _, meaning = line[3:].partition(": ")
-            entry = entries[title] = Entry(title, meaning)
+            title, _, purpose = line[3:].partition(": ")
+            entry = entries[title] = Entry(title, purpose)
         elif line.startswith("+ "):
-            entry.catches.append(line[2:])
+            entry.catches.append(_unquoted(line[2:]))
         elif line.startswith("- "):
-            entry.must_not_catch.append(line[2:])
+            entry.must_not_catch.append(_unquoted(line[2:]))
         elif line and not line.startswith("# "):
-            entry.lines.append(
-                _PART.sub(lambda part: entries[part[1]].pattern, line) if "@{" in line else line
-            )
+            entry.lines.append(_PART.sub(part, line) if "@{" in line else line)
     return entries
+
+
+def _unquoted(text: str) -> str:
+    return text[1:-1] if text[0] == text[-1] == '"' and len(text) > 1 else text
 
 
 @dataclass(frozen=True)
@@ -107,3 +118,27 @@ def word_cue(
     distinct = frozenset(listed.split() if isinstance(listed, str) else listed)
     CUES[name] = Cue(name, purpose, distinct, catches, must_not_catch)
     return distinct
+
+
+class CueTable:
+    """The cues of a file, each registered when it is read."""
+
+    def __init__(self, name: str) -> None:
+        self._entries = read_table(name)
+
+    def __getitem__(self, name: str) -> Entry:
+        return self._entries[name]
+
+    def pattern(self, name: str) -> re.Pattern[str]:
+        """The compiled pattern of a cue."""
+        entry = self._entries[name]
+        compiled = re.compile(entry.pattern)
+        CUES[name] = Cue(name, entry.purpose, compiled, entry.catches[0], entry.must_not_catch[0])
+        return compiled
+
+    def words(self, name: str, others: frozenset[str] = frozenset()) -> frozenset[str]:
+        """The words of a cue, with others that belong to it."""
+        entry = self._entries[name]
+        listed = others.union(entry.words)
+        CUES[name] = Cue(name, entry.purpose, listed, entry.catches[0], entry.must_not_catch[0])
+        return listed

@@ -6,8 +6,7 @@ import re
 from collections.abc import Sequence
 
 from salience.language.english import FIRST_PERSON_WORDS, STOP_WORDS
-from salience.language.languages import language_of
-from salience.language.languages.english import ENGLISH, STATE_WORDS
+from salience.language.languages import ENGLISH, STATE_WORDS, language_of
 from salience.language.languages.scripts import LATIN, writing
 from salience.language.languages.states import NO_STATE, state_said
 from salience.language.languages.table import Language

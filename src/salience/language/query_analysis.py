@@ -17,8 +17,7 @@ from salience.language.english import (
     STOP_WORDS,
 )
 from salience.language.kinds import instance_wordings
-from salience.language.languages import language_of
-from salience.language.languages.english import ENGLISH, STATE_WORDS
+from salience.language.languages import ENGLISH, STATE_WORDS, language_of
 from salience.language.languages.scripts import LATIN, writing
 from salience.language.languages.states import state_said
 from salience.language.languages.table import CueName, Language

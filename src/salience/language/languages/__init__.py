@@ -9,21 +9,19 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from types import MappingProxyType
 
+from salience.language.cues import read_table
 from salience.language.english import STOP_WORDS
-from salience.language.languages.chinese import CHINESE
-from salience.language.languages.dutch import DUTCH
-from salience.language.languages.french import FRENCH
-from salience.language.languages.german import GERMAN
-from salience.language.languages.italian import ITALIAN
-from salience.language.languages.japanese import JAPANESE
-from salience.language.languages.korean import KOREAN
-from salience.language.languages.portuguese import PORTUGUESE
-from salience.language.languages.russian import RUSSIAN
 from salience.language.languages.scripts import SCRIPTS, script_of, writing
-from salience.language.languages.spanish import SPANISH
-from salience.language.languages.table import Language
+from salience.language.languages.table import Language, read_language
 
-_IN_LATIN = (GERMAN, DUTCH, FRENCH, ITALIAN, SPANISH, PORTUGUESE)
+_IN_LATIN = (
+    read_language("de", "German", is_capital_a_name=False),  # every noun has one
+    read_language("nl", "Dutch"),
+    read_language("fr", "French"),
+    read_language("it", "Italian"),
+    read_language("es", "Spanish"),
+    read_language("pt", "Portuguese"),
+)
 # Words of English, too, tell no language alone, and neither do letters.
 _ENGLISH = STOP_WORDS.union(
     "abcdefghijklmnopqrstuvwxyz", "met die hat war den im come son pour par van bin ton".split()
@@ -39,11 +37,20 @@ _LATIN = tuple(  # each with all that speaks for it, and with that of it which n
     for one in _IN_LATIN
 )
 _FOREIGN = frozenset().union(*(evidence for _, evidence, _ in _LATIN)) - _ENGLISH
-_BY_SCRIPT = {"cyrillic": RUSSIAN, "hangul": KOREAN, "kana": JAPANESE, "han": CHINESE}
+_BY_SCRIPT = {
+    "cyrillic": read_language("ru", "Russian"),
+    "hangul": read_language("ko", "Korean", is_spaced=False),
+    "kana": read_language("ja", "Japanese", is_spaced=False),
+    "han": read_language("zh", "Chinese", is_spaced=False),
+}
 LANGUAGES: Mapping[str, Language] = MappingProxyType(
     {language.code: language for language in (*_IN_LATIN, *_BY_SCRIPT.values())}
 )
 """The tables by the codes of their languages (ISO 639-1)."""
+ENGLISH = read_language("en", "English", stop_words=STOP_WORDS)
+"""States in English; its other cues are in `query_cues` and `memory_cues`."""
+STATE_WORDS = frozenset(read_table("en")["state_words"].words)
+"""One of these is in every state of English, and quick to look for."""
 _MIN_KANA = 0.1  # of the words of a Japanese text
 
 

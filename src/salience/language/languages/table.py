@@ -1,4 +1,4 @@
-"""The shape of a table of cues: what the words of one language tell about a text.
+"""The shape of a table of cues: what the words of one language tell about a text (`tables/de.txt`).
 
 A cue is a pattern over folded text with an example that it catches and one that it must not. In a
 spaced script it stands between the ends of words, so `wann|seit wann` is two whole wordings. It is
@@ -11,8 +11,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal, get_args
+from typing import Literal, cast, get_args
 
+from salience.language.cues import Entry, read_table
 from salience.language.tokens import unified
 
 CueName = Literal[
@@ -147,6 +148,33 @@ class Language:
         return compiled
 
 
-def words(listed: str) -> frozenset[str]:
-    """The set of words that are listed between blanks."""
-    return frozenset(listed.split())
+def read_language(
+    code: str,
+    name: str,
+    *,
+    stop_words: frozenset[str] = frozenset(),
+    is_spaced: bool = True,
+    is_capital_a_name: bool = True,
+) -> Language:
+    """The language whose table is the file of its code; English has its stop words elsewhere."""
+    table = read_table(code)
+
+    def words(title: str) -> frozenset[str]:
+        return frozenset(table[title].words) if title in table else frozenset()
+
+    def cue(entry: Entry) -> Cue:
+        return Cue(entry.pattern, entry.catches[0], entry.must_not_catch[0])
+
+    states = {title[6:]: cue(table[title]) for title in table if title.startswith("state ")}
+    return Language(
+        code,
+        name,
+        stop_words or words("stop_words"),
+        {one: cue(table[one]) for one in CUE_NAMES if one in table},
+        cast("Mapping[Attribute, Cue]", states),
+        words("marks"),
+        words("framing"),
+        table["others"].pattern if "others" in table else None,
+        is_spaced,
+        is_capital_a_name,
+    )

@@ -6,8 +6,7 @@ import re
 from collections.abc import Sequence
 from functools import cache
 
-from salience.language.languages import language_of
-from salience.language.languages.english import ENGLISH
+from salience.language.languages import ENGLISH, language_of
 from salience.language.statements.personal import (
     HEALTH,
     INSTRUCTION,
