@@ -45,7 +45,7 @@ FEATURES = (
     "replaces",  # the number of the value that it says to be had no more, else 0
     "stated",  # the number of what it says of its attribute, in all words, else 0
 )
-FEATURES_VERSION = "7"
+FEATURES_VERSION = "8"
 """The version of the stored features, terms and keys, which have to be those of one version."""
 _MAX_INSTRUCTION_WORDS = 40
 _MAX_PERSONAL_CONTENT_WORDS = 80

@@ -6,20 +6,33 @@ the attribute, so that only statements with the same circumstances are compared.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 
 from salience.language.english import MONTHS, WEEKDAYS
 from salience.language.memory_cues import DIGIT
-from salience.language.statements import copulas, cues, people, slots, things
+from salience.language.statements import cues, people, slots, things
+from salience.language.statements.frames import frames_of
 from salience.language.statements.phrases import Reading
 from salience.language.statements.values import NUMBER_WORDS
 
 _FIGURE = "0"  # stands for any word with a digit
+_CUES = ""  # stands for the cues of the frames
+
+
+def _specific(sentence: str) -> Reading | None:
+    return frames_of("en").read(sentence)
+
+
+def _general(sentence: str) -> Reading | None:
+    return frames_of("en").read(sentence, general=True)
+
+
 _READERS: Sequence[tuple[Callable[[str], Reading | None], str]] = (
     (things.spot, things.SPOTS),
     (things.assignee, "to by"),
     (things.status, " ".join(cues.STATUSES)),
-    (copulas.role, "is are became become as succeeds succeeded hired new named to called"),
+    (people.role, "is are became become as succeeds succeeded hired new named to called"),
     (things.location, "in on to"),
     (people.residence, "in to"),
     (people.origin, "from"),
@@ -35,30 +48,37 @@ _READERS: Sequence[tuple[Callable[[str], Reading | None], str]] = (
     (things.called, "called named renamed"),
     (people.age, _FIGURE),
     (people.preference, "prefer prefers"),
-    (people.choice, " ".join(people.CHOICES)),
+    (_specific, _CUES),
     (things.version, _FIGURE),
     (
         slots.slot,
         " ".join([_FIGURE, "noon midnight http https", *WEEKDAYS, *MONTHS, *NUMBER_WORDS]),
     ),
     (things.quality, "is are am"),
+    (_general, _CUES),
 )
-READERS = tuple((read, frozenset(triggers.split())) for read, triggers in _READERS)
-"""The readers in the order in which they are tried, each with the words of which it needs one."""
-_PLACES_OF = {
-    word: tuple(place for place, (_, triggers) in enumerate(READERS) if word in triggers)
-    for word in frozenset().union(*(triggers for _, triggers in READERS))
-}
-_TRIGGERS = frozenset(_PLACES_OF)
+
+
+@cache
+def _readers() -> Mapping[str, Sequence[int]]:
+    """The places of the readers to try by the word of which they need one."""
+    places: dict[str, list[int]] = {}
+    for place, (read, triggers) in enumerate(_READERS):
+        is_general = read is _general
+        of_frames = (f.cues for f in frames_of("en").frames if f.is_general == is_general)
+        for word in triggers.split() or frozenset().union(*of_frames):
+            places.setdefault(word, []).append(place)
+    return places
 
 
 def read_attribute(sentence: str, tokens: Sequence[str]) -> Reading | None:
     """The first reading of a sentence with these words; None if it states no known attribute."""
-    triggers = _TRIGGERS.intersection(tokens)
+    places_of = _readers()
+    triggers = places_of.keys() & set(tokens)
     if DIGIT.search(sentence):
         triggers |= {_FIGURE}
-    for place in sorted({place for word in triggers for place in _PLACES_OF[word]}):
-        reading = READERS[place][0](sentence)
+    for place in sorted({place for word in triggers for place in places_of[word]}):
+        reading = _READERS[place][0](sentence)
         if reading is not None:
             return reading
     return None

@@ -30,7 +30,8 @@ CODE = pattern_cue(
 FILLERS = pattern_cue(
     "fillers",
     "fact: words that say only that it holds now",
-    r"(?i:^(?:actually|correction|update|note|fact|fyi|by the way)[,:]? "
+    r"(?i:^(?:actually|correction|update|note|fact|fyi|by the way|lately"
+    r"|(?:since|as of|starting|from) [\w ]{1,20}?,?(?= (?:i|we|my|our)\b))[,:]? |,? instead of .*"
     r"|,? \b(?:now|currently|nowadays|these days|at the moment|at present|already|again|actually"
     r"|still|instead|any ?more|any longer|recently|last (?:week|month|year))\b"
     r"|(?<=\b(?:is|am) )now )",
@@ -41,7 +42,7 @@ FILLER_WORDS = word_cue(
     "filler_words",
     "fact: one of these is in all FILLERS, and quick to look for",
     """actually correction update note fact fyi way now currently nowadays days moment present
-    already again still instead more anymore longer recently last""",
+    already again still instead more anymore longer recently last lately since starting from""",
     catches="he lives in rome now",
     must_not_catch="he knows rome",
 )

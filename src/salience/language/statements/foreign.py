@@ -7,23 +7,16 @@ from functools import cache
 
 from salience.language.english import ORDINARY_WORDS, STOP_WORDS
 from salience.language.languages import LANGUAGES, language_of
-from salience.language.languages.table import Attribute, Language
-from salience.language.statements.copulas import copula
+from salience.language.languages.table import Language
+from salience.language.statements.frames import frames_of
 from salience.language.statements.phrases import Reading
 from salience.language.statements.slots import slot
-from salience.language.statements.topics import family_words
-from salience.language.statements.values import Values
-from salience.language.statements.wordings import WORDINGS
-from salience.language.tokens import fold, without_bigrams, words
+from salience.language.statements.wordings import WORDINGS, Wordings
+from salience.language.tokens import fold, unified, without_bigrams, words
 
 _ALSO_ENGLISH = frozenset(
     "sale part art alle data mide war hat die met son pour par van ton".split()
 )
-_STATES: tuple[Attribute, ...] = ("residence", "employer", "job", "favourite", "name")
-_MAX_STATE_WORDS = 12
-_MAX_STATE_CHARACTERS = 24  # of a sentence whose words are not spaced
-_MAX_VALUE_WORDS = 3
-_MAX_VALUE_CHARACTERS = 8
 _IN_LATIN = tuple(
     code for code, language in LANGUAGES.items() if code not in ("ru", "zh", "ja", "ko")
 )
@@ -33,7 +26,7 @@ def language_stated(text: str) -> Language | None:
     """The language of a short statement; None for English.
 
     That of which it has the most words that English has not, if they are more than its English
-    words; possessives count twice.
+    words; those that no other of the languages has count twice.
     """
     tokens = frozenset(words(text))
     if not "".join(tokens).isascii():
@@ -41,13 +34,13 @@ def language_stated(text: str) -> Language | None:
     if tokens.isdisjoint(_all_evidence()):
         return None
     evidence = {
-        code: len(tokens & _evidence(code)) + len(tokens.intersection(WORDINGS[code].owner_words))
+        code: len(tokens & _evidence(code)) + len(tokens & _own_evidence(code))
         for code in _IN_LATIN
     }
     best = max(evidence, key=evidence.__getitem__)
     language = LANGUAGES[best]
     english = len(tokens & STOP_WORDS - language.stop_words)
-    is_likely = evidence[best] + (not text.isascii()) > english
+    is_likely = len(tokens & _evidence(best)) + (not text.isascii()) > english
     return language if is_likely else None
 
 
@@ -59,37 +52,36 @@ def _all_evidence() -> frozenset[str]:
 @cache
 def _evidence(code: str) -> frozenset[str]:
     language = LANGUAGES[code]
-    own = language.stop_words | language.marks | WORDINGS[code].plain_words
+    cues = frozenset().union(*(frame.cues for frame in frames_of(code).frames))
+    own = language.stop_words | language.marks | WORDINGS[code].plain_words | cues
     return own - STOP_WORDS - ORDINARY_WORDS - _ALSO_ENGLISH
 
 
-def read_foreign(sentence: str, language: Language) -> Reading | None:
-    """The reading of a sentence in a language of the tables."""
-    return slot(sentence, language) or _state(sentence, language) or copula(sentence, language)
+@cache
+def _own_evidence(code: str) -> frozenset[str]:
+    return _evidence(code).difference(*(_evidence(other) for other in _IN_LATIN if other != code))
 
 
-def _state(sentence: str, language: Language) -> Reading | None:
-    """A statement of the speaker about his home, work, name or favourite of a kind."""
-    wordings = WORDINGS[language.code]
-    low = " ".join(wordings.without(fold(sentence), "present").split())
-    length, most = len(low.split()), _MAX_STATE_WORDS
+def read_foreign(sentence: str, language: Language) -> tuple[Reading, bool] | None:
+    """The reading of a sentence in a language of the tables, and whether it is denied."""
+    frames, wordings = frames_of(language.code), WORDINGS[language.code]
+    bare, is_denied = frames.undenied(sentence)
+    bare = _without_present(bare, wordings)
+    reading = frames.read(bare)
+    if reading is None and not is_denied:
+        reading = slot(sentence, language)
+    if reading is None:
+        reading = frames.read(bare, general=True)
+    return None if reading is None else (reading, is_denied)
+
+
+def _without_present(sentence: str, wordings: Wordings) -> str:
+    """A sentence without words for now, in its own spelling."""
     if not wordings.is_spaced:
-        length, most = len(low), _MAX_STATE_CHARACTERS
-    if length > most or wordings.find("vague", low) or not language.is_about_speaker(low):
-        return None
-    if family_words(language.code).search(low):  # "my sister lives in Rome"
-        return None
-    state = language.state(low)
-    if state is None or state[0].split()[0] not in _STATES:
-        return None
-    rest = wordings.without(low.replace(state[1], " "), "present", "owners", "links", "particles")
-    return "", state[0], _value(rest, language)
-
-
-def _value(rest: str, language: Language) -> Values:
-    """The rest of a sentence as a value, if it is short; else none to be compared."""
-    if not WORDINGS[language.code].is_spaced:
-        bare = re.sub(r"[\W_]+", "", rest)
-        return {"value": bare} if 0 < len(bare) <= _MAX_VALUE_CHARACTERS else {}
-    said = [word for word in words(rest) if word not in language.stop_words]
-    return {"value": " ".join(said)} if 0 < len(said) <= _MAX_VALUE_WORDS else {}
+        bare = unified(sentence).strip(" 。.!！")
+        for word in wordings.present.split("|"):
+            if len(word) > 1 and word.isalpha():
+                bare = bare.replace(unified(word), "")
+        return re.sub(r"\s+", " ", bare).strip(" ,、，")
+    kept = (w for w in sentence.split() if not wordings.find("present", fold(w.strip(",."))))
+    return " ".join(kept)

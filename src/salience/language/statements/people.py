@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from salience.language.english import STOP_WORDS
 from salience.language.statements import cues
 from salience.language.statements.phrases import (
     BE,
@@ -18,7 +19,7 @@ from salience.language.statements.phrases import (
     whole,
 )
 from salience.language.statements.values import PLACE, is_country, place_of, stems
-from salience.language.tokens import fold, words
+from salience.language.tokens import fold, stem, words
 
 _RESIDENCE = whole(
     PERSON,
@@ -172,18 +173,53 @@ def _kind_of(value: str, other: str) -> str | None:
     return stems(tokens[-1]) if len(tokens) == 2 else None
 
 
-CHOICES = "drive drives ride rides report reports commute commutes bank banks sit sits".split()
-_CHOICE = whole(
-    PERSON,
-    r"(?P<verb>drives?|rides?|reports? to|commutes? (?:by|on|with)|banks? (?:with|at)",
-    r"|sits? (?:in|at))",
-    r" (?:an? |the |my )?(?P<value>[\w.'&-]+(?: [\w.'&-]+){0,3})",
+_WHAT = r"(?P<what>[\w'-]+(?: [\w'-]+){0,3}?)"
+_OFFICE = r"(?P<what>[\w'-]+(?: [\w'-]+){0,6}?)"
+_NOW_BE = r"(?:is|are|was named|will be)"
+_BECAME = (
+    r"(?:is|became|has become|took over as|has taken over as|was (?:appointed|promoted to|made"
+    r"|elected)|has been (?:appointed|promoted to|made|elected)|acts as|serves as|steps? in as"
+    r"|stepped in as)"
 )
+_ROLES = tuple(
+    re.compile(pattern)
+    for pattern in (
+        rf"^(?P<value>{NAME}) {_BECAME} (?:(?P<who>our|my|the|{NAME}'s) )?{_OFFICE}$",
+        rf"^(?P<value>{NAME}) (?:replace[sd]|has replaced|takes over from|took over from"
+        rf"|succeed(?:s|ed)) (?:{NAME}) as (?:(?P<who>our|my|the|{NAME}'s) )?{_WHAT}$",
+        rf"^(?:I|We|i|we) (?:have |has )?(?:switched|changed|moved|went over|gone over) to "
+        rf"(?P<value>{NAME}) (?:as|for) (?:(?P<who>our|my|the) )?{_WHAT}$",
+        rf"^(?:I|We|They|i|we) (?:have )?(?:switched|changed|moved) (?P<who>my|our|the) {_WHAT} "
+        rf"(?:over )?to (?P<value>{NAME})$",
+        rf"^(?:I|We|i|we) (?:have|got|hired|have hired|have got) (?:a|an) (?:new|different|another)"
+        rf" {_WHAT}(?:,|:| -| called| named) (?P<value>{NAME})$",
+        rf"^(?:(?P<who>[Mm]y|[Oo]ur|[Tt]he|{NAME}'s) )?(?:(?:[Nn]ew|[Cc]urrent) )?{_WHAT}"
+        rf" {_NOW_BE} (?P<value>(?:the |an? )?[\w.'+&-]+(?: [\w.'+&-]+){{0,3}})$",
+    )
+)
+_COMPLEMENT = re.compile(r" (?:of|for|at|in) .*")
+_GENERIC = frozenset("team new current head user s my our the user's of official next".split())
 
 
-def choice(sentence: str) -> Reading | None:
-    """The one thing that somebody drives, or the one person that he reports to."""
-    match = _CHOICE.match(sentence)
-    if match is None or not cues.NO_SUBJECTS.isdisjoint(words(match["value"])):
-        return None
-    return subject_of(match["who"]), stems(match["verb"]), {"value": plain_value(match["value"])}
+def role(sentence: str) -> Reading | None:
+    """The holder of a role, or the thing of a kind that one has one of."""
+    for place, pattern in enumerate(_ROLES):
+        match = pattern.match(sentence)
+        if match is None:
+            continue
+        what, value = fold(match["what"]), match["value"]
+        if not cues.NO_SUBJECTS.isdisjoint(words(what)):
+            continue
+        head = _COMPLEMENT.sub("", what)
+        is_holder = place < len(_ROLES) - 1 or re.fullmatch(NAME, value) is not None
+        if is_holder and cues.PERSON_ATTRIBUTES.search(head):
+            return _holder(match.groupdict().get("who"), what, value)
+        if cues.THING_ATTRIBUTES.search(head) and cues.NO_SUBJECTS.isdisjoint(words(value)[1:]):
+            return _holder(match.groupdict().get("who"), what, value)
+    return None
+
+
+def _holder(who: str | None, what: str, value: str) -> Reading:
+    stems = {stem(w) for w in words(f"{who or ''} {what}") if w not in STOP_WORDS | _GENERIC}
+    plain = re.sub(r"^(?:the|an?) ", "", fold(value))
+    return "", " ".join(sorted(stems or map(stem, words(what)))), {"value": plain}

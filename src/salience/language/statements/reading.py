@@ -13,6 +13,7 @@ from salience.language.languages.table import Language
 from salience.language.statements import cues
 from salience.language.statements.attributes import read_attribute
 from salience.language.statements.foreign import language_stated, read_foreign
+from salience.language.statements.frames import CHOICE
 from salience.language.statements.wordings import WORDINGS
 from salience.language.tokens import fold, stem, text_key, words
 
@@ -70,11 +71,12 @@ class Statement:
         """Test whether another statement of the same key contradicts this one.
 
         Two values exclude each other if a part that both have differs; a value that only says more
-        ("tea without sugar") differs from none. A denial excludes the value that it denies.
+        ("tea without sugar") differs from none. A denial excludes the value that it denies. Of a
+        choice ("I play tennis") others may be made beside.
         """
         if self.is_denied or other.is_denied:
             return self.is_denied != other.is_denied and self._has_value_of(other)
-        return self._differs(other)
+        return CHOICE not in self.values and self._differs(other)
 
     def confirms(self, other: Statement) -> bool:
         """Test whether another statement of the same key says the same, more or less closely."""
@@ -111,8 +113,8 @@ def _statement_of(text: str) -> Statement | None:
         if language is None:
             statement = _in_english(sentence)
         else:
-            reading = read_foreign(sentence, language)
-            statement = None if reading is None else Statement(*reading)
+            said = read_foreign(sentence, language)
+            statement = None if said is None else Statement(*said[0], is_denied=said[1])
         if statement is not None:
             return statement
     is_whole = len(sentences) == 1 and language is None and "?" not in text
@@ -125,7 +127,7 @@ def _in_english(sentence: str, *, by_wording: bool = False) -> Statement | None:
         sentence = pattern.sub(full, sentence)
     said = sentence = sentence if by_wording else _AGENT.sub("", sentence)
     tokens = words(said)
-    if not cues.OPEN_ENDED.isdisjoint(tokens) or not cues.UNNAMED_SUBJECTS.isdisjoint(tokens[:1]):
+    if not cues.OPEN_ENDED.isdisjoint(tokens):
         return None
     if not cues.FILLER_WORDS.isdisjoint(tokens):
         sentence = cues.FILLERS.sub("", sentence)
@@ -140,6 +142,8 @@ def _in_english(sentence: str, *, by_wording: bool = False) -> Statement | None:
     bare = " ".join(sentence.split())
     if bare != said:
         tokens = words(bare)
+    if not cues.UNNAMED_SUBJECTS.isdisjoint(tokens[:1]):
+        return None
     if by_wording:
         if not _is_of_somebody(tokens):
             return None

@@ -13,6 +13,7 @@ from functools import cache
 from salience.language.languages.states import NO_STATE, state_number
 from salience.language.statements import cues
 from salience.language.statements.foreign import language_stated
+from salience.language.statements.frames import frames_of
 from salience.language.statements.reading import MAX_CHARACTERS, statement_of
 from salience.language.statements.wordings import WORDINGS
 from salience.language.tokens import fold, stem, unified, words
@@ -29,7 +30,8 @@ def _pattern(verbs: str, owners: str, ends: str) -> str:
 _PATTERNS: Mapping[str, str] = {
     "en": _pattern(
         r"sold|replaced|swapped|traded(?: in)?|ditched|got rid of|gave up|gave away|cancell?ed|quit"
-        r"|left|(?:switched|moved|changed|migrated)(?: away)? from|broke up with|divorced"
+        r"|left|(?:switched|moved|changed|migrated|upgraded|downgraded|went|transferred)(?: away)?"
+        r" from|broke up with|divorced"
         r"|(?:do not|don't|no longer) (?:have|use|own|drive|work with)|instead of|took over from"
         r"|stopped (?:using|seeing|going to|taking|working (?:at|for))|succeed(?:s|ed)|replaces",
         "my|our|the|an?|my old|our old|the old",
@@ -63,11 +65,11 @@ def _compiled(code: str) -> re.Pattern[str]:
 
 
 def value_said(text: str) -> float:
-    """The number of the value that a text states, by its last word; 0 without one."""
+    """The number of the value that a text states, by the word that names it; 0 without one."""
     statement = statement_of(text)
     if statement is None or statement.is_denied or not statement.values:
         return NO_STATE
-    return _number([*statement.values.values()][-1])
+    return _number([*statement.values.values()][-1], _code(text))
 
 
 def values_stated(text: str) -> float:
@@ -95,25 +97,31 @@ def value_replaced(text: str) -> float:
     """
     if len(text) > MAX_CHARACTERS or "?" in text:
         return NO_STATE
-    language = language_stated(text)
-    pattern = _compiled("en" if language is None else language.code)
+    code = _code(text)
+    pattern = _compiled(code)
     low = fold(text.replace("\u2019", "'"))
     match = pattern.search(low)
     if match is None:
-        wordings = WORDINGS["en" if language is None else language.code]
+        wordings = WORDINGS[code]
         told = wordings.find("changes", low) or wordings.find("corrections", low)
-        if told is None and language is None:
+        if told is None and code == "en":
             told = cues.CHANGES.search(low)
         return NO_STATE if told is None else CHANGE
-    if language is None and not _OF_SPEAKER.match(low):
+    if code == "en" and not _OF_SPEAKER.match(low):
         return CHANGE  # perhaps of somebody else
-    return _number(next(filter(None, match.groupdict().values())))
+    return _number(next(filter(None, match.groupdict().values())), code)
 
 
-def _number(value: str) -> float:
-    """The number of a value by its last word, which names it: "a red Fiat" is a Fiat."""
+def _code(text: str) -> str:
+    language = language_stated(text)
+    return "en" if language is None else language.code
+
+
+def _number(value: str, code: str) -> float:
+    """The number of a value by the word that names it: "a red Fiat" and "un Fiat rojo" are one."""
     said = words(value)
     if not said:
         return NO_STATE
-    last = said[-1] if said[-1].isascii() or " " in value else value
-    return float(state_number(f"value {stem(fold(last))}"))
+    named = said[0 if frames_of(code).is_head_first else -1]
+    named = named if named.isascii() or " " in value else value
+    return float(state_number(f"value {stem(fold(named))}"))

@@ -6,6 +6,7 @@ import re
 
 from salience.language.english import MONTHS, WEEKDAYS
 from salience.language.statements import cues
+from salience.language.statements.frames import frames_of
 from salience.language.statements.phrases import (
     BE,
     NAME,
@@ -21,7 +22,6 @@ from salience.language.statements.phrases import (
     whole,
 )
 from salience.language.statements.values import PLACE, place_of, stems
-from salience.language.statements.wordings import WORDINGS
 from salience.language.tokens import fold, words
 
 _PREPOSITION = r"(?:at|on|for|to|from|in|by|until)"
@@ -94,7 +94,7 @@ def called(sentence: str) -> Reading | None:
     match = _CALLED.match(sentence)
     if match is None or not is_definite(match["what"]):
         return None
-    if WORDINGS["en"].find("many", fold(match["what"]).rpartition(" ")[2]):
+    if frames_of("en").names_several(fold(match["what"])):
         return None
     return subject_of(match["what"]), "name", {"value": plain_value(match["name"])}
 

@@ -27,7 +27,6 @@ class Wordings:
         past: signs of what happened once, which states nothing unless it is a change.
         vague: words for what may be, is denied, or is said of nobody known.
         indefinite: articles of one among many.
-        many: nouns and verbs of what one has several of.
         calendar: names of months, days of the week and times of day.
         particles: endings of words in a language that writes them together.
         is_spaced: whether words are written apart.
@@ -42,7 +41,6 @@ class Wordings:
     past: str
     vague: str
     indefinite: str
-    many: str
     calendar: str
     particles: str = ""
     is_spaced: bool = True
@@ -65,11 +63,6 @@ class Wordings:
         listed = [word for entry in entries for word in entry.split("|")]
         listed += [form for word in listed if word[-1:] == "?" for form in (word[:-1], word[:-2])]
         return frozenset(filter(str.isalpha, listed))
-
-    @cached_property
-    def owner_words(self) -> frozenset[str]:
-        """The possessives and articles."""
-        return frozenset(self.owners.split("|"))
 
     @cached_property
     def calendar_words(self) -> str:
@@ -120,9 +113,6 @@ WORDINGS: Mapping[str, Wordings] = {
         r"|please|can|could|should|would|want|wants|needs? to|hope|think|thinks|said|says|between"
         r"|and|or|each|some|will",
         indefinite=r"an?|another|some|one of",
-        many=r"friends?|colleagues?|brothers?|sisters?|sons?|daughters?|cousins?|uncles?|aunts?"
-        r"|hobb(?:y|ies)|neighbou?rs?|kids?|child|children|pets?|dogs?|cats?|students?|teammates?"
-        r"|coworkers?|examples?|problems?|issues?|reasons?|questions?|members?|classmates?|fans?",
         calendar="january|february|march|april|may|june|july|august|september|october|november"
         "|december|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec|mondays?|tuesdays?|wednesdays?"
         "|thursdays?|fridays?|saturdays?|sundays?|noon|midnight|tomorrow",
@@ -150,8 +140,6 @@ WORDINGS: Mapping[str, Wordings] = {
         "|weil|dass|nicht|kein\\w*|nie|oder|und|vielleicht|wahrscheinlich|konnte\\w*|sollte\\w*"
         "|mochte\\w*|will|wollen|damals|fruher|ehemals",
         indefinite="eine?[nmrs]?",
-        many="freund\\w*|kolleg\\w*|bruder|schwester\\w*|sohn|tochter|cousin\\w*|onkel|tante|hobby"
-        "|hobbys|nachbar\\w*|kind\\w*|haustier\\w*|hund\\w*|katze\\w*|problem\\w*|grund|frage|ziel",
         calendar="januar|februar|marz|april|mai|juni|juli|august|september|oktober|november"
         "|dezember|montags?|dienstags?|mittwochs?|donnerstags?|freitags?|samstags?|sonnabends?"
         "|sonntags?|mittags?|mitternacht|morgen",
@@ -171,8 +159,6 @@ WORDINGS: Mapping[str, Wordings] = {
         vague="hij|zij|ze|het is|hem|haar|hun|jij|je|jouw|dit|dat|deze|iemand|als|omdat|niet|geen"
         "|nooit|of|en|misschien|zou|zouden|moet|wil|vroeger|toen",
         indefinite="een",
-        many="vriend\\w*|collega\\w*|broer\\w*|zus\\w*|zoon|dochter|neef|nicht|oom|tante|hobby\\w*"
-        "|buurman|kind\\w*|huisdier\\w*|hond\\w*|kat\\w*|probleem|reden|vraag|doel",
         calendar="januari|februari|maart|april|mei|juni|juli|augustus|september|oktober|november"
         "|december|maandag|dinsdag|woensdag|donderdag|vrijdag|zaterdag|zondag|middernacht|morgen",
     ),
@@ -197,8 +183,6 @@ WORDINGS: Mapping[str, Wordings] = {
         "|quelqu'un|si|parce|que|qui|pas|jamais|ne|ou|et|peut-etre|pourrait|devrait|veut|veux"
         "|autrefois|avant",
         indefinite="une?|des",
-        many="amie?s?|collegues?|freres?|soeurs?|fils|filles?|cousine?s?|oncles?|tantes?|loisirs?"
-        "|passe-temps|voisine?s?|enfants?|chiens?|chats?|problemes?|raisons?|questions?|buts?",
         calendar="janvier|fevrier|mars|avril|mai|juin|juillet|aout|septembre|octobre|novembre"
         "|decembre|lundis?|mardis?|mercredis?|jeudis?|vendredis?|samedis?|dimanches?|midi|minuit"
         "|demain",
@@ -222,8 +206,6 @@ WORDINGS: Mapping[str, Wordings] = {
         vague="el es|ella|ellos|ellas|le|les|tu|tus|su|sus|est[eoa]s?|es[eoa]s?|alguien|si|porque"
         "|no|nunca|o|y|quizas?|podria|deberia|quiere|quiero|antes|cuando",
         indefinite="un|una|unos|unas",
-        many="amig[oa]s?|colegas?|hermano?s?|hermanas?|hijos?|hijas?|prim[oa]s?|ti[oa]s?|aficion\\w*"
-        "|vecin[oa]s?|nin[oa]s?|mascotas?|perr[oa]s?|gat[oa]s?|problemas?|razon|preguntas?|metas?",
         calendar="enero|febrero|marzo|abril|mayo|junio|julio|agosto|septiembre|octubre|noviembre"
         "|diciembre|lunes|martes|miercoles|jueves|viernes|sabados?|domingos?|mediodia|medianoche"
         "|manana",
@@ -247,8 +229,6 @@ WORDINGS: Mapping[str, Wordings] = {
         vague="lui|lei|loro|gli ha|tu|tuo|tua|suo|sua|quest[oaie]|quell[oaie]|qualcuno|se|perche"
         "|non|mai|o|ed?(?= \\w+ (?:il|la))|forse|potrebbe|dovrebbe|vuole|voglio|prima|quando",
         indefinite="uno?|una",
-        many="amic\\w+|collegh?[aie]|fratell[oi]|sorell[ae]|figli[oae]?|cugin[oaie]|zi[oa]|hobby"
-        "|vicin[oaie]|bambin[oaie]|animal[ei]|can[ei]|gatt[oaie]|problem[ai]|motiv[oi]|domand[ae]",
         calendar="gennaio|febbraio|marzo|aprile|maggio|giugno|luglio|agosto|settembre|ottobre"
         "|novembre|dicembre|lunedi|martedi|mercoledi|giovedi|venerdi|sabato|domenica|mezzogiorno"
         "|mezzanotte|domani",
@@ -272,8 +252,6 @@ WORDINGS: Mapping[str, Wordings] = {
         vague="ele|ela|eles|elas|lhe|tu|voce|seu|sua|teu|tua|est[ea]s?|iss?to|aquel[ea]|alguem|se"
         "|porque|nao|nunca|ou|e (?:o|a|um)|talvez|poderia|deveria|quer|quero|antes|quando",
         indefinite="um|uma",
-        many="amig[oa]s?|colegas?|irma[os]?|irmaos?|filh[oa]s?|prim[oa]s?|ti[oa]s?|passatempos?"
-        "|vizinh[oa]s?|crianca\\w*|cachorr\\w+|ca[oe]s?|gat[oa]s?|problemas?|razao|perguntas?",
         calendar="janeiro|fevereiro|marco|abril|maio|junho|julho|agosto|setembro|outubro|novembro"
         "|dezembro|segunda-feira|terca-feira|quarta-feira|quinta-feira|sexta-feira|segundas?"
         "|tercas?|quartas?|quintas?|sextas?|sabados?|domingos?|meio-dia|meia-noite|amanha",
@@ -296,8 +274,6 @@ WORDINGS: Mapping[str, Wordings] = {
         vague="он|она|оно|они|его|ее|их|ему|ты|твой|твоя|вы|ваш\\w*|эт[оау]|этот|тот|кто|если|потому"
         "|не|нет|никогда|или|и|может|возможно|хочу|хочет|раньше|когда",
         indefinite="один|одна|какой-то",
-        many="друг|друзья|подруг\\w*|коллег\\w*|брат\\w*|сестр\\w*|сын\\w*|доч\\w*|дядя|тетя|хобби"
-        "|сосед\\w*|дети|ребенок|собак\\w*|кот|кошк\\w*|проблем\\w*|причин\\w*|вопрос\\w*",
         calendar="январ[ья]|феврал[ья]|марта?|апрел[ья]|мая?|май|июн[ья]|июл[ья]|августа?"
         "|сентябр[ья]|октябр[ья]|ноябр[ья]|декабр[ья]|понедельник\\w*|вторник\\w*|сред[уыа]"
         "|четверга?|пятниц[уыа]|суббот[уыа]|воскресень[ея]|полдень|полночь|завтра",
@@ -316,7 +292,6 @@ WORDINGS: Mapping[str, Wordings] = {
         vague="他|她|它|你|您|谁|什么|如果|因为|不|没|可能|也许|想|应该|或者|和|以前|之前|原来|吗|吧|"
         "能",
         indefinite="一个|一场|一次|一节",
-        many="朋友|同事|兄弟|哥哥|弟弟|姐姐|妹妹|儿子|女儿|爱好|邻居|孩子|狗|猫|问题|原因|目标",
         calendar="星期[一二三四五六日天]|周[一二三四五六日末]|礼拜[一二三四五六日天]|明天|中午|半夜",
         is_spaced=False,
     ),
@@ -335,7 +310,6 @@ WORDINGS: Mapping[str, Wordings] = {
         vague="彼|彼女|あなた|君|それ|これ|あれ|誰|何|もし|ない|ません|たぶん|かも|たい|べき|と思|以前"
         "|前は|か$",
         indefinite="ある(?=[^り])",
-        many="友達|友人|同僚|兄|弟|姉|妹|息子|娘|趣味|隣人|子供|犬|猫|問題|理由|目標",
         calendar="[月火水木金土日]曜日?|明日|正午|真夜中",
         is_spaced=False,
     ),
@@ -354,7 +328,6 @@ WORDINGS: Mapping[str, Wordings] = {
         vague="(?<!\\w)(?:그는|그녀|당신|너|이것|그것|누구|만약|아마|안|못)(?!\\w)|않|아니|없|싶|예전"
         "|전에는|까요",
         indefinite="(?<!\\w)어떤(?!\\w)",
-        many="친구|동료|형|오빠|누나|언니|동생|아들|딸|취미|이웃|아이|강아지|고양이|문제|이유|목표",
         calendar="[월화수목금토일]요일|내일|정오|자정",
         particles="(?<=\\w)(?:으로|에서|에게|까지|부터|은|는|이|가|을|를|의|에|로|도)(?!\\w)",
         is_spaced=False,

@@ -1,0 +1,196 @@
+"""Frames: the wordings of an attribute, read from a file for each language (`language/frames`).
+
+A file has `[terms]`, parts of patterns that stand for `{themselves}`, and `[[frames]]`, tried in
+turn on a whole sentence: the `attribute` that they tell, the patterns by which (`told`), the words
+of which one has to be there (`cues`), and an `example` with what is read of it (subject with
+attribute, value). The groups of a pattern are `who` has the attribute, `what` else belongs to its
+name, and the `value`. Patterns are written without regard to accents.
+
+Of some attributes one has one value (`count = "one"`), of others mostly one, which a later one
+takes the place of for questions but does not contradict (`"mostly"`), or many, each of which is an
+attribute of its own (`"many"`). Frames of the `kind = "general"` are tried last.
+
+The reader itself knows these terms, the first five as whole words:
+
+- `speaker`: no part of a subject or of the name of an attribute
+- `article`: no part of the beginning of a value
+- `clause`: in no value and no subject
+- `several`: nouns for what one has several of
+- `unsure`: in a sentence that only may be so, or was so
+- `conjunction`, `pronoun`: between two clauses, and the subject that the second one may lack
+- `denied`, `denials`: what a sentence has that denies the rest, and what it is left without then
+- `inverted`: a verb before its subject, as two groups
+- `ending`: of nouns that with and without it name one attribute
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import Any, Literal
+
+from salience.language.statements.phrases import Reading
+from salience.language.tokens import fold, stem, unified, words
+
+Count = Literal["one", "mostly", "many"]
+CHOICE = "choice"
+"""The part of a value beside which another one may hold."""
+_TERM = re.compile(r"\{([a-z_]+)\}")
+_NEVER = "(?!)"
+_WHOLE_WORDS = ("speaker", "article", "clause", "several", "unsure")
+_PATTERNS = ("denied", "denials", "inverted", "ending")
+_CLAUSES = (
+    r"(?P<first>(?:(?P<who>{pronoun}) )?[^,\uff0c]*?)(?:[,;\uff0c\uff1b] *(?:(?:{conjunction}) )?"
+    r"| (?:{conjunction}) )(?P<last>.+?)"
+)
+_ACCENTS = re.compile("[\u0300-\u0305\u0307\u0309-\u036f]|(?<!\u0438)\u0306|\u0308")
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A wording of an attribute, and an example of it with what it reads."""
+
+    attribute: str
+    told: tuple[str, ...]
+    cues: frozenset[str]
+    count: Count
+    part: str
+    is_general: bool
+    example: tuple[str, str, str]
+
+
+@dataclass(frozen=True)
+class Frames:
+    """The frames of a language, in the order in which they are tried, and its terms.
+
+    `is_head_first` says that the first word of a value names it: "Seat rojo".
+    """
+
+    frames: tuple[Frame, ...]
+    terms: Mapping[str, re.Pattern[str]]
+    clauses: re.Pattern[str]
+    is_spaced: bool
+    is_head_first: bool
+
+    def read(self, sentence: str, *, general: bool = False) -> Reading | None:
+        """The subject, the attribute and its value that a sentence or its last clause tells."""
+        plain = without_accents(sentence)
+        if self.terms["unsure"].search(plain.lower()):
+            return None
+        parts = None if general else self.clauses.fullmatch(plain)
+        said = [plain]
+        if parts is not None:
+            said += [parts["last"], f"{parts['who']} {parts['last']}", parts["first"]]
+        readings = (self._read(clause, general) for clause in said)
+        return next(filter(None, readings), None)
+
+    def undenied(self, sentence: str) -> tuple[str, bool]:
+        """A sentence without its denial, and whether it has one."""
+        plain = without_accents(sentence)
+        if self.terms["denied"].search(plain) is None:
+            return sentence, False
+        return " ".join(self.terms["denials"].sub("", plain).split()), True
+
+    def names_several(self, noun: str) -> bool:
+        """Test whether a noun is for what one has several of."""
+        return self.terms["several"].search(noun) is not None
+
+    def _read(self, clause: str, general: bool) -> Reading | None:
+        plain = self.terms["inverted"].sub(lambda at: f"{at[2]} {at[1].lower()}", clause)
+        said = frozenset(words(plain)) if self.is_spaced else frozenset()
+        for frame in self.frames:
+            if frame.is_general != general or not self._is_cued(frame, said, plain):
+                continue
+            for pattern in frame.told:
+                match = _compiled(pattern).fullmatch(plain)
+                reading = None if match is None else self._reading(frame, match)
+                if reading is not None:
+                    return reading
+        return None
+
+    def _is_cued(self, frame: Frame, said: frozenset[str], plain: str) -> bool:
+        if self.is_spaced:
+            return not frame.cues.isdisjoint(said)
+        return any(cue in plain for cue in frame.cues)
+
+    def _reading(self, frame: Frame, match: re.Match[str]) -> Reading | None:
+        parts = {name: fold(text or "") for name, text in match.groupdict().items()}
+        value, what = self._value(parts["value"]), parts.get("what", "")
+        who = self.terms["speaker"].sub(" ", parts.get("who", ""))
+        clause = self.terms["clause"]
+        if not value or clause.search(parts["value"]) or clause.search(who):
+            return None
+        if self.names_several(what):
+            return None
+        attribute = f"{frame.attribute} {self._named(what)}".strip()
+        if frame.count == "many":
+            attribute = f"{attribute} {self._named(value)}"
+        part = CHOICE if frame.count == "mostly" else frame.part
+        return self._named(who), attribute, {part: value}
+
+    def _value(self, text: str) -> str:
+        """A value without the articles that it begins with."""
+        article = self.terms["article"].match(text)
+        while article is not None and article.end():
+            text = text[article.end() :]
+            article = self.terms["article"].match(text)
+        return text.strip(" ,.")
+
+    def _named(self, phrase: str) -> str:
+        """The stems of a noun phrase without whose it is, in order of the alphabet."""
+        bare = self.terms["ending"].sub("", self.terms["speaker"].sub(" ", phrase))
+        return " ".join(sorted(map(stem, words(bare) if self.is_spaced else bare.split())))
+
+
+@cache
+def frames_of(code: str) -> Frames:
+    """The frames of the language with a code (ISO 639-1)."""
+    listed = resources.files("salience.language").joinpath("frames", f"{code}.toml")
+    table = tomllib.loads(listed.read_text("utf-8"))
+    is_spaced = table["terms"].pop("is_spaced", True)
+    is_head_first = table["terms"].pop("head_first", False)
+    terms = {name: _filled(text, table["terms"]) for name, text in table["terms"].items()}
+    patterns = {name: re.compile(terms.get(name, _NEVER)) for name in _PATTERNS}
+    for name in _WHOLE_WORDS:
+        term = terms.get(name, _NEVER)
+        patterns[name] = re.compile(rf"\b(?:{term})\b\s*" if is_spaced else f"(?:{term})")
+    clauses = _CLAUSES.format_map({"pronoun": _NEVER, "conjunction": _NEVER, **terms})
+    frames = tuple(_frame(each, terms) for each in table["frames"])
+    return Frames(frames, patterns, re.compile(clauses), is_spaced, is_head_first)
+
+
+def _frame(listed: Mapping[str, Any], terms: Mapping[str, str]) -> Frame:
+    return Frame(
+        listed["attribute"],
+        tuple(_filled(pattern, terms) for pattern in listed["told"]),
+        frozenset(fold(listed["cues"]).split()),
+        listed.get("count", "one"),
+        listed.get("part", "value"),
+        listed.get("kind") == "general",
+        tuple(listed["example"]),
+    )
+
+
+def _filled(pattern: str, terms: Mapping[str, str]) -> str:
+    """A pattern with its terms in place of their names, without accents."""
+    while _TERM.search(pattern):
+        pattern = _TERM.sub(lambda name: terms[name[1]], pattern)
+    return without_accents(pattern)
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern)
+
+
+def without_accents(text: str) -> str:
+    """A text in its own letters, capital or not, without accents, in simplified characters."""
+    if text.isascii():
+        return text
+    bare = _ACCENTS.sub("", unicodedata.normalize("NFD", unified(text)))
+    return unicodedata.normalize("NFC", bare)
