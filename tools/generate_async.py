@@ -86,14 +86,11 @@ TWINS = {
         {
             "Transport": "AsyncTransport",
             "httpx.Client": "httpx.AsyncClient",
-            "self._client.close": "self._client.aclose",
             "response.read": "response.aread",
             "time.sleep": "asyncio.sleep",
         },
-        awaited=frozenset(
-            {"response.read", "self._client.close", "self._client.request", "time.sleep"}
-        ),
-        entered=frozenset({"self._client.stream"}),
+        awaited=frozenset({"response.read", "client.request", "time.sleep"}),
+        entered=frozenset({"client.stream"}),
     ),
     "remote/async_memory.py": Twin(
         ("remote/memory.py",),

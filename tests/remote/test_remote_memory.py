@@ -6,6 +6,8 @@ import asyncio
 import inspect
 import io
 import json
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -280,6 +282,53 @@ def test_awaited_it_is_the_same(served: Served) -> None:
             await AsyncMemory(served.url).get("a")
 
     asyncio.run(awaited())
+
+
+LOOPS = """
+import asyncio, os, sys
+from salience import AsyncMemory
+from salience.errors import StoreError
+
+async def added(memory, text):
+    await memory.add(text)
+    return text in {hit.content for hit in await memory.search(text)}
+
+memory = asyncio.run(AsyncMemory.open(sys.argv[1]).__aenter__())
+assert asyncio.run(added(memory, "An apple.")) and asyncio.run(added(memory, "A pear."))
+
+async def forked():
+    await memory.count()
+    if child := os.fork():
+        return os.waitpid(child, 0)[1]
+    try:
+        await memory.count()
+    except StoreError as problem:
+        os._exit(0 if "inside the event loop of its parent" in str(problem) else 2)
+    os._exit(1)
+
+assert asyncio.run(forked()) == 0
+asyncio.run(memory.close())
+"""
+
+
+def test_awaited_it_serves_one_event_loop_after_the_other_but_no_parents(served: Served) -> None:
+    program = [sys.executable, "-W", "ignore", "-c", LOOPS, served.url]
+    ran = subprocess.run(program, capture_output=True, text=True, check=False)
+    assert (ran.stderr, ran.returncode) == ("", 0)
+    assert len(served) == 2
+
+
+def test_constants_of_a_profile_and_words_of_a_comparison_are_sent(served: Served) -> None:
+    served.add("She runs the platform.", id="a", title="Sarah Chen")
+    found = served.search(
+        "boat", profile="vitality", names="Sara Chen", activation_formula="exact", max_hops=None
+    )
+    assert found.ids == ("a",)
+    assert not served.search("boat", profile="vitality", names="Sara Chen", name_threshold=1.0)
+    with pytest.raises(InvalidInput, match=r"^max_hops: balanced follows no links"):
+        served.search("boat", max_hops=1)
+    with pytest.raises(InvalidInput, match=r"^mmr_lambda: is 2"):
+        served.search("boat", profile="multi_route", mmr_lambda=2)
 
 
 class Scripted(ThreadingHTTPServer):

@@ -5,8 +5,6 @@ which values it takes. `ConstantOptions` says what each means; the documentation
 options on the command line and its errors read both.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, TypedDict

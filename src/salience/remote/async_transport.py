@@ -16,7 +16,7 @@ from salience.forks import leave_to_parent, renew_after_fork
 from salience.remote.calls import Request
 from salience.remote.errors import error_of
 from salience.remote.exports import awaited
-from salience.remote.http import httpx
+from salience.remote.http import ClientsByLoop, httpx
 from salience.remote.retries import Tries
 from salience.remote.settings import RemoteSettings
 from salience.remote.transport import CONNECT_SECONDS, MAX_CONNECTIONS, NDJSON, _code, _json
@@ -28,13 +28,13 @@ class AsyncTransport:
     def __init__(self, settings: RemoteSettings) -> None:
         self._settings = settings
         self._is_closed = False
-        self._client = self._open_client()
+        self._clients = ClientsByLoop(self._open_client)
         renew_after_fork(self)
 
     def after_fork(self) -> None:
         """Open connections of its own, in the copy of a process."""
-        leave_to_parent(self._client)
-        self._client = self._open_client()
+        leave_to_parent(self._clients)
+        self._clients = ClientsByLoop(self._open_client)
 
     def _open_client(self) -> httpx.AsyncClient:
         settings = self._settings
@@ -77,12 +77,13 @@ class AsyncTransport:
         self, request: Request, content: Callable[[], Iterable[bytes]] | None
     ) -> httpx.Response:
         options, started = self._options(request), time.perf_counter()
+        client = self._clients.here()
         try:
             if content is None:
-                return await self._client.request(**options, json=request.body)
+                return await client.request(**options, json=request.body)
             options["headers"]["Content-Type"] = NDJSON
             chunks = awaited(content())
-            return await self._client.request(**options, content=chunks)
+            return await client.request(**options, content=chunks)
         finally:
             self._trace(request, started)
 
@@ -93,8 +94,9 @@ class AsyncTransport:
             SalienceError: what the server refused, or where the answer broke off.
         """
         options, started = self._options(request), time.perf_counter()
+        client = self._clients.here()
         try:
-            async with self._client.stream(**options) as response:
+            async with client.stream(**options) as response:
                 if response.is_success:
                     async for chunk in response.aiter_bytes():
                         write(chunk)
@@ -111,7 +113,7 @@ class AsyncTransport:
     async def close(self) -> None:
         """Close the connections; no request can be sent any more."""
         self._is_closed = True
-        await self._client.aclose()
+        await self._clients.close()
 
     def _options(self, request: Request) -> dict[str, Any]:
         """The arguments of httpx for a request."""

@@ -14,7 +14,8 @@ from salience.remote.calls import Request
 from salience.remote.errors import error_of
 
 # async: from salience.remote.exports import awaited
-from salience.remote.http import httpx
+# async: from salience.remote.http import ClientsByLoop, httpx
+from salience.remote.http import httpx  # sync only
 from salience.remote.retries import Tries
 from salience.remote.settings import RemoteSettings
 
@@ -29,13 +30,16 @@ class Transport:
     def __init__(self, settings: RemoteSettings) -> None:
         self._settings = settings
         self._is_closed = False
-        self._client = self._open_client()
+        # async: self._clients = ClientsByLoop(self._open_client)
+        self._client = self._open_client()  # sync only
         renew_after_fork(self)
 
     def after_fork(self) -> None:
         """Open connections of its own, in the copy of a process."""
-        leave_to_parent(self._client)
-        self._client = self._open_client()
+        # async: leave_to_parent(self._clients)
+        # async: self._clients = ClientsByLoop(self._open_client)
+        leave_to_parent(self._client)  # sync only
+        self._client = self._open_client()  # sync only
 
     def _open_client(self) -> httpx.Client:
         settings = self._settings
@@ -76,13 +80,15 @@ class Transport:
         self, request: Request, content: Callable[[], Iterable[bytes]] | None
     ) -> httpx.Response:
         options, started = self._options(request), time.perf_counter()
+        # async: client = self._clients.here()
+        client = self._client  # sync only
         try:
             if content is None:
-                return self._client.request(**options, json=request.body)
+                return client.request(**options, json=request.body)
             options["headers"]["Content-Type"] = NDJSON
             # async: chunks = awaited(content())
             chunks = content()  # sync only
-            return self._client.request(**options, content=chunks)
+            return client.request(**options, content=chunks)
         finally:
             self._trace(request, started)
 
@@ -93,8 +99,10 @@ class Transport:
             SalienceError: what the server refused, or where the answer broke off.
         """
         options, started = self._options(request), time.perf_counter()
+        # async: client = self._clients.here()
+        client = self._client  # sync only
         try:
-            with self._client.stream(**options) as response:
+            with client.stream(**options) as response:
                 if response.is_success:
                     # async: async for chunk in response.aiter_bytes():
                     for chunk in response.iter_bytes():  # sync only
@@ -112,7 +120,8 @@ class Transport:
     def close(self) -> None:
         """Close the connections; no request can be sent any more."""
         self._is_closed = True
-        self._client.close()
+        # async: await self._clients.close()
+        self._client.close()  # sync only
 
     def _options(self, request: Request) -> dict[str, Any]:
         """The arguments of httpx for a request."""
