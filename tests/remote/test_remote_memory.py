@@ -293,7 +293,10 @@ async def added(memory, text):
     await memory.add(text)
     return text in {hit.content for hit in await memory.search(text)}
 
-memory = asyncio.run(AsyncMemory.open(sys.argv[1]).__aenter__())
+async def opened():
+    return await AsyncMemory.open(sys.argv[1])
+
+memory = asyncio.run(opened())
 assert asyncio.run(added(memory, "An apple.")) and asyncio.run(added(memory, "A pear."))
 
 async def forked():
