@@ -154,6 +154,7 @@ def test_the_event_loop_does_not_wait_for_the_store() -> None:
 
 HEAVY = {
     "audit": lambda memory: memory.audit(),
+    "candidates": lambda memory: memory.candidates("apple"),
     "compare": lambda memory: memory.compare("apple", ["balanced", "vitality"]),
     "consolidate": lambda memory: memory.consolidate(apply=True),
     "decay_all": lambda memory: memory.decay_all(),

@@ -22,6 +22,7 @@ DECLARED = {
     "update": MemoryChanges,
     "search": SearchOptions,
     "explain": ExplainOptions,
+    "candidates": ExplainOptions,
     "compare": CompareOptions,
     "get_context": ContextOptions,
 }

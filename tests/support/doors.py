@@ -16,6 +16,7 @@ REQUIRED: dict[str, dict[str, Any]] = {
     "add": {"content": "apple pie"},
     "add_many": {"items": ["apple"]},
     "add_chat": {"messages": CHAT},
+    "candidates": {"query": "apple"},
     "compare": {"query": "apple", "profiles": ["balanced", "composite"]},
     "explain": {"query": "apple", "id": "taken"},
     "feedback": {"id": "taken", "kind": "useful"},
@@ -26,6 +27,7 @@ REQUIRED: dict[str, dict[str, Any]] = {
 }
 OPTIONS: dict[str, type] = {
     "add": MemoryFields,
+    "candidates": ExplainOptions,
     "compare": CompareOptions,
     "explain": ExplainOptions,
     "get_context": ContextOptions,

@@ -341,6 +341,15 @@ GROUPS: Mapping[str, tuple[Operation, ...]] = {
             heavy=True,
         ),
         Operation(
+            "candidates",
+            "POST /candidates",
+            READ,
+            "List what a search ranks",
+            "The candidates, the hits first, with the parts of their scores.",
+            {"query": "Where does Ana live?", "limit": 20},
+            heavy=True,
+        ),
+        Operation(
             "compare",
             "POST /compare",
             READ,

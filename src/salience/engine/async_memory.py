@@ -82,14 +82,16 @@ from salience.retrieval.operations import (
 )
 from salience.retrieval.plan import Plan, T, ask, in_thread
 from salience.retrieval.safety import Backup
-from salience.search import about, compare, context, explain, listing, search
+from salience.search import about, candidates, compare, context, explain, listing, search
 from salience.search.about import About
+from salience.search.candidates import DEFAULT_CANDIDATES, CandidateTable
 from salience.search.compare import Comparison
 from salience.search.context import CONTEXT_DEFAULTS, Context, ContextOptions, ContextRequest
 from salience.search.explain import ExplainReport
 from salience.search.listing import NamePage, Page
 from salience.search.log import log_search, log_upkeep
 from salience.search.request import (
+    MAX_HITS,
     SEARCH_DEFAULTS,
     CompareOptions,
     ExplainOptions,
@@ -390,6 +392,32 @@ class AsyncSearchApi(AsyncPlanRunner):
         return await self._read(
             explain.explain(request, text("id", id), everywhere=everywhere), request
         )
+
+    @takes(
+        *(CompareOptions, ConstantOptions, WordOptions, ExplainOptions),
+        defaults={**SEARCH_DEFAULTS, "limit": DEFAULT_CANDIDATES},
+    )
+    async def candidates(
+        self, query: str, *, hits: int = 10, **options: Unpack[ExplainOptions]
+    ) -> CandidateTable:
+        """List all that a search ranks, as columns: the hits, and what came behind them.
+
+        The answer holds the values of each part of the score, the ranks on the routes, and how many
+        memories each stage was given and let pass. Nothing is touched.
+
+        Args:
+            query: what is asked, in words.
+            hits: the `limit` of the search, 1 to 1000.
+            {options}
+
+        Raises:
+            InvalidInput: names the argument that is wrong.
+        """
+        check_names("AsyncMemory.candidates", options, ExplainOptions)
+        options.setdefault("limit", DEFAULT_CANDIDATES)
+        request = self._core.request(query, **options)
+        searched = replace(request, limit=integer("hits", hits, 1, MAX_HITS))
+        return await self._read(candidates.candidates(searched, request.limit), request)
 
     @takes(CompareOptions, defaults=SEARCH_DEFAULTS)
     async def compare(

@@ -12,7 +12,8 @@ from typing import Any
 import salience.ranking.signals  # noqa: F401  (the kinds of signals that JSON may name)
 from salience.errors import InvalidInput, InvalidProfile, shown
 from salience.ranking.expressions import Signal
-from salience.ranking.rendering import render_formula
+from salience.ranking.formulas.parts import ScorePart, score_parts
+from salience.ranking.formulas.rendering import render_formula
 from salience.ranking.serialization import from_data, to_data
 from salience.ranking.stages import Pipeline, Stage
 from salience.ranking.weights import weighted, with_weights
@@ -91,6 +92,11 @@ class Profile:
         """The formula of the score."""
         formulas = (stage.formulas() for stage in reversed(self.pipeline.stages))
         return next(columns["score"] for columns in formulas if "score" in columns)
+
+    @cached_property
+    def parts(self) -> tuple[tuple[ScorePart, Signal], ...]:
+        """The parts of its score in their order, each with the signal of its value."""
+        return score_parts(self.signal, self.pipeline.stages)
 
     def signals(self) -> Iterator[Signal]:
         """The formulas of all stages, in their order."""

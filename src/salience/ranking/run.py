@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from threading import Lock
@@ -12,11 +12,12 @@ import numpy as np
 
 from salience.ranking.evaluation import Evaluation
 from salience.ranking.explanation import Explanation
-from salience.ranking.expressions import NamedExpression
+from salience.ranking.expressions import NamedExpression, Signal
 from salience.ranking.profile import Profile
 from salience.ranking.serialization import nodes
 from salience.ranking.stages.rerank import ModelScores
-from salience.retrieval.candidates import Candidates
+from salience.ranking.stages.score import Score
+from salience.retrieval.candidates import Candidates, Floats
 from salience.retrieval.plan import Plan
 from salience.retrieval.query import Query
 
@@ -99,6 +100,17 @@ class RankedRun:
         """The tree of a scored column for a row, as the stages before a place left it."""
         at = self._writer(column, len(self.tables) if before is None else before)
         return self._tree(at, row, column)
+
+    def score_values(self, signals: Sequence[Signal]) -> list[Floats]:
+        """The values of parts of the score's formula, in the order of the rows of `scored`."""
+        at = self._writer("score", len(self.tables))
+        stage, before = self.profile.pipeline.stages[at], self.tables[at - 1]
+        if isinstance(stage, Score):  # it keeps the order in which its parts are computed
+            ev = stage.evaluation(self.query, before)
+        else:
+            ev = self._evaluation(at)
+        ev.computed(self.profile.signal)  # before its parts, as one may read the sum before it
+        return [ev.column(signal) for signal in signals]
 
     def parts(self) -> dict[str, Any]:
         """The values of every named part over the candidates that its stage scored."""

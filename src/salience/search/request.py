@@ -39,7 +39,7 @@ Moment = date | str | float | None
 class CompareOptions(TypedDict, total=False):
     """The options that a comparison shares with a search.
 
-    limit: maximum number of hits, 1 to 1000.
+    limit: maximum number of memories, 1 to 1000.
     filters: a condition that each memory must meet; see `salience.records.filters`. Only active
         memories are found, unless it says something about their `status`.
     now: the time to rank for; the present by default. "Yesterday" is a day of its time zone.

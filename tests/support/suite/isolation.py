@@ -143,6 +143,7 @@ def _reading(memory: Memory, when: str) -> Iterator[tuple[str, Step]]:
         "verify": lambda: memory.verify(),
         "prune": lambda: memory.prune(),
         "export": lambda: _exported(memory),
+        "candidates": lambda: memory.candidates(_QUESTIONS[0], profile=EVERYTHING),
         "compare": lambda: memory.compare(_QUESTIONS[0], ["balanced", EVERYTHING]),
         "explain": lambda: memory.explain(_QUESTIONS[0], "m2"),
         "context": lambda: memory.get_context(_QUESTIONS[0], 200),

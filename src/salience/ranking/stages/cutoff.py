@@ -26,6 +26,9 @@ class MinValue(Stage):
     def reads(self) -> frozenset[str]:
         return frozenset({self.column})
 
+    def decides_by(self) -> str:
+        return self.column
+
     def apply(self, query: Query, candidates: Candidates) -> Candidates:
         return candidates.take(candidates.floats(self.column) >= self.minimum)
 
@@ -47,6 +50,9 @@ class Keep(Stage):
 
     def reads(self) -> frozenset[str]:
         return frozenset({self.by, "id"})
+
+    def decides_by(self) -> str:
+        return self.by
 
     def apply(self, query: Query, candidates: Candidates) -> Candidates:
         return ranked(query, candidates, depth_in_rows(self.depth, query), self.by)
@@ -93,6 +99,9 @@ class Cut(Stage):
 
     def writes(self) -> frozenset[str]:
         return frozenset({"pack.tokens"})
+
+    def decides_by(self) -> str:
+        return "score"
 
     def plan(
         self, query: Query, candidates: Candidates, wanted: frozenset[str]

@@ -39,12 +39,15 @@ class Score(Stage):
         return frozenset()
 
     def apply(self, query: Query, candidates: Candidates) -> Candidates:
-        program = self._program(query.reading.features, candidates.unset(self._inputs))
-        ev = Evaluation(query, candidates, program=program)
-        values = ev.column(self.signal)
+        values = self.evaluation(query, candidates).column(self.signal)
         if self.into == "score" and not np.isfinite(values).all():
             self._check_scores(query, candidates, values)
         return candidates.with_columns(**{self.into: values})
+
+    def evaluation(self, query: Query, candidates: Candidates) -> Evaluation:
+        """The values of the signal and of its parts over a table."""
+        program = self._program(query.reading.features, candidates.unset(self._inputs))
+        return Evaluation(query, candidates, program=program)
 
     def _check_scores(self, query: Query, candidates: Candidates, values: Floats) -> None:
         """Refuse a memory without a score, naming the innermost part that has no value there.

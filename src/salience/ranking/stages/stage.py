@@ -136,6 +136,10 @@ class Stage:
         return self.apply(query, candidates)
         yield []  # makes this a generator
 
+    def decides_by(self) -> str | None:
+        """The column by which this stage decides what goes on; None if it decides otherwise."""
+        return None
+
     def reason(self, dropped: DroppedRow) -> WhyNot:
         """The reason for which this stage dropped a row, without asking the store."""
         return WhyNot(self.label(), f"{self.label()} left it out")

@@ -12,6 +12,7 @@ import salience
 from salience.api.operations import READ
 from salience.errors import NotFound
 from salience.ranking import profiles as profiles_by_name
+from salience.ranking.formulas.parts import ScorePart
 from salience.ranking.profile import Profile
 from salience.server.encoding import JSON, answer, encoded
 from salience.server.guard.metrics import CONTENT_TYPE as METRICS_TYPE
@@ -63,7 +64,7 @@ async def profiles(call: Call) -> Response:
     answers={
         200: Answer(
             description="The profile; `profile` may be sent with a search, changed or not.",
-            body=_SUMMARY | {"profile": dict[str, Any]},
+            body=_SUMMARY | {"profile": dict[str, Any], "parts": [ScorePart]},
         )
     },
     errors=(404,),
@@ -74,7 +75,8 @@ async def profile(call: Call) -> Response:
     if name not in profiles_by_name.names():
         raise NotFound(f"there is no profile {name!r}")
     named = profiles_by_name.get(name)
-    return answer(_summary(named) | {"profile": named.to_dict()})
+    parts = [part.to_dict() for part, _ in named.parts]
+    return answer(_summary(named) | {"profile": named.to_dict(), "parts": parts})
 
 
 def _summary(profile: Profile) -> dict[str, str]:

@@ -24,7 +24,7 @@ _MIN_WIDTH = 40  # columns
 def render_formula(stages: Sequence[Stage], width: int = 100) -> str:
     """The stages in order, then the formula of every scored column, then those of named parts."""
     width = max(width, _MIN_WIDTH)
-    blocks = [_wrapped("", " >> ".join(_stage_text(stage) for stage in stages), width)]
+    blocks = [_wrapped("", " >> ".join(stage_text(stage) for stage in stages), width)]
     columns = {column for stage in stages for column in stage.formulas()}
     named: dict[str, Signal] = {}
     for stage in stages:
@@ -43,7 +43,7 @@ def render_formula(stages: Sequence[Stage], width: int = 100) -> str:
     return "\n\n".join([*blocks, *(["\n".join(parts)] if parts else [])])
 
 
-def _stage_text(stage: Stage) -> str:
+def stage_text(stage: Stage) -> str:
     """`retrieve(lexical, vector)`: a stage with what differs from its defaults."""
     if stage.formulas():  # they follow below
         arguments = [column for column in stage.formulas() if column != "score"]

@@ -1,0 +1,38 @@
+"""Candidates and parts over HTTP, and answers that are compressed."""
+
+from __future__ import annotations
+
+import httpx
+
+from support.real_server import RealServer
+
+
+def test_profiles_list_their_parts_as_candidates_do(client: httpx.Client) -> None:
+    client.post("/memories", json={"content": "Ana has bread."}).raise_for_status()
+    for named in client.get("/profiles").json()["profiles"]:
+        parts = client.get(f"/profiles/{named['name']}").json()["parts"]
+        body = {"query": "Who has bread?", "profile": named["name"]}
+        listed = client.post("/candidates", json=body).json()["parts"]
+        assert parts == [{n: v for n, v in part.items() if n != "values"} for part in listed]
+
+
+def test_an_answer_is_compressed_where_the_client_asks(client: httpx.Client) -> None:
+    items = [f"Ana has bread number {number}." for number in range(300)]
+    client.post("/memories/batch", json={"items": items}).raise_for_status()
+
+    def listed(encoding: str, limit: int) -> httpx.Response:
+        headers = {"Accept-Encoding": encoding}
+        return client.get("/memories", params={"limit": limit}, headers=headers)
+
+    plain, compressed, small = listed("identity", 200), listed("gzip", 200), listed("gzip", 1)
+    assert "content-encoding" not in plain.headers.keys() | small.headers.keys()
+    assert compressed.headers["content-encoding"] == "gzip"
+    assert compressed.content == plain.content
+    assert int(compressed.headers["content-length"]) * 8 < int(plain.headers["content-length"])
+
+
+def test_a_stream_is_compressed_as_it_goes(server: RealServer, client: httpx.Client) -> None:
+    client.post("/memories", json={"content": "Ana has bread."}).raise_for_status()
+    answer = client.get("/export", headers={"Accept-Encoding": "gzip"})
+    assert answer.headers["content-encoding"] == "gzip"
+    assert "Ana has bread." in answer.text
