@@ -124,16 +124,16 @@ def cleaner(postgres: Databases) -> Iterator[psycopg.Connection[Any]]:
 @pytest.fixture(scope="session")
 def _pool(postgres: Databases) -> Iterator[Any]:
     store = PostgresStore(postgres.url)
-    yield store.connections._pool()
+    yield store.connections.pool()
     store.close()
 
 
 @pytest.fixture
 def shared_connections(_pool: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let stores share connections: to make these again costs as much as a case."""
-    own_pool = Connections._pool
+    own_pool = Connections.pool
     monkeypatch.setattr(
-        Connections, "_pool", lambda self: _pool if self.database.is_open else own_pool(self)
+        Connections, "pool", lambda self: _pool if self.database.is_open else own_pool(self)
     )
 
 

@@ -12,7 +12,7 @@ would take a third of the time in which this module is imported.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import chain
@@ -164,10 +164,10 @@ NearWords = Mapping[str, Mapping[str, Holders]]
 
 
 def near_words(
-    op: FindWords,
-) -> Generator[Sequence[str], Sequence[Holders], dict[str, dict[str, Holders]]]:
-    """The answer to `FindWords`: yields words, and is sent the holders of each."""
-    held = (yield op.words) if op.words else ()
+    op: FindWords, holders_of: Callable[[Sequence[str]], Sequence[Holders]]
+) -> dict[str, dict[str, Holders]]:
+    """The answer to `FindWords`; `holders_of` gives the holders of each of some words."""
+    held = holders_of(op.words) if op.words else ()
     near: dict[str, dict[str, Holders]] = {
         word: {}
         for word, own in zip(op.words, held, strict=True)
@@ -175,7 +175,7 @@ def near_words(
     }
     searched = {word: slips(word) for word in near}
     while step := {w: others for w, steps in searched.items() if (others := next(steps, None))}:
-        holders = iter((yield [*chain.from_iterable(step.values())]))
+        holders = iter(holders_of([*chain.from_iterable(step.values())]))
         for word, others in step.items():
             near[word] = {other: own for other in others if (own := next(holders)).memories}
         searched = {word: searched[word] for word in step if not near[word]}

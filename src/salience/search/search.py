@@ -68,8 +68,9 @@ def search(request: SearchRequest) -> Plan[SearchResult]:
     ranked = clock()
     final = run.final
     neighbors, neighbor_rows = _neighbors(final)
-    records, neighbor_records = yield [ReadRecords(final.rows), ReadRecords(neighbor_rows)]
     rows = final.rows
+    read = yield from ask(ReadRecords(np.concatenate([rows, neighbor_rows])))
+    records, neighbor_records = read[: len(rows)], read[len(rows) :]
     if None in records and len(request.namespaces) == 1:
         rows, records = yield from _reread(run.query, final, records)
     passages = yield from matching_passages(request.profile, run.query, rows, records)

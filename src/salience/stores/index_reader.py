@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from salience.retrieval import operations
 from salience.retrieval.candidates import ColumnData, Rows, best_first
-from salience.retrieval.plan import drive
 from salience.stores.index.columns import empty_column
 from salience.stores.index.namespace_index import NamespaceIndex
 from salience.stores.index.routes import route_search
@@ -254,8 +253,8 @@ class IndexReader(ABC):
             indexes = [self._index(namespace) for namespace in op.namespaces]
             occurs = np.logical_or.reduce([index.occur(op.words, op.fields) for index in indexes])
             absent = tuple(w for w, here in zip(op.words, occurs, strict=True) if not here)
-            return drive(
-                operations.near_words(replace(op, words=absent)),
+            return operations.near_words(
+                replace(op, words=absent),
                 lambda words: operations.Holders.merged(
                     [index.holders(words, op.fields) for index in indexes]
                 ),

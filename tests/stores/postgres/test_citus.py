@@ -19,7 +19,7 @@ from salience.stores import migrate
 from salience.stores.migrations import migrations
 from salience.stores.postgres import PostgresStore, schema
 from salience.stores.postgres.large import indexes
-from salience.stores.postgres.wire.commands import Command, Copy, Many, Statement, Steps, set_local
+from salience.stores.postgres.wire.commands import Command, Copy, Many, Statement, set_local
 from salience.stores.postgres.wire.connection import Connections
 from salience.stores.postgres.wire.database import Database
 from salience.stores.postgres.wire.types import IntegerArray
@@ -194,15 +194,10 @@ def test_a_setting_reaches_the_worker(cluster: str) -> None:
         "FROM spaces WHERE namespace = %s",
         ("default",),
     )
-    assert connections.read(lambda: one_trip([set_local("hnsw.ef_search", "77"), asked])) == [
+    assert connections.read(lambda send: send(set_local("hnsw.ef_search", "77"), asked))[-1] == [
         ("77", "repeatable read")
     ]
     connections.close()
-
-
-def one_trip(commands: list[Command]) -> Steps[Any]:
-    results = yield commands
-    return results[-1]
 
 
 def test_tables_with_memories_are_distributed(cluster: str) -> None:

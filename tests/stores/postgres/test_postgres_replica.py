@@ -149,10 +149,10 @@ def test_threads_that_search_a_namespace_first_read_it_once(store: PostgresStore
     with Memory.open(store, embedder=EMBEDDER) as memory:
         memory.add_many(words(300))
 
-        def reading(namespace: str) -> Any:
+        def reading(namespace: str, send: Any) -> None:
             read.append(namespace)
             time.sleep(0.2)
-            return own(namespace)
+            own(namespace, send)
 
         store.replicas._read_all = reading  # type: ignore[method-assign]
         found: list[tuple[str, ...]] = []
@@ -336,10 +336,12 @@ def test_what_gives_way_during_a_search_is_read_again(
             for left in range(12):
                 steps = iter([False] * left + [True])
 
-                def dropping(answer: Callable[[], Any], steps: Iterator[bool] = steps) -> Any:
+                def dropping(
+                    answer: Callable[[], Any], send: Any, steps: Iterator[bool] = steps
+                ) -> Any:
                     if next(steps, False):
                         store.replicas.forget(["default"])
-                    return supplied(answer)
+                    return supplied(answer, send)
 
                 monkeypatch.setattr(store.replicas, "_with_columns", dropping)
                 assert memory.search("topic3 word4", profile=profile, **asked).ids == expected
@@ -371,7 +373,7 @@ def test_an_erased_namespace_is_not_kept(database: str) -> None:
 def test_reading_that_fails_fails_the_search_and_the_next_reads_again(
     store: PostgresStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def broken(namespace: str) -> Any:
+    def broken(namespace: str, send: Any) -> None:
         raise StoreError("no connection")
 
     monkeypatch.setattr(store.replicas, "_read_all", broken)

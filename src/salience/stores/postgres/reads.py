@@ -1,4 +1,4 @@
-"""Reads of stored values: records, links, listings, statistics, nearest vectors, as steps."""
+"""Reads of stored values: records, links, listings, statistics, nearest vectors."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from salience.stores.postgres.sql.vectors import (
     select_nearest,
     select_within,
 )
-from salience.stores.postgres.wire.commands import Statement, Steps, concurrently
+from salience.stores.postgres.wire.commands import Send, Statement
 from salience.stores.postgres.wire.types import float_array, half_bytes, unpack_vectors
 
 _LINK_COLUMNS = "source, target, type, weight, created_at"
@@ -56,13 +56,13 @@ class StoreReader:
 
     # Memories
 
-    def read_records(self, op: operations.ReadRecords) -> Steps[list[MemoryRecord | None]]:
+    def read_records(self, op: operations.ReadRecords, send: Send) -> list[MemoryRecord | None]:
         """The records of rows."""
         parts = list(self._row_ids.by_namespace(op.rows))
         waiting = [self._pending(name) for name, *_ in parts]
         answers = iter(
-            (
-                yield [
+            send(
+                *[
                     statement
                     for name, rows, _ in parts
                     for statement in (
@@ -89,17 +89,19 @@ class StoreReader:
                 records[place] = by_row.get(row)
         return records
 
-    def read_texts(self, op: operations.ReadTexts) -> Steps[list[str | None]]:
+    def read_texts(self, op: operations.ReadTexts, send: Send) -> list[str | None]:
         """The contents of rows."""
         parts = list(self._row_ids.by_namespace(op.rows))
-        answers = yield [
-            Statement(
-                'SELECT "row", content FROM memories WHERE namespace = %s '
-                'AND "row" = ANY(%s::integer[])',
-                (name, rows.tolist()),
-            )
-            for name, rows, _ in parts
-        ]
+        answers = send(
+            *[
+                Statement(
+                    'SELECT "row", content FROM memories WHERE namespace = %s '
+                    'AND "row" = ANY(%s::integer[])',
+                    (name, rows.tolist()),
+                )
+                for name, rows, _ in parts
+            ]
+        )
         texts: list[str | None] = [None] * len(op.rows)
         for (_, rows, at), read in zip(parts, answers, strict=True):
             by_row = dict(read)
@@ -109,17 +111,17 @@ class StoreReader:
 
     # Links
 
-    def links_of(self, op: operations.LinksOf) -> Steps[list[Link]]:
+    def links_of(self, op: operations.LinksOf, send: Send) -> list[Link]:
         """The links of memories, by source, target and type."""
         clause = "" if op.ids is None else " AND (source = ANY(%s::text[]) OR target = ANY(%s))"
         ids = () if op.ids is None else (list(op.ids), list(op.ids))
-        [links] = yield [
+        [links] = send(
             Statement(
                 f"SELECT {_LINK_COLUMNS} FROM links WHERE namespace = %s{clause} "
                 "ORDER BY source, target, type",
                 (op.namespace, *ids),
             )
-        ]
+        )
         return [
             Link(op.namespace, source, target, type, weight, codec.decode("created_at", at))
             for source, target, type, weight, at in links
@@ -127,89 +129,91 @@ class StoreReader:
 
     # Rows
 
-    def find_by_text_hash(self, op: operations.FindByTextHash) -> Steps[dict[int, tuple[int, ...]]]:
+    def find_by_text_hash(
+        self, op: operations.FindByTextHash, send: Send
+    ) -> dict[int, tuple[int, ...]]:
         """The rows of texts by their hashes."""
-        return (yield from self._rows_by_key(op.namespace, "text_key", op.keys))
+        return self._rows_by_key(op.namespace, "text_key", op.keys, send)
 
     def find_by_attribute(
-        self, op: operations.FindByAttribute
-    ) -> Steps[dict[int, tuple[int, ...]]]:
+        self, op: operations.FindByAttribute, send: Send
+    ) -> dict[int, tuple[int, ...]]:
         """The rows of facts by the hashes of the attributes that they state."""
-        return (yield from self._rows_by_key(op.namespace, "attribute_key", op.keys))
+        return self._rows_by_key(op.namespace, "attribute_key", op.keys, send)
 
     def _rows_by_key(
-        self, namespace: str, column: HashColumn, keys: Sequence[int]
-    ) -> Steps[dict[int, tuple[int, ...]]]:
-        [answer] = yield [
+        self, namespace: str, column: HashColumn, keys: Sequence[int], send: Send
+    ) -> dict[int, tuple[int, ...]]:
+        [answer] = send(
             Statement(
                 f'SELECT {column}, "row" FROM memories WHERE namespace = %s '
                 f'AND {column} = ANY(%s::bigint[]) ORDER BY "row"',
                 (namespace, list(keys)),
             )
-        ]
+        )
         rows: dict[int, tuple[int, ...]] = {}
         offset = self._row_ids.offset(namespace) if answer else 0
         for key, number in answer:
             rows[key] = (*rows.get(key, ()), number + offset)
         return rows
 
-    def rows_in_write_order(self, op: operations.RowsInWriteOrder) -> Steps[Rows]:
+    def rows_in_write_order(self, op: operations.RowsInWriteOrder, send: Send) -> Rows:
         """All rows, the one written first in front."""
-        [[[numbers]]] = yield [
+        [[[numbers]]] = send(
             Statement(
                 'SELECT array_agg("row" ORDER BY sequence) FROM memories WHERE namespace = %s',
                 (op.namespace,),
             )
-        ]
+        )
         return self._row_ids.encode(op.namespace, () if numbers is None else numbers)
 
-    def rows_by_id(self, op: operations.RowsById) -> Steps[dict[str, int]]:
+    def rows_by_id(self, op: operations.RowsById, send: Send) -> dict[str, int]:
         """The rows of ids that are there."""
-        [answer] = yield [
+        [answer] = send(
             Statement(
                 'SELECT id, "row" FROM memories WHERE namespace = %s AND id = ANY(%s::text[])',
                 (op.namespace, list(op.ids)),
             )
-        ]
+        )
         rows = self._row_ids.encode(op.namespace, [number for _, number in answer]).tolist()
         by_id = dict(zip((id for id, _ in answer), rows, strict=True))
         return {id: by_id[id] for id in op.ids if id in by_id}
 
-    def unembedded(self, op: operations.Unembedded) -> Steps[Rows]:
+    def unembedded(self, op: operations.Unembedded, send: Send) -> Rows:
         """Rows that lack a vector of a name."""
         long_only = "AND m.passages IS NOT NULL " if is_vector_name(op.name) else ""
-        [kept] = yield [Statement("SELECT value FROM meta WHERE key = 'vectors'")]
+        [kept] = send(Statement("SELECT value FROM meta WHERE key = 'vectors'"))
         sets = VectorSets.from_json(kept[0][0] if kept else None)
-        [answer] = yield [
+        [answer] = send(
             Statement(
                 f'SELECT m."row" FROM memories m WHERE m.namespace = %s {long_only}AND NOT EXISTS '
                 "(SELECT FROM vectors v WHERE v.namespace = m.namespace AND v.name = %s "
                 'AND v."row" = m."row") ORDER BY m."row" LIMIT %s',
                 (op.namespace, sets.stored_name(op.name, beside=op.beside), op.limit),
             )
-        ]
+        )
         return self._row_ids.encode(op.namespace, [number for (number,) in answer])
 
     # Vectors
 
-    def dimensions(self, op: operations.Dimensions) -> Steps[dict[str, int]]:
+    def dimensions(self, op: operations.Dimensions, send: Send) -> dict[str, int]:
         """The dimensions of searched vectors by name."""
-        sets, _, sizes, _ = yield from self._vectors(op.namespace)
+        sets, _, sizes, _ = self._vectors(op.namespace, send)
         stored = {name: sets.stored_name(name) for name in op.names}
         return {name: sizes[own] for name, own in stored.items() if own in sizes}
 
     def _vectors(
-        self, namespace: str
-    ) -> Steps[tuple[VectorSets, str | None, dict[str, int], dict[str, int]]]:
+        self, namespace: str, send: Send
+    ) -> tuple[VectorSets, str | None, dict[str, int], dict[str, int]]:
         """The sets of vectors, their embedder; sizes and indexed numbers by stored name."""
-        meta, tallies = yield [
+        meta, tallies = send(
             Statement("SELECT key, value FROM meta WHERE key IN ('vectors', 'embedder')"),
             Statement(
                 "SELECT kind, name, size, number FROM tallies WHERE namespace = %s "
                 "AND kind IN ('vector', 'index') AND number > 0",
                 (namespace,),
             ),
-        ]
+        )
         kept = dict(meta)
         sets = VectorSets.from_json(kept.get("vectors"))
         sets = sets.previewed() if self._previews else sets
@@ -221,41 +225,48 @@ class StoreReader:
         return sets, sets.searched or kept.get("embedder"), sizes, indexed
 
     def nearest_vectors(
-        self, op: operations.NearestVectors
-    ) -> Steps[list[tuple[int, float] | None]]:
+        self, op: operations.NearestVectors, send: Send
+    ) -> list[tuple[int, float] | None]:
         """For each vector the row most similar to it, and the cosine."""
-        sets, embedder, sizes, indexed = yield from self._vectors(op.namespace)
+        sets, embedder, sizes, indexed = self._vectors(op.namespace, send)
         if op.name == "content" and None not in (embedder, op.embedder) and embedder != op.embedder:
             raise EmbedderMismatch(str(embedder), str(op.embedder))
         stored = sets.stored_name(op.name)
         if stored not in sizes or not op.vectors:
             return [None] * len(op.vectors)
         if len(op.vectors) > _SINGLE_COMPARISONS and stored not in indexed:
-            return (yield from self._nearest_by_page(op, stored))
-        queries = [
+            return self._nearest_by_page(op, stored, send)
+        asked = [
             Query("", (op.namespace,), 0.0, where=op.where, vector=vector, embedder=op.embedder)
             for vector in op.vectors
         ]
-        return (
-            yield from concurrently(
-                [self._nearest(op, stored, query, indexed.get(stored)) for query in queries]
-            )
-        )
+        selects = [  # to a zero vector none is nearer than another
+            select_nearest(op.namespace, stored, query, 1, indexed.get(stored))
+            if query.vector is not None and query.vector.any()
+            else []
+            for query in asked
+        ]
+        answers = iter(send(*[each for select in selects for each in select]))
+        found = [[next(answers) for _ in select] for select in selects]
+        return [
+            self._nearest(op, stored, query, own[-1][0], send) if own else None
+            for query, own in zip(asked, found, strict=True)
+        ]
 
     def _nearest(
-        self, op: operations.NearestVectors, stored: str, query: Query, indexed: int | None
-    ) -> Steps[tuple[int, float] | None]:
+        self,
+        op: operations.NearestVectors,
+        stored: str,
+        query: Query,
+        answer: Sequence[Any],
+        send: Send,
+    ) -> tuple[int, float] | None:
         """The row nearest to one vector, compared exactly."""
         assert query.vector is not None
-        if not query.vector.any():  # none is nearer than another
-            return None
-        *_, [[numbers, packed, distances]] = yield select_nearest(
-            op.namespace, stored, query, 1, indexed
-        )
+        numbers, packed, distances = answer
         if distances is not None and is_cut_among_ties(float_array(distances), 1):
             farthest = float_array(distances)[0]
-            within = select_within(op.namespace, stored, query, farthest)
-            [[[numbers, packed]]] = yield [within]
+            [[[numbers, packed]]] = send(select_within(op.namespace, stored, query, farthest))
         best: tuple[float, int] | None = None
         rows = self._row_ids.encode(op.namespace, () if numbers is None else numbers)
         for at, vectors in unpack_vectors(packed, len(rows)):
@@ -266,14 +277,14 @@ class StoreReader:
         return None if best is None else (best[1], -best[0])
 
     def _nearest_by_page(
-        self, op: operations.NearestVectors, stored: str
-    ) -> Steps[list[tuple[int, float] | None]]:
+        self, op: operations.NearestVectors, stored: str, send: Send
+    ) -> list[tuple[int, float] | None]:
         """Compare many vectors with all, which are read once, page by page."""
         best: list[tuple[int, float] | None] = [None] * len(op.vectors)
         queries, after = np.stack(op.vectors), 0
         where = compile_filter(op.where, "m")
         while True:
-            [rows] = yield [
+            [rows] = send(
                 Statement(
                     'SELECT v."row", v.vector FROM vectors v JOIN memories m ON m.namespace = '
                     'v.namespace AND m."row" = v."row" WHERE v.namespace = %s AND v.name = %s '
@@ -281,7 +292,7 @@ class StoreReader:
                     f'ORDER BY v."row" LIMIT {_PAGE_VECTORS}',
                     (op.namespace, stored, after, queries.shape[1], *where.parameters),
                 )
-            ]
+            )
             if not rows:
                 return best
             after = rows[-1][0]
@@ -295,9 +306,9 @@ class StoreReader:
 
     # Listings and statistics
 
-    def list_records(self, op: operations.ListRecords) -> Steps[operations.Listing]:
+    def list_records(self, op: operations.ListRecords, send: Send) -> operations.Listing:
         """Memories that pass a filter, in an order, after a place."""
-        [rows] = yield [select_page(op)]
+        [rows] = send(select_page(op))
         memories = []
         for sequence, *values in rows:
             stored = codec_values_of(values)
@@ -305,7 +316,7 @@ class StoreReader:
             memories.append((codec.record_of(op.namespace, stored), place))
         return operations.Listing.of(memories, op.limit)
 
-    def count_records(self, op: operations.CountRecords) -> Steps[int]:
+    def count_records(self, op: operations.CountRecords, send: Send) -> int:
         """The number of memories that pass a filter."""
         condition = compile_filter(op.where, "m")
         statement = Statement(
@@ -316,13 +327,13 @@ class StoreReader:
             statement = Statement(
                 "SELECT coalesce(sum(living), 0) FROM spaces WHERE namespace = %s", (op.namespace,)
             )
-        [[[count]]] = yield [statement]
+        [[[count]]] = send(statement)
         return int(count)
 
-    def list_names(self, op: operations.ListNames) -> Steps[list[operations.NameTally]]:
+    def list_names(self, op: operations.ListNames, send: Send) -> list[operations.NameTally]:
         """The tags or entities of memories that pass a filter."""
         condition, folded = compile_filter(op.where, "m"), folded_column(op.field)
-        [rows] = yield [
+        [rows] = send(
             Statement(
                 "SELECT item.folded, mode() WITHIN GROUP (ORDER BY item.name), "
                 f'count(DISTINCT m."row") FROM memories m, '
@@ -332,10 +343,10 @@ class StoreReader:
                 f"GROUP BY item.folded ORDER BY item.folded LIMIT {op.limit:d}",
                 (op.namespace, *condition.parameters, op.prefix, op.after),
             )
-        ]
+        )
         return [operations.NameTally(*row) for row in rows]
 
-    def stats(self, op: operations.ReadStats, replica_bytes: int) -> Steps[dict[str, Any]]:
+    def stats(self, op: operations.ReadStats, replica_bytes: int, send: Send) -> dict[str, Any]:
         """Counts, and for the whole store sizes; `replica_bytes` are those of this process."""
         clause, parameters = "true", tuple[Any, ...]()
         if op.namespaces:
@@ -344,7 +355,7 @@ class StoreReader:
             f"SELECT sum({self._size}(oid))::bigint FROM pg_class WHERE relkind = 'r' "
             "AND relnamespace = 'salience'::regnamespace"
         )
-        counts, links, embedder, *sizes = yield [
+        counts, links, embedder, *sizes = send(
             Statement(
                 f"SELECT namespace, living FROM spaces WHERE living > 0 AND {clause} ORDER BY 1",
                 parameters,
@@ -352,7 +363,7 @@ class StoreReader:
             Statement(f"SELECT count(*) FROM links WHERE {clause}", parameters),
             Statement("SELECT value FROM meta WHERE key = 'embedder'"),
             *([] if op.namespaces else [size]),
-        ]
+        )
         memories = dict(counts)
         if op.namespaces:
             memories = {name: memories.get(name, 0) for name in op.namespaces}

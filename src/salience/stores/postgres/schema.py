@@ -17,7 +17,7 @@ from salience.retrieval.vector_sets import VectorSets
 from salience.stores.codec import attribute_key, feature_bytes, passage_values, term_bytes
 from salience.stores.migrations import migrations
 from salience.stores.postgres.sql.identifiers import spelling_keys
-from salience.stores.postgres.wire.commands import Analyze, Statement, Steps
+from salience.stores.postgres.wire.commands import Analyze, Send, Statement
 from salience.stores.postgres.wire.database import Database
 from salience.stores.postgres.wire.errors import translate_errors
 
@@ -334,12 +334,12 @@ _ANALYZE_ESTIMATE_RATIO = 8  # from so many times the estimate, plans are bad
 _ANALYZE_NAMESPACES = Analyze(tuple(f"{table} (namespace)" for table in _GROWING_TABLES))
 
 
-def analyze_if_doubled(namespace: str, before: int, now: int) -> Steps[None]:
+def analyze_if_doubled(namespace: str, before: int, now: int, send: Send) -> None:
     """Renew the statistics when a namespace has doubled and the server's estimate is far off."""
     if now < _ANALYZE_MIN_ROWS or now.bit_length() == before.bit_length():
         return
-    [[[plan]]] = yield [
+    [[[plan]]] = send(
         Statement("EXPLAIN (FORMAT JSON) SELECT FROM memories WHERE namespace = %s", (namespace,))
-    ]
+    )
     if plan[0]["Plan"]["Plan Rows"] * _ANALYZE_ESTIMATE_RATIO < now:
-        yield [_ANALYZE_NAMESPACES]
+        send(_ANALYZE_NAMESPACES)

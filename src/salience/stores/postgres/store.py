@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
+from itertools import groupby
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -16,7 +17,6 @@ from salience.records.events import ACCESSES
 from salience.records.filters import filter_fields
 from salience.retrieval import operations
 from salience.retrieval.erasure import Erasure, Tally
-from salience.retrieval.plan import drive
 from salience.retrieval.safety import NO_FILE, Backup, Finding
 from salience.retrieval.turnstile import Turnstile
 from salience.retrieval.vector_sets import VectorSets, VectorSetsFigures
@@ -30,8 +30,7 @@ from salience.stores.postgres.replica.memory import memory_limit, most_memories
 from salience.stores.postgres.replica.replica import NotReplicated
 from salience.stores.postgres.row_ids import RowIds
 from salience.stores.postgres.safety.checkup import check_store
-from salience.stores.postgres.tasks import Flush, ReadOnly, ReadWrite, Work
-from salience.stores.postgres.wire.commands import Statement, Steps, concurrently
+from salience.stores.postgres.wire.commands import Send, Statement
 from salience.stores.postgres.wire.connection import Connections
 from salience.stores.postgres.wire.database import Database
 from salience.stores.postgres.write import (
@@ -92,21 +91,23 @@ class PostgresStore:
         )
 
     def batch(self, batch: Sequence[operations.Op]) -> list[Any]:
-        """Answer every operation, in order; those that only read share round trips."""
-        return drive(self._answers(batch), self._perform)
-
-    def _perform(self, task: Flush | ReadOnly | ReadWrite) -> Any:
-        if isinstance(task, Flush):
-            return self._accesses.flush(task.namespaces)
-        run = self.connections.read if isinstance(task, ReadOnly) else self.connections.write
-        return run(task.steps, task.namespaces)
+        """Answer every operation, in order; those that only read are answered together."""
+        if self._closed:
+            raise StoreClosed("the store is closed; open it again with Memory.open(...)")
+        if not _OF_A_SEARCH.issuperset(map(type, batch)):
+            self.replicas.end_search()
+        answers: list[Any] = []
+        for only_reads, ops in groupby(batch, lambda op: type(op) in self._READ_ONLY):
+            answer = self._read if only_reads else self._write
+            answers += answer(list(ops))
+        return answers
 
     def embedder(self) -> str | None:
         """The identity of the embedder that the stored vectors came from."""
         select = Statement("SELECT value FROM meta WHERE key = 'embedder'")
         if self._previews:
             return self.connections.read(vector_sets.read_sets).beside
-        rows = self.connections.read(lambda: _answer(select))
+        [rows] = self.connections.read(lambda send: send(select))
         return rows[0][0] if rows else None
 
     def preview(self) -> PostgresStore:
@@ -132,71 +133,44 @@ class PostgresStore:
                 self.database.is_open = False
                 self.connections.close()
 
-    def _answers(self, batch: Sequence[operations.Op]) -> Work[list[Any]]:
-        if self._closed:
-            raise StoreClosed("the store is closed; open it again with Memory.open(...)")
-        if not _OF_A_SEARCH.issuperset(map(type, batch)):
-            self.replicas.end_search()
-        answers: list[Any] = []
-        at = 0
-        while at < len(batch):
-            end = at
-            while end < len(batch) and type(batch[end]) in self._READ_ONLY:
-                end += 1
-            if end > at:
-                answers += yield from self._read(batch[at:end])
-                at = end
-            else:
-                answers.append((yield from self._write(batch[at])))
-                at += 1
-        return answers
-
     # Reading
 
-    def _read(self, batch: Sequence[operations.Op]) -> Work[list[Any]]:
+    def _read(self, batch: Sequence[operations.Op]) -> list[Any]:
         namespaces = self._namespaces(batch)
         if any(map(_depends_on_accesses, batch)):
-            yield Flush(namespaces)
+            self._accesses.flush(namespaces)
         for _ in range(_MAX_ATTEMPTS):
-            try:
-                answers: list[Any] = yield ReadOnly(lambda: self._read_steps(batch), namespaces)
-            except NotReplicated:  # what others erased meanwhile, or what gave way
-                continue
-            return answers
+            with suppress(NotReplicated):  # what others erased meanwhile, or what gave way
+                return self.connections.read(partial(self._answers, batch), namespaces)
         raise StoreError("others change these memories all the time; try again")
 
-    def _read_steps(self, batch: Sequence[operations.Op]) -> Steps[list[Any]]:
+    def _answers(self, batch: Sequence[operations.Op], send: Send) -> list[Any]:
         names = self.replicas.named(batch)
         with self.replicas.pinned(names):
             if names:
-                yield from self.replicas.begin(batch)
+                self.replicas.begin(batch, send)
             searches = [op for op in batch if isinstance(op, operations.SearchRoute)]
-            rankings: list[Any] = []
-            if searches:
-                rankings = yield from self.replicas.rankings(searches)
-            others = [op for op in batch if not isinstance(op, operations.SearchRoute)]
-            answers = yield from concurrently([self._answer(op) for op in others])
-        next_ranking, next_answer = iter(rankings), iter(answers)
-        return [
-            next(next_ranking if isinstance(op, operations.SearchRoute) else next_answer)
-            for op in batch
-        ]
+            rankings = iter(self.replicas.rankings(searches, send) if searches else ())
+            return [
+                next(rankings) if isinstance(op, operations.SearchRoute) else self._answer(op, send)
+                for op in batch
+            ]
 
-    def _answer(self, op: operations.Op) -> Steps[Any]:
+    def _answer(self, op: operations.Op, send: Send) -> Any:
         """Answer an operation by an index, else by the server."""
         if isinstance(op, operations.ReadStats):
-            return (yield from self._reader.stats(op, self.replicas.nbytes))
+            return self._reader.stats(op, self.replicas.nbytes, send)
         if isinstance(op, operations.FetchColumns) and "content" in op.names:
-            return (yield from self._with_contents(op))
+            return self._with_contents(op, send)
         if self.replicas.is_asked(op):
-            return (yield from self.replicas.answer(op))
-        return (yield from self._READS[type(op)](self._reader, op))
+            return self.replicas.answer(op, send)
+        return self._READS[type(op)](self._reader, op, send)
 
-    def _with_contents(self, op: operations.FetchColumns) -> Steps[dict[str, Any]]:
+    def _with_contents(self, op: operations.FetchColumns, send: Send) -> dict[str, Any]:
         """Columns with that of the texts, which no index keeps."""
-        texts = yield from self._reader.read_texts(operations.ReadTexts(op.rows))
+        texts = self._reader.read_texts(operations.ReadTexts(op.rows), send)
         names = tuple(name for name in op.names if name != "content")
-        columns: dict[str, Any] = yield from self.replicas.answer(replace(op, names=names))
+        columns: dict[str, Any] = self.replicas.answer(replace(op, names=names), send)
         content = np.empty(len(op.rows), dtype=object)
         content[:] = texts
         return {**columns, "content": content}
@@ -219,55 +193,44 @@ class PostgresStore:
 
     # Writing
 
-    def _write(self, op: operations.Op) -> Work[Any]:
-        answer = self._WRITES.get(type(op))
-        if answer is None:
-            raise TypeError(f"a store does not answer {type(op).__name__}")
-        return (yield from answer(self, op))
+    def _write(self, batch: Sequence[operations.Op]) -> list[Any]:
+        for op in batch:
+            if type(op) not in self._WRITES:
+                raise TypeError(f"a store does not answer {type(op).__name__}")
+        return [self._WRITES[type(op)](self, op) for op in batch]
 
-    def _put(self, op: operations.Put) -> Work[tuple[str, ...]]:
+    def _put(self, op: operations.Put) -> tuple[str, ...]:
         prepared = put.prepare(op.drafts)
         namespaces = put.written_namespaces(op)
         if op.seen is not None:
             op = replace(op, seen=self._row_ids.decoded(op.seen))
-        yield Flush(namespaces)
-        refused: tuple[str, ...] = yield ReadWrite(lambda: put.put(op, prepared), namespaces)
-        return refused
+        self._accesses.flush(namespaces)
+        return self.connections.write(partial(put.put, op, prepared), namespaces)
 
-    def _log(self, op: operations.Log) -> Work[tuple[str, ...]]:
-        yield Flush((op.namespace,))
-        steps = partial(erase.erase_and_log if op.erased else event_log.log, op)
-        refused: tuple[str, ...] = yield ReadWrite(steps, (op.namespace,))
+    def _log(self, op: operations.Log) -> tuple[str, ...]:
+        self._accesses.flush((op.namespace,))
+        work = partial(erase.erase_and_log if op.erased else event_log.log, op)
+        refused = self.connections.write(work, (op.namespace,))
         if op.erased:
-            yield from self._erase_name(op.namespace, Tally())
+            self._erase_name(op.namespace, Tally())
         return refused
 
-    def _set_fields(self, op: operations.SetFields) -> Work[None]:
-        yield Flush((op.namespace,))
-        yield ReadWrite(lambda: event_log.set_fields(op), (op.namespace,))
+    def _set_fields(self, op: operations.SetFields) -> None:
+        self._accesses.flush((op.namespace,))
+        self.connections.write(partial(event_log.set_fields, op), (op.namespace,))
 
-    def _note(self, op: operations.Note) -> Work[bool]:
-        done: bool = yield ReadWrite(lambda: event_log.note(op), (op.namespace,))
+    def _note(self, op: operations.Note) -> bool:
+        done = self.connections.write(partial(event_log.note, op), (op.namespace,))
         if done and op.value is None and op.key in operations.WORK_NOTES:
-            yield from self._erase_name(op.namespace, Tally())  # it was kept for the note
+            self._erase_name(op.namespace, Tally())  # it was kept for the note
         return done
 
-    def _put_key(self, op: operations.PutKey) -> Work[bool]:
-        done: bool = yield ReadWrite(lambda: keys.put_key(op), ())
-        return done
-
-    def _use_key(self, op: operations.UseKey) -> Work[None]:
-        yield ReadWrite(lambda: keys.use_key(op), ())
-
-    def _back_up(self, op: operations.BackUp) -> Work[Backup]:
-        yield Flush(())
+    def _back_up(self, op: operations.BackUp) -> Backup:
+        self._accesses.flush(())
         raise InvalidInput("backup", "PostgreSQL is no file", NO_FILE)
 
-    def _check_writable(self, op: operations.CheckWritable) -> Work[None]:
-        yield ReadWrite(event_log.change_nothing, ())
-
-    def _check(self, op: operations.CheckStore) -> Work[tuple[Finding, ...]]:
-        yield Flush(())
+    def _check(self, op: operations.CheckStore) -> tuple[Finding, ...]:
+        self._accesses.flush(())
         if op.namespace is not None:
             return ()  # the server checks its pages itself
         found, namespaces = check_store(self.connections, fix=op.fix)
@@ -275,24 +238,24 @@ class PostgresStore:
             self.replicas.forget(namespaces)
         return found
 
-    def _delete(self, op: operations.Delete) -> Work[Erasure]:
+    def _delete(self, op: operations.Delete) -> Erasure:
         """Erase memories in short transactions: of some ids, or as long as there are any.
 
         Raises:
             StoreError: it was cut short; says how many are erased.
         """
         namespace = op.namespace
-        yield Flush((namespace,))
+        self._accesses.flush((namespace,))
         tally = Tally()
         try:
-            is_empty = yield from self._delete_some(op, tally)
+            is_empty = self._delete_some(op, tally)
             if op.user_id is not None:
-                yield from self._erase_user(op, tally)
+                self._erase_user(op, tally)
             left = ""
             if is_empty:
-                left = yield from self._erase_name(namespace, tally)
+                left = self._erase_name(namespace, tally)
             elif op.ids is None and tally.has_erased:
-                left = yield from self._renew_samples()
+                left = self._renew_samples()
         except StoreError as problem:
             if not tally.memories:
                 raise
@@ -304,8 +267,8 @@ class PostgresStore:
         erasure = tally.erasure()
         return replace(erasure, disk=erasure.disk + left)
 
-    def _rewrite(self, op: operations.Rewrite) -> Work[str]:
-        yield Flush(())
+    def _rewrite(self, op: operations.Rewrite) -> str:
+        self._accesses.flush(())
         try:
             if self.database.distributed:
                 raise StoreError("the tables are spread over a cluster; run VACUUM FULL there")
@@ -315,7 +278,7 @@ class PostgresStore:
                 f"what was erased is deleted, but not rewritten: {problem}"
             ) from problem
 
-    def _delete_some(self, op: operations.Delete, tally: Tally) -> Work[bool]:
+    def _delete_some(self, op: operations.Delete, tally: Tally) -> bool:
         """Erase the memories of an operation, adding up; True if the namespace has no others."""
         size = erase.ERASED_AT_ONCE
         ids = None if op.ids is None else deque(op.ids)
@@ -324,44 +287,46 @@ class PostgresStore:
         while not is_done:
             part = None if ids is None else [ids.popleft() for _ in range(min(size, len(ids)))]
             if everything:  # once few are left, with all else that the namespace has
-                last: Erasure | None = yield ReadWrite(
+                last: Erasure | None = self.connections.write(
                     partial(erase.erase_namespace, op.namespace, op.erasing), (op.namespace,)
                 )
                 if last is not None:
                     tally.add(last)
                     return True
-            erased, is_empty = yield ReadWrite(partial(erase.delete, op, part), (op.namespace,))
+            erased, is_empty = self.connections.write(
+                partial(erase.delete, op, part), (op.namespace,)
+            )
             emptied |= is_empty
             tally.add(erased)
             count = erased.memories
             is_done = count < (1 if everything else size) if ids is None else not ids
         return emptied
 
-    def _erase_user(self, op: operations.Delete, tally: Tally) -> Work[None]:
+    def _erase_user(self, op: operations.Delete, tally: Tally) -> None:
         """Take the name of a user out of the events of a namespace, in short transactions."""
         forget = partial(tombstones.forget_actor, op.namespace, str(op.user_id))
-        yield ReadWrite(forget, (op.namespace,))
+        self.connections.write(forget, (op.namespace,))
         after: int | None = 0
         while after is not None:
-            steps = partial(erase.erase_user, op, after)
-            erased, after = yield ReadWrite(steps, (op.namespace,))
+            work = partial(erase.erase_user, op, after)
+            erased, after = self.connections.write(work, (op.namespace,))
             tally.add(replace(erased, disk="") if tally.memories else erased)
 
-    def _erase_name(self, namespace: str, tally: Tally) -> Work[str]:
+    def _erase_name(self, namespace: str, tally: Tally) -> str:
         """Erase the name of a namespace if it has no memories any more; says what may name it.
 
         The answer is empty if nothing does.
         """
-        done = yield ReadWrite(partial(erase.erase_name, namespace), (namespace,))
+        done = self.connections.write(partial(erase.erase_name, namespace), (namespace,))
         if done is None:
             return ""
         erased, own = done
         tally.add(erased)
         is_dropped = indexes.drop_indexes_of(self.database, namespace, own)
-        left = yield from self._renew_samples()
+        left = self._renew_samples()
         return left if is_dropped else erase.NAMED_BY_INDEX + left
 
-    def _renew_samples(self) -> Work[str]:
+    def _renew_samples(self) -> str:
         """Take what was erased out of the samples of the planner; says if it may be in some still.
 
         Nothing fails by it: the erasure is done.
@@ -369,53 +334,53 @@ class PostgresStore:
         is_done = False
         if not self.database.distributed:  # the workers take theirs by themselves
             with suppress(StoreError):
-                is_done = yield ReadWrite(erase.renew_samples, ())
+                is_done = self.connections.write(erase.renew_samples, ())
         return "" if is_done else erase.SAMPLED
 
-    def _put_vectors(self, op: operations.PutVectors) -> Work[None]:
+    def _put_vectors(self, op: operations.PutVectors) -> None:
         for namespace, rows, at in self._row_ids.by_namespace(op.rows):
             if namespace == op.namespace:
                 vectors = [op.vectors[place] for place in at.tolist()]
                 numbers = rows.tolist()
-                steps = partial(vector_sets.put_vectors, op, numbers, vectors)
-                done = yield ReadWrite(steps, (namespace,))
+                work = partial(vector_sets.put_vectors, op, numbers, vectors)
+                done = self.connections.write(work, (namespace,))
                 if done is False:  # the first of their name in the set beside
                     begin = partial(vector_sets.begin_beside, str(op.embedder), op.name)
-                    yield ReadWrite(begin, ())
-                    yield ReadWrite(steps, (namespace,))
+                    self.connections.write(begin, ())
+                    self.connections.write(work, (namespace,))
 
-    def _vector_sets(self, _: operations.ReadVectorSets) -> Work[VectorSetsFigures]:
-        figures: VectorSetsFigures = yield ReadOnly(
-            vector_sets.read_figures, (yield from self._all_namespaces())
+    def _vector_sets(self, _: operations.ReadVectorSets) -> VectorSetsFigures:
+        figures: VectorSetsFigures = self.connections.read(
+            vector_sets.read_figures, self._all_namespaces()
         )
         return figures
 
-    def _prepare_cut_over(self, _: operations.PrepareCutOver) -> Work[None]:
-        sets: VectorSets = yield ReadOnly(vector_sets.read_sets, ())
+    def _prepare_cut_over(self, _: operations.PrepareCutOver) -> None:
+        sets: VectorSets = self.connections.read(vector_sets.read_sets, ())
         least, names = most_memories(self._memory_limit) + 1, sets.names_beside()
         indexes.build_indexes(self.connections, least, stored_names=names)
 
-    def _cut_over(self, op: operations.CutOver) -> Work[bool]:
-        namespaces = yield from self._all_namespaces()
-        done: bool = yield ReadWrite(partial(vector_sets.cut_over, op.embedder), namespaces)
+    def _cut_over(self, op: operations.CutOver) -> bool:
+        namespaces = self._all_namespaces()
+        done: bool = self.connections.write(partial(vector_sets.cut_over, op.embedder), namespaces)
         return done
 
-    def _drop_vectors(self, _: operations.DropVectors) -> Work[None]:
-        namespaces = yield from self._all_namespaces()
-        sets: VectorSets = yield ReadWrite(vector_sets.begin_dropping, ())
+    def _drop_vectors(self, _: operations.DropVectors) -> None:
+        namespaces = self._all_namespaces()
+        sets: VectorSets = self.connections.write(vector_sets.begin_dropping, ())
         names = sets.names_beside()
         for namespace in namespaces if names else ():
             drop = partial(vector_sets.drop_some, namespace, names)
-            while (yield ReadWrite(drop, (namespace,))):
+            while self.connections.write(drop, (namespace,)):
                 pass
         indexes.drop_vector_indexes(self.database, names)
-        if not (yield ReadWrite(partial(vector_sets.end_dropping, sets), ())):
+        if not self.connections.write(partial(vector_sets.end_dropping, sets), ()):
             raise StoreError(
                 "somebody else changed the sets of vectors meanwhile; look at "
                 "`salience reembed --status`"
             )
 
-    def _all_namespaces(self) -> Work[list[str]]:
+    def _all_namespaces(self) -> list[str]:
         """All namespaces of the store.
 
         Raises:
@@ -427,27 +392,26 @@ class PostgresStore:
                 "owner of the tables"
             )
         select = Statement("SELECT namespace FROM spaces")
-        rows: list[Any] = yield ReadOnly(lambda: _answer(select), ())
+        [rows] = self.connections.read(lambda send: send(select))
         return [name for (name,) in rows]
 
     # Accesses
 
-    def _touch(self, op: operations.Touch) -> Work[None]:
+    def _touch(self, op: operations.Touch) -> None:
         at = codec.encode("last_accessed", op.at)
         for namespace, rows, places in self._row_ids.by_namespace(op.rows):
             self._accesses.add(namespace, (rows.tolist(), at, op.type, op.actor, op.session))
             self.replicas.touch(namespace, op.rows[places], at)
-        yield from ()
 
     def _write_accesses(self, batches: Mapping[str, Batch]) -> None:
         try:
-            self.connections.write(lambda: event_log.write_accesses(batches), batches)
+            self.connections.write(partial(event_log.write_accesses, batches), batches)
         except BaseException:
             for batch in batches.values():
                 batch.seq = None
             raise
 
-    _READS: ClassVar[dict[type, Callable[[StoreReader, Any], Steps[Any]]]] = {
+    _READS: ClassVar[dict[type, Callable[[StoreReader, Any, Send], Any]]] = {
         operations.Dimensions: StoreReader.dimensions,
         operations.ReadRecords: StoreReader.read_records,
         operations.ReadTexts: StoreReader.read_texts,
@@ -461,20 +425,20 @@ class PostgresStore:
         operations.ListNames: StoreReader.list_names,
         operations.Unembedded: StoreReader.unembedded,
         operations.LinksOf: StoreReader.links_of,
-        operations.Events: lambda _, op: event_log.events(op),
-        operations.RetrievedTexts: lambda _, op: event_log.retrieved_texts(op),
-        operations.FormerVectors: lambda _, op: event_log.former_vectors(op),
-        operations.Notes: lambda _, op: event_log.notes(op),
-        operations.ReadKeys: lambda _, op: keys.read_keys(op),
+        operations.Events: lambda _, op, send: event_log.events(op, send),
+        operations.RetrievedTexts: lambda _, op, send: event_log.retrieved_texts(op, send),
+        operations.FormerVectors: lambda _, op, send: event_log.former_vectors(op, send),
+        operations.Notes: lambda _, op, send: event_log.notes(op, send),
+        operations.ReadKeys: lambda _, op, send: keys.read_keys(op, send),
     }
     _READ_ONLY: ClassVar[frozenset[type]] = frozenset({*_READS, *SEARCHING, operations.ReadStats})
-    _WRITES: ClassVar[dict[type, Callable[[PostgresStore, Any], Work[Any]]]] = {
+    _WRITES: ClassVar[dict[type, Callable[[PostgresStore, Any], Any]]] = {
         operations.Put: _put,
         operations.Log: _log,
         operations.SetFields: _set_fields,
         operations.Note: _note,
-        operations.PutKey: _put_key,
-        operations.UseKey: _use_key,
+        operations.PutKey: lambda store, op: store.connections.write(partial(keys.put_key, op)),
+        operations.UseKey: lambda store, op: store.connections.write(partial(keys.use_key, op)),
         operations.Touch: _touch,
         operations.Delete: _delete,
         operations.Rewrite: _rewrite,
@@ -485,7 +449,9 @@ class PostgresStore:
         operations.DropVectors: _drop_vectors,
         operations.BackUp: _back_up,
         operations.CheckStore: _check,
-        operations.CheckWritable: _check_writable,
+        operations.CheckWritable: lambda store, op: store.connections.write(
+            event_log.change_nothing
+        ),
     }
 
 
@@ -495,8 +461,3 @@ def _depends_on_accesses(op: operations.Op) -> bool:
         return True
     where = getattr(op, "where", None) or getattr(getattr(op, "query", None), "where", None)
     return not filter_fields(where).isdisjoint(ACCESSES)
-
-
-def _answer(statement: Statement) -> Steps[list[Any]]:
-    [answer] = yield [statement]
-    return list(answer)

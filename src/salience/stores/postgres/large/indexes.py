@@ -11,7 +11,7 @@ import psycopg
 
 from salience.retrieval.vector_sets import VectorSets
 from salience.stores.postgres.large.statistics import TERMS, WORD_INDEX, make_statistics
-from salience.stores.postgres.wire.commands import Statement, Steps, quote_literal
+from salience.stores.postgres.wire.commands import Send, Statement, quote_literal
 from salience.stores.postgres.wire.connection import Connections
 from salience.stores.postgres.wire.database import Database
 from salience.stores.postgres.wire.errors import translate_errors
@@ -113,16 +113,16 @@ def noted_indexes(connection: psycopg.Connection[Any]) -> list[tuple[str, str, s
     return [(space, name, _index_name(space, name, size)) for space, name, size in noted]
 
 
-def forget_index(namespace: str, name: str) -> Steps[None]:
+def forget_index(namespace: str, name: str, send: Send) -> None:
     """Note that there is no index of the vectors of a stored name, or of words."""
-    yield [
+    send(
         Statement("UPDATE spaces SET version = version + 1 WHERE namespace = %s", (namespace,)),
         Statement(
             "UPDATE tallies SET number = 0, version = (SELECT version FROM spaces WHERE "
             "namespace = %s) WHERE namespace = %s AND kind = %s AND name = %s",
             (namespace, namespace, _INDEX_TALLY, name),
         ),
-    ]
+    )
 
 
 def _index_name(namespace: str, name: str, size: int) -> str:
@@ -152,8 +152,8 @@ def _build_index(connection: Any, namespace: str, name: str, size: int) -> None:
     )
 
 
-def _note_index(namespace: str, name: str, size: int) -> Steps[None]:
-    yield [
+def _note_index(namespace: str, name: str, size: int, send: Send) -> None:
+    send(
         Statement(
             "UPDATE spaces SET version = version + 1 WHERE namespace = %s RETURNING version",
             (namespace,),
@@ -164,4 +164,4 @@ def _note_index(namespace: str, name: str, size: int) -> Steps[None]:
             "name) DO UPDATE SET number = 1, size = excluded.size, version = excluded.version",
             (_INDEX_TALLY, name, size, namespace),
         ),
-    ]
+    )

@@ -10,7 +10,7 @@ from typing import Any
 
 from salience.language.passages import LONG_WORDS, PASSAGE_WORDS
 from salience.records.fields import LEXICAL
-from salience.stores.postgres.wire.commands import Statement, Steps
+from salience.stores.postgres.wire.commands import Send, Statement
 
 STATISTICS = "statistics"  # the key of the note
 WORD_INDEX = "#terms"  # the name of the tally of the index over terms
@@ -69,11 +69,11 @@ class Statistics:
         return Statistics(**values, greetings=greetings)
 
 
-def make_statistics(namespace: str) -> Steps[None]:
+def make_statistics(namespace: str, send: Send) -> None:
     """Recount, and note it."""
     sums = ", ".join(f"coalesce(sum(octet_length({name})), 0)::bigint / 8" for name in LEXICAL)
     words = f"octet_length(content) / 8 >= {LONG_WORDS}"
-    [[counted], frequent, greetings] = yield [
+    [[counted], frequent, greetings] = send(
         Statement(
             f"SELECT count(*), coalesce(sum(CASE WHEN {words} THEN ceil(octet_length(content) / "
             f"{8.0 * PASSAGE_WORDS}) ELSE 1 END), 0)::bigint, {sums} FROM words "
@@ -88,7 +88,7 @@ def make_statistics(namespace: str) -> Steps[None]:
             (namespace, namespace),
         ),
         Statement(_SELECT_GREETINGS, (namespace,) * 3),
-    ]
+    )
     living, documents, *lengths = counted
     noted = {
         "living": living,
@@ -97,10 +97,10 @@ def make_statistics(namespace: str) -> Steps[None]:
         "frequencies": dict(frequent),
         "greetings": [list(each) for each in greetings],
     }
-    yield [
+    send(
         Statement(
             "INSERT INTO notes (namespace, key, value) SELECT namespace, %s, %s FROM spaces WHERE "
             "namespace = %s ON CONFLICT (namespace, key) DO UPDATE SET value = excluded.value",
             (STATISTICS, json.dumps(noted), namespace),
         )
-    ]
+    )

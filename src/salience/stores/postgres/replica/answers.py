@@ -21,7 +21,7 @@ from salience.stores.postgres.replica.feed import MissingColumns
 from salience.stores.postgres.replica.manager import ReplicaManager
 from salience.stores.postgres.replica.replica import LinkTable, Replica
 from salience.stores.postgres.row_ids import ROW_BITS
-from salience.stores.postgres.wire.commands import Steps
+from salience.stores.postgres.wire.commands import Send
 
 _SUPPLIED_AT_ONCE = 50_000  # memories whose columns are read in one round trip
 _NOT_INDEXED = ("id", "content", "metadata")
@@ -84,7 +84,7 @@ class Replicas(ReplicaManager):
         operations.LinksBetween: _links_between,
     }
 
-    def begin(self, batch: Sequence[operations.Op]) -> Steps[None]:
+    def begin(self, batch: Sequence[operations.Op], send: Send) -> None:
         """Bring the indexes that some operations are asked of up to date, once a search."""
         names, search = self.named(batch), self._own
         asked = next(
@@ -93,7 +93,7 @@ class Replicas(ReplicaManager):
         begins = any(isinstance(op, NAMESPACE_OPERATIONS) for op in batch)
         is_another = asked is not None and search.asked not in (None, asked)
         refresh = begins or is_another or not names <= search.current
-        yield from self.advance(names, refresh=refresh)
+        self.advance(names, send, refresh=refresh)
         search.current = names if refresh else search.current
         search.asked = None if begins else asked or search.asked
 
@@ -105,7 +105,7 @@ class Replicas(ReplicaManager):
         """The namespaces whose indexes answer some operations."""
         return frozenset(name for op in batch for name in self.namespaces_of(op))
 
-    def answer(self, op: Any) -> Steps[Any]:
+    def answer(self, op: Any, send: Send) -> Any:
         """Answer an operation about namespaces or rows.
 
         Raises:
@@ -116,22 +116,22 @@ class Replicas(ReplicaManager):
                 self._columns.update(name for name in op.names if _is_indexed_column(name))
         large = [each for name in self.namespaces_of(op) if (each := self._own.large.get(name))]
         if large and isinstance(op, NAMESPACE_OPERATIONS):
-            return (yield from self._by_namespace(op))
+            return self._by_namespace(op, send)
         for each in large:
             ids = op.rows[op.rows >> ROW_BITS == each.replica.offset >> ROW_BITS].tolist()
             if isinstance(op, operations.LinksBetween):
-                yield from each.include_linked(ids, op.type)
+                each.include_linked(ids, op.type, send)
             else:
-                yield from each.include(ids)
+                each.include(ids, send)
             self._last_index_rows = None  # it may be another index now
-        return (yield from self._with_columns(lambda: self.ANSWERS[type(op)](self, op)))
+        return self._with_columns(lambda: self.ANSWERS[type(op)](self, op), send)
 
-    def _by_namespace(self, op: Any) -> Steps[Any]:
+    def _by_namespace(self, op: Any, send: Send) -> Any:
         """Answer an operation about namespaces of which some are large."""
         parts: list[Any] = []
         for name in op.namespaces:
             large, own = self._own.large.get(name), replace(op, namespaces=(name,))
-            parts.append((yield from (self.answer(own) if large is None else large.answer(own))))
+            parts.append((self if large is None else large).answer(own, send))
         if isinstance(op, operations.FindSpeakers):
             return operations.SpeakerMatches.merged(parts)
         if isinstance(op, operations.FindWords):
@@ -141,8 +141,8 @@ class Replicas(ReplicaManager):
         return frozenset().union(*known) if known else None
 
     def rankings(
-        self, searches: Sequence[operations.SearchRoute]
-    ) -> Steps[list[operations.Ranking]]:
+        self, searches: Sequence[operations.SearchRoute], send: Send
+    ) -> list[operations.Ranking]:
         """Rank the routes of a search.
 
         Raises:
@@ -152,13 +152,13 @@ class Replicas(ReplicaManager):
         for name, large in self._own.large.items():
             own = [op for op in searches if name in op.query.namespaces]
             if own:
-                yield from large.collect(own)
+                large.collect(own, send)
                 why = large.why
         found: list[operations.Ranking]
-        found = yield from self._with_columns(lambda: self._searches(searches))
+        found = self._with_columns(lambda: self._searches(searches), send)
         return [replace(each, approximate=why) for each in found] if why else found
 
-    def _with_columns(self, answer: Callable[[], Any]) -> Steps[Any]:
+    def _with_columns(self, answer: Callable[[], Any], send: Send) -> Any:
         """An answer; columns and links that an index lacks for it are read."""
         supplied: list[tuple[Replica, MissingColumns]] = []
         try:
@@ -166,12 +166,12 @@ class Replicas(ReplicaManager):
                 try:
                     return answer()
                 except MissingColumns as missing:
-                    supplied.append(((yield from self._supply(missing)), missing))
+                    supplied.append(((self._supply(missing, send)), missing))
         finally:
             for replica, given in supplied:
                 replica.feed.supplied.pop((given.names, given.rows), None)
 
-    def _supply(self, missing: MissingColumns) -> Steps[Replica]:
+    def _supply(self, missing: MissingColumns, send: Send) -> Replica:
         """Read columns or links of memories for the feed of a replica, which is given back."""
         namespace = missing.namespace
         replica, large = self._replica(namespace), self._own.large.get(namespace)
@@ -180,7 +180,7 @@ class Replicas(ReplicaManager):
         if missing.links:
             rows = replica.index.table.rows
             ids = None if large is None else replica.index.ids_of(rows)
-            [links] = yield [feed.select_links(namespace, ids)]
+            [links] = send(feed.select_links(namespace, ids))
         else:
             request, counter = replica.request(missing.names), replica.watermark.counter
             rows_asked = missing.rows if large is None else missing.rows or large.rows()
@@ -193,7 +193,7 @@ class Replicas(ReplicaManager):
                 ]
             )
             for part in parts:
-                chunks.append(request.columns((yield part), replica.pending(pending)))
+                chunks.append(request.columns((send(*part)), replica.pending(pending)))
         with self._lock:
             if replica.refreshes == refreshes:  # else it may have rows now that were not read
                 if missing.links:

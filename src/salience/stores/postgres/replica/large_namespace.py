@@ -15,7 +15,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -41,7 +41,7 @@ from salience.stores.postgres.replica.feed import Watermark
 from salience.stores.postgres.replica.replica import Pending, Replica
 from salience.stores.postgres.sql.identifiers import spelling_key
 from salience.stores.postgres.sql.vectors import inline
-from salience.stores.postgres.wire.commands import Statement, Steps, set_local
+from salience.stores.postgres.wire.commands import Send, Statement, set_local
 
 _log = logging.getLogger(__name__)
 _COUNTED = 20_000  # memories with a term up to which these are counted
@@ -99,10 +99,10 @@ class LargeNamespace:
 
     # The whole namespace
 
-    def figures(self) -> Steps[None]:
+    def figures(self, send: Send) -> None:
         """Read its tallies and statistics, once a search."""
         if self._tallies is None:
-            [[[noted, tallies]]] = yield [Statement(_SELECT_FIGURES, (self.namespace,) * 2)]
+            [[[noted, tallies]]] = send(Statement(_SELECT_FIGURES, (self.namespace,) * 2))
             self._tallies = {
                 (kind, name): (number, size)
                 for kind, name, number, size in json.loads(tallies or "[]")
@@ -129,52 +129,44 @@ class LargeNamespace:
             if (name := searched(stored)) is not None
         }
 
-    def answer(self, op: operations.Op) -> Steps[Any]:
+    def answer(self, op: operations.Op, send: Send) -> Any:
         """Answer an operation about namespaces, for this one."""
-        yield from self.figures()
+        self.figures(send)
         if isinstance(op, operations.FindSpeakers):
-            return (yield from self._find_speakers(op))
+            return self._find_speakers(op, send)
         if isinstance(op, operations.FindWords):
-            return (yield from self._find_words(op))
+            return self._find_words(op, send)
         if isinstance(op, operations.FindNames):
-            return (yield from self._find_names(op))
+            return self._find_names(op, send)
         assert isinstance(op, operations.VectorNames)
         return frozenset(self._dimensions)
 
-    def _find_speakers(self, op: operations.FindSpeakers) -> Steps[operations.SpeakerMatches]:
+    def _find_speakers(self, op: operations.FindSpeakers, send: Send) -> operations.SpeakerMatches:
         turns = {name: number for name, (number, _) in sorted(self._tallied("speaker").items())}
         speakers = speakers_of(turns, nicknames(self._statistics.greetings))
         proper = sorted(set(op.words) & op.proper)
-        held = (yield from self._holders(proper)) if self._has_index else []
+        held = (self._holders(proper, send)) if self._has_index else []
         strange = {w for w, own in zip(proper, held, strict=False) if not own.memories}
         named = named_speakers(op.words, speakers.by_word, strange, op.ordinary, op.by_sound)
         return operations.SpeakerMatches.among(speakers, named, self._living)
 
-    def _find_words(self, op: operations.FindWords) -> Steps[operations.NearWords]:
+    def _find_words(self, op: operations.FindWords, send: Send) -> operations.NearWords:
         """None are near while the words have no index."""
         if not self._has_index:
             return {}
-        plan = operations.near_words(op)
-        words = next(plan)
-        while True:
-            held = yield from self._holders(words)
-            try:
-                words = plan.send(held)
-            except StopIteration as end:
-                near: operations.NearWords = end.value
-                return near
+        return operations.near_words(op, partial(self._holders, send=send))
 
-    def _holders(self, words: Sequence[str]) -> Steps[list[operations.Holders]]:
+    def _holders(self, words: Sequence[str], send: Send) -> list[operations.Holders]:
         """The memories that hold each word, in whatever field."""
         keys = [term_key(number) for number in term_ids_once(words).tolist()]
-        [_, answer] = yield [
+        [_, answer] = send(
             set_local("enable_seqscan", "off"),
             Statement(
                 f'SELECT (SELECT array_agg(own."row") FROM ({self._held_by("asked.term")}) AS own) '
                 "FROM unnest(%s::text[]) WITH ORDINALITY AS asked (term, place) ORDER BY place",
                 (keys,),
             ),
-        ]
+        )
         offset = self.replica.offset
         return [
             operations.Holders.of(
@@ -190,30 +182,30 @@ class LargeNamespace:
             f"AND {TERMS} && ARRAY[{term}] LIMIT {_COUNTED}"
         )
 
-    def _find_names(self, op: operations.FindNames) -> Steps[frozenset[str]]:
+    def _find_names(self, op: operations.FindNames, send: Send) -> frozenset[str]:
         name_of = {
             spelling_key(field, variant): name
             for field in op.fields
             for name, variants in op.names.items()
             for variant in variants
         }
-        [keys] = yield [
+        [keys] = send(
             Statement(
                 "SELECT key FROM unnest(%s::text[]) AS key WHERE EXISTS (SELECT FROM memories m "
                 "WHERE m.namespace = %s AND m.spellings @> ARRAY[key])",
                 (list(name_of), self.namespace),
             )
-        ]
+        )
         return frozenset(name_of[key] for (key,) in keys)
 
     # Candidates
 
-    def collect(self, searches: Sequence[operations.SearchRoute]) -> Steps[None]:
+    def collect(self, searches: Sequence[operations.SearchRoute], send: Send) -> None:
         """Have the index hold what some routes may find, and those beside it."""
-        yield from self.figures()
+        self.figures(send)
         for op in searches:
             self._check(op.route, op.query)
-        yield from self._count(searches[0].query)
+        self._count(searches[0].query, send)
         sets, words = self.replica.watermark.sets, self._statistics.words
         parts = Parts(
             self.namespace,
@@ -225,8 +217,8 @@ class LargeNamespace:
             words.get("content", 0) / max(1, self._statistics.documents),
         )
         settings = parts.settings(searches)
-        *_, found = yield [*settings, parts.select(searches)]
-        yield from self.include([row + self.replica.offset for (row,) in found])
+        *_, found = send(*settings, parts.select(searches))
+        self.include([row + self.replica.offset for (row,) in found], send)
 
     def _check(self, route: Any, query: Query) -> None:
         """Refuse a vector that cannot be compared with those stored."""
@@ -244,7 +236,7 @@ class LargeNamespace:
                 "use the embedder that they come from",
             )
 
-    def _count(self, query: Query) -> Steps[None]:
+    def _count(self, query: Query, send: Send) -> None:
         """Know how many memories hold each term of a query."""
         forms = {term_id(form) for term in query.reading.terms for form in term}
         noted = self._statistics.frequencies
@@ -253,18 +245,18 @@ class LargeNamespace:
                 self._frequencies[term] = noted[term_key(term)]
         rare = sorted(forms - self._frequencies.keys())
         if rare:
-            [_, answer] = yield [
+            [_, answer] = send(
                 set_local("enable_seqscan", "off"),
                 Statement(
                     f"SELECT (SELECT count(*) FROM ({self._held_by('asked.term')}) AS own) "
                     "FROM unnest(%s::text[]) WITH ORDINALITY AS asked (term, place) ORDER BY place",
                     ([*map(term_key, rare)],),
                 ),
-            ]
+            )
             counts = (number for (number,) in answer)
             self._frequencies.update(zip(rare, counts, strict=True))
 
-    def include(self, ids: Iterable[int]) -> Steps[None]:
+    def include(self, ids: Iterable[int], send: Send) -> None:
         """Have the index hold some rows; whatever is new has it rebuilt."""
         wanted = self._rows.union(ids)
         if wanted == self._rows and self.replica.refreshes:
@@ -274,10 +266,10 @@ class LargeNamespace:
         rows, pending = sorted(wanted), self._pending(self.namespace)
         request = replica.request(replica.index.table.loaded_columns)
         numbers = [row - offset for row in rows]
-        answers = yield [
+        answers = send(
             *request.of(rows),
             feed.select_vectors_of(self.namespace, numbers, before.watermark.sets),
-        ]
+        )
         replica.add(request, answers, pending, before.watermark.counter, before.watermark)
         replica.index.table.words.whole = WholeNamespace(
             self._living,
@@ -287,13 +279,13 @@ class LargeNamespace:
         )
         self._rows, self.replica = wanted, replica
 
-    def include_linked(self, ids: Iterable[int], type: str | None) -> Steps[None]:
+    def include_linked(self, ids: Iterable[int], type: str | None, send: Send) -> None:
         """Have the index hold some rows, and the memories that links of a type, or all, name."""
         numbers = [row - self.replica.offset for row in ids]
         name = self.namespace
-        [linked] = yield [Statement(_SELECT_LINKED, (name, numbers, name, type, name, type, name))]
+        [linked] = send(Statement(_SELECT_LINKED, (name, numbers, name, type, name, type, name)))
         offset = self.replica.offset
-        yield from self.include([*ids, *(row + offset for (row,) in linked)])
+        self.include([*ids, *(row + offset for (row,) in linked)], send)
 
     def rows(self) -> list[int]:
         """The ids of the rows that the index holds."""

@@ -21,7 +21,7 @@ from salience.stores.postgres.replica.large_namespace import LargeNamespace
 from salience.stores.postgres.replica.memory import most_memories
 from salience.stores.postgres.replica.replica import Delta, NotReplicated, Pending, Replica
 from salience.stores.postgres.row_ids import RowIds
-from salience.stores.postgres.wire.commands import Steps
+from salience.stores.postgres.wire.commands import Send
 
 _LOAD_CHUNK_ROWS = 4_096  # read at once
 _MAX_DELTA_ROWS = 16_384  # beyond so many new memories, an index is loaded again
@@ -79,9 +79,9 @@ class ReplicaManager(IndexReader):
         """Test whether a namespace of so many memories may be held."""
         return living <= most_memories(self._memory_limit)
 
-    def _load(self, namespace: str) -> Steps[bool]:
+    def _load(self, namespace: str, send: Send) -> bool:
         """Read all of a namespace; False if it is too large. One thread does, others wait."""
-        [answer] = yield [feed.select_watermark(namespace, Watermark(), accesses=False)]
+        [answer] = send(feed.select_watermark(namespace, Watermark(), accesses=False))
         watermark = feed.parse_watermark(answer, self._previews)
         if not self.fits(watermark.living):
             offset = self._row_ids.offset(namespace)
@@ -94,14 +94,14 @@ class ReplicaManager(IndexReader):
         try:
             with one_thread:
                 if namespace not in self._indexes:
-                    yield from self._read_all(namespace)
+                    self._read_all(namespace, send)
         finally:
             with self._lock:
                 self._loading.pop(namespace, None)
         return True
 
-    def _read_all(self, namespace: str) -> Steps[None]:
-        [answer] = yield [feed.select_watermark(namespace, Watermark(), accesses=False)]
+    def _read_all(self, namespace: str, send: Send) -> None:
+        [answer] = send(feed.select_watermark(namespace, Watermark(), accesses=False))
         watermark = feed.parse_watermark(answer, self._previews)
         with self._lock:
             columns = sorted(self._columns)
@@ -111,10 +111,10 @@ class ReplicaManager(IndexReader):
         for after in range(watermark.erased, watermark.counter, _LOAD_CHUNK_ROWS):
             until = min(after + _LOAD_CHUNK_ROWS, watermark.counter)
             pending = self._pending(namespace)
-            answers = yield [
+            answers = send(
                 *request.between(after, until),
                 feed.select_vectors(namespace, after, until, watermark.sets),
-            ]
+            )
             replica.add(request, answers, pending, until, watermark)
         with self._lock:
             if not self._is_closed and namespace not in self._replicas:  # else that is newer
@@ -123,7 +123,7 @@ class ReplicaManager(IndexReader):
 
     # Bringing up to date
 
-    def advance(self, namespaces: Iterable[str], *, refresh: bool = True) -> Steps[None]:
+    def advance(self, namespaces: Iterable[str], send: Send, *, refresh: bool = True) -> None:
         """Bring the indexes of some namespaces up to date.
 
         Those that have none are loaded; one that is too large gets one of this search. Unless
@@ -139,7 +139,7 @@ class ReplicaManager(IndexReader):
         for _ in range(_MAX_ADVANCES):
             missing = [n for n in names if n not in self._replicas and n not in large]
             for name in missing:
-                yield from self._load(name)
+                self._load(name, send)
             names = [name for name in names if name not in large]
             refresh |= bool(missing)  # what others wrote while it was read
             with self._lock:
@@ -149,10 +149,12 @@ class ReplicaManager(IndexReader):
             if not refresh or not names:
                 return
             before = [replica.watermark for replica in replicas]
-            answers = yield [
-                feed.select_watermark(each.namespace, each.watermark, each.counts_accesses)
-                for each in replicas
-            ]
+            answers = send(
+                *[
+                    feed.select_watermark(each.namespace, each.watermark, each.counts_accesses)
+                    for each in replicas
+                ]
+            )
             after = [feed.parse_watermark(answer, self._previews) for answer in answers]
             behind = [
                 (replica, old, new)
@@ -162,7 +164,7 @@ class ReplicaManager(IndexReader):
             if not behind:
                 self._mark_used(replicas, before, after)
                 return
-            if (yield from self._catch_up(behind)):
+            if self._catch_up(behind, send):
                 return
         raise StoreError("others change these memories all the time; try again")
 
@@ -179,7 +181,7 @@ class ReplicaManager(IndexReader):
                 if replica.namespace in self._indexes:
                     self._indexes.move_to_end(replica.namespace)
 
-    def _catch_up(self, behind: Sequence[tuple[Replica, Watermark, Watermark]]) -> Steps[bool]:
+    def _catch_up(self, behind: Sequence[tuple[Replica, Watermark, Watermark]], send: Send) -> bool:
         """Apply the deltas of replicas between two watermarks; False if there is more to do."""
         for replica, since, until in behind:
             is_far = until.counter - since.counter > _MAX_DELTA_ROWS
@@ -191,7 +193,7 @@ class ReplicaManager(IndexReader):
             for replica, since, until in behind
         ]
         statements = [delta.statements() for delta in deltas]
-        answers = iter((yield [each for own in statements for each in own]))
+        answers = iter(send(*[each for own in statements for each in own]))
         with self._lock:
             for delta, own in zip(deltas, statements, strict=True):
                 own_answers = [next(answers) for _ in own]

@@ -11,7 +11,7 @@ from salience.retrieval.safety import Finding
 from salience.retrieval.vector_sets import VectorSets
 from salience.stores.postgres.safety.problem import Problem
 from salience.stores.postgres.safety.words import WordChecks
-from salience.stores.postgres.wire.commands import Statement, Steps
+from salience.stores.postgres.wire.commands import Send, Statement
 from salience.stores.postgres.wire.connection import Connections
 from salience.stores.postgres.write.renewal import renew
 from salience.stores.safety import findings
@@ -107,34 +107,29 @@ class NamespaceChecks:
 
     def _read(self, *statements: Statement) -> list[Any]:
         """The answers of statements, which see one state."""
-
-        def steps() -> Steps[list[Any]]:
-            answers = yield list(statements)
-            return answers
-
-        return self._connections.read(steps, (self._namespace,))
+        return self._connections.read(lambda send: send(*statements), (self._namespace,))
 
     def _count(self, select: str, *parameters: Any) -> int:
         [[[count]]] = self._read(Statement(select, parameters))
         return int(count)
 
-    def _mend(self, commands: Callable[[int], Steps[None]]) -> None:
-        """Lock the namespace and run steps, given its next version; whoever holds it reloads."""
+    def _mend(self, work: Callable[[int, Send], None]) -> None:
+        """Lock the namespace and run work, given its next version; whoever holds it reloads."""
         name = self._namespace
-        self._connections.write(partial(renew, name, commands), (name,))
+        self._connections.write(partial(renew, name, work), (name,))
 
     def _take(self, table: str, where: str, parameters: Sequence[Any], why: str) -> None:
         """Write the rows that pass a condition to the quarantine, then delete them."""
 
-        def steps(version: int) -> Steps[None]:
+        def work(version: int, send: Send) -> None:
             condition = f"FROM {table} t WHERE t.namespace = %s AND {where}"
             values = (self._namespace, *parameters)
-            [rows] = yield [Statement(f"SELECT to_jsonb(t)::text {condition}", values)]
+            [rows] = send(Statement(f"SELECT to_jsonb(t)::text {condition}", values))
             found = ((self._namespace, json.loads(row)) for (row,) in rows)
             self._quarantine.keep(table, found, why)
-            yield [Statement(f"DELETE {condition}", values)]
+            send(Statement(f"DELETE {condition}", values))
 
-        self._mend(steps)
+        self._mend(work)
 
     # The checks
 
@@ -204,14 +199,14 @@ class NamespaceChecks:
         return int(lost + of_none)
 
     def _place(self) -> None:
-        def steps(version: int) -> Steps[None]:
+        def work(version: int, send: Send) -> None:
             name = self._namespace
-            yield [
+            send(
                 Statement(_BURY, (version, name, name)),
                 Statement(_PLACE, (version, name)),
-            ]
+            )
 
-        self._mend(steps)
+        self._mend(work)
 
     def _counters(self) -> Iterator[Problem]:
         """Numbers that would be given a second time, and the number of memories."""
@@ -233,9 +228,9 @@ class NamespaceChecks:
         finding = Finding("counter", problem, remedy=f"{findings.FIX} sets them")
         yield Problem(finding, partial(self._mend, self._set_counters))
 
-    def _set_counters(self, version: int) -> Steps[None]:
+    def _set_counters(self, version: int, send: Send) -> None:
         name = self._namespace
-        yield [
+        send(
             Statement(
                 f"UPDATE spaces SET counter = greatest(counter, {_LAST_ROW}), living = {_LIVING} "
                 "WHERE namespace = %s",
@@ -246,7 +241,7 @@ class NamespaceChecks:
                 "(namespace) DO UPDATE SET seq = greatest(c.seq, excluded.seq)",
                 (name, name),
             ),
-        ]
+        )
 
     def _tallies(self) -> Iterator[Problem]:
         """Wrong numbers of memories of each speaker, and of vectors of each name."""
@@ -259,13 +254,13 @@ class NamespaceChecks:
             finding = Finding("tallies", problem, len(wrong), examples, remedy)
             yield Problem(finding, partial(self._mend, self._set_tallies))
 
-    def _set_tallies(self, version: int) -> Steps[None]:
+    def _set_tallies(self, version: int, send: Send) -> None:
         name = self._namespace
-        yield [
+        send(
             Statement(
                 "UPDATE tallies SET number = 0, version = %s WHERE namespace = %s "
                 "AND kind IN ('speaker', 'vector')",
                 (version, name),
             ),
             Statement(_SET_TALLIES, (name, version, name, name)),
-        ]
+        )

@@ -12,7 +12,7 @@ from salience.retrieval.safety import Finding
 from salience.stores import codec
 from salience.stores.postgres.safety.problem import Problem
 from salience.stores.postgres.sql.columns import codec_values_of
-from salience.stores.postgres.wire.commands import Many, Statement, Steps
+from salience.stores.postgres.wire.commands import Many, Send, Statement
 from salience.stores.postgres.write.put import DERIVED, TERMS, names_of, terms_of
 from salience.stores.safety.findings import EXAMPLES, stale_words
 
@@ -36,8 +36,8 @@ _SET_TERMS = (
 )
 Read = Callable[..., list[Any]]
 """Answers statements about the namespace."""
-Mend = Callable[[Callable[[int], Steps[None]]], None]
-"""Runs steps that write to the namespace, given its next version."""
+Mend = Callable[[Callable[[int, Send], None]], None]
+"""Runs what writes to the namespace, given its next version."""
 
 
 class _Found(NamedTuple):
@@ -101,10 +101,10 @@ class WordChecks:
         derived = [encoded[name] for name in DERIVED]
         return _Found(stored["row"], stored["id"], derived, terms_of(encoded))
 
-    def _renew(self, stale: Sequence[_Found], version: int) -> Steps[None]:
+    def _renew(self, stale: Sequence[_Found], version: int, send: Send) -> None:
         """Set what memories are found by."""
         name = self._namespace
-        yield [
+        send(
             Many(_SET_DERIVED, [(*each.derived, name, each.row) for each in stale]),
             Many(_SET_TERMS, [(name, each.row, *each.terms) for each in stale]),
-        ]
+        )

@@ -1,18 +1,14 @@
-"""Commands to a server, as data, and steps: generators that yield the commands of a round trip.
+"""Commands to a server, as data; whoever is given `send` sends those of a round trip.
 
-Steps are sent the results of their commands, one for each. Whoever runs them makes a transaction
-of them: see `connection.py`.
+What reads or writes is a function whose last argument is `send`, which answers with the results of
+the commands, one for each. `connection.py` runs it, as a transaction, and again if that breaks.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
-
-import numpy as np
-
-T = TypeVar("T")
+from typing import Any, Protocol
 
 
 @dataclass(frozen=True)
@@ -66,55 +62,17 @@ class Analyze:
 
 
 Command = Statement | Many | Copy | Analyze
-Steps = Generator[Sequence[Command], list[Any], T]
 CommandHook = Callable[[Command], None]
 
 
+class Send(Protocol):
+    """Sends the commands of one round trip; answers with the results, one for each."""
+
+    def __call__(self, *commands: Command) -> list[Any]: ...
+
+
 class Abandon(Exception):
-    """Raised in steps that write: undo everything and answer with its first argument."""
-
-
-def concurrently(parts: Sequence[Steps[Any]]) -> Steps[list[Any]]:
-    """Run several steps at once: commands that they yield at the same time share a round trip."""
-    answers: list[Any] = [None] * len(parts)
-    waiting: dict[int, Sequence[Command]] = {}
-
-    def advance(place: int, results: list[Any] | None) -> None:
-        part = parts[place]
-        try:
-            waiting[place] = next(part) if results is None else part.send(results)
-        except StopIteration as end:
-            waiting.pop(place, None)
-            answers[place] = end.value
-
-    for place in range(len(parts)):
-        advance(place, None)
-    while waiting:
-        commands: list[Command] = []
-        indices: dict[int, list[int]] = {}
-        for place, own in waiting.items():
-            indices[place] = [_add_command(commands, command) for command in own]
-        results = yield commands
-        for place, at in indices.items():
-            advance(place, [results[i] for i in at])
-    return answers
-
-
-def _add_command(commands: list[Command], command: Command) -> int:
-    """The index of a command among those to send; it is added unless an equal one is there."""
-    for i, other in enumerate(commands):
-        if other is command or (
-            _is_comparable(other) and _is_comparable(command) and other == command
-        ):
-            return i
-    commands.append(command)
-    return len(commands) - 1
-
-
-def _is_comparable(command: Command) -> bool:
-    return isinstance(command, Statement) and not any(
-        isinstance(value, np.ndarray) for value in command.parameters
-    )
+    """Raised by what writes: undo everything and answer with its first argument."""
 
 
 def set_local(name: str, value: str) -> Statement:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Any, TypeVar
 
 import psycopg
@@ -19,8 +19,8 @@ from salience.stores.postgres.wire.commands import (
     Command,
     Copy,
     Many,
+    Send,
     Statement,
-    Steps,
 )
 from salience.stores.postgres.wire.database import CONNECTION_SETTINGS, Database
 from salience.stores.postgres.wire.errors import RetryPolicy, translate_errors
@@ -50,18 +50,18 @@ class Connections:
         leave_to_parent(self._pools)
         self._open()
 
-    def read(self, steps: Callable[[], Steps[T]], namespaces: Iterable[str] = ()) -> T:
-        """Run steps that only read: each round trip sees one state of the database."""
+    def read(self, work: Callable[[Send], T], namespaces: Iterable[str] = ()) -> T:
+        """Run what only reads: each round trip sees one state of the database."""
         names = tuple(namespaces)
-        return self._run(steps, ReadTransaction(self.database.scope(names)), names)
+        return self._run(work, ReadTransaction(self.database.scope(names)), names)
 
-    def write(self, steps: Callable[[], Steps[T]], namespaces: Iterable[str] = ()) -> T:
-        """Run steps as one transaction, which is on disk when this returns.
+    def write(self, work: Callable[[Send], T], namespaces: Iterable[str] = ()) -> T:
+        """Run what writes as one transaction, which is on disk when this returns.
 
         If the connection breaks, it is tried again, and done once.
         """
         names = tuple(namespaces)
-        return self._run(steps, WriteTransaction(names, self.database.scope(names)), names)
+        return self._run(work, WriteTransaction(names, self.database.scope(names)), names)
 
     def close(self) -> None:
         """Close the connections."""
@@ -69,15 +69,15 @@ class Connections:
         if pool is not None:
             pool.close()
 
-    def _pool(self) -> ConnectionPool[Any]:
+    def pool(self) -> ConnectionPool[Any]:
+        """The pool, opened when it is first needed."""
         if not self.database.is_open:
             raise StoreClosed("the store is closed; open it again with Memory.open(...)")
-        owner = None
         with self._lock:
-            pool = self._pools.get(owner)
+            pool = self._pools.get(None)
             if pool is not None:
                 return pool
-            pool = self._pools[owner] = ConnectionPool(
+            pool = self._pools[None] = ConnectionPool(
                 self.database.url,
                 min_size=1,
                 max_size=MAX_CONNECTIONS,
@@ -91,106 +91,81 @@ class Connections:
     def _configure(self, connection: psycopg.Connection[Any]) -> None:
         self.database.configure(connection)
 
-    def _renew(self, failed: ConnectionPool[Any]) -> None:
+    def renew(self, failed: ConnectionPool[Any]) -> None:
         """Let a failed pool be replaced, as soon as the server takes connections.
 
         (It would try by itself, with pauses of many seconds.)
         """
         probe = psycopg.Connection.connect(self.database.url, connect_timeout=PROBE_SECONDS)
         probe.close()
-        owner = None
         with self._lock:
-            if self._pools.get(owner) is not failed:
+            if self._pools.get(None) is not failed:
                 return
-            del self._pools[owner]
+            del self._pools[None]
         failed.close(timeout=0)
 
     def _run(
         self,
-        steps: Callable[[], Steps[T]],
+        work: Callable[[Send], T],
         transaction: ReadTransaction | WriteTransaction,
         namespaces: Sequence[str],
     ) -> T:
-        """Run steps in a transaction; again, after growing pauses, when the connection breaks.
+        """Run work in a transaction; again, after growing pauses, when the connection breaks.
 
-        While the server is away, it fails at once (see `Breaker`).
+        While the server is away, it fails at once (see `Breaker`). Work that sends nothing needs no
+        server.
         """
-        breakers = self.database.breakers
-        policy = RetryPolicy(breakers, namespaces)
+        attempts = _Attempts(self, namespaces)
+        run = self._read if isinstance(transaction, ReadTransaction) else self._write
         with translate_errors(self.database.server):
-            is_admitted = False
             while True:
-                pool = self._pool()
-                running = steps()
                 try:
-                    commands = next(running)
-                except StopIteration as end:  # they need no server
-                    return end.value
-                except Abandon as end:
-                    return end.args[0]
-                try:
-                    if not is_admitted and breakers.admit(namespaces):
-                        self._renew(pool)
-                        breakers.server.succeeded()
-                        pool = self._pool()
-                    is_admitted = True
-                    patience = RETRY_WAIT_SECONDS if breakers.server.is_failing else None
-                    with pool.connection(patience) as connection:
-                        if isinstance(transaction, ReadTransaction):
-                            answer = self._read(connection, transaction, running, commands)
-                        else:
-                            answer = self._write(connection, transaction, running, commands)
-                    breakers.succeeded(namespaces)
-                    return answer
+                    with attempts.connection() as connect:
+                        answer: T = run(connect, transaction, work)
+                        return answer
                 except RetryPolicy.PASSING as problem:
-                    pause = policy.pause_after(problem, pool)
-                time.sleep(pause)
-                if policy.pool_is_broken:
-                    with suppress(psycopg.OperationalError):  # not yet
-                        self._renew(pool)
+                    attempts.wait(problem)
 
-    def _read(
-        self,
-        connection: psycopg.Connection[Any],
-        transaction: ReadTransaction,
-        steps: Steps[T],
-        commands: Sequence[Command],
-    ) -> T:
-        try:
-            while True:
-                results = self.trip(connection, commands, first=transaction.begin, last=True)
-                commands = steps.send(results)
-        except StopIteration as end:
-            return end.value
+    def _read(self, connect: Connect, transaction: Any, work: Callable[[Send], T]) -> T:
+        def send(*commands: Command) -> list[Any]:
+            if not commands:
+                return []
+            return self.trip(connect(), commands, first=transaction.begin, last=True)
 
-    def _write(
-        self,
-        connection: psycopg.Connection[Any],
-        transaction: WriteTransaction,
-        steps: Steps[T],
-        commands: Sequence[Command],
-    ) -> T:
-        begin = transaction.begin
-        if transaction.may_be_committed:
-            *_, mark = self.trip(connection, transaction.select_mark(), first=begin)
-            if mark:
-                connection.rollback()
-                return transaction.answer
-            begin = ()
-        try:
+        return work(send)
+
+    def _write(self, connect: Connect, transaction: Any, work: Callable[[Send], T]) -> T:
+        connection: psycopg.Connection[Any] | None = None
+
+        def send(*commands: Command) -> list[Any]:
+            nonlocal connection
+            if not commands:
+                return []
+            if connection is not None:
+                return self.trip(connection, commands)
+            connection, begin = connect(), transaction.begin
+            if transaction.may_be_committed:
+                *_, mark = self.trip(connection, transaction.select_mark(), first=begin)
+                if mark:
+                    raise Abandon(transaction.answer)
+                begin = ()
             marked = [*commands, *transaction.marks()]
-            results = self.trip(connection, marked, first=begin)[: len(commands)]
-            while True:
-                results = self.trip(connection, steps.send(results))
-        except StopIteration as end:
-            transaction.answer = end.value
-            self.trip(connection, [COMMIT])
-            return end.value
+            return self.trip(connection, marked, first=begin)[: len(commands)]
+
+        try:
+            answer = work(send)
+            if connection is not None:
+                transaction.answer = answer
+                self.trip(connection, [COMMIT])
+            return answer
         except Abandon as end:
-            connection.rollback()
-            return end.args[0]
+            if connection is not None:
+                connection.rollback()
+            abandoned: T = end.args[0]
+            return abandoned
         except BaseException:
-            self._rollback(connection)
+            if connection is not None:
+                self._rollback(connection)
             raise
 
     def trip(
@@ -238,6 +213,54 @@ class Connections:
         else:
             cursor.execute(command.sql, command.parameters or None)
         return cursor
+
+
+Connect = Callable[[], psycopg.Connection[Any]]
+"""Gives the connection of an attempt, taken from the pool when it is first asked for."""
+
+
+class _Attempts:
+    """The attempts at one transaction, each on a connection of its own."""
+
+    def __init__(self, connections: Connections, namespaces: Sequence[str]) -> None:
+        self._connections, self._namespaces = connections, namespaces
+        self._breakers = connections.database.breakers
+        self._policy = RetryPolicy(self._breakers, namespaces)
+        self._is_admitted = False
+        self._pool: ConnectionPool[Any] | None = None
+
+    @contextmanager
+    def connection(self) -> Iterator[Connect]:
+        """The connection of an attempt, which succeeds if it ends without an error."""
+        taken: list[psycopg.Connection[Any]] = []
+        with ExitStack() as stack:
+
+            def connect() -> psycopg.Connection[Any]:
+                if not taken:
+                    taken.append(stack.enter_context(self._admitted()))
+                return taken[0]
+
+            yield connect
+        if taken:
+            self._breakers.succeeded(self._namespaces)
+
+    def _admitted(self) -> Any:
+        """A connection of the pool, unless the server is known to be away."""
+        own, breakers = self._connections, self._breakers
+        pool = self._pool = own.pool()
+        if not self._is_admitted and breakers.admit(self._namespaces):
+            own.renew(pool)
+            breakers.server.succeeded()
+            pool = self._pool = own.pool()
+        self._is_admitted = True
+        return pool.connection(RETRY_WAIT_SECONDS if breakers.server.is_failing else None)
+
+    def wait(self, problem: Exception) -> None:
+        """Wait before the next attempt; raises the problem where another is no use."""
+        time.sleep(self._policy.pause_after(problem, self._pool))
+        if self._policy.pool_is_broken and self._pool is not None:
+            with suppress(psycopg.OperationalError):  # not yet
+                self._connections.renew(self._pool)
 
 
 def _rows(cursor: psycopg.Cursor[Any]) -> list[Any]:

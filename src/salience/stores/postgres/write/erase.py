@@ -1,4 +1,4 @@
-"""Erasing memories and namespaces, as steps, with what was counted before and after."""
+"""Erasing memories and namespaces, with what was counted before and after."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from salience.retrieval.erasure import Erasure, checked
 from salience.retrieval.operations import WORK_NOTES, Log
 from salience.stores import codec
 from salience.stores.postgres.sql.filters import compile_filter
-from salience.stores.postgres.wire.commands import Abandon, Command, Many, Statement, Steps
+from salience.stores.postgres.wire.commands import Abandon, Command, Many, Send, Statement
 from salience.stores.postgres.write.batch import NamespaceBatch
 from salience.stores.postgres.write.event_log import (
     advance_clock,
@@ -86,48 +86,48 @@ _CLEAR_SAMPLES = (
 )
 
 
-def delete(op: operations.Delete, ids: Sequence[str] | None) -> Steps[tuple[Erasure, bool]]:
+def delete(op: operations.Delete, ids: Sequence[str] | None, send: Send) -> tuple[Erasure, bool]:
     """Erase some memories by id or filter, with all they have; True if none are left."""
-    erased, is_empty = yield from _erase(op.namespace, op.erasing, ids, op.where)
+    erased, is_empty = _erase(op.namespace, op.erasing, ids, op.where, send)
     if not erased.memories:
         raise Abandon((erased, False))
     return erased, is_empty
 
 
-def erase_and_log(op: Log) -> Steps[tuple[str, ...]]:
+def erase_and_log(op: Log, send: Send) -> tuple[str, ...]:
     """Erase memories and append events; or nothing, and the ids in the way of the events."""
     if op.erasing is not None:
-        yield from _erase(op.namespace, op.erasing, op.erased, None)
-    return (yield from log(op))
+        _erase(op.namespace, op.erasing, op.erased, None, send)
+    return log(op, send)
 
 
 def _erase(
-    namespace: str, erasing: Erasing, ids: Sequence[str] | None, where: Filter | None
-) -> Steps[tuple[Erasure, bool]]:
+    namespace: str, erasing: Erasing, ids: Sequence[str] | None, where: Filter | None, send: Send
+) -> tuple[Erasure, bool]:
     """Erase what `delete` does, which may be nothing."""
-    batch = yield from _lock_erased(namespace, ids, where)
+    batch = _lock_erased(namespace, ids, where, send)
     if batch is None:
         return NOTHING_ERASED, False
     for before in batch.replaced.values():
         batch.remove(before["row"], before)
     counts = _count_erased(batch)
-    found = yield counts
-    [[[living]], *_] = yield [
+    found = send(*counts)
+    [[[living]], *_] = send(
         *_erase_commands(batch),
         *batch.tally_commands(),
         Statement(
             "DELETE FROM tallies WHERE namespace = %s AND kind = 'speaker' AND number <= 0",
             (namespace,),
         ),
-    ]
-    yield from _forget_mentions(batch)
-    yield from _bury(namespace, erasing, len(batch.replaced))
-    return checked(_sums(found), _sums((yield counts)), DELETED), not living
+    )
+    _forget_mentions(batch, send)
+    _bury(namespace, erasing, len(batch.replaced), send)
+    return checked(_sums(found), _sums(send(*counts)), DELETED), not living
 
 
 def _lock_erased(
-    namespace: str, ids: Sequence[str] | None, where: Filter | None
-) -> Steps[NamespaceBatch | None]:
+    namespace: str, ids: Sequence[str] | None, where: Filter | None, send: Send
+) -> NamespaceBatch | None:
     """A batch that replaces the memories to be erased by nothing; they are locked."""
     condition = compile_filter(where, "m")
     own_ids, parameters = ("", ()) if ids is None else (" AND id = ANY(%s::text[])", (list(ids),))
@@ -138,18 +138,18 @@ def _lock_erased(
         "LIMIT %s FOR UPDATE",
         (namespace, *condition.parameters, *parameters, ERASED_AT_ONCE),
     )
-    [head, rows] = yield [lock_namespace(namespace), select]
+    [head, rows] = send(lock_namespace(namespace), select)
     if not rows:
         return None
     batch = NamespaceBatch(namespace, *head[0])
     batch.replaced = {id: dict(zip(_ERASED_COLUMNS, values, strict=True)) for id, *values in rows}
-    [vectors] = yield [
+    [vectors] = send(
         Statement(
             f'SELECT "row", name FROM vectors WHERE namespace = %s AND name IN ({_VECTOR_NAMES}) '
             'AND "row" = ANY(%s::integer[])',
             (namespace, namespace, [before["row"] for before in batch.replaced.values()]),
         )
-    ]
+    )
     for row, name in vectors:
         batch.replaced_vectors.setdefault(row, set()).add(name)
     return batch
@@ -231,24 +231,26 @@ def _erase_commands(batch: NamespaceBatch) -> list[Command]:
     ]
 
 
-def _bury(namespace: str, erasing: Erasing, memories: int) -> Steps[None]:
+def _bury(namespace: str, erasing: Erasing, memories: int, send: Send) -> None:
     """Leave a tombstone at the next place of the log."""
-    [[[place]]] = yield [advance_clock(namespace, 1)]
-    yield [insert_tombstone(namespace, place, erasing, memories)]
+    [[[place]]] = send(advance_clock(namespace, 1))
+    send(insert_tombstone(namespace, place, erasing, memories))
 
 
-def _forget_mentions(batch: NamespaceBatch) -> Steps[None]:
+def _forget_mentions(batch: NamespaceBatch, send: Send) -> None:
     """Take what names the replaced memories of a batch out of the events of others."""
-    [naming] = yield [
+    [naming] = send(
         Statement(
             f"SELECT seq, actor, payload::text FROM events WHERE namespace = %s "
             f"AND {_OTHER} = ANY(%s::text[])",
             (batch.namespace, list(batch.replaced)),
         )
-    ]
-    yield _rewrite_events(
-        batch.namespace,
-        [(seq, actor, without_mention(json.loads(payload))) for seq, actor, payload in naming],
+    )
+    send(
+        *_rewrite_events(
+            batch.namespace,
+            [(seq, actor, without_mention(json.loads(payload))) for seq, actor, payload in naming],
+        )
     )
 
 
@@ -261,28 +263,28 @@ def _rewrite_events(
     return [Many(update, rows)] if rows else []
 
 
-def erase_user(op: operations.Delete, after: int) -> Steps[tuple[Erasure, int | None]]:
+def erase_user(op: operations.Delete, after: int, send: Send) -> tuple[Erasure, int | None]:
     """Take the name of a user out of the next events of a namespace after a place.
 
     Memories that the user wrote no longer say so. The second part is the place of the last of the
     events, None at the end of the log.
     """
     namespace, user_id = op.namespace, str(op.user_id)
-    _, naming = yield [
+    _, naming = send(
         lock_namespace(namespace, changes=False),
         Statement(
             "SELECT seq, actor, payload::text, memory, type FROM events WHERE namespace = %s "
             f"AND seq > %s AND {_NAMES_USER} ORDER BY seq LIMIT %s",
             (namespace, after, user_id, ERASED_AT_ONCE),
         ),
-    ]
+    )
     if not naming:
         raise Abandon((NOTHING_ERASED, None))
     places = [seq for seq, *_ in naming]
     written = [
         memory for _, actor, _, memory, type in naming if (actor, type) == (user_id, "write")
     ]
-    *_, left = yield [
+    *_, left = send(
         Statement(_FORGET_WRITER, (namespace, written, namespace, namespace)),
         *_rewrite_events(
             namespace,
@@ -301,25 +303,25 @@ def erase_user(op: operations.Delete, after: int) -> Steps[tuple[Erasure, int | 
             f"seq = ANY(%s::bigint[]) AND {_NAMES_USER}",
             (namespace, places, user_id),
         ),
-    ]
-    yield from _bury(namespace, op.erasing, 0)
+    )
+    _bury(namespace, op.erasing, 0, send)
     last = places[-1] if len(places) == ERASED_AT_ONCE else None
     return checked({"mentions": len(naming)}, _sums([left]), DELETED), last
 
 
-def erase_namespace(namespace: str, erasing: Erasing) -> Steps[Erasure | None]:
+def erase_namespace(namespace: str, erasing: Erasing, send: Send) -> Erasure | None:
     """Erase all of a namespace but its name.
 
     None, with nothing done, if its memories are too many to be erased in one transaction, or if
     there is no such namespace.
     """
-    [head] = yield [
+    [head] = send(
         Statement(
             "UPDATE spaces SET version = version + 1, erased = counter, linked = version + 1 "
             "WHERE namespace = %s AND living <= %s RETURNING living",
             (namespace, ERASED_AT_ONCE),
         )
-    ]
+    )
     if not head:
         raise Abandon(None)
     counts = [
@@ -330,8 +332,8 @@ def erase_namespace(namespace: str, erasing: Erasing) -> Steps[Erasure | None]:
         Statement(f"{_SUM_TERMS} WHERE namespace = %s", (namespace,)),
         _counted("idempotency_keys", "events", _HAS_KEY, (namespace,)),
     ]
-    before = yield counts
-    yield [
+    before = send(*counts)
+    send(
         *(
             Statement(f"DELETE FROM {table} WHERE namespace = %s", (namespace,))
             for table in NAMESPACE_TABLES
@@ -340,14 +342,14 @@ def erase_namespace(namespace: str, erasing: Erasing) -> Steps[Erasure | None]:
         Statement("DELETE FROM attempts WHERE namespace = %s AND at < now()", (namespace,)),
         Statement("DELETE FROM tallies WHERE namespace = %s AND kind <> 'index'", (namespace,)),
         Statement("UPDATE spaces SET living = 0 WHERE namespace = %s", (namespace,)),
-    ]
+    )
     sums = _sums(before)
     if sums["memories"]:
-        yield from _bury(namespace, erasing, sums["memories"])
-    return checked(sums, _sums((yield counts)), DELETED)
+        _bury(namespace, erasing, sums["memories"], send)
+    return checked(sums, _sums(send(*counts)), DELETED)
 
 
-def erase_name(namespace: str) -> Steps[tuple[Erasure, list[tuple[str, int]]] | None]:
+def erase_name(namespace: str, send: Send) -> tuple[Erasure, list[tuple[str, int]]] | None:
     """Erase the name of a namespace without memories, with its counters and what else it has.
 
     None, with nothing done, if it has memories, or is not there. What upkeep in progress has noted
@@ -355,7 +357,7 @@ def erase_name(namespace: str) -> Steps[tuple[Erasure, list[tuple[str, int]]] | 
     an index, whose definition has the name of the namespace, too.
     """
     lock = Statement("SELECT living FROM spaces WHERE namespace = %s FOR UPDATE", (namespace,))
-    [head] = yield [lock]
+    [head] = send(lock)
     if not head or head[0][0]:
         raise Abandon(None)
     work = list(WORK_NOTES)
@@ -363,17 +365,18 @@ def erase_name(namespace: str) -> Steps[tuple[Erasure, list[tuple[str, int]]] | 
         _counted("events", "events", "TRUE", (namespace,)),
         _counted("notes", "notes", "NOT key = ANY(%s::text[])", (namespace, work)),
     ]
-    busy, indexes, *before = yield [
+    busy, indexes, *before = send(
         Statement(
             "SELECT key FROM notes WHERE namespace = %s AND key = ANY(%s)", (namespace, work)
         ),
         Statement(
-            "SELECT name, size FROM tallies WHERE namespace = %s AND kind = 'index'", (namespace,)
+            "SELECT name, size FROM tallies WHERE namespace = %s AND kind = 'index'",
+            (namespace,),
         ),
         *counts,
-    ]
+    )
     emptied = ("events",) if busy else _ALL_TABLES
-    yield [
+    send(
         *(
             Statement(f"DELETE FROM {table} WHERE namespace = %s", (namespace,))
             for table in emptied
@@ -382,22 +385,22 @@ def erase_name(namespace: str) -> Steps[tuple[Erasure, list[tuple[str, int]]] | 
             "DELETE FROM notes WHERE namespace = %s AND NOT key = ANY(%s::text[])",
             (namespace, work),
         ),
-    ]
-    erasure = checked(_sums(before), _sums((yield counts)), DELETED)
+    )
+    erasure = checked(_sums(before), _sums(send(*counts)), DELETED)
     return erasure, [] if busy else [(name, size) for name, size in indexes]
 
 
-def renew_samples() -> Steps[bool]:
+def renew_samples(send: Send) -> bool:
     """Let the server's samples of columns be taken again, without what was erased.
 
     False if some were not: this role may not, somebody works on a table, or a table is empty and
     the server is older than PostgreSQL 18, which alone can clear the samples of one.
     """
     analyze = Statement(f"ANALYZE (SKIP_LOCKED) {', '.join(_SAMPLED_TABLES)}")
-    _, [[version, analyzed]] = yield [analyze, Statement(_OWN_LOCKS)]
+    _, [[version, analyzed]] = send(analyze, Statement(_OWN_LOCKS))
     if analyzed < len(_SAMPLED_TABLES):
         return False
     if version >= _CLEARS_SAMPLES:
-        yield [Statement(_CLEAR_SAMPLES)]
-    [[[is_left]]] = yield [Statement(f"SELECT EXISTS (SELECT {_OF_EMPTY})")]
+        send(Statement(_CLEAR_SAMPLES))
+    [[[is_left]]] = send(Statement(f"SELECT EXISTS (SELECT {_OF_EMPTY})"))
     return not is_left

@@ -1,4 +1,4 @@
-"""The event log, as steps: appending events, and applying them to memories."""
+"""The event log: appending events, and applying them to memories."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from salience.stores.postgres.wire.commands import (
     Command,
     Copy,
     Many,
+    Send,
     Statement,
-    Steps,
 )
 from salience.stores.postgres.wire.types import float_list, vector_matrix
 from salience.stores.postgres.write.tombstones import select_tombstones, tombstones
@@ -248,42 +248,42 @@ def _stored_value(name: str, value: Any) -> Any:
     return list(codec.unpack_times(stored)) if name == "accesses" else stored
 
 
-def log(op: operations.Log) -> Steps[tuple[str, ...]]:
+def log(op: operations.Log, send: Send) -> tuple[str, ...]:
     """Append events and apply them; or nothing, and the ids that are not there."""
-    _, [[last]], rows, now = yield [
+    _, [[last]], rows, now = send(
         lock_namespace(op.namespace, changes=False),
         advance_clock(op.namespace, len(op.events)),
         lock_state(op.namespace, op.ids),
         select_those_that_were(op),
-    ]
+    )
     states = states_by_id(rows)
     refused = op.refused_ids(states, records_by_id(op.namespace, now))
     if refused:
         raise Abandon(refused)
     commands, entries = apply_events(op, states)
-    yield [*commands, *append_events(op.namespace, last, entries)]
+    send(*commands, *append_events(op.namespace, last, entries))
     return ()
 
 
-def set_fields(op: operations.SetFields) -> Steps[None]:
+def set_fields(op: operations.SetFields, send: Send) -> None:
     """Set fields by id without an event."""
     name = op.namespace
     lock = "UPDATE spaces SET version = version + 1 WHERE namespace = %s RETURNING version"
-    [version, rows] = yield [Statement(lock, (name,)), lock_state(name, sorted(op.values))]
+    [version, rows] = send(Statement(lock, (name,)), lock_state(name, sorted(op.values)))
     if not version:
         raise Abandon(None)
     states = states_by_id(rows)
     changed = [state["row"] for state in states.values()]
-    yield [
+    send(
         *_set_fields(name, {states[id]["row"]: op.values[id] for id in states}),
         Statement(  # replicas read these rows again
             'UPDATE places SET version = %s WHERE namespace = %s AND "row" = ANY(%s::integer[])',
             (version[0][0], name, changed),
         ),
-    ]
+    )
 
 
-def write_accesses(batches: Mapping[str, Batch]) -> Steps[None]:
+def write_accesses(batches: Mapping[str, Batch], send: Send) -> None:
     """Count accesses by namespace."""
     commands: list[Command] = []
     for namespace, batch in sorted(batches.items()):
@@ -311,14 +311,14 @@ def write_accesses(batches: Mapping[str, Batch]) -> Steps[None]:
                 (len(uses), rows, types, times, actors, sessions, namespace),
             ),
         ]
-    answers = yield commands
+    answers = send(*commands)
     # From here on the write may be committed; until then readers overlay these accesses.
     for (_, batch), clock in zip(sorted(batches.items()), answers[::3], strict=True):
         if clock:
             batch.seq = clock[0][0]
 
 
-def events(op: operations.Events) -> Steps[list[Event]]:
+def events(op: operations.Events, send: Send) -> list[Event]:
     """The log, oldest first."""
     clauses, values = ["e.namespace = %s", "e.seq > %s"], [op.namespace, op.after]
     if op.types is not None:
@@ -336,7 +336,7 @@ def events(op: operations.Events) -> Steps[list[Event]]:
     bound = op.first if op.last is None else op.last
     way = "DESC" if op.first is None else "ASC"
     limit = "" if bound is None else f" LIMIT {bound:d}"
-    rows, *told = yield [
+    rows, *told = send(
         Statement(
             "SELECT e.seq, e.type, e.memory, coalesce(first.id, later.id), e.at, e.actor, "
             f"e.session, e.payload::text FROM events e {_MEMORY_OF_EVENT} "
@@ -344,7 +344,7 @@ def events(op: operations.Events) -> Steps[list[Event]]:
             values,
         ),
         *([select_tombstones(op)] if op.has_tombstones else ()),
-    ]
+    )
     logged = [
         Event(
             type,
@@ -365,29 +365,29 @@ def events(op: operations.Events) -> Steps[list[Event]]:
     return op.bounded(sorted([*logged, *tombstones(told[0])], key=lambda event: event.seq))
 
 
-def retrieved_texts(op: operations.RetrievedTexts) -> Steps[dict[str, str]]:
+def retrieved_texts(op: operations.RetrievedTexts, send: Send) -> dict[str, str]:
     """The texts that searches have returned since a time, by id."""
-    [rows] = yield [
+    [rows] = send(
         Statement(
             "SELECT DISTINCT coalesce(first.id, later.id), coalesce(first.content, later.content) "
             "FROM (SELECT * FROM events WHERE namespace = %s ORDER BY seq DESC LIMIT %s) AS e "
             f"{_MEMORY_OF_EVENT} WHERE e.type = 'retrieval' AND e.at >= %s",
             (op.namespace, op.last, op.since.timestamp()),
         )
-    ]
+    )
     return {id: text for id, text in rows if id is not None}
 
 
-def former_vectors(op: operations.FormerVectors) -> Steps[list[Any]]:
+def former_vectors(op: operations.FormerVectors, send: Send) -> list[Any]:
     """The vectors that edits replaced."""
-    rows, sets = yield [
+    rows, sets = send(
         Statement(
             "SELECT event, name, vector FROM former_vectors WHERE namespace = %s "
             "ORDER BY event, name",
             (op.namespace,),
         ),
         Statement("SELECT value FROM meta WHERE key = 'vectors'"),
-    ]
+    )
     searched_name = VectorSets.from_json(sets[0][0] if sets else None).searched_name
     return [
         (event, name, vector_matrix([vector])[0])
@@ -396,19 +396,19 @@ def former_vectors(op: operations.FormerVectors) -> Steps[list[Any]]:
     ]
 
 
-def change_nothing() -> Steps[None]:
+def change_nothing(send: Send) -> None:
     """Begin a change, which no replica takes, and leave everything as it is."""
     change = Statement("UPDATE meta SET value = value WHERE false RETURNING 1")
-    yield [Statement("SELECT pg_current_xact_id()"), change]
+    send(Statement("SELECT pg_current_xact_id()"), change)
 
 
-def notes(op: operations.Notes) -> Steps[dict[str, str]]:
+def notes(op: operations.Notes, send: Send) -> dict[str, str]:
     """The notes of a namespace by key."""
-    [rows] = yield [Statement("SELECT key, value FROM notes WHERE namespace = %s", (op.namespace,))]
+    [rows] = send(Statement("SELECT key, value FROM notes WHERE namespace = %s", (op.namespace,)))
     return dict(rows)
 
 
-def note(op: operations.Note) -> Steps[bool]:
+def note(op: operations.Note, send: Send) -> bool:
     """Set a note if its value is still the one expected; True if it was set."""
     where = (op.namespace, op.key)
     if op.value is None:
@@ -430,5 +430,5 @@ def note(op: operations.Note) -> Steps[bool]:
         sql = "SELECT 1 WHERE NOT EXISTS (SELECT FROM notes WHERE namespace = %s AND key = %s)"
         parameters = where
     lock = [] if op.value is None else [lock_namespace(op.namespace, changes=False)]
-    *_, done = yield [*lock, Statement(sql, parameters)]
+    *_, done = send(*lock, Statement(sql, parameters))
     return bool(done)

@@ -16,7 +16,7 @@ from salience.stores.postgres import schema
 from salience.stores.postgres.sql.columns import WHOLE_NUMBERS, codec_values
 from salience.stores.postgres.sql.filters import folded_column
 from salience.stores.postgres.sql.identifiers import spelling_keys
-from salience.stores.postgres.wire.commands import Abandon, Command, Copy, Many, Statement, Steps
+from salience.stores.postgres.wire.commands import Abandon, Command, Copy, Many, Send, Statement
 from salience.stores.postgres.write import event_log, tombstones
 from salience.stores.postgres.write.batch import NamespaceBatch, link_commands, log_links
 
@@ -91,9 +91,9 @@ def written_namespaces(op: operations.Put) -> list[str]:
     )
 
 
-def put(op: operations.Put, prepared: PreparedDrafts) -> Steps[tuple[str, ...]]:
+def put(op: operations.Put, prepared: PreparedDrafts, send: Send) -> tuple[str, ...]:
     """Write everything, or nothing; the ids that stand in the way."""
-    batches, embedder = yield from _begin(op)
+    batches, embedder = _begin(op, send)
     before = {name: batch.counter for name, batch in batches.items()}
     _check_ids(op, batches)
     codec.check_vectors(
@@ -116,10 +116,10 @@ def put(op: operations.Put, prepared: PreparedDrafts) -> Steps[tuple[str, ...]]:
     for batch in batches.values() if op.past is None else ():
         log_links(batch, op)
     for name in [name for name, counter in before.items() if not counter]:
-        yield from tombstones.resume_log(name)
-    places = yield [
-        event_log.advance_clock(name, len(batch.log_entries)) for name, batch in batches.items()
-    ]
+        tombstones.resume_log(name, send)
+    places = send(
+        *[event_log.advance_clock(name, len(batch.log_entries)) for name, batch in batches.items()]
+    )
     commands: list[Command] = []
     for batch, [[last]] in zip(batches.values(), places, strict=True):
         commands += _write_commands(batch, last)
@@ -134,21 +134,19 @@ def put(op: operations.Put, prepared: PreparedDrafts) -> Steps[tuple[str, ...]]:
                 "INSERT INTO meta VALUES ('embedder', %s) ON CONFLICT DO NOTHING", (op.embedder,)
             )
         )
-    yield commands
+    send(*commands)
     for batch in batches.values():
-        yield from schema.analyze_if_doubled(
-            batch.namespace, before[batch.namespace], batch.counter
-        )
+        schema.analyze_if_doubled(batch.namespace, before[batch.namespace], batch.counter, send)
     return ()
 
 
-def _begin(op: operations.Put) -> Steps[tuple[dict[str, NamespaceBatch], str | None]]:
+def _begin(op: operations.Put, send: Send) -> tuple[dict[str, NamespaceBatch], str | None]:
     """Lock the namespaces, and read their state: a batch of each, and the embedder."""
     names = written_namespaces(op)
     commands: list[Command] = [Statement(SHARE_SETS), SELECT_SETS]
     selects = [_select_state(op, name) for name in names]
     commands += [statement for own in selects for statement in own]
-    [_, stored_sets, *answers] = yield commands
+    [_, stored_sets, *answers] = send(*commands)
     embedder, sets = parse_sets(stored_sets)
     batches, remaining = {}, iter(answers)
     for name, own in zip(names, selects, strict=True):

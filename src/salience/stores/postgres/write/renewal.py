@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from salience.stores.postgres.wire.commands import Statement, Steps
+from salience.stores.postgres.wire.commands import Send, Statement
 from salience.stores.postgres.write.event_log import lock_namespace
 
 MARK_RENEWED = (
@@ -15,11 +15,11 @@ MARK_RENEWED = (
 """Lets replicas be loaded again: something that they hold was replaced."""
 
 
-def renew(namespace: str, steps: Callable[[int], Steps[None]]) -> Steps[None]:
-    """Lock a namespace and run steps, given its next version; whoever holds it reloads."""
-    [[[_, version]]] = yield [lock_namespace(namespace)]
-    yield from steps(version)
-    yield [
+def renew(namespace: str, work: Callable[[int, Send], None], send: Send) -> None:
+    """Lock a namespace and run work, given its next version; whoever holds it reloads."""
+    [[[_, version]]] = send(lock_namespace(namespace))
+    work(version, send)
+    send(
         Statement(MARK_RENEWED, (namespace,)),
         Statement("UPDATE spaces SET linked = version WHERE namespace = %s", (namespace,)),
-    ]
+    )

@@ -9,7 +9,7 @@ from salience.records.events import Event
 from salience.records.tombstones import Erasing, name_hash
 from salience.retrieval import operations
 from salience.stores import codec
-from salience.stores.postgres.wire.commands import Statement, Steps
+from salience.stores.postgres.wire.commands import Send, Statement
 
 
 def insert_tombstone(namespace: str, place: int, erasing: Erasing, memories: int) -> Statement:
@@ -38,28 +38,28 @@ def tombstones(rows: Sequence[Sequence[Any]]) -> list[Event]:
     ]
 
 
-def resume_log(namespace: str) -> Steps[None]:
+def resume_log(namespace: str, send: Send) -> None:
     """Let the log of a new namespace go on after the tombstones of a former one of its name."""
-    [[[last]]] = yield [
+    [[[last]]] = send(
         Statement(
             "SELECT coalesce(max(seq), 0) FROM erasures WHERE namespace = %s",
             (name_hash(namespace),),
         )
-    ]
+    )
     if last:
-        yield [
+        send(
             Statement(
                 "INSERT INTO clocks (namespace, seq) VALUES (%s, %s) ON CONFLICT DO NOTHING",
                 (namespace, last),
             )
-        ]
+        )
 
 
-def forget_actor(namespace: str, user_id: str) -> Steps[None]:
+def forget_actor(namespace: str, user_id: str, send: Send) -> None:
     """Take the name of a user out of the tombstones of a namespace."""
-    yield [
+    send(
         Statement(
             "UPDATE erasures SET actor = NULL WHERE namespace = %s AND actor = %s",
             (name_hash(namespace), user_id),
         )
-    ]
+    )

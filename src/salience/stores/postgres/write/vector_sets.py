@@ -1,4 +1,4 @@
-"""The two sets of vectors, as steps: filling the one beside, cutting over, dropping.
+"""The two sets of vectors: filling the one beside, cutting over, dropping.
 
 Whoever writes vectors holds an advisory lock that others may share; a cut-over has it for itself.
 So it waits for the writes that have begun, and those that begin see what it did.
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from salience.records.record import Embedding
 from salience.retrieval.operations import PutVectors
 from salience.retrieval.vector_sets import VectorSets, VectorSetsFigures
-from salience.stores.postgres.wire.commands import Abandon, Many, Statement, Steps
+from salience.stores.postgres.wire.commands import Abandon, Many, Send, Statement
 from salience.stores.postgres.write.put import SELECT_SETS, SHARE_SETS, parse_sets
 from salience.stores.postgres.write.renewal import MARK_RENEWED
 
@@ -20,10 +20,12 @@ DROPPED_AT_ONCE = 2_000
 _LOCK_SETS = SHARE_SETS.replace("_shared", "")
 
 
-def put_vectors(op: PutVectors, rows: Sequence[int], vectors: Sequence[Embedding]) -> Steps[None]:
+def put_vectors(
+    op: PutVectors, rows: Sequence[int], vectors: Sequence[Embedding], send: Send
+) -> None:
     """Give rows a vector; rows that are gone are left out."""
     namespace = op.namespace
-    _, stored_sets, head = yield [Statement(SHARE_SETS), SELECT_SETS, _next_version(namespace)]
+    _, stored_sets, head = send(Statement(SHARE_SETS), SELECT_SETS, _next_version(namespace))
     if not head:  # erased meanwhile
         raise Abandon(None)
     [[version]] = head
@@ -34,7 +36,7 @@ def put_vectors(op: PutVectors, rows: Sequence[int], vectors: Sequence[Embedding
     owner = Statement(
         "INSERT INTO meta VALUES ('embedder', %s) ON CONFLICT DO NOTHING", (op.embedder,)
     )
-    yield [
+    send(
         Many(
             'INSERT INTO vectors SELECT namespace, %s::text, "row", %s FROM memories '
             'WHERE namespace = %s AND "row" = %s::integer ON CONFLICT (namespace, name, "row") '
@@ -50,7 +52,7 @@ def put_vectors(op: PutVectors, rows: Sequence[int], vectors: Sequence[Embedding
         ),
         *([] if op.beside else [Statement(MARK_RENEWED, (namespace,))]),
         *([] if op.beside or op.embedder is None else [owner]),
-    ]
+    )
 
 
 def _next_version(namespace: str) -> Statement:
@@ -61,11 +63,11 @@ def _next_version(namespace: str) -> Statement:
     )
 
 
-def begin_beside(embedder: str, name: str) -> Steps[None]:
+def begin_beside(embedder: str, name: str, send: Send) -> None:
     """Note that the set beside has vectors of a name of an embedder."""
-    _, stored_sets = yield [Statement(_LOCK_SETS), SELECT_SETS]
+    _, stored_sets = send(Statement(_LOCK_SETS), SELECT_SETS)
     _, sets = parse_sets(stored_sets)
-    yield [_write_sets(sets.with_beside(embedder, name))]
+    send(_write_sets(sets.with_beside(embedder, name)))
 
 
 def _write_sets(sets: VectorSets) -> Statement:
@@ -76,62 +78,62 @@ def _write_sets(sets: VectorSets) -> Statement:
     )
 
 
-def read_sets() -> Steps[VectorSets]:
+def read_sets(send: Send) -> VectorSets:
     """The sets of vectors of the store."""
-    [stored_sets] = yield [SELECT_SETS]
+    [stored_sets] = send(SELECT_SETS)
     return parse_sets(stored_sets)[1]
 
 
-def read_figures() -> Steps[VectorSetsFigures]:
+def read_figures(send: Send) -> VectorSetsFigures:
     """The sets of vectors, and how far the one beside is."""
-    [stored_sets] = yield [SELECT_SETS]
+    [stored_sets] = send(SELECT_SETS)
     embedder, sets = parse_sets(stored_sets)
-    [[[memories]], [[embedded]]] = yield [
+    [[[memories]], [[embedded]]] = send(
         Statement("SELECT coalesce(sum(living), 0)::bigint FROM spaces"),
         Statement(
             "SELECT coalesce(sum(number), 0)::bigint FROM tallies WHERE kind = 'vector' "
             "AND name = %s",
             (sets.stored_name("content", beside=True),),
         ),
-    ]
+    )
     return VectorSetsFigures(embedder, sets.beside, sets.is_former, memories, embedded)
 
 
-def cut_over(embedder: str) -> Steps[bool]:
+def cut_over(embedder: str, send: Send) -> bool:
     """Search the set beside, once all memories have its vectors."""
-    _, stored_sets = yield [Statement(_LOCK_SETS), SELECT_SETS]
+    _, stored_sets = send(Statement(_LOCK_SETS), SELECT_SETS)
     former, sets = parse_sets(stored_sets)
-    [missing] = yield [
+    [missing] = send(
         Statement(
             "SELECT 1 FROM spaces s WHERE living > coalesce((SELECT number FROM tallies t WHERE "
             "t.namespace = s.namespace AND kind = 'vector' AND name = %s), 0) LIMIT 1",
             (sets.stored_name("content", beside=True),),
         )
-    ]
+    )
     if missing:
         raise Abandon(False)
-    yield [
+    send(
         _write_sets(sets.cut_over(former, embedder)),
         Statement(
             "INSERT INTO meta VALUES ('embedder', %s) ON CONFLICT (key) DO UPDATE SET "
             "value = excluded.value",
             (embedder,),
         ),
-    ]
+    )
     return True
 
 
-def begin_dropping() -> Steps[VectorSets]:
+def begin_dropping(send: Send) -> VectorSets:
     """The sets of vectors, of which the one beside is about to be dropped."""
-    _, stored_sets = yield [Statement(_LOCK_SETS), SELECT_SETS]
+    _, stored_sets = send(Statement(_LOCK_SETS), SELECT_SETS)
     sets = parse_sets(stored_sets)[1].dropping()
-    yield [_write_sets(sets)]
+    send(_write_sets(sets))
     return sets
 
 
-def drop_some(namespace: str, names: Sequence[str]) -> Steps[bool]:
+def drop_some(namespace: str, names: Sequence[str], send: Send) -> bool:
     """Erase some of a namespace's vectors of stored names; True if there may be more."""
-    head, erased = yield [
+    head, erased = send(
         _next_version(namespace),
         Statement(
             "WITH erased AS (DELETE FROM vectors WHERE namespace = %s AND name = ANY(%s::text[]) "
@@ -140,12 +142,12 @@ def drop_some(namespace: str, names: Sequence[str]) -> Steps[bool]:
             "SELECT name, count(*) FROM erased GROUP BY name",
             (namespace, list(names), namespace, list(names), DROPPED_AT_ONCE),
         ),
-    ]
+    )
     if not head:  # the namespace was erased meanwhile
         raise Abandon(False)
     [[version]] = head
     if not erased:
-        yield [
+        send(
             Statement(
                 "DELETE FROM former_vectors WHERE namespace = %s AND name = ANY(%s::text[])",
                 (namespace, list(names)),
@@ -155,23 +157,23 @@ def drop_some(namespace: str, names: Sequence[str]) -> Steps[bool]:
                 "AND kind IN ('vector', 'index') AND name = ANY(%s::text[])",
                 (version, namespace, list(names)),
             ),
-        ]
+        )
         return False
-    yield [
+    send(
         Many(
             "UPDATE tallies SET number = number - %s, version = %s WHERE namespace = %s "
             "AND kind = 'vector' AND name = %s",
             [(count, version, namespace, name) for name, count in erased],
         )
-    ]
+    )
     return True
 
 
-def end_dropping(sets: VectorSets) -> Steps[bool]:
+def end_dropping(sets: VectorSets, send: Send) -> bool:
     """Note that there is no set beside; False if somebody has changed the sets meanwhile."""
-    _, stored_sets = yield [Statement(_LOCK_SETS), SELECT_SETS]
+    _, stored_sets = send(Statement(_LOCK_SETS), SELECT_SETS)
     now = parse_sets(stored_sets)[1]
     if now != sets:
         raise Abandon(now == sets.alone())  # it was noted, and the answer to that was lost
-    yield [_write_sets(sets.alone())]
+    send(_write_sets(sets.alone()))
     return True
