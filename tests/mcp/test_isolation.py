@@ -12,8 +12,7 @@ import pytest
 
 from mcp import MCPError
 from salience import Memory
-from salience.mcp.addresses import uri_of
-from salience.mcp.app import EXPLANATION
+from salience.mcp.app import EXPLANATION, uri_of
 from salience.mcp.tools import TOOLS
 from salience.stores import open_store
 from salience.testing import WordHashEmbedder

@@ -12,8 +12,7 @@ import pytest
 from mcp_types import INVALID_PARAMS
 
 from mcp import MCPError
-from salience.mcp.addresses import id_of, uri_of
-from salience.mcp.app import APP_TYPE, EXPLANATION, explanation_page
+from salience.mcp.app import APP_TYPE, EXPLANATION, explanation_page, id_of, uri_of
 from support.mcp_client import Connection
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from salience.engine.memory import Memory
 from salience.errors import InvalidInput
-from salience.mcp.settings import ToolSettings
+from salience.mcp.app import ToolSettings
 from salience.mcp.tools import SETS, TOOLS
 from support.mcp_client import in_process, text_of
 from support.pages import page

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from salience.server.guard.fair_queue import FairQueue, Slots, Turn, Waiter
+from salience.server.guard.admission import FairQueue, Slots, Turn, Waiter
 from support.guarded import Guarded, until, with_guard
 
 NAMES = st.sampled_from("abc")

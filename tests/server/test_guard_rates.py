@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from salience.server.guard import Rate, rate_limit
-from salience.server.guard.rate_limit import TokenBuckets
+from salience.server.guard import Rate, entry
+from salience.server.guard.entry import TokenBuckets
 from support.guarded import Guarded, with_guard
 
 
@@ -49,7 +49,7 @@ def test_whoever_waits_as_told_is_served(quota: int, window: int) -> None:
 
 
 def test_the_names_that_asked_longest_ago_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rate_limit, "MAX_BUCKETS", 3)
+    monkeypatch.setattr(entry, "MAX_BUCKETS", 3)
     buckets = TokenBuckets(Rate(1, 60), clock=lambda: 0.0)
     for name in ("a", "b", "c", "a", "d"):
         buckets.take(name)

@@ -246,7 +246,7 @@ def test_an_error_gives_nothing_away_and_is_logged(caplog: pytest.LogCaptureFixt
 def test_an_unforeseen_error_is_logged_by_its_place_and_with_debug_in_full(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    from salience.server.guard.failures import AnswerFailures
+    from salience.server.guard.request import AnswerFailures
 
     async def app(*_: Any) -> None:
         raise ValueError(SECRET)

@@ -8,7 +8,7 @@ import time
 
 import httpx
 
-from salience.server.heartbeat import beat
+from salience.server.app import beat
 from support.real_server import RealServer
 
 

@@ -19,7 +19,7 @@ from salience import AsyncMemory, Memory
 from salience.errors import NotWritable, StoreError
 from salience.retrieval.operations import CheckWritable
 from salience.server import app as module
-from salience.server import readiness
+from salience.server import operation
 from salience.server.app import create_app
 from salience.server.settings import ServerSettings
 from salience.stores import Store, open_store
@@ -59,7 +59,7 @@ def test_a_store_that_fails_at_first_is_searched_again(
 @contextmanager
 def served(path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[TestClient]:
     """A client of a ready server over a file, which is asked again for each /ready."""
-    monkeypatch.setattr(readiness, "_EACH_SECONDS", 0.0)
+    monkeypatch.setattr(operation, "_EACH_SECONDS", 0.0)
     application = create_app(ServerSettings(db=str(path), embedder="none"))
     address: dict[str, Any] = {"base_url": "http://127.0.0.1", "client": ("127.0.0.1", 50_000)}
     with TestClient(application, **address) as client:
@@ -133,7 +133,7 @@ class Silent(AsyncMemory):
 
 
 def test_a_server_whose_store_is_silent_says_so_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(readiness, "_LONGEST_SECONDS", 0.01)
+    monkeypatch.setattr(operation, "_LONGEST_SECONDS", 0.01)
     application = create_app(
         ServerSettings(db="ram://"), lambda store: Silent(store, embedder=None)
     )

@@ -15,8 +15,8 @@ from mcp_types import CallToolResult, TextContent
 from mcp import Client, StdioServerParameters
 from salience.access import LOCAL, Principal
 from salience.engine.async_memory import AsyncMemory
+from salience.mcp.app import ToolSettings
 from salience.mcp.server import build, from_client
-from salience.mcp.settings import ToolSettings
 from salience.mcp.tool import Caller
 from salience.mcp.tools import TOOLS
 from support.children import PROGRAM

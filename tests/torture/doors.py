@@ -23,7 +23,7 @@ from doors.parties import Party, Refused
 from doors.places import PLACES, Place
 from salience.coding_agents.statements import statements
 from salience.coding_agents.transcripts import read_turns
-from salience.server.guard.fair_queue import Slots, Turn, Waiter
+from salience.server.guard.admission import Slots, Turn, Waiter
 from torture.tally import Tally
 
 Progress = Callable[[Tally], None]

@@ -15,8 +15,15 @@ from mcp_types import (
 )
 
 from salience.display.for_models import fenced, one_line
-from salience.mcp.addresses import PROFILE, TEMPLATE, id_of, uri_of
-from salience.mcp.app import APP_TYPE, EXPLANATION, explanation_page
+from salience.mcp.app import (
+    APP_TYPE,
+    EXPLANATION,
+    PROFILE,
+    TEMPLATE,
+    explanation_page,
+    id_of,
+    uri_of,
+)
 from salience.mcp.tool import READ, Caller
 from salience.records.record import MemoryRecord
 

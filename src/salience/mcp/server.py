@@ -33,7 +33,7 @@ from salience.display.for_models import one_line
 from salience.errors import InvalidInput
 from salience.mcp import prompts, resources
 from salience.mcp.app import EXTENSION
-from salience.mcp.errors import refusal, scope_missing
+from salience.mcp.messages import refusal, scope_missing
 from salience.mcp.tool import Caller, Tool
 from salience.mcp.tools import TOOLS, chosen
 

@@ -16,9 +16,9 @@ from mcp.server.stdio import stdio_server
 from salience.access import Principal
 from salience.engine.async_memory import AsyncMemory
 from salience.errors import SalienceError
+from salience.mcp.app import ToolSettings
 from salience.mcp.messages import answerable
 from salience.mcp.server import build, from_client
-from salience.mcp.settings import ToolSettings
 from salience.mcp.tool import Caller
 
 _WARM_AFTER_SECONDS = 1.0  # when the first requests have been answered

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Annotated, Any, Final, get_type_hints
@@ -23,10 +23,14 @@ from pydantic import (
 from pydantic_core import ErrorDetails
 
 from salience.access import Principal, Scope
+from salience.api.docstrings import descriptions
 from salience.engine.async_memory import AsyncMemory
+from salience.engine.options import MemoryFields, RecordFields
 from salience.errors import InvalidInput
-from salience.mcp.errors import told
-from salience.mcp.settings import MIN_TOKENS, ToolSettings
+from salience.mcp.app import MIN_TOKENS, ToolSettings
+from salience.mcp.messages import told
+from salience.records.fields import FIELDS
+from salience.records.validation import optional_timestamp
 
 READ: Final = "memories:read"
 WRITE: Final = "memories:write"
@@ -216,3 +220,54 @@ def _mistake(error: ErrorDetails, model: type[BaseModel]) -> tuple[str, str, str
         return name, "is missing", "give it a value"
     words = error["msg"].removeprefix("Input should be ").removeprefix("a valid ")
     return name, (words if words == error["msg"] else f"must be {words}"), ""
+
+
+# Parameters that several tools share, and the filter that they make
+
+_MEANINGS = descriptions(RecordFields) | descriptions(MemoryFields)
+
+
+def meaning(name: str, **limits: Any) -> Any:
+    """The description of a field of a memory, which says how a time is written."""
+    means, sign, rest = _MEANINGS[name].partition(";")
+    if name in FIELDS and FIELDS[name].type == "time":
+        means = f"{means.removesuffix('.')} (ISO 8601)" + ("" if sign else ".")
+    return Field(description=means + sign + rest, **limits)
+
+
+Id = Annotated[str, Field(description="The id of the memory, as other tools give it.")]
+Query = Annotated[str, Field(description="What is asked, in words: a question, or a few terms.")]
+Tags = Annotated[Texts | None, Field(description="Only memories that have all of these tags.")]
+Kind = Annotated[
+    str | None,
+    Field(description='Only memories of this kind, as "fact", "note", "turn", "profile", "task".'),
+]
+Speaker = Annotated[str | None, Field(description="Only what this person said.")]
+Since = Annotated[
+    str | None, Field(description="Only what was said or happened from this time on (ISO 8601).")
+]
+Until = Annotated[
+    str | None, Field(description="Only what was said or happened before this time (ISO 8601).")
+]
+AsOf = Annotated[str | None, Field(description="Go back: what was known at this time (ISO 8601).")]
+
+
+def filters(
+    tags: Sequence[str] | None,
+    kind: str | None,
+    speaker: str | None,
+    since: str | None,
+    until: str | None,
+) -> Mapping[str, Any] | None:
+    """The filter that the parameters make; None if none is given.
+
+    Raises:
+        InvalidInput: a time is none.
+    """
+    first, last = optional_timestamp("since", since), optional_timestamp("until", until)
+    conditions: list[Mapping[str, Any]] = [{"tags": {"contains": tag}} for tag in tags or ()]
+    conditions += [{"kind": kind}] if kind else []
+    conditions += [{"speaker": speaker}] if speaker else []
+    conditions += [{"created_at": {"gte": first}}] if first else []
+    conditions += [{"created_at": {"lt": last}}] if last else []
+    return {"$and": conditions} if conditions else None

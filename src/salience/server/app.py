@@ -7,6 +7,7 @@ import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
+from time import perf_counter
 from typing import Any
 from urllib.parse import unquote
 
@@ -25,20 +26,25 @@ from salience.engine.async_memory import AsyncMemory
 from salience.engine.extraction import Extractor
 from salience.errors import SalienceError
 from salience.importers import ImportProblem
-from salience.mcp.settings import ToolSettings
+from salience.mcp.app import ToolSettings
 from salience.records.validation import namespace_name
 from salience.retrieval.operations import CheckWritable
 from salience.server.compat import mem0
 from salience.server.encoding import answer
 from salience.server.guard import InFlight, Metrics, guard
-from salience.server.heartbeat import beat
 from salience.server.mcp_door import PATH as MCP_PATH
 from salience.server.mcp_door import McpDoor
 from salience.server.openapi import document
-from salience.server.operation import Call, Operation, foreign, note_effects, scope_missing
+from salience.server.operation import (
+    Call,
+    Operation,
+    Readiness,
+    foreign,
+    note_effects,
+    scope_missing,
+)
 from salience.server.principal import Authenticator, Denied
 from salience.server.problems import Problem, ProblemResponse, Refused
-from salience.server.readiness import Readiness
 from salience.server.routes import OPERATIONS
 from salience.server.settings import ServerSettings
 from salience.stores import Store, open_store
@@ -280,3 +286,16 @@ def _namespace(request: Request, principal: Principal, default: str) -> str:
     if not principal.sees(namespace):
         raise foreign()
     return namespace
+
+
+# The heartbeat of an event loop: how late it comes says how long something held up the loop
+
+INTERVAL_SECONDS = 0.01
+
+
+async def beat(observe: Callable[[float], None]) -> None:
+    """Tell every ten milliseconds by how many seconds the loop was late, until it is cancelled."""
+    while True:
+        due = perf_counter() + INTERVAL_SECONDS
+        await asyncio.sleep(INTERVAL_SECONDS)
+        observe(max(0.0, perf_counter() - due))

@@ -17,8 +17,8 @@ from salience.records.record import UNSET_SHARE, MemoryRecord
 from salience.search.results import Hit, SearchResult
 from salience.server.encoding import answer
 from salience.server.models.arguments import Argument
-from salience.server.models.constraints import RECORD
 from salience.server.models.results import Renamed
+from salience.server.models.schema import RECORD
 from salience.write.outcomes import AddResult
 
 PROFILE = "six_factor"

@@ -13,7 +13,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from salience.engine.async_memory import AsyncMemory
 from salience.errors import NotFound
-from salience.mcp.settings import ToolSettings
+from salience.mcp.app import ToolSettings
 from salience.retrieval.plan import in_thread
 from salience.server.guard.body import after
 from salience.server.operation import note_effects, scope_missing

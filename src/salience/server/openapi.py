@@ -13,9 +13,8 @@ from salience.api.operations import READ
 from salience.records.record import MemoryRecord
 from salience.server.encoding import JSON
 from salience.server.models.components import problem, requests
-from salience.server.models.constraints import ID, NAMESPACE
 from salience.server.models.results import Schemas
-from salience.server.models.schema import Schema
+from salience.server.models.schema import ID, NAMESPACE, Schema
 from salience.server.operation import Answer, Operation
 from salience.server.problems import KINDS, MEDIA_TYPE
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
+import logging
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,14 +20,12 @@ from salience.access import Keyring, Principal
 from salience.api.operations import DELETE, PREFIX, READ, Scope
 from salience.engine.async_memory import AsyncMemory
 from salience.engine.extraction import Extractor
-from salience.errors import InvalidInput, NotFound
+from salience.errors import InvalidInput, NotFound, SalienceError, shown
 from salience.records.validation import text
 from salience.server.encoding import JSON
 from salience.server.guard import Metrics
 from salience.server.models.arguments import Arguments
-from salience.server.problems import Problem
-from salience.server.profiles import check_profile
-from salience.server.readiness import Readiness
+from salience.server.problems import Problem, public
 from salience.write.items import MAX_KEY_CHARACTERS
 
 ANY_SCOPE: Final = ""
@@ -263,3 +263,61 @@ def scope_missing(scope: str) -> Problem:
         f"{scope}",
         headers=(("WWW-Authenticate", f'Bearer error="insufficient_scope", scope="{scope}"'),),
     )
+
+
+# Profiles over the network: names and inline objects, never paths or code
+
+
+def check_profile(profile: Any) -> None:
+    """Refuse a text that might be taken for a file or for code.
+
+    Raises:
+        InvalidInput: it ends in .json, or has a slash or a colon.
+    """
+    if isinstance(profile, str) and (profile.endswith(".json") or set(profile) & set("/\\:")):
+        raise InvalidInput(
+            "profile",
+            f"{shown(profile)} is no name of a profile",
+            "give the name of one (GET /v1/profiles lists them), or the JSON object itself",
+        )
+
+
+# Readiness: whether the store of a server can be read and written now, and if not, why
+
+_EACH_SECONDS = 1.0
+_LONGEST_SECONDS = 5.0
+_SILENT = "the store does not answer"
+_FAILED = "the store could not do its work; the log of the server says why"
+_log = logging.getLogger("salience.server")
+
+
+class Readiness:
+    """Asks a store at most once a second; all who want to know meanwhile share the answer."""
+
+    def __init__(self, ask: Callable[[], Awaitable[object]]) -> None:
+        self._ask = ask
+        self._asked: asyncio.Task[str] | None = None
+        self._at = 0.0
+
+    async def problem(self) -> str:
+        """The reason why the store cannot be used; empty if it can."""
+        loop = asyncio.get_running_loop()
+        asked = self._asked
+        if asked is None or (asked.done() and loop.time() - self._at > _EACH_SECONDS):
+            asked = self._asked = loop.create_task(self._problem())
+            self._at = loop.time()
+        done, _ = await asyncio.wait([asked], timeout=_LONGEST_SECONDS)
+        return asked.result() if done else _SILENT
+
+    async def _problem(self) -> str:
+        try:
+            await self._ask()
+        except Exception as error:
+            _log.error("not ready: %s: %s", type(error).__name__, error)
+            return public(error) if isinstance(error, SalienceError) else _FAILED
+        return ""
+
+    def close(self) -> None:
+        """Ask no more."""
+        if self._asked is not None:
+            self._asked.cancel()

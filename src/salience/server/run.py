@@ -16,7 +16,7 @@ from salience.access import Keyring
 from salience.errors import InvalidInput
 from salience.server.connections import TimedHttpToolsProtocol
 from salience.server.guard import ANSWERS_VARIABLE
-from salience.server.guard.answers.in_file import is_alive
+from salience.server.guard.answers import is_alive
 from salience.server.settings import ServerSettings
 from salience.stores import open_store
 

@@ -14,7 +14,7 @@ from salience.errors import InvalidInput
 from salience.stores.schemes import remote_scheme
 
 if TYPE_CHECKING:
-    from salience.mcp.settings import ToolSettings
+    from salience.mcp.app import ToolSettings
 
 
 def mcp(
@@ -47,7 +47,7 @@ def mcp(
     """
     if importlib.util.find_spec("mcp") is None:
         raise InvalidInput("mcp", "needs the package mcp", "pip install 'salience[mcp]'")
-    from salience.mcp.settings import ToolSettings
+    from salience.mcp.app import ToolSettings
     from salience.mcp.tools import chosen
 
     offered = ToolSettings.from_environment(tools=tools, max_tokens=max_tokens)

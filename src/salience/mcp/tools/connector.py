@@ -10,10 +10,9 @@ from typing_extensions import TypedDict
 
 from salience.display.for_models import clean, fenced, one_line
 from salience.errors import NotFound, shown
-from salience.mcp.addresses import address_of
+from salience.mcp.app import address_of
 from salience.mcp.outputs import MAX_ID_CHARACTERS, Item, fitted
-from salience.mcp.parameters import Id, Query
-from salience.mcp.tool import READ, Answer, Caller, tool
+from salience.mcp.tool import READ, Answer, Caller, Id, Query, tool
 from salience.records.record import MemoryRecord
 
 _HITS = 20

@@ -11,11 +11,9 @@ from typing_extensions import TypedDict
 
 from salience.display.for_models import clean, fence, one_line, quoted
 from salience.display.result import to_json
-from salience.mcp.app import EXPLANATION_META
+from salience.mcp.app import DEFAULT_TOKENS, EXPLANATION_META
 from salience.mcp.outputs import MAX_ID_CHARACTERS, fitted
-from salience.mcp.parameters import Id, Query
-from salience.mcp.settings import DEFAULT_TOKENS
-from salience.mcp.tool import READ, Answer, Caller, MaxTokens, tool
+from salience.mcp.tool import READ, Answer, Caller, Id, MaxTokens, Query, tool
 from salience.records.events import Event
 from salience.search.explain import ExplainReport
 from salience.search.listing import NamePage

@@ -12,11 +12,24 @@ from salience.display.for_models import fence, one_line
 from salience.errors import InvalidInput, NotFound, SalienceError, shown
 from salience.language.spelling import taken_notes
 from salience.language.tokens import count_tokens
-from salience.mcp.hints import hint
-from salience.mcp.outputs import Item, Memories, memories, tokens
-from salience.mcp.parameters import AsOf, Id, Kind, Query, Since, Speaker, Tags, Until, filters
-from salience.mcp.settings import DEFAULT_TOKENS
-from salience.mcp.tool import READ, Answer, Caller, MaxTokens, tool
+from salience.mcp.app import DEFAULT_TOKENS
+from salience.mcp.outputs import Item, Memories, hint, memories, tokens
+from salience.mcp.tool import (
+    READ,
+    Answer,
+    AsOf,
+    Caller,
+    Id,
+    Kind,
+    MaxTokens,
+    Query,
+    Since,
+    Speaker,
+    Tags,
+    Until,
+    filters,
+    tool,
+)
 from salience.search import context as engine
 
 MAX_HITS = 50

@@ -10,8 +10,7 @@ from typing_extensions import TypedDict
 
 from salience.display.for_models import one_line
 from salience.errors import InvalidInput, NotFound, shown
-from salience.mcp.parameters import Id, meaning
-from salience.mcp.tool import DELETE, WRITE, Answer, Caller, Texts, tool
+from salience.mcp.tool import DELETE, WRITE, Answer, Caller, Id, Texts, meaning, tool
 from salience.write.outcomes import Outcome
 
 Text = Annotated[str, Field(description="What to remember, in words that stand for themselves.")]

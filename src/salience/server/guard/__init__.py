@@ -2,18 +2,19 @@
 
 In the order in which a request passes them:
 
-request_log       its id, its trace, its line in the log
-response_headers  fields against browsers and caches that take liberties
-metrics           counts and times for Prometheus
-in_flight         the drain of a server that stops
-hosts             the host it names, the web page it comes from; CORS for configured pages
-failures          errors that nothing else answered
-authentication    whose it is
-rate_limit        how many a key may send
-body              type, size, depth and arrival of its body
-idempotency       the answer to a change that was sent before
-admission         a slot for what costs much, in fair turn
-time_limit        the end of what takes too long
+RequestLog       its id, its trace, its line in the log             telemetry
+ResponseHeaders  fields against browsers and caches                 request
+CountAnswers     counts and times for Prometheus                    telemetry
+CountInFlight    the drain of a server that stops                   request
+CheckHosts       the host it names                                  entry
+CheckOrigin      the web page it comes from; CORS for some          entry
+AnswerFailures   errors that nothing else answered                  request
+Authentication   whose it is                                        entry
+RateLimit        how many a key may send                            entry
+CheckBody        type, size, depth and arrival of its body          body
+Idempotency      the answer to a change that was sent before        idempotency, answers
+Admission        a slot for what costs much, in fair turn           admission
+TimeLimit        the end of what takes too long                     request
 """
 
 from __future__ import annotations
@@ -25,18 +26,25 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from salience.server.guard.admission import Admission
 from salience.server.guard.answers import AnswersInFile, AnswersInMemory, AnswerStore
-from salience.server.guard.authentication import Authenticate, Authentication
 from salience.server.guard.body import CheckBody
-from salience.server.guard.failures import AnswerFailures
-from salience.server.guard.hosts import CheckHosts, CheckOrigin
+from salience.server.guard.entry import (
+    Authenticate,
+    Authentication,
+    CheckHosts,
+    CheckOrigin,
+    CountWrites,
+    RateLimit,
+)
 from salience.server.guard.idempotency import Idempotency
-from salience.server.guard.in_flight import CountInFlight, InFlight
-from salience.server.guard.metrics import CountAnswers, Metrics
-from salience.server.guard.rate_limit import CountWrites, RateLimit
-from salience.server.guard.request_log import RequestLog
-from salience.server.guard.response_headers import ResponseHeaders
+from salience.server.guard.request import (
+    AnswerFailures,
+    CountInFlight,
+    InFlight,
+    ResponseHeaders,
+    TimeLimit,
+)
 from salience.server.guard.settings import GuardSettings, Rate
-from salience.server.guard.time_limit import TimeLimit
+from salience.server.guard.telemetry import CountAnswers, Metrics, RequestLog
 
 __all__ = ["Authenticate", "GuardSettings", "InFlight", "Metrics", "Rate", "guard"]
 

@@ -17,8 +17,17 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 from typing_extensions import TypedDict
 
 from salience.api.docstrings import descriptions
-from salience.server.models.constraints import CONSTRAINTS, DESCRIPTIONS, OF_METHODS, Constraint
-from salience.server.models.schema import Schema, incoming_type, is_json, schema_of, union_parts
+from salience.server.models.schema import (
+    CONSTRAINTS,
+    DESCRIPTIONS,
+    OF_METHODS,
+    Constraint,
+    Schema,
+    incoming_type,
+    is_json,
+    schema_of,
+    union_parts,
+)
 from salience.server.problems import FieldProblem, Problem, Refused
 
 _OBJECT = ConfigDict(extra="forbid", strict=True)

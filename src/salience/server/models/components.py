@@ -8,13 +8,13 @@ from typing import Any, get_type_hints
 from salience.engine.memory import Memory
 from salience.errors import InvalidInput
 from salience.ranking.profiles import names
-from salience.records.field_types import STATUSES
+from salience.records.field_types import STATUSES, Type
 from salience.records.fields import FIELDS, field_type
 from salience.records.filters import MAX_FILTER_VALUES
 from salience.search.context.sections import STANDARD, Section
 from salience.search.request import MAX_HITS
-from salience.server.models.arguments import parameters
-from salience.server.models.constraints import (
+from salience.server.models.arguments import Argument, parameters
+from salience.server.models.schema import (
     ID,
     METADATA,
     NAMESPACE,
@@ -22,11 +22,12 @@ from salience.server.models.constraints import (
     RECORD,
     TAG,
     TEXT,
+    Schema,
+    schema_of,
 )
-from salience.server.models.schema import Schema, schema_of
 from salience.server.problems import KINDS
 from salience.write.dedup import MAX_LOOP_SECONDS, MAX_WITHIN, DedupPolicy
-from salience.write.items import LINK_KEYS
+from salience.write.items import CHECKS, FLAGS, LINK_KEYS, REQUIRED
 
 _REF = "#/components/schemas/"
 _EARLIEST, _LATEST = -62_135_596_800, 253_402_300_799  # seconds of the years 1 and 9999
@@ -315,3 +316,32 @@ def problem() -> Schema:
         "required": ["type", "title", "status", "detail", "instance", "code", "errors"],
         "additionalProperties": False,
     }
+
+
+# Changes: the fields that an update sets, as arguments
+
+_TYPES: dict[Type, Any] = {
+    "text": str | None,
+    "number": float | None,
+    "time": str | float | None,
+    "list": list[str] | None,
+    "json": dict[str, Any] | None,
+}
+
+
+def _changes() -> dict[str, Argument]:
+    """The arguments of `Memory.update`, and the fields that judgements set."""
+    declared = parameters(Memory.update)
+    del declared["id"]
+    for name in [name for name in CHECKS if name != "id"]:
+        kind = bool | None if name in FLAGS else _TYPES[FIELDS[name].type]
+        if name in REQUIRED:
+            kind = str if FIELDS[name].type == "text" else str | float
+        described = declared[name].description if name in declared else _JUDGED
+        declared[name] = Argument(kind, described, None, RECORD[name])
+    return declared
+
+
+_JUDGED = "A field that judgements set otherwise."
+CHANGES = _changes()
+"""The members of an update, by their names."""

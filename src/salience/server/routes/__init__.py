@@ -2,9 +2,9 @@
 
 from salience.api.operations import GROUPS
 from salience.server.operation import OPERATIONS
-from salience.server.routes import keys, memories, methods, search, system, transfer
+from salience.server.routes import keys, memories, methods, system
 
-__all__ = ["OPERATIONS", "keys", "memories", "methods", "search", "system", "transfer"]
+__all__ = ["OPERATIONS", "keys", "memories", "methods", "system"]
 
 OPERATIONS[:0] = methods.operations()
 OPERATIONS.sort(key=lambda each: [*GROUPS].index(each.tag))

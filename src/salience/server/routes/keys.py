@@ -25,7 +25,7 @@ from salience.records.validation import MAX_IDS, number
 from salience.retrieval.plan import in_thread
 from salience.server.encoding import answer
 from salience.server.models.arguments import Argument, Arguments
-from salience.server.models.constraints import MOMENT, PATTERN, TEXT
+from salience.server.models.schema import MOMENT, PATTERN, TEXT
 from salience.server.operation import Answer, Call, foreign, operation, scope_missing
 from salience.server.problems import Refused
 

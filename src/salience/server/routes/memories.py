@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+import asyncio
+import tempfile
+from collections.abc import AsyncIterator, Mapping
+from time import perf_counter
+from typing import IO, Any, Literal, cast
 
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 
 from salience.errors import InvalidInput
 from salience.records.record import MemoryRecord
 from salience.retrieval.erasure import ErasureReceipt
+from salience.search.results import SearchResult
 from salience.server import document
-from salience.server.encoding import answer, nothing
+from salience.server.encoding import NDJSON, answer, large_answer, nothing
 from salience.server.models.arguments import Argument, Arguments
-from salience.server.models.changes import CHANGES
-from salience.server.models.constraints import CONSTRAINTS, FACETS_OR_NULL
-from salience.server.operation import Answer, Call, answers
+from salience.server.models.components import CHANGES
+from salience.server.models.schema import CONSTRAINTS, FACETS_OR_NULL
+from salience.server.operation import Answer, Call, answers, check_reach
+from salience.server.routes.pipe import Pipe
 from salience.write.idempotency import SAME_KEY
 from salience.write.outcomes import AddResult
 from salience.write.reading import not_found
@@ -158,3 +164,96 @@ async def delete(call: Call) -> Response:
     if not await call.memory.delete(call.id, if_version=call.if_match()):
         raise not_found(call.id, call.namespace)
     return nothing()
+
+
+# Recall: a search, and a context
+
+LARGE_HITS = 50  # in an answer that a thread encodes
+MAX_EXPLAINED = 100  # hits of one search: each explanation is a tree of some hundred numbers
+
+
+@answers(
+    "search",
+    plus=document.SEARCH_ARGUMENTS,
+    answers={
+        200: Answer(description="The hits, best first.", body=(SearchResult, document.ANSWER))
+    },
+)
+async def search(call: Call) -> Response:
+    """Search, and tell how long each step took."""
+    is_document = document.translate_search(call.arguments)
+    check_reach(call)
+    _check_explained(call.arguments)
+    began = perf_counter()
+    result = await call.memory.search(**call.arguments)
+    timings_ms = {"search": round((perf_counter() - began) * 1e3, 3), **result.timings_ms}
+    call.log_found(len(result.hits), result.degraded)
+    body = document.search_answer(result) if is_document else result
+    is_large = call.arguments.get("explain") or len(result.hits) > LARGE_HITS
+    response = await large_answer(body) if is_large else answer(body)
+    steps = (f"{step};dur={ms}" for step, ms in timings_ms.items())
+    response.headers["Server-Timing"] = ", ".join(steps)
+    return response
+
+
+def _check_explained(arguments: Mapping[str, Any]) -> None:
+    """Refuse more explanations than a server makes while others wait."""
+    limit = arguments.get("limit")
+    if arguments.get("explain") is True and isinstance(limit, int) and limit > MAX_EXPLAINED:
+        remedy = f"give at most {MAX_EXPLAINED}, or leave out explain and ask POST /v1/explain"
+        raise InvalidInput("limit", f"is {limit} with explain", remedy)
+
+
+@answers("get_context", plus=document.FILTER_ARGUMENTS)
+async def get_context(call: Call) -> Response:
+    """Write a context of the namespaces that the key has."""
+    document.translate_filters(call.arguments)
+    check_reach(call)
+    context = await call.memory.get_context(**call.arguments)
+    call.log_found(len(context.ids), context.degraded)
+    return answer(context)
+
+
+# Everything out of a namespace and back, as lines of JSON
+
+_MEMORY_BYTES = 8 << 20  # of an upload that is kept in memory; a longer one goes to a file
+
+
+@answers(
+    "export",
+    answers={200: Answer(description="Lines of JSON.", body=str, content_type=NDJSON)},
+)
+async def export(call: Call) -> Response:
+    """Send what an export writes, as it is written."""
+    check_reach(call)
+    pipe = Pipe(asyncio.get_running_loop())
+    writing = asyncio.create_task(
+        pipe.filled_by(call.memory.export(cast(IO[bytes], pipe), **call.arguments))
+    )
+    try:
+        first = await anext(pipe)  # an error before it is answered as a problem
+    except BaseException:
+        pipe.close()
+        raise
+
+    async def chunks() -> AsyncIterator[bytes]:
+        try:
+            yield first
+            async for chunk in pipe:
+                yield chunk
+        finally:
+            pipe.close()
+            await writing
+
+    return StreamingResponse(chunks(), media_type=NDJSON)
+
+
+@answers("import_", body_type=NDJSON)
+async def import_(call: Call) -> Response:
+    """Take all lines, and then write them."""
+    check_reach(call)
+    with tempfile.SpooledTemporaryFile(_MEMORY_BYTES) as file:
+        async for chunk in call.request.stream():
+            file.write(chunk)
+        file.seek(0)
+        return answer(await call.memory.import_(file, **call.arguments))

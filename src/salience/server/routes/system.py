@@ -15,7 +15,7 @@ from salience.ranking import profiles as profiles_by_name
 from salience.ranking.formulas.parts import ScorePart
 from salience.ranking.profile import Profile
 from salience.server.encoding import JSON, answer, encoded
-from salience.server.guard.metrics import CONTENT_TYPE as METRICS_TYPE
+from salience.server.guard.telemetry import CONTENT_TYPE as METRICS_TYPE
 from salience.server.openapi import document
 from salience.server.operation import (
     ANY_SCOPE,
