@@ -1,8 +1,9 @@
 import json
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from itertools import groupby, pairwise
 from typing import Any
 
+from salience import Memory
 from salience.evaluation import sample
 from salience.records.record import LINK_TYPES
 
@@ -118,3 +119,34 @@ def test_every_call_gives_lists_of_its_own() -> None:
     sample.memories().clear()
     sample.memories()[0]["content"] = "changed"
     assert sample.memories() == MEMORIES
+
+
+def test_life_is_about_memories_that_are_there_by_then() -> None:
+    acts = sample.life()
+    assert acts == sorted(acts, key=lambda act: act["at"])
+    assert acts[-1]["at"] < "2026-10"
+    for act in acts:
+        for id in (*act.get("used", ()), *filter(None, [act.get("judged")])):
+            assert BY_ID[id]["created_at"] < act["at"], act
+
+
+def test_the_sample_has_lived() -> None:
+    clock = sample.Clock()
+    with Memory("ram://", clock=clock) as memory:
+        sample.live(memory, clock)
+        assert {link["type"] for link in LINKS} == {link.type for link in memory.links()}
+        assert len(memory.links()) == len(LINKS)
+        now = clock()
+        shares = memory.zone_shares(points=8, until=now)
+        assert shares.times[-1] - shares.times[0] > timedelta(days=200)
+        assert sum(len(set(counts)) > 2 for counts in shares.counts.values()) >= 3
+        earlier = memory.search("Which database holds our telemetry?", as_of="2026-02-15")
+        assert "fact-database-influx" in earlier.ids
+        assert memory.get("fact-database-influx").status == "superseded"  # type: ignore[union-attr]
+        types = {event.type for event in memory.history("fact-heron-april").events}
+        assert {"write", "reference", "status", "feedback", "decay"} <= types
+        events = memory.events(limit=1000).events
+        assert [event.at for event in events] == sorted(event.at for event in events)
+        before = memory.stats(), len(events)
+        sample.live(memory, clock)
+        assert (memory.stats(), len(memory.events(limit=1000).events)) == before

@@ -6,14 +6,12 @@ import os
 import shutil
 import sys
 import tempfile
-from collections import defaultdict
 from dataclasses import replace
 from shlex import quote
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from salience.cli import output
 from salience.cli.settings import Settings
-from salience.engine.memory import Memory
 from salience.evaluation import sample
 from salience.search.cutoff import verdict
 
@@ -34,8 +32,8 @@ def demo(settings: Settings) -> None:
     memories = sample.memories()
     question = next(one for one in sample.questions() if one["id"] == _QUESTION_ID)
     now = max(item["created_at"] for item in memories)
-    with settings.open(make=True) as memory:
-        load(memory, memories)
+    load(settings)
+    with settings.open() as memory:
         result = memory.search(
             question["text"], limit=_HITS, now=now, touch=False, explain=True, cut="auto"
         )
@@ -58,17 +56,11 @@ def demo_settings(settings: Settings) -> Settings:
     return replace(settings, db=path, namespace=None)
 
 
-def load(memory: Memory, memories: list[dict[str, Any]]) -> None:
-    """Add the memories of the sample, with their links."""
-    links = defaultdict(list)
-    for link in sample.links():
-        links[link["source"]].append({key: link[key] for key in ("target", "type", "weight")})
-    # A store that was given may hold them already; ids that are taken are left out.
-    added = set(memory.add_many({**item, "links": links[item["id"]]} for item in memories).ids)
-    for newer in (item["id"] for item in memories if item["id"] in added):
-        for link in links[newer]:
-            if link["type"] == "supersedes":
-                memory.supersede(link["target"], newer)
+def load(settings: Settings) -> None:
+    """Let the sample happen in a store: nine months of writing, using, judging and forgetting."""
+    clock = sample.Clock()
+    with settings.open(make=True, clock=clock) as memory:
+        sample.live(memory, clock)
 
 
 def _show(

@@ -8,6 +8,7 @@ import shlex
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from datetime import datetime
 from inspect import Parameter, signature
 from pathlib import Path
 from typing import Any, Self
@@ -89,17 +90,26 @@ class Settings:
 
     @contextmanager
     def open(
-        self, *, profile: str | Profile = "balanced", embeds: bool = True, make: bool = False
+        self,
+        *,
+        profile: str | Profile = "balanced",
+        embeds: bool = True,
+        make: bool = False,
+        clock: Callable[[], datetime] | None = None,
     ) -> Iterator[Memory]:
         """The memory of the namespace during a block.
 
-        A new file is made only with `make`, and not left behind without a memory in it.
+        A new file is made only with `make`, and not left behind without a memory in it. A server
+        has a clock of its own.
         """
         new_file = self.missing_file
         if not make:
             self.require()
         try:
-            with Memory.open(self.url, profile=profile, **self.options(embeds)) as memory:
+            options = self.options(embeds)
+            if clock is not None and not remote_scheme(self.url):
+                options["clock"] = clock
+            with Memory.open(self.url, profile=profile, **options) as memory:
                 yield memory
         finally:
             if new_file is not None and new_file.exists():

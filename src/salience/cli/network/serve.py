@@ -12,7 +12,6 @@ from salience.cli import output
 from salience.cli.demo import demo_settings, load
 from salience.cli.settings import Settings
 from salience.errors import InvalidInput
-from salience.evaluation.sample import memories
 from salience.stores.address import public_url
 
 
@@ -78,8 +77,7 @@ def serve(
 
     if sample:
         settings = demo_settings(settings)
-        with settings.open(make=True) as memory:
-            load(memory, memories())
+        load(settings)
     server = ServerSettings.from_environment(
         host=host,
         port=port,
