@@ -18,6 +18,8 @@ from salience.errors import EmbedderError, Locked, NotFound, SalienceError, Stor
 
 NOTHING, WRONG, UNUSABLE = 1, 2, 3
 """The exit codes besides 0 and that of an interrupt."""
+COMPLETION_VARIABLE = "_SALIENCE_COMPLETE"
+"""The variable by which the script of a shell asks for completions."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -34,9 +36,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         gc.set_threshold(50_000, 20, 20)  # a command makes next to no cycles to collect
     try:
         from salience.cli.app import app
-        from salience.cli.completion import VARIABLE, complete
 
-        if VARIABLE in os.environ:
+        if COMPLETION_VARIABLE in os.environ:
+            from salience.cli.completion import complete
+
             complete()
         app(None if arguments is None else list(arguments), prog_name="salience")
     except SystemExit as end:

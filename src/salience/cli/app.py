@@ -2,30 +2,17 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import os
+import re
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Annotated, Any, get_type_hints
 
 import typer
 
 import salience
-from salience.cli import (
-    add,
-    completion,
-    demo,
-    evaluate,
-    get,
-    hook,
-    importing,
-    judge,
-    maintain,
-    migrate,
-    output,
-    report,
-    search,
-)
-from salience.cli.network import keys, mcp, mcp_clients, serve
 from salience.cli.printing.help import (
     MAX_HELP_COLUMNS,
     Commands,
@@ -33,8 +20,6 @@ from salience.cli.printing.help import (
     command_group,
     name_value,
 )
-from salience.cli.settings import Settings
-from salience.stores.address import DB_VARIABLE
 
 _Db = Annotated[
     str | None,
@@ -64,95 +49,28 @@ _SHARED = {
     "json": (_Json, False),
 }
 
-COMMANDS: Commands = {
-    "Remember": {
-        "add": add.add,
-        "update": add.update,
-        "import": importing.import_,
-        "delete": add.delete,
-    },
-    "Recall": {
-        "search": search.search,
-        "explain": search.explain,
-        "compare": search.compare,
-        "context": search.context,
-    },
-    "Look": {
-        "get": get.get,
-        "list": get.list_,
-        "about": get.about,
-        "count": get.count,
-        "history": judge.history,
-        "stats": get.stats,
-        "zones": get.zones,
-        "report": report.report,
-        "profiles": search.profiles,
-    },
-    "Judge": {
-        "touch": judge.touch,
-        "feedback": judge.feedback,
-        **judge.JUDGING,
-        "supersede": judge.supersede,
-        "contradict": judge.contradict,
-    },
-    "Keep in order": {
-        "maintain": maintain.maintain,
-        "consolidate": maintain.consolidate,
-        "prune": maintain.prune,
-        "archive": maintain.archive,
-        "restore": maintain.restore,
-        "undo": maintain.undo,
-        "undo-writer": maintain.undo_writer,
-        "audit": maintain.audit,
-        "verify": judge.verify,
-        "doctor": migrate.doctor,
-    },
-    "Move and rebuild": {
-        "export": migrate.export,
-        "copy": migrate.copy,
-        "backup": migrate.backup,
-        "restore-backup": migrate.restore_backup,
-        "migrate": migrate.migrate,
-        "reembed": migrate.reembed,
-        "index": migrate.index,
-    },
-    "Serve": {
-        "serve": serve.serve,
-        "mcp": mcp.mcp,
-        "mcp install": mcp_clients.install,
-        "mcp doctor": mcp_clients.doctor,
-        "keys create": keys.create,
-        "keys list": keys.list_,
-        "keys rotate": keys.rotate,
-        "keys revoke": keys.revoke,
-        "openapi": serve.openapi,
-    },
-    "Coding agents": {
-        "hook session-start": hook.session_start,
-        "hook prompt": hook.prompt,
-        "hook pre-compact": hook.pre_compact,
-        "hook stop": hook.stop,
-        "hook mcp": hook.mcp,
-        "hook status": hook.status,
-        "hook share": hook.share,
-        "hook stop-daemon": hook.stop_daemon,
-    },
-    "Try and measure": {
-        "demo": demo.demo,
-        "eval": evaluate.eval_,
-        "calibrate": evaluate.calibrate,
-        "tune": evaluate.tune,
-        "ab": evaluate.ab,
-        "bench": evaluate.bench,
-        "completion": completion.completion,
-    },
-}
-"""All commands, in the order of --help; one of two words is in the family of the first."""
+
+def _commands() -> Commands:
+    commands: dict[str, dict[str, tuple[str, str]]] = {}
+    heading = ""
+    for line in Path(__file__).with_name("commands.txt").read_text("utf-8").splitlines():
+        if line.startswith("  "):
+            name, function, effect = re.split("  +", line.strip(), maxsplit=2)
+            commands[heading][name] = function, effect
+        elif line and not line.startswith("#"):
+            heading = line
+            commands[heading] = {}
+    return commands
 
 
-def _application(commands: Commands, help: str) -> typer.Typer:
+COMMANDS = _commands()
+"""All commands in the order of --help; a module is imported when its command is used."""
+
+
+def _application(commands: Commands, help: str, load: Callable[[str], Any]) -> typer.Typer:
+    """An application whose commands are made by `load`, given a name, when they are asked for."""
     return typer.Typer(
-        cls=command_group(commands),
+        cls=command_group(commands, load),
         help=help,
         add_completion=False,
         no_args_is_help=True,
@@ -165,18 +83,12 @@ def _application(commands: Commands, help: str) -> typer.Typer:
     )
 
 
-app = _application(
-    COMMANDS, "The memory an AI agent keeps, and the engine that recalls from it what matters now."
-)
-
-
 def _version(wanted: bool) -> None:
     if wanted:
         typer.echo(f"salience {salience.__version__}")
         raise typer.Exit
 
 
-@app.callback()
 def _shared(
     ctx: typer.Context,
     db: _Db = None,
@@ -188,6 +100,9 @@ def _shared(
         typer.Option("--version", callback=_version, is_eager=True, help="Print the version."),
     ] = False,
 ) -> None:
+    from salience.cli.settings import Settings
+    from salience.stores.address import DB_VARIABLE
+
     environment = Settings(os.environ.get(DB_VARIABLE), os.environ.get("SALIENCE_NAMESPACE"))
     ctx.obj = Settings.from_options(db, namespace, embedder, json).over(environment)
 
@@ -220,6 +135,9 @@ def _command(function: Callable[..., None]) -> Callable[..., None]:
         )
 
     def run(ctx: typer.Context, **options: Any) -> None:
+        from salience.cli import output
+        from salience.cli.settings import Settings
+
         settings = Settings.from_options(**{name: options.pop(name) for name in shared})
         if ctx.invoked_subcommand is not None:  # which has options of its own
             ctx.obj = settings.over(ctx.obj)
@@ -236,32 +154,45 @@ def _command(function: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
-def _add_commands(app: typer.Typer, commands: Commands) -> None:
-    """Enter all commands; one that is a family, too, is what the family does without a command."""
-    families: dict[str, typer.Typer] = {"": app}
-    for heading, group in commands.items():
-        for path, function in group.items():
-            members = _members(path, group)
-            family, _, name = path.rpartition(" ")
-            if members:
-                families[path] = _application({heading: members}, function.__doc__ or "")
-                families[path].info.no_args_is_help = False
-                families[path].callback(invoke_without_command=True)(_command(function))
-                app.add_typer(families[path], name=path)
-                continue
-            if family not in families:
-                families[family] = _application(
-                    {heading: _members(family, group)}, f"Commands of {family}."
-                )
-                app.add_typer(families[family], name=family)
-            own_command = command(_options_beside(function))
-            families[family].command(name, cls=own_command)(_command(function))
+def _loaded(path: str) -> Any:
+    """The command of a path, or the family of all that begin with it; imports what it needs."""
+    heading, group = next(
+        (heading, group)
+        for heading, group in COMMANDS.items()
+        if path in group or _members(path, group)
+    )
+    members = _members(path, group)
+    function = _function(group[path][0]) if path in group else None
+    if not members:
+        assert function is not None
+        alone = typer.Typer(add_completion=False, rich_markup_mode=None)
+        own_command = command(_options_beside(function))
+        alone.command(path.rpartition(" ")[2], cls=own_command)(_command(function))
+        return typer.main.get_command(alone)
+    help = (function and function.__doc__) or f"Commands of {path}."
+    family = _application({heading: members}, help, lambda name: _loaded(f"{path} {name}"))
+    family.info.no_args_is_help = function is None
+    family.callback(invoke_without_command=function is not None)(
+        _command(function) if function else lambda: None
+    )
+    return typer.main.get_command(family)
 
 
-def _members(family: str, group: Mapping[str, Callable[..., None]]) -> dict[str, Any]:
+def _function(path: str) -> Callable[..., None]:
+    module, _, name = path.rpartition(".")
+    function: Callable[..., None] = getattr(importlib.import_module(f"salience.cli.{module}"), name)
+    return function
+
+
+def _members(family: str, group: Mapping[str, Any]) -> dict[str, Any]:
     """The commands of a family by the rest of their names."""
     start = f"{family} "
     return {path[len(start) :]: each for path, each in group.items() if path.startswith(start)}
 
 
-_add_commands(app, COMMANDS)
+app = _application(
+    COMMANDS,
+    "The memory an AI agent keeps, and the engine that recalls from it what matters now.",
+    _loaded,
+)
+app.callback()(_shared)

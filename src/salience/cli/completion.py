@@ -8,11 +8,8 @@ from typing import Annotated
 
 import typer
 
-from salience.cli import output
+from salience.cli import COMPLETION_VARIABLE, output
 from salience.cli.settings import Settings
-
-VARIABLE = "_SALIENCE_COMPLETE"
-"""The variable by which the script of a shell asks for completions."""
 
 
 class Shell(StrEnum):
@@ -35,7 +32,9 @@ def completion(
     """
     from typer.completion import get_completion_script  # type: ignore[attr-defined]
 
-    script = get_completion_script(prog_name="salience", complete_var=VARIABLE, shell=shell.value)
+    script = get_completion_script(
+        prog_name="salience", complete_var=COMPLETION_VARIABLE, shell=shell.value
+    )
     if settings.json:
         output.emit({"shell": shell.value, "script": script})
     else:

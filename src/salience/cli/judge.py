@@ -122,14 +122,12 @@ def _judging(name: str, changed: str) -> Callable[..., None]:
     return command
 
 
-JUDGING = {
-    "promote": _judging("promote", "memory_score"),
-    "demote": _judging("demote", "memory_score"),
-    "reinforce": _judging("reinforce", "strength"),
-    "pin": _judging("pin", "pinned"),
-    "unpin": _judging("unpin", "pinned"),
-}
-"""The commands that do what their row of the table of operations says to one memory."""
+# The commands that do what their row of the table of operations says to one memory.
+promote = _judging("promote", "memory_score")
+demote = _judging("demote", "memory_score")
+reinforce = _judging("reinforce", "strength")
+pin = _judging("pin", "pinned")
+unpin = _judging("unpin", "pinned")
 
 
 def supersede(

@@ -2,27 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
 from typing import Any, get_args
 
 from typer.core import TyperArgument, TyperCommand, TyperGroup
 from typer.models import OptionInfo
 
-Commands = Mapping[str, Mapping[str, Callable[..., None]]]
-"""The functions of commands by name, under the heading of each group."""
+Commands = Mapping[str, Mapping[str, tuple[str, str]]]
+"""Commands by name, under the heading of each group: the function, and what it does."""
 
 MAX_HELP_COLUMNS = 100  # longer lines are hard to read
 _WORDS = {int: "NUMBER", float: "NUMBER", str: "TEXT"}
 
 
-def command_group(commands: Commands) -> type[TyperGroup]:
-    """The class of an application whose help lists `commands` under their headings."""
+class _Commands(Mapping[str, Any]):
+    """The commands of an application by their first word; each is made when it is asked for."""
+
+    def __init__(self, names: Iterable[str], load: Callable[[str], Any]) -> None:
+        self._names = dict.fromkeys(name.partition(" ")[0] for name in names)
+        self._load = cache(load)
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._names:
+            raise KeyError(name)
+        return self._load(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+
+def command_group(commands: Commands, load: Callable[[str], Any]) -> type[TyperGroup]:
+    """The class of an application whose help lists `commands` under their headings.
+
+    `load` makes the command of a name.
+    """
 
     class CommandGroup(TyperGroup):
+        def __init__(self, **attributes: Any) -> None:
+            super().__init__(**attributes)
+            names = [name for group in commands.values() for name in group]
+            self.commands = _Commands(names, load)  # type: ignore[assignment]
+
         def format_commands(self, ctx: Any, formatter: Any) -> None:
             columns = max(len(name) for group in commands.values() for name in group)
             for heading, group in commands.items():
-                rows = [(name.ljust(columns), _sentence(group[name].__doc__)) for name in group]
+                rows = [(name.ljust(columns), effect) for name, (_, effect) in group.items()]
                 with formatter.section(heading):
                     formatter.write_dl(rows)
 
@@ -77,12 +105,6 @@ def _usage(argument: Any) -> str:
     if not argument.required and not name.startswith("["):
         name = f"[{name}]"
     return name if argument.nargs == 1 else f"{name}..."
-
-
-def _sentence(docstring: str | None) -> str:
-    """The first sentence of a docstring, on one line."""
-    start, _, _ = " ".join((docstring or "").split()).partition(". ")
-    return f"{start.rstrip('.')}."
 
 
 def name_value(annotation: Any) -> None:
