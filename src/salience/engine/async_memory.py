@@ -32,10 +32,11 @@ from salience.engine.options import (
     RecordFields,
     Settings,
     check_names,
+    narrowed,
     takes,
 )
 from salience.engine.reembedding.steps import Reembedding, Step, take_step
-from salience.engine.search_api import ITERATION_PAGE
+from salience.engine.search_api import _EXPLAINING, ITERATION_PAGE
 from salience.engine.time_travel import as_of
 from salience.engine.transfer import export_to, import_from
 from salience.errors import InvalidInput, StoreClosed
@@ -57,6 +58,7 @@ from salience.lifecycle.zones import Zones, zones
 from salience.ranking import profiles as profiles_by_name
 from salience.ranking.constants import ConstantOptions
 from salience.ranking.profiles import ProfileLike
+from salience.records.field_filters import FIELD_DEFAULTS, FieldFilters, with_fields
 from salience.records.filters import Compare, filter_fields, parse_filter
 from salience.records.record import Link, MemoryRecord
 from salience.records.validation import (
@@ -133,11 +135,14 @@ class AsyncWriteApi(AsyncPlanRunner):
 
     @takes(RecordFields, MemoryFields, defaults={"tags": (), "links": (), "on_conflict": "error"})
     async def add(
-        self, content: str | Sequence[Mapping[str, Any]], **fields: Unpack[MemoryFields]
+        self,
+        content: str | Mapping[str, Any] | Sequence[Mapping[str, Any]],
+        **fields: Unpack[MemoryFields],
     ) -> AddResult:
         """Remember a text, or a list of chat messages as the turns of one session.
 
-        A message is `{"role", "content"}`, and perhaps `name`, `created_at`, `id`.
+        A message is `{"role", "content"}`, and perhaps `name`, `created_at`, `id`. A mapping with
+        `content` alone is a memory with its fields, as in `add_many`.
 
         A fact or note (not a turn of a session) is not added again if an active memory of the same
         `agent_id`, `user_id` and `speaker` says the same already; the outcome in the result tells
@@ -149,7 +154,7 @@ class AsyncWriteApi(AsyncPlanRunner):
         `remedy` the call that settles it.
 
         Args:
-            content: a text, or chat messages.
+            content: a text, a mapping with a memory's fields, or chat messages.
             {options}
 
         Raises:
@@ -157,6 +162,7 @@ class AsyncWriteApi(AsyncPlanRunner):
             InvalidInput: names the argument that is wrong; nothing was written.
         """
         check_names("AsyncMemory.add", fields, MemoryFields)
+        content, fields = chat.one_or_many(content, fields)
         finder = self._core.finder(fields.pop("extract", None), content)
         policy = DedupPolicy.of(fields.pop("dedup", None), self._core.dedup)
         rule = conflict_rule(fields.pop("on_conflict", "error"))
@@ -285,8 +291,14 @@ class AsyncWriteApi(AsyncPlanRunner):
         log_upkeep(self._core.namespace, "erase", erasure.memories)
         return int(erasure.memories)
 
+    @takes(FieldFilters, defaults=FIELD_DEFAULTS)
     async def delete_all(
-        self, filters: Filters = None, *, namespace: str | None = None, rewrite: bool = False
+        self,
+        filters: Filters = None,
+        *,
+        namespace: str | None = None,
+        rewrite: bool = False,
+        **fields: Unpack[FieldFilters],
     ) -> ErasureReceipt:
         """Erase what passes a filter, or (if it is named) a whole namespace; returns a receipt.
 
@@ -294,10 +306,17 @@ class AsyncWriteApi(AsyncPlanRunner):
         number of memories. With `rewrite`, the whole file, or all tables of PostgreSQL, are
         rewritten afterwards, so that no trace is left of what was ever erased; others wait for it.
 
+        Args:
+            filters: a condition on what to erase.
+            namespace: the namespace; this one by default.
+            rewrite: rewrite the store afterwards.
+            {options}
+
         Raises:
-            InvalidInput: neither was given.
+            InvalidInput: nothing says what to erase.
             StoreError: not all of it was erased; or it is, but could not be rewritten; says why.
         """
+        filters = narrowed("AsyncMemory.delete_all", filters, fields)
         where = parse_filter(filters)
         if namespace is None and not filter_fields(where):
             raise InvalidInput(
@@ -341,14 +360,7 @@ class AsyncWriteApi(AsyncPlanRunner):
 class AsyncSearchApi(AsyncPlanRunner):
     """Search, ask why, compare, and write a context."""
 
-    @takes(
-        CompareOptions,
-        ConstantOptions,
-        WordOptions,
-        ExplainOptions,
-        SearchOptions,
-        defaults=SEARCH_DEFAULTS,
-    )
+    @takes(*_EXPLAINING, SearchOptions, defaults=SEARCH_DEFAULTS)
     async def search(self, query: str, **options: Unpack[SearchOptions]) -> SearchResult:
         """Find the memories that matter for a query, best first.
 
@@ -360,6 +372,7 @@ class AsyncSearchApi(AsyncPlanRunner):
             InvalidInput: names the argument that is wrong.
         """
         check_names("AsyncMemory.search", options, SearchOptions)
+        options = with_fields(options)
         request = self._core.request(query, **options)
         result = await self._read(search.search(request), request)
         log_search(result, request.settings.slow_search_ms)
@@ -367,7 +380,14 @@ class AsyncSearchApi(AsyncPlanRunner):
             self._core.recorder.record(request, result, options.get("filters"))
         return result
 
-    @takes(CompareOptions, ConstantOptions, WordOptions, ExplainOptions, defaults=SEARCH_DEFAULTS)
+    @takes(
+        FieldFilters,
+        CompareOptions,
+        ConstantOptions,
+        WordOptions,
+        ExplainOptions,
+        defaults=SEARCH_DEFAULTS,
+    )
     async def explain(
         self, query: str, id: str, *, everywhere: bool = False, **options: Unpack[ExplainOptions]
     ) -> ExplainReport:
@@ -387,6 +407,7 @@ class AsyncSearchApi(AsyncPlanRunner):
             InvalidInput: names the argument that is wrong.
         """
         check_names("AsyncMemory.explain", options, ExplainOptions)
+        options = with_fields(options)
         request = self._core.request(query, **options)
         everywhere = boolean("everywhere", everywhere)
         return await self._read(
@@ -394,7 +415,7 @@ class AsyncSearchApi(AsyncPlanRunner):
         )
 
     @takes(
-        *(CompareOptions, ConstantOptions, WordOptions, ExplainOptions),
+        *_EXPLAINING,
         defaults={**SEARCH_DEFAULTS, "limit": DEFAULT_CANDIDATES},
     )
     async def candidates(
@@ -413,13 +434,14 @@ class AsyncSearchApi(AsyncPlanRunner):
         Raises:
             InvalidInput: names the argument that is wrong.
         """
-        check_names("AsyncMemory.candidates", options, ExplainOptions)
+        check_names("AsyncMemory.candidates", options, ExplainOptions, "hits")
+        options = with_fields(options)
         options.setdefault("limit", DEFAULT_CANDIDATES)
         request = self._core.request(query, **options)
         searched = replace(request, limit=integer("hits", hits, 1, MAX_HITS))
         return await self._read(candidates.candidates(searched, request.limit), request)
 
-    @takes(CompareOptions, defaults=SEARCH_DEFAULTS)
+    @takes(FieldFilters, CompareOptions, defaults=SEARCH_DEFAULTS)
     async def compare(
         self, query: str, profiles: Sequence[ProfileLike], **options: Unpack[CompareOptions]
     ) -> Comparison:
@@ -434,13 +456,14 @@ class AsyncSearchApi(AsyncPlanRunner):
             InvalidInput: names the argument that is wrong.
         """
         check_names("AsyncMemory.compare", options, CompareOptions)
+        options = with_fields(options)
         if isinstance(profiles, (str, Mapping)) or not isinstance(profiles, Sequence):
             raise InvalidInput("profiles", "must be a list of profiles")
         compared = [profiles_by_name.get(profile) for profile in profiles]
         request = self._core.request(query, **options)
         return await self._read(compare.compare(request, compared), request)
 
-    @takes(ContextOptions, defaults=CONTEXT_DEFAULTS)
+    @takes(FieldFilters, ContextOptions, defaults=CONTEXT_DEFAULTS)
     async def get_context(
         self, query: str, max_tokens: int = 2000, **options: Unpack[ContextOptions]
     ) -> Context:
@@ -456,6 +479,7 @@ class AsyncSearchApi(AsyncPlanRunner):
                 cut.
         """
         check_names("AsyncMemory.get_context", options, ContextOptions)
+        options = with_fields(options)
         request = context.context_request(query, max_tokens, self._core.searches, options)
         return await self._read(context.assemble(request), request)
 
@@ -484,6 +508,7 @@ class AsyncReadApi(AsyncPlanRunner):
         records = await self._run(plan)
         return [records.get(id) for id in wanted]
 
+    @takes(FieldFilters, defaults=FIELD_DEFAULTS)
     async def get_all(
         self,
         filters: Filters = None,
@@ -491,6 +516,7 @@ class AsyncReadApi(AsyncPlanRunner):
         limit: int = 100,
         cursor: str | None = None,
         order: Order = "newest",
+        **fields: Unpack[FieldFilters],
     ) -> Page:
         """Get one page of the memories that pass a filter, with their `total`.
 
@@ -499,9 +525,17 @@ class AsyncReadApi(AsyncPlanRunner):
         end. Whatever is written meanwhile, no memory comes twice, and none is left out that was
         there all the time.
 
+        Args:
+            filters: a condition that each memory must meet.
+            limit: the most memories of the page, 1 to 10,000.
+            cursor: that of the page before.
+            order: "newest" or "oldest" first.
+            {options}
+
         Raises:
             InvalidInput: names the argument that is wrong.
         """
+        filters = narrowed("AsyncMemory.get_all", filters, fields, "limit")
         request = listing.list_request(self._core.namespace, filters, order, limit, cursor)
         return await self._run(listing.read_page(request))
 
@@ -526,6 +560,7 @@ class AsyncReadApi(AsyncPlanRunner):
         core = self._core
         return await self._run(about.about(core.namespace, user, filters, limit, core.time()))
 
+    @takes(FieldFilters, defaults=FIELD_DEFAULTS)
     def iterate(
         self,
         filters: Filters = None,
@@ -533,6 +568,7 @@ class AsyncReadApi(AsyncPlanRunner):
         order: Order = "newest",
         page_size: int = ITERATION_PAGE,
         cursor: str | None = None,
+        **fields: Unpack[FieldFilters],
     ) -> AsyncIteration:
         """Iterate over the memories that pass a filter, in the order of `get_all`.
 
@@ -540,20 +576,39 @@ class AsyncReadApi(AsyncPlanRunner):
         here, with the same order and filters, to go on behind that memory. At the end of "oldest"
         first it finds what has been written since.
 
+        Args:
+            filters: a condition that each memory must meet.
+            order: "newest" or "oldest" first.
+            page_size: how many memories are read at once.
+            cursor: where to go on.
+            {options}
+
         Raises:
             InvalidInput: names the argument that is wrong.
         """
+        filters = narrowed("AsyncMemory.iterate", filters, fields)
         request = listing.list_request(self._core.namespace, filters, order, page_size, cursor)
         return AsyncIteration(self._core, request)
 
-    async def count(self, filters: Filters = None, *, archived: bool | None = None) -> int:
+    @takes(FieldFilters, defaults=FIELD_DEFAULTS)
+    async def count(
+        self,
+        filters: Filters = None,
+        *,
+        archived: bool | None = None,
+        **fields: Unpack[FieldFilters],
+    ) -> int:
         """Count the memories that pass a filter, without reading them.
 
-        `archived` True counts those in the archive only, False all others, None both.
+        Args:
+            filters: a condition that each memory must meet.
+            archived: True counts those in the archive only, False all others, None both.
+            {options}
 
         Raises:
             InvalidInput: names the argument that is wrong.
         """
+        filters = narrowed("AsyncMemory.count", filters, fields)
         return await self._run(listing.count(self._core.namespace, filters, archived))
 
     async def tags(

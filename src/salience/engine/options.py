@@ -11,8 +11,9 @@ from salience.engine.extraction import ExtractLike
 from salience.language.entities import RULES, EntityExtractor
 from salience.language.tokens import count_tokens
 from salience.ranking.profiles import ProfileLike
+from salience.records.field_filters import FieldFilters, with_fields
 from salience.records.limits import Limits
-from salience.search.request import Moment
+from salience.search.request import Filters, Moment
 from salience.write.dedup import DedupLike
 from salience.write.upsert import OnConflict
 
@@ -248,8 +249,21 @@ _USUAL_NAMES = {
 """Options as other memories and vector stores call them -> as they are called here."""
 
 
-def check_names(method: str, options: Mapping[str, Any], declared: type) -> None:
+def narrowed(method: str, filters: Filters, fields: Mapping[str, Any], *others: str) -> Filters:
+    """The filter with the conditions on fields that a method was given as keywords.
+
+    Raises:
+        TypeError: one is no field.
+        InvalidInput: names the keyword that is wrong.
+    """
+    check_names(method, fields, FieldFilters, "filters", *others)
+    return with_fields({"filters": filters, **fields})["filters"] if fields else filters
+
+
+def check_names(method: str, options: Mapping[str, Any], declared: type, *others: str) -> None:
     """Refuse keyword arguments that a method does not take.
+
+    `others` are arguments that it takes besides those declared, which a hint may name.
 
     Raises:
         TypeError: names the first unknown one, and the nearest that there is.
@@ -259,8 +273,8 @@ def check_names(method: str, options: Mapping[str, Any], declared: type) -> None
     from difflib import get_close_matches
 
     unknown = next(name for name in options if name not in declared.__annotations__)
+    names = [*declared.__annotations__, *others]
     known = _USUAL_NAMES.get(unknown, "")
-    nearest = [known] if known in declared.__annotations__ else []
-    nearest = nearest or get_close_matches(unknown, declared.__annotations__, 1)
+    nearest = [known] if known in names else get_close_matches(unknown, names, 1)
     hint = f"; did you mean {nearest[0]!r}?" if nearest else ""
     raise TypeError(f"{method}() got an unexpected keyword argument {unknown!r}{hint}")

@@ -8,13 +8,14 @@ from dataclasses import replace
 from typing import Self, Unpack
 
 from salience.engine.core import Core
-from salience.engine.options import check_names, takes
+from salience.engine.options import check_names, narrowed, takes
 from salience.engine.runner import PlanRunner
 from salience.engine.time_travel import as_of
 from salience.errors import InvalidInput
 from salience.ranking import profiles as profiles_by_name
 from salience.ranking.constants import ConstantOptions
 from salience.ranking.profiles import ProfileLike
+from salience.records.field_filters import FIELD_DEFAULTS, FieldFilters, with_fields
 from salience.records.record import MemoryRecord
 from salience.records.validation import boolean, integer, text
 from salience.retrieval.cursor import encode_cursor
@@ -44,17 +45,13 @@ from salience.write import reading
 ITERATION_PAGE = 1_000  # memories read at once
 
 
+_EXPLAINING = (FieldFilters, CompareOptions, ConstantOptions, WordOptions, ExplainOptions)
+
+
 class SearchApi(PlanRunner):
     """Search, ask why, compare, and write a context."""
 
-    @takes(
-        CompareOptions,
-        ConstantOptions,
-        WordOptions,
-        ExplainOptions,
-        SearchOptions,
-        defaults=SEARCH_DEFAULTS,
-    )
+    @takes(*_EXPLAINING, SearchOptions, defaults=SEARCH_DEFAULTS)
     def search(self, query: str, **options: Unpack[SearchOptions]) -> SearchResult:
         """Find the memories that matter for a query, best first.
 
@@ -66,6 +63,7 @@ class SearchApi(PlanRunner):
             InvalidInput: names the argument that is wrong.
         """
         check_names("Memory.search", options, SearchOptions)
+        options = with_fields(options)
         request = self._core.request(query, **options)
         result = self._read(search.search(request), request)
         log_search(result, request.settings.slow_search_ms)
@@ -73,7 +71,14 @@ class SearchApi(PlanRunner):
             self._core.recorder.record(request, result, options.get("filters"))
         return result
 
-    @takes(CompareOptions, ConstantOptions, WordOptions, ExplainOptions, defaults=SEARCH_DEFAULTS)
+    @takes(
+        FieldFilters,
+        CompareOptions,
+        ConstantOptions,
+        WordOptions,
+        ExplainOptions,
+        defaults=SEARCH_DEFAULTS,
+    )
     def explain(
         self, query: str, id: str, *, everywhere: bool = False, **options: Unpack[ExplainOptions]
     ) -> ExplainReport:
@@ -93,12 +98,13 @@ class SearchApi(PlanRunner):
             InvalidInput: names the argument that is wrong.
         """
         check_names("Memory.explain", options, ExplainOptions)
+        options = with_fields(options)
         request = self._core.request(query, **options)
         everywhere = boolean("everywhere", everywhere)
         return self._read(explain.explain(request, text("id", id), everywhere=everywhere), request)
 
     @takes(
-        *(CompareOptions, ConstantOptions, WordOptions, ExplainOptions),
+        *_EXPLAINING,
         defaults={**SEARCH_DEFAULTS, "limit": DEFAULT_CANDIDATES},
     )
     def candidates(
@@ -117,13 +123,14 @@ class SearchApi(PlanRunner):
         Raises:
             InvalidInput: names the argument that is wrong.
         """
-        check_names("Memory.candidates", options, ExplainOptions)
+        check_names("Memory.candidates", options, ExplainOptions, "hits")
+        options = with_fields(options)
         options.setdefault("limit", DEFAULT_CANDIDATES)
         request = self._core.request(query, **options)
         searched = replace(request, limit=integer("hits", hits, 1, MAX_HITS))
         return self._read(candidates.candidates(searched, request.limit), request)
 
-    @takes(CompareOptions, defaults=SEARCH_DEFAULTS)
+    @takes(FieldFilters, CompareOptions, defaults=SEARCH_DEFAULTS)
     def compare(
         self, query: str, profiles: Sequence[ProfileLike], **options: Unpack[CompareOptions]
     ) -> Comparison:
@@ -138,13 +145,14 @@ class SearchApi(PlanRunner):
             InvalidInput: names the argument that is wrong.
         """
         check_names("Memory.compare", options, CompareOptions)
+        options = with_fields(options)
         if isinstance(profiles, (str, Mapping)) or not isinstance(profiles, Sequence):
             raise InvalidInput("profiles", "must be a list of profiles")
         compared = [profiles_by_name.get(profile) for profile in profiles]
         request = self._core.request(query, **options)
         return self._read(compare.compare(request, compared), request)
 
-    @takes(ContextOptions, defaults=CONTEXT_DEFAULTS)
+    @takes(FieldFilters, ContextOptions, defaults=CONTEXT_DEFAULTS)
     def get_context(
         self, query: str, max_tokens: int = 2000, **options: Unpack[ContextOptions]
     ) -> Context:
@@ -160,6 +168,7 @@ class SearchApi(PlanRunner):
                 cut.
         """
         check_names("Memory.get_context", options, ContextOptions)
+        options = with_fields(options)
         request = context.context_request(query, max_tokens, self._core.searches, options)
         return self._read(context.assemble(request), request)
 
@@ -188,6 +197,7 @@ class ReadApi(PlanRunner):
         records = self._run(plan)
         return [records.get(id) for id in wanted]
 
+    @takes(FieldFilters, defaults=FIELD_DEFAULTS)
     def get_all(
         self,
         filters: Filters = None,
@@ -195,6 +205,7 @@ class ReadApi(PlanRunner):
         limit: int = 100,
         cursor: str | None = None,
         order: Order = "newest",
+        **fields: Unpack[FieldFilters],
     ) -> Page:
         """Get one page of the memories that pass a filter, with their `total`.
 
@@ -203,9 +214,17 @@ class ReadApi(PlanRunner):
         end. Whatever is written meanwhile, no memory comes twice, and none is left out that was
         there all the time.
 
+        Args:
+            filters: a condition that each memory must meet.
+            limit: the most memories of the page, 1 to 10,000.
+            cursor: that of the page before.
+            order: "newest" or "oldest" first.
+            {options}
+
         Raises:
             InvalidInput: names the argument that is wrong.
         """
+        filters = narrowed("Memory.get_all", filters, fields, "limit")
         request = listing.list_request(self._core.namespace, filters, order, limit, cursor)
         return self._run(listing.read_page(request))
 
@@ -230,6 +249,7 @@ class ReadApi(PlanRunner):
         core = self._core
         return self._run(about.about(core.namespace, user, filters, limit, core.time()))
 
+    @takes(FieldFilters, defaults=FIELD_DEFAULTS)
     def iterate(
         self,
         filters: Filters = None,
@@ -237,6 +257,7 @@ class ReadApi(PlanRunner):
         order: Order = "newest",
         page_size: int = ITERATION_PAGE,
         cursor: str | None = None,
+        **fields: Unpack[FieldFilters],
     ) -> Iteration:
         """Iterate over the memories that pass a filter, in the order of `get_all`.
 
@@ -244,20 +265,39 @@ class ReadApi(PlanRunner):
         here, with the same order and filters, to go on behind that memory. At the end of "oldest"
         first it finds what has been written since.
 
+        Args:
+            filters: a condition that each memory must meet.
+            order: "newest" or "oldest" first.
+            page_size: how many memories are read at once.
+            cursor: where to go on.
+            {options}
+
         Raises:
             InvalidInput: names the argument that is wrong.
         """
+        filters = narrowed("Memory.iterate", filters, fields)
         request = listing.list_request(self._core.namespace, filters, order, page_size, cursor)
         return Iteration(self._core, request)
 
-    def count(self, filters: Filters = None, *, archived: bool | None = None) -> int:
+    @takes(FieldFilters, defaults=FIELD_DEFAULTS)
+    def count(
+        self,
+        filters: Filters = None,
+        *,
+        archived: bool | None = None,
+        **fields: Unpack[FieldFilters],
+    ) -> int:
         """Count the memories that pass a filter, without reading them.
 
-        `archived` True counts those in the archive only, False all others, None both.
+        Args:
+            filters: a condition that each memory must meet.
+            archived: True counts those in the archive only, False all others, None both.
+            {options}
 
         Raises:
             InvalidInput: names the argument that is wrong.
         """
+        filters = narrowed("Memory.count", filters, fields)
         return self._run(listing.count(self._core.namespace, filters, archived))
 
     def tags(

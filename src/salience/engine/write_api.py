@@ -12,10 +12,12 @@ from salience.engine.options import (
     MemoryFields,
     RecordFields,
     check_names,
+    narrowed,
     takes,
 )
 from salience.engine.runner import PlanRunner
 from salience.errors import InvalidInput
+from salience.records.field_filters import FIELD_DEFAULTS, FieldFilters
 from salience.records.filters import Compare, filter_fields, parse_filter
 from salience.records.record import MemoryRecord
 from salience.records.validation import boolean, callable_or_none, namespace_name, text, texts
@@ -38,11 +40,14 @@ class WriteApi(PlanRunner):
 
     @takes(RecordFields, MemoryFields, defaults={"tags": (), "links": (), "on_conflict": "error"})
     def add(
-        self, content: str | Sequence[Mapping[str, Any]], **fields: Unpack[MemoryFields]
+        self,
+        content: str | Mapping[str, Any] | Sequence[Mapping[str, Any]],
+        **fields: Unpack[MemoryFields],
     ) -> AddResult:
         """Remember a text, or a list of chat messages as the turns of one session.
 
-        A message is `{"role", "content"}`, and perhaps `name`, `created_at`, `id`.
+        A message is `{"role", "content"}`, and perhaps `name`, `created_at`, `id`. A mapping with
+        `content` alone is a memory with its fields, as in `add_many`.
 
         A fact or note (not a turn of a session) is not added again if an active memory of the same
         `agent_id`, `user_id` and `speaker` says the same already; the outcome in the result tells
@@ -54,7 +59,7 @@ class WriteApi(PlanRunner):
         `remedy` the call that settles it.
 
         Args:
-            content: a text, or chat messages.
+            content: a text, a mapping with a memory's fields, or chat messages.
             {options}
 
         Raises:
@@ -62,6 +67,7 @@ class WriteApi(PlanRunner):
             InvalidInput: names the argument that is wrong; nothing was written.
         """
         check_names("Memory.add", fields, MemoryFields)
+        content, fields = chat.one_or_many(content, fields)
         finder = self._core.finder(fields.pop("extract", None), content)
         policy = DedupPolicy.of(fields.pop("dedup", None), self._core.dedup)
         rule = conflict_rule(fields.pop("on_conflict", "error"))
@@ -186,8 +192,14 @@ class WriteApi(PlanRunner):
         log_upkeep(self._core.namespace, "erase", erasure.memories)
         return int(erasure.memories)
 
+    @takes(FieldFilters, defaults=FIELD_DEFAULTS)
     def delete_all(
-        self, filters: Filters = None, *, namespace: str | None = None, rewrite: bool = False
+        self,
+        filters: Filters = None,
+        *,
+        namespace: str | None = None,
+        rewrite: bool = False,
+        **fields: Unpack[FieldFilters],
     ) -> ErasureReceipt:
         """Erase what passes a filter, or (if it is named) a whole namespace; returns a receipt.
 
@@ -195,10 +207,17 @@ class WriteApi(PlanRunner):
         number of memories. With `rewrite`, the whole file, or all tables of PostgreSQL, are
         rewritten afterwards, so that no trace is left of what was ever erased; others wait for it.
 
+        Args:
+            filters: a condition on what to erase.
+            namespace: the namespace; this one by default.
+            rewrite: rewrite the store afterwards.
+            {options}
+
         Raises:
-            InvalidInput: neither was given.
+            InvalidInput: nothing says what to erase.
             StoreError: not all of it was erased; or it is, but could not be rewritten; says why.
         """
+        filters = narrowed("Memory.delete_all", filters, fields)
         where = parse_filter(filters)
         if namespace is None and not filter_fields(where):
             raise InvalidInput(

@@ -33,7 +33,7 @@ from salience.integrations._memory import (
 )
 from salience.records.filters import all_of, parse_filter
 from salience.records.record import MemoryRecord, new_id
-from salience.search.request import Filters, SearchOptions
+from salience.search.request import Filters
 from salience.search.results import Hit
 
 with extra("langchain"):
@@ -456,7 +456,7 @@ class MemoryMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         user_id: str | Callable[[Runtime[Any]], str] | None = None,
         max_tokens: int = 1_000,
         remember: bool = True,
-        **options: Unpack[SearchOptions],
+        **options: Any,
     ) -> None:
         """Make a middleware for `create_agent`.
 

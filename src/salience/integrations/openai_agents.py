@@ -30,7 +30,6 @@ from salience.integrations._memory import (
 )
 from salience.records.filters import all_of, parse_filter
 from salience.records.record import MemoryRecord
-from salience.search.request import SearchOptions
 
 with extra("openai-agents"):
     from agents.items import TResponseInputItem
@@ -157,7 +156,7 @@ def recalled(
     *,
     user_id: str | None = None,
     max_tokens: int = _RECALL_TOKENS,
-    **options: Unpack[SearchOptions],
+    **options: Any,
 ) -> InputCallback:
     """A callback for `RunConfig.session_input_callback` that recalls what matters for a run.
 
@@ -186,7 +185,7 @@ def recalled(
         if query:
             known = list({_text(item) for item in (*history, *new)})
             unknown = parse_filter({"content": {"nin": known}})
-            search: SearchOptions = {"limit": _RECALL_LIMIT, **options}
+            search: dict[str, Any] = {"limit": _RECALL_LIMIT, **options}
             search["filters"] = all_of(filters, unknown)
             hits = await awaited.search(query, **search)
             text = fenced(hits, max_tokens=max_tokens)

@@ -3,6 +3,7 @@
     {"user_id": "ana"}                                   equality
     {"importance": {"gte": 0.5, "lt": 0.9}}              ranges
     {"kind": {"in": ["fact", "note"]}}                   one of
+    {"tags": ["work", "travel"]}                         all of these elements of a list
     {"tags": {"contains": "work"}}                       an element of a list, or a part of a text
     {"metadata.topic": "billing"}                        any key of the metadata
     {"states": "health"}                                 what its text tells of who says it
@@ -213,6 +214,9 @@ def _conditions(name: str, value: Any, path: str) -> list[Filter]:
     name = composed("field", name)
     kind = _type(name, path)
     if not isinstance(value, Mapping):
+        if kind == "list" and isinstance(value, list) and value:  # all of these
+            _operand(name, kind, "eq", value, path)
+            return [_compare(name, kind, "contains", each, path) for each in value]
         return [_compare(name, kind, "eq", value, path)]
     if not value:
         raise InvalidInput(f"{path}.{name}", "has no condition")
@@ -241,11 +245,10 @@ def _compare(name: str, kind: Type, operator: Operator, value: Any, path: str) -
     if operator in ("ne", "nin"):
         return Not(_compare(name, kind, "eq" if operator == "ne" else "in", value, path))
     if operator == "contains" and isinstance(value, (list, tuple)):
-        one = f'{{"{name}": {{"contains": ...}}}}'
         raise InvalidInput(
             f"{path}.{name}",
             "contains takes one element, not a list",
-            f'give one; where several have to be in it, {{"and": [{one}, {one}]}}',
+            f'give one; where several have to be in it, {{"{name}": ["...", "..."]}}',
         )
     operand = _operand(name, kind, operator, value, path)
     if name in FOLDED_FIELDS and operator in ("eq", "contains") and operand is not None:

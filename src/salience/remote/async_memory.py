@@ -13,12 +13,13 @@ from typing import IO, Any, Self, Unpack
 from salience.display.result import short_repr
 from salience.engine.async_memory import AsyncIteration, AsyncMemory
 from salience.engine.lifecycle_api import Progress
-from salience.engine.options import SETTINGS, Settings, takes
+from salience.engine.options import SETTINGS, Settings, narrowed, takes
 from salience.engine.reembedding.steps import Reembedding
 from salience.engine.search_api import (
     ITERATION_PAGE,
 )
 from salience.errors import InvalidInput, NotFound, StoreError
+from salience.records.field_filters import FIELD_DEFAULTS, FieldFilters
 from salience.records.record import MemoryRecord
 from salience.records.validation import boolean, callable_or_none, namespace_name
 from salience.remote.async_transport import AsyncTransport
@@ -195,14 +196,27 @@ class AsyncRemoteMemory(AsyncMemory):
         pending = (await self.pending_links()) if batches.may_have_settled_links else ()
         return batches.result(pending)
 
+    @takes(FieldFilters, defaults=FIELD_DEFAULTS)
     async def delete_all(
-        self, filters: Filters = None, *, namespace: str | None = None, rewrite: bool = False
+        self,
+        filters: Filters = None,
+        *,
+        namespace: str | None = None,
+        rewrite: bool = False,
+        **fields: Unpack[FieldFilters],
     ) -> ErasureReceipt:
         """Erase what passes a filter, or (if it is named) a whole namespace; returns a receipt.
 
+        Args:
+            filters: a condition on what to erase.
+            namespace: the namespace; this one by default.
+            rewrite: refused, as it is for the owner of the store.
+            {options}
+
         Raises:
-            InvalidInput: neither was given, or `rewrite`, which is for the owner of the store.
+            InvalidInput: nothing says what to erase, or `rewrite`.
         """
+        filters = narrowed("AsyncMemory.delete_all", filters, fields)
         refuse_rewrite(rewrite)
         if namespace is not None:
             namespace = namespace_name(namespace)
@@ -219,6 +233,7 @@ class AsyncRemoteMemory(AsyncMemory):
         refuse_rewrite(rewrite)
         return await self._call(CALLS["forget_user"], {"user_id": user_id})
 
+    @takes(FieldFilters, defaults=FIELD_DEFAULTS)
     def iterate(
         self,
         filters: Filters = None,
@@ -226,12 +241,21 @@ class AsyncRemoteMemory(AsyncMemory):
         order: Order = "newest",
         page_size: int = ITERATION_PAGE,
         cursor: str | None = None,
+        **fields: Unpack[FieldFilters],
     ) -> AsyncRemoteIteration:
         """Iterate over the memories that pass a filter, in the order of `get_all`.
+
+        Args:
+            filters: a condition that each memory must meet.
+            order: "newest" or "oldest" first.
+            page_size: how many memories are read at once.
+            cursor: where to go on.
+            {options}
 
         Raises:
             InvalidInput: names the argument that is wrong.
         """
+        filters = narrowed("AsyncMemory.iterate", filters, fields)
         list_request(self.namespace, None, order, page_size, cursor)
         sent = CALLS["get_all"].request({"filters": filters}).body["filters"]
         return AsyncRemoteIteration(self, sent, order, page_size, cursor)

@@ -15,6 +15,7 @@ from salience.display.result import json_reader
 from salience.engine.memory import Memory
 from salience.engine.options import check_names, plain_signature
 from salience.errors import InvalidInput, shown
+from salience.records.field_filters import with_fields
 from salience.records.validation import callable_or_none, integer, native, text
 from salience.remote.wire import profile_to_wire, query_to_wire, to_wire
 
@@ -81,7 +82,8 @@ class Call:
         if last.kind is last.VAR_KEYWORD:
             for declared in get_args(get_type_hints(self.method)[last.name]):  # of Unpack[...]
                 others = {name: None for name in options if name not in own.parameters}
-                check_names(f"{owner}.{self.operation.name}", others, declared)
+                taken = [name for name in own.parameters if name not in ("self", last.name)]
+                check_names(f"{owner}.{self.operation.name}", others, declared, *taken)
         try:
             bound = own.bind(None, *args, **options).arguments
         except TypeError as problem:
@@ -89,6 +91,8 @@ class Call:
         del bound["self"]
         if last.kind is last.VAR_KEYWORD:
             bound |= bound.pop(last.name, {})
+            if "filters" in parameters:
+                bound = with_fields(bound)
         return {
             name: value
             for name, value in bound.items()

@@ -13,7 +13,7 @@ from salience.engine.lifecycle_api import Progress
 from salience.engine.memory import Memory  # sync only
 
 # async: from salience.engine.async_memory import AsyncMemory
-from salience.engine.options import SETTINGS, Settings, takes
+from salience.engine.options import SETTINGS, Settings, narrowed, takes
 from salience.engine.reembedding.steps import Reembedding
 
 # async: from salience.engine.async_memory import AsyncIteration
@@ -22,6 +22,7 @@ from salience.engine.search_api import (
     Iteration,  # sync only
 )
 from salience.errors import InvalidInput, NotFound, StoreError
+from salience.records.field_filters import FIELD_DEFAULTS, FieldFilters
 from salience.records.record import MemoryRecord
 from salience.records.validation import boolean, callable_or_none, namespace_name
 from salience.remote.batches import Batches
@@ -199,14 +200,27 @@ class RemoteMemory(Memory):
         pending = self.pending_links() if batches.may_have_settled_links else ()
         return batches.result(pending)
 
+    @takes(FieldFilters, defaults=FIELD_DEFAULTS)
     def delete_all(
-        self, filters: Filters = None, *, namespace: str | None = None, rewrite: bool = False
+        self,
+        filters: Filters = None,
+        *,
+        namespace: str | None = None,
+        rewrite: bool = False,
+        **fields: Unpack[FieldFilters],
     ) -> ErasureReceipt:
         """Erase what passes a filter, or (if it is named) a whole namespace; returns a receipt.
 
+        Args:
+            filters: a condition on what to erase.
+            namespace: the namespace; this one by default.
+            rewrite: refused, as it is for the owner of the store.
+            {options}
+
         Raises:
-            InvalidInput: neither was given, or `rewrite`, which is for the owner of the store.
+            InvalidInput: nothing says what to erase, or `rewrite`.
         """
+        filters = narrowed("Memory.delete_all", filters, fields)
         refuse_rewrite(rewrite)
         if namespace is not None:
             namespace = namespace_name(namespace)
@@ -223,6 +237,7 @@ class RemoteMemory(Memory):
         refuse_rewrite(rewrite)
         return self._call(CALLS["forget_user"], {"user_id": user_id})
 
+    @takes(FieldFilters, defaults=FIELD_DEFAULTS)
     def iterate(
         self,
         filters: Filters = None,
@@ -230,12 +245,21 @@ class RemoteMemory(Memory):
         order: Order = "newest",
         page_size: int = ITERATION_PAGE,
         cursor: str | None = None,
+        **fields: Unpack[FieldFilters],
     ) -> RemoteIteration:
         """Iterate over the memories that pass a filter, in the order of `get_all`.
+
+        Args:
+            filters: a condition that each memory must meet.
+            order: "newest" or "oldest" first.
+            page_size: how many memories are read at once.
+            cursor: where to go on.
+            {options}
 
         Raises:
             InvalidInput: names the argument that is wrong.
         """
+        filters = narrowed("Memory.iterate", filters, fields)
         list_request(self.namespace, None, order, page_size, cursor)
         sent = CALLS["get_all"].request({"filters": filters}).body["filters"]
         return RemoteIteration(self, sent, order, page_size, cursor)

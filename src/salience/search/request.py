@@ -16,6 +16,7 @@ from salience.ranking.constants import ConstantOptions, lacking, with_constants
 from salience.ranking.profile import Profile
 from salience.ranking.profiles import ProfileLike
 from salience.ranking.stages import Pipeline, min_value
+from salience.records.field_filters import FIELD_DEFAULTS, FieldFilters
 from salience.records.filters import And, Compare, Filter, Not, all_of, filter_fields, parse_filter
 from salience.records.limits import DEFAULT_LIMITS, Limits
 from salience.records.validation import (
@@ -36,7 +37,7 @@ Filters = Mapping[str, Any] | Filter | None
 Moment = date | str | float | None
 
 
-class CompareOptions(TypedDict, total=False):
+class CompareOptions(FieldFilters, total=False):
     """The options that a comparison shares with a search.
 
     limit: maximum number of memories, 1 to 1000.
@@ -110,6 +111,7 @@ class SearchOptions(ExplainOptions, total=False):
 
 SEARCH_DEFAULTS: Mapping[str, Any] = {
     **dict.fromkeys(SearchOptions.__annotations__),
+    **FIELD_DEFAULTS,
     "limit": 10,
     "include_archived": False,
     "touch": True,

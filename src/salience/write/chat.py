@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar, cast
 
-from salience.errors import InvalidInput
+from salience.errors import InvalidInput, shown
 from salience.language.english import ASSISTANT_NAMES, USER_NAMES
 from salience.records.fields import SESSION_CHUNK, TURN_CHUNK
 from salience.records.record import new_id
@@ -21,6 +21,8 @@ from salience.records.validation import elements, native
 from salience.write.facets import Facets, by_rules, facets_of
 from salience.write.idempotency import Once, session_of
 from salience.write.items import BORDERS_KEY
+
+T = TypeVar("T", bound=Mapping[str, Any])
 
 CHUNK = "chunk"
 Mode = Literal["chunks", "hybrid"]
@@ -253,9 +255,8 @@ def message_items(content: Sequence[Any], common: Mapping[str, Any]) -> list[dic
     items = []
     for i, message in enumerate(content):
         if not isinstance(message, Mapping) or "role" not in message:
-            raise InvalidInput(
-                f"content[{i}]", "is no chat message", 'write {"role": "user", "content": "..."}'
-            )
+            remedy = 'write {"role": "user", "content": "..."}, or add memories by add_many'
+            raise InvalidInput(f"content[{i}]", "is no chat message", remedy)
         words = message_text(message, f"content[{i}]")
         if words.strip():
             speaker = common.get("speaker") or message.get("name") or message["role"]
@@ -283,6 +284,26 @@ def message_text(message: Mapping[str, Any], name: str) -> str:
     # The parts of a multimodal chat may be images, which have no text.
     texts = (part if isinstance(part, str) else part.get("text") for part in content)
     return "\n".join(native(text) for text in texts if isinstance(text, str))
+
+
+def one_or_many(content: Any, fields: T) -> tuple[Any, T]:
+    """The content and fields for `Memory.add`: a mapping stands for a message, or text with fields.
+
+    Raises:
+        InvalidInput: it has no content, or a field is there twice.
+    """
+    if not isinstance(content, Mapping):
+        return content, fields
+    if "role" in content:
+        return [content], fields
+    own = dict(content)
+    if "content" not in own:
+        keys = ", ".join(shown(key) for key in own)
+        problem = f"is a mapping without content{f', of {keys}' if keys else ''}"
+        raise InvalidInput("content", problem, 'write {"content": "...", ...}, or give the text')
+    if twice := sorted(own.keys() & fields.keys()):
+        raise InvalidInput(twice[0], "is in the mapping, too", "give it once")
+    return own.pop("content"), cast("T", {**own, **fields})
 
 
 def items_of(content: Any, fields: Mapping[str, Any]) -> tuple[list[dict[str, Any]], Once | None]:

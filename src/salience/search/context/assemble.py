@@ -3,13 +3,14 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, TypedDict
+from typing import Any
 
 import numpy as np
 
 from salience.display.result import Result
 from salience.errors import InvalidInput, shown
 from salience.ranking.profiles import ProfileLike
+from salience.records.field_filters import FIELD_DEFAULTS, FieldFilters
 from salience.records.filters import And, parse_filter
 from salience.records.validation import boolean, integer
 from salience.retrieval.operations import Touch
@@ -105,7 +106,7 @@ class Context(Result):
         return self.text
 
 
-class ContextOptions(TypedDict, total=False):
+class ContextOptions(FieldFilters, total=False):
     """The options of a context.
 
     format: "text", "markdown", "xml" or "messages".
@@ -141,6 +142,7 @@ class ContextOptions(TypedDict, total=False):
 
 CONTEXT_DEFAULTS: Mapping[str, Any] = {
     **dict.fromkeys(ContextOptions.__annotations__),
+    **FIELD_DEFAULTS,
     "format": "text",
     "references": True,
     "touch": True,

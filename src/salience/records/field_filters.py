@@ -1,0 +1,88 @@
+"""Conditions on fields as keywords: `user_id="ana"` for `filters={"user_id": "ana"}`."""
+
+from collections.abc import Mapping, Sequence
+from datetime import date
+from typing import Any, TypedDict, TypeVar, cast
+
+from salience.errors import InvalidInput
+from salience.records.filters import parse_filter
+
+T = TypeVar("T", bound=Mapping[str, Any])
+
+
+class FieldFilters(TypedDict, total=False):
+    """Conditions on the fields of memories, which hold besides those of `filters`.
+
+    tags: find only memories that have all of these tags.
+    kind: find only memories of this kind.
+    speaker: find only what this speaker said.
+    user_id: find only memories of this user.
+    agent_id: find only memories of this agent.
+    session_id: find only turns of this session.
+    title: find only memories with this title.
+    tier: find only memories of this tier.
+    layer: find only memories of this layer.
+    content_type: find only memories of this type of content.
+    memory_nature: find only memories of this nature.
+    status: find only memories of this status.
+    written_by: find only what this actor wrote.
+    since: find only what was said or happened at this time or later.
+    until: find only what was said or happened before this time.
+    """
+
+    tags: Sequence[str]
+    kind: str
+    speaker: str
+    user_id: str
+    agent_id: str
+    session_id: str
+    title: str
+    tier: str
+    layer: str
+    content_type: str
+    memory_nature: str
+    status: str
+    written_by: str
+    since: date | str | float
+    until: date | str | float
+
+
+FIELD_DEFAULTS: Mapping[str, Any] = dict.fromkeys(FieldFilters.__annotations__, ...)
+"""Not given; None would be a value that a program has forgotten to set."""
+
+
+def with_fields(options: T) -> T:
+    """The options with the conditions on fields among them moved into `filters`.
+
+    Raises:
+        InvalidInput: names the keyword that is wrong.
+    """
+    given = {name: options[name] for name in FieldFilters.__annotations__ if name in options}
+    conditions = [_condition(name, value) for name, value in given.items() if value is not ...]
+    others = {name: value for name, value in options.items() if name not in given}
+    if conditions:
+        own = others.get("filters")
+        others["filters"] = {"and": conditions if own is None else [own, *conditions]}
+    return cast("T", others)
+
+
+def _condition(name: str, value: Any) -> dict[str, Any]:
+    if value is None:
+        remedy = f"leave {name} out to find all, or use filters for those without"
+        raise InvalidInput(name, "is None", remedy)
+    condition: dict[str, Any] = {name: value}
+    if name in ("since", "until"):
+        condition = {"created_at": {"gte" if name == "since" else "lt": value}}
+    elif name == "tags" and not isinstance(value, str):
+        condition = {"tags": _texts(value)}
+    try:
+        parse_filter(condition)
+    except InvalidInput as problem:
+        raise InvalidInput(name, problem.problem, problem.remedy) from None
+    return condition
+
+
+def _texts(value: Any) -> list[Any]:
+    if not isinstance(value, Sequence | set | frozenset) or not value:
+        raise InvalidInput("tags", "must be a list of one tag or more", "leave it out to find all")
+    return list(value)
