@@ -18,7 +18,8 @@ from salience.search.recording import SEARCH_LOG_VARIABLE
 from support.served import serve_memory
 
 NARROWED = (
-    "search", "explain", "candidates", "compare", "get_context", "get_all", "iterate", "count", "delete_all",
+    "search", "explain", "candidates", "compare", "get_context", "get_all", "iterate", "count",
+    "delete_all",
 )  # fmt: skip
 ITEMS: list[dict[str, Any]] = [
     {"id": "a", "content": "Ana cooks rice.", "tags": ["cooking", "Home"], "user_id": "ana"},
