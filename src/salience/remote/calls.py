@@ -18,6 +18,7 @@ from salience.errors import InvalidInput, shown
 from salience.records.field_filters import with_fields
 from salience.records.validation import callable_or_none, integer, native, text
 from salience.remote.wire import profile_to_wire, query_to_wire, to_wire
+from salience.write.chat import one_or_many
 
 _QUERY_TEXTS = ("id", "prefix", "cursor", "after")
 _TEXTS = ("ids", "tags", "entities", "mend")  # of which one text is a list of one
@@ -93,6 +94,9 @@ class Call:
             bound |= bound.pop(last.name, {})
             if "filters" in parameters:
                 bound = with_fields(bound)
+        if isinstance(given := bound.get("content"), Mapping):
+            content, bound = one_or_many(given, {n: v for n, v in bound.items() if n != "content"})
+            bound = {"content": content, **bound}
         return {
             name: value
             for name, value in bound.items()

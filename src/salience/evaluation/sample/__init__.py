@@ -38,7 +38,7 @@ def questions() -> list[dict[str, Any]]:
 
 
 def life() -> list[dict[str, Any]]:
-    """What was done with the memories, in the order of `at`.
+    """The uses and judgements of the memories, in the order of `at`.
 
     They were `used` in an answer, one was `judged` (with the `kind` and its `context`), or all
     `faded`.

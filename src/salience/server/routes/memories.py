@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from time import perf_counter
 from typing import IO, Any, Literal, cast
 
@@ -18,7 +18,7 @@ from salience.server import document
 from salience.server.encoding import NDJSON, answer, large_answer, nothing
 from salience.server.models.arguments import Argument, Arguments
 from salience.server.models.components import CHANGES
-from salience.server.models.schema import CONSTRAINTS, FACETS_OR_NULL
+from salience.server.models.schema import CONSTRAINTS, FACETS_OR_NULL, OF_METHODS
 from salience.server.operation import Answer, Call, answers, check_reach
 from salience.server.routes.pipe import Pipe
 from salience.write.idempotency import SAME_KEY
@@ -29,6 +29,11 @@ MAX_BATCH = 2_048  # items, and ids, of one request
 _ADDED = (AddResult, document.ADD_ANSWER)
 _EXTRACT = Argument(
     bool | None, "True to keep the facts that the server's model finds in it, as well.", None
+)
+_CONTENT = Argument(
+    str | Sequence[Mapping[str, Any]],
+    "A text, or chat messages.",
+    constraint=OF_METHODS["add.content"],
 )
 _FACETS = Argument(
     dict[str, str] | None,
@@ -45,7 +50,7 @@ _ITEMS = Argument(
 
 @answers(
     "add",
-    plus={"extract": _EXTRACT},
+    plus={"content": _CONTENT, "extract": _EXTRACT},
     answers={
         201: Answer(description="It is a memory now.", body=_ADDED),
         200: Answer(description="Nothing new was stored; the outcome says why.", body=_ADDED),
