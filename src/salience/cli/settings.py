@@ -16,8 +16,7 @@ from typing import Any, Self
 from salience.engine.memory import Memory
 from salience.errors import InvalidInput, StoreError
 from salience.ranking.profile import Profile
-from salience.stores.address import SQLITE, store_url
-from salience.stores.schemes import remote_scheme
+from salience.stores.address import SQLITE, remote_scheme, store_url
 
 
 @dataclass(frozen=True)

@@ -33,8 +33,7 @@ from salience.errors import SalienceError, StoreError
 from salience.language.tokens import words
 from salience.records.record import MemoryRecord
 from salience.remote.settings import KEY_VARIABLE
-from salience.stores.address import DB_VARIABLE, SQLITE, public_url, store_url
-from salience.stores.schemes import remote_scheme
+from salience.stores.address import DB_VARIABLE, SQLITE, public_url, remote_scheme, store_url
 
 _RETRY_SECONDS = 10.0  # a server that is away takes a second or two to be found so
 

@@ -104,9 +104,8 @@ from salience.search.request import (
     WordOptions,
 )
 from salience.search.results import SearchResult
-from salience.stores.address import Address
+from salience.stores.address import Address, opened_by
 from salience.stores.protocol import Store
-from salience.stores.schemes import opened_by
 from salience.write import add, add_chat, chat, judgments, link_targets, reading, update
 from salience.write.dedup import DedupLike, DedupPolicy
 from salience.write.erase import erase

@@ -17,7 +17,7 @@ from salience.embedders import (
     resolve,
 )
 from salience.embedders.static import known_words
-from salience.engine.dispatcher import Dispatcher
+from salience.engine.dispatcher import Dispatcher, line_writer, trace_line
 from salience.engine.extraction import ExtractLike, FactFinder, finder_of
 from salience.engine.options import SETTINGS, Settings, check_names
 from salience.errors import EmbedderMismatch, InvalidInput, shown
@@ -204,8 +204,6 @@ class Core:
         """Answer every operation, in order; with a line of the trace if that is on."""
         if self.trace is None:
             return self.dispatcher.batch(ops)
-        from salience.engine.trace import trace_line  # needed only when it is on
-
         started = time.perf_counter()
         try:
             return self.dispatcher.batch(ops)
@@ -288,6 +286,4 @@ def _line_writer(trace: Any) -> Callable[[str], object] | None:
     """The function that takes each line of a trace; None if it is off."""
     if trace is None or trace is False:
         return None
-    from salience.engine.trace import line_writer  # needed only when it is on
-
     return line_writer(trace)

@@ -22,9 +22,8 @@ from salience.records.record import MemoryRecord
 from salience.records.validation import boolean
 from salience.retrieval.operations import ReadStats
 from salience.retrieval.plan import ask
-from salience.stores.address import Address
+from salience.stores.address import Address, opened_by
 from salience.stores.protocol import Store
-from salience.stores.schemes import opened_by
 from salience.write import reading
 
 

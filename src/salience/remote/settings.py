@@ -58,7 +58,7 @@ class RemoteSettings:
         namespace, profile = settings.get("namespace"), settings.get("profile")
         dedup, trace = values["dedup"], None
         if values["trace"]:
-            from salience.engine.trace import line_writer  # needed only when it is on
+            from salience.engine.dispatcher import line_writer  # needed only when it is on
 
             trace = line_writer(values["trace"])
         return cls(

@@ -10,11 +10,10 @@ from salience.errors import InvalidInput, StoreError, shown
 from salience.extensions import load_entry_point
 from salience.records.validation import file_path
 from salience.retrieval.safety import NO_FILE, Backup
-from salience.stores.address import SQLITE, Address, store_url, unknown_store
+from salience.stores.address import SQLITE, Address, remote_scheme, store_url, unknown_store
 from salience.stores.embedded import EmbeddedStore
 from salience.stores.migrations import migrations
 from salience.stores.protocol import Store
-from salience.stores.schemes import remote_scheme
 
 __all__ = [
     "EmbeddedStore",
@@ -149,7 +148,7 @@ def build_indexes(url: Address, progress: Callable[[int, int], None] | None = No
     _require_postgres()
     from salience.stores.postgres import PostgresStore
     from salience.stores.postgres.large import indexes
-    from salience.stores.postgres.replica.memory import memory_limit, most_memories
+    from salience.stores.postgres.replica.manager import memory_limit, most_memories
 
     store = PostgresStore(url)
     try:

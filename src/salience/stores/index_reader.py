@@ -7,8 +7,9 @@ import threading
 from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +19,35 @@ from salience.retrieval.candidates import ColumnData, Rows, best_first
 from salience.stores.index.columns import empty_column
 from salience.stores.index.namespace_index import NamespaceIndex
 from salience.stores.index.routes import route_search
-from salience.stores.worker_thread import WorkerThread
+
+T = TypeVar("T")
+
+
+class WorkerThread:
+    """One thread, started with the first work for it.
+
+    Two threads are faster than one where NumPy does most of the work: in long loops it releases
+    Python's global lock.
+    """
+
+    def __init__(self) -> None:
+        self._pool: ThreadPoolExecutor | None = None
+
+    def start(self, work: Callable[[], T]) -> Callable[[], T]:
+        """Start some work; return a function that waits for its result, or raises its error."""
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(1, "salience-worker")
+        try:
+            return self._pool.submit(work).result
+        except RuntimeError:  # the interpreter is shutting down
+            return work
+
+    def close(self) -> None:
+        """End the thread."""
+        if self._pool is not None:
+            self._pool.shutdown()
+            self._pool = None
+
 
 _PARALLEL_SEARCH_MIN_ROWS = 300_000  # memories above which a second thread pays off
 

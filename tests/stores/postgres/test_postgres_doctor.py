@@ -179,7 +179,7 @@ def test_a_vector_index_that_is_lost_is_built_anew(
     url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SALIENCE_POSTGRES_MEMORY_MB", "1")
-    monkeypatch.setattr("salience.stores.postgres.replica.memory._BYTES_PER_MEMORY", 5_000)
+    monkeypatch.setattr("salience.stores.postgres.replica.manager._BYTES_PER_MEMORY", 5_000)
     assert build_indexes(url) == 2  # of the words and the vectors of one of two namespaces
     with opened(url) as memory:
         assert memory.doctor().findings == ()

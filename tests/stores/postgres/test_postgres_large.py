@@ -16,7 +16,7 @@ from salience.ranking import profiles
 from salience.stores import build_indexes
 from salience.stores.postgres import PostgresStore
 from salience.stores.postgres.replica import large_namespace as large
-from salience.stores.postgres.replica.memory import MEMORY_VARIABLE
+from salience.stores.postgres.replica.manager import MEMORY_VARIABLE
 from salience.testing import WordHashEmbedder
 from support.children import PROGRAM
 from support.served import serve_memory
@@ -114,7 +114,7 @@ def test_writes_show_at_once_and_uses_count(both: tuple[Memory, Memory]) -> None
 def test_large_and_small_namespaces_are_searched_together(
     database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("salience.stores.postgres.replica.memory._BYTES_PER_MEMORY", 1_000)
+    monkeypatch.setattr("salience.stores.postgres.replica.manager._BYTES_PER_MEMORY", 1_000)
     store = PostgresStore(database, memory=200_000)
     with Memory.open(store, embedder=EMBEDDER) as memory:
         fill(memory, 150)

@@ -18,7 +18,7 @@ from salience.errors import InvalidInput, NotFound, StoreError
 from salience.retrieval.operations import PutVectors, RowsById, SetFields
 from salience.stores import open_store
 from salience.stores.postgres import PostgresStore
-from salience.stores.postgres.replica import memory as replica_memory
+from salience.stores.postgres.replica import manager as replica_memory
 from salience.testing import WordHashEmbedder
 from salience.testing.conformance._case import Clock
 from support.examples import examples

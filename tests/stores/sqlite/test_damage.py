@@ -13,8 +13,8 @@ from salience import Memory
 from salience.access.keyring import Keyring
 from salience.errors import StoreError
 from salience.importers import read
-from salience.stores.checksums import checksum
 from salience.stores.sqlite.integrity.row_checksums import checksum_of
+from salience.stores.sqlite.statements import checksum
 from salience.testing import WordHashEmbedder
 from torture import damage
 from torture.tally import table

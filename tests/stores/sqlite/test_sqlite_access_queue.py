@@ -17,12 +17,12 @@ import pytest
 from salience import Memory
 from salience.errors import StoreError
 from salience.stores import EmbeddedStore, access_queue
-from salience.stores.sqlite import accesses, connection
+from salience.stores.sqlite import connection, writes
 from salience.stores.sqlite import records as sqlite
 from salience.stores.sqlite.records import SqliteRecords
 from salience.testing import WordHashEmbedder
 
-WRITING = {Path(str(module.__file__)) for module in (access_queue, sqlite, accesses, connection)}
+WRITING = {Path(str(module.__file__)) for module in (access_queue, sqlite, writes, connection)}
 
 
 class Watcher:

@@ -13,7 +13,7 @@ from salience import Memory
 from salience.errors import StoreError
 from salience.records.tombstones import Erasing
 from salience.stores import EmbeddedStore
-from salience.stores.sqlite import erase, records, turns
+from salience.stores.sqlite import connection, erase, records
 from salience.stores.sqlite.records import SqliteRecords
 
 ERASING: dict[str, Callable[[Memory], object]] = {
@@ -101,8 +101,8 @@ def test_an_edit_between_two_transactions_saves_no_memory(
 def test_who_waits_for_the_lock_gets_it_between_two_transactions(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(turns, "LONG_TURN_SECONDS", 0.0)
-    monkeypatch.setattr(turns, "PAUSE_SECONDS", 0.5)
+    monkeypatch.setattr(connection, "LONG_TURN_SECONDS", 0.0)
+    monkeypatch.setattr(connection, "PAUSE_SECONDS", 0.5)
     memory, store = filled(tmp_path / "memory.db", 30)
     other, _ = opened(tmp_path / "memory.db")
     begun, seen = threading.Event(), []

@@ -14,7 +14,7 @@ from salience.cli import output
 from salience.cli.settings import Settings
 from salience.errors import InvalidInput, shown
 from salience.records.access_key import AccessKey
-from salience.stores.schemes import remote_scheme
+from salience.stores.address import remote_scheme
 
 if TYPE_CHECKING:
     from salience.remote.keys import RemoteKeys

@@ -11,7 +11,7 @@ import typer
 
 from salience.cli.settings import Settings
 from salience.errors import InvalidInput
-from salience.stores.schemes import remote_scheme
+from salience.stores.address import remote_scheme
 
 if TYPE_CHECKING:
     from salience.mcp.app import ToolSettings

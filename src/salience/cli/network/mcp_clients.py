@@ -19,8 +19,7 @@ from salience.cli.settings import Settings
 from salience.coding_agents.paths import data_file
 from salience.errors import InvalidInput, shown
 from salience.remote.settings import KEY_VARIABLE
-from salience.stores.address import SQLITE, store_url
-from salience.stores.schemes import remote_scheme
+from salience.stores.address import SQLITE, remote_scheme, store_url
 
 Names = Annotated[
     list[str] | None,

@@ -19,7 +19,7 @@ from salience.ranking.expressions import Col
 from salience.ranking.profile import Profile
 from salience.ranking.stages import Depth, Mmr, cut, keep, pack, retrieve, score
 from salience.retrieval.routes import Vector
-from salience.stores.schemes import remote_scheme
+from salience.stores.address import remote_scheme
 
 if TYPE_CHECKING:
     from langchain_core.embeddings import Embeddings

@@ -30,14 +30,13 @@ from salience.stores.index.columns import (
     evaluate,
 )
 from salience.stores.index.edge_table import EdgeTable, StoredEdge
-from salience.stores.index.exact_match import ExactIndex
 from salience.stores.index.growable_array import GrowableArray
 from salience.stores.index.session_order import SessionOrder, Turns
 from salience.stores.index.speakers import SpeakerCounts
-from salience.stores.index.trigram_index import TrigramIndex
+from salience.stores.index.value_index import ExactIndex, TrigramIndex
 from salience.stores.index.vector_index import VectorIndex
 from salience.stores.index.words.inverted_index import InvertedIndex
-from salience.stores.index.words.passage_table import PassageTable
+from salience.stores.index.words.passages import PassageTable
 
 Ordinals = NDArray[np.int64]
 

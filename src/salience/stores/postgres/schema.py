@@ -16,7 +16,7 @@ from salience.records.fields import LEXICAL
 from salience.retrieval.vector_sets import VectorSets
 from salience.stores.codec import attribute_key, feature_bytes, passage_values, term_bytes
 from salience.stores.migrations import migrations
-from salience.stores.postgres.sql.identifiers import spelling_keys
+from salience.stores.postgres.sql.columns import spelling_keys
 from salience.stores.postgres.wire.commands import Analyze, Send, Statement
 from salience.stores.postgres.wire.database import Database
 from salience.stores.postgres.wire.errors import translate_errors

@@ -26,7 +26,7 @@ from salience.stores.postgres import rewrite, schema
 from salience.stores.postgres.large import indexes
 from salience.stores.postgres.reads import StoreReader
 from salience.stores.postgres.replica.answers import SEARCHING, Replicas
-from salience.stores.postgres.replica.memory import memory_limit, most_memories
+from salience.stores.postgres.replica.manager import memory_limit, most_memories
 from salience.stores.postgres.replica.replica import NotReplicated
 from salience.stores.postgres.row_ids import RowIds
 from salience.stores.postgres.safety.checkup import check_store

@@ -1,4 +1,4 @@
-"""Opening a SQLite file: its owner and version are checked, its errors get a remedy."""
+"""Opening a SQLite file, checked; writing to it in turns; a remedy for each error."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import logging
 import os
 import sqlite3
 import struct
+import threading
 import time
 from array import array
 from collections.abc import Iterator, Sequence
@@ -17,12 +18,12 @@ from urllib.parse import quote
 
 from salience.errors import DiskFull, NotWritable, SalienceError, StoreClosed, StoreError
 from salience.language.tokens import text_key, words
-from salience.stores.checksums import checksum
 from salience.stores.codec import attribute_key, feature_bytes, passage_values, term_bytes
 from salience.stores.migrations import migrations, present_schema
 from salience.stores.sqlite.integrity.open_files import OPEN_FILES, Identity
 from salience.stores.sqlite.integrity.row_checksums import damaged_memories, renew_checksums
 from salience.stores.sqlite.integrity.write_ahead_log import NEXT_STATE, check_log
+from salience.stores.sqlite.statements import checksum
 
 APPLICATION_ID = 0x5245434C  # "RECL", in the header of every file that this program made
 _log = logging.getLogger(__name__)
@@ -307,3 +308,35 @@ def _statements(script: str) -> tuple[str, ...]:
             statements.append(statement)
             statement = ""
     return tuple(statements)
+
+
+LONG_TURN_SECONDS = 0.03  # of a transaction; others may have begun to wait
+PAUSE_SECONDS = 0.03  # after it: longer than `WRITER_POLL_MS`, so that whoever waits asks in it
+
+
+class Turns:
+    """The turns of the threads of this process at one write lock.
+
+    Upkeep writes in many transactions, one after the other. SQLite's lock has no queue: without a
+    pause between them, others would hardly ever find it free.
+    """
+
+    def __init__(self) -> None:
+        self._last = threading.local()
+
+    def wait(self) -> None:
+        """Wait until a long turn of this thread is over for `PAUSE_SECONDS`."""
+        pause = getattr(self._last, "long_turn_end", 0.0) + PAUSE_SECONDS - time.monotonic()
+        if pause > 0.0:
+            time.sleep(pause)
+
+    @contextmanager
+    def taken(self) -> Iterator[None]:
+        """Time a turn."""
+        begun = time.monotonic()
+        try:
+            yield
+        finally:
+            end = time.monotonic()
+            if end - begun > LONG_TURN_SECONDS:
+                self._last.long_turn_end = end

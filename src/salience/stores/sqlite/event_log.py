@@ -28,9 +28,8 @@ from salience.stores.access_queue import Batch, Use
 from salience.stores.sqlite.connection import translate_damage
 from salience.stores.sqlite.erase import erase_empty_space
 from salience.stores.sqlite.integrity.row_checksums import Insert, checksum_of
-from salience.stores.sqlite.places import take_places
 from salience.stores.sqlite.reader import ALL_NAMESPACES, SqliteReader
-from salience.stores.sqlite.statements import chunks, placeholders
+from salience.stores.sqlite.statements import chunks, placeholders, take_places
 from salience.stores.sqlite.tombstones import last_tombstone, tombstones
 from salience.stores.sqlite.vectors import vector_sets
 

@@ -18,7 +18,6 @@ from salience.stores import codec
 from salience.stores.access_keys import SELECT_KEYS, keys_of
 from salience.stores.access_queue import AccessQueue, Batch, overlay
 from salience.stores.index.change_feed import Changes, IndexVersion
-from salience.stores.sqlite.checks import select_by_key
 from salience.stores.sqlite.connection import (
     transaction,
     translate_damage,
@@ -36,6 +35,7 @@ from salience.stores.sqlite.vectors import (
     vector_sets,
     vectors_by_row,
 )
+from salience.stores.sqlite.writes import select_by_key
 
 _READ_CHUNK_ROWS = 4_096  # read at once when an index is loaded
 ALL_NAMESPACES = ""  # the key of queued accesses: rows are unique in a file

@@ -27,12 +27,11 @@ from salience.retrieval.safety import Backup, Finding
 from salience.stores import codec
 from salience.stores.access_keys import PUT_KEY, USE_KEY, row_of, use_of
 from salience.stores.access_queue import AccessQueue, Batch
-from salience.stores.sqlite.accesses import log_uses, update_accesses
-from salience.stores.sqlite.checks import unseen_ids, used_keys
 from salience.stores.sqlite.connection import (
     BUSY_TIMEOUT_SECONDS,
     DAMAGED,
     WRITER_POLL_MS,
+    Turns,
     check_schema,
     connect,
     open_file,
@@ -62,12 +61,10 @@ from salience.stores.sqlite.integrity.row_checksums import (
     damage_in_sample,
 )
 from salience.stores.sqlite.integrity.write_ahead_log import NEXT_STATE, MovedLog
-from salience.stores.sqlite.links import delete_links, insert_links, linking_memories
-from salience.stores.sqlite.places import take_places
 from salience.stores.sqlite.reader import ALL_NAMESPACES
 from salience.stores.sqlite.safety.backup import back_up, first_damage, remove_logs
 from salience.stores.sqlite.safety.checkup import check_file, check_namespace
-from salience.stores.sqlite.statements import chunks, execute_rows, placeholders
+from salience.stores.sqlite.statements import chunks, execute_rows, placeholders, take_places
 from salience.stores.sqlite.tombstones import (
     Tombstone,
     buried,
@@ -76,7 +73,6 @@ from salience.stores.sqlite.tombstones import (
     read_tombstones,
     take_over,
 )
-from salience.stores.sqlite.turns import Turns
 from salience.stores.sqlite.vectors import (
     any_without_vector,
     drop_some,
@@ -88,6 +84,15 @@ from salience.stores.sqlite.vectors import (
     vectors_by_row,
     write_meta,
     write_sets,
+)
+from salience.stores.sqlite.writes import (
+    delete_links,
+    insert_links,
+    linking_memories,
+    log_uses,
+    unseen_ids,
+    update_accesses,
+    used_keys,
 )
 
 _log = logging.getLogger(__name__)

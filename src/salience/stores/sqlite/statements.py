@@ -1,14 +1,35 @@
-"""Parts of SQL statements, and statements over more values than one takes parameters."""
+"""Parts of SQL statements, statements over many values, places in a log, checksums of rows."""
 
 from __future__ import annotations
 
 import math
 import sqlite3
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Any
+from zlib import crc32
 
 from salience.retrieval.operations import Order, Place
+
+
+def checksum(*values: Any) -> int:
+    """The CRC-32 of stored values, in their order.
+
+    Text counts in UTF-8, a number as Python writes it, bytes as they are; None is left out, so that
+    a column that a later schema adds changes no checksum while it is empty.
+    """
+    encoded = [
+        value
+        if type(value) is bytes
+        else value.encode()
+        if type(value) is str
+        else repr(float(value) if isinstance(value, float) else int(value)).encode()
+        for value in values
+        if value is not None
+    ]
+    return crc32(b"\x1f".join(encoded))
+
 
 _MAX_PARAMETERS = 30_000  # of one statement; SQLite takes 32,766
 
@@ -53,3 +74,18 @@ def execute_rows(db: sqlite3.Connection, statement: str, rows: Sequence[Sequence
 def placeholders(values: Sequence[Any]) -> str:
     """One "?" for each value."""
     return ", ".join("?" * len(values))
+
+
+def take_places(db: sqlite3.Connection, spaces: Sequence[int]) -> list[int]:
+    """The next numbers of some namespaces, one for each time that one is named."""
+    following: dict[int, int] = {}
+    for space, count in Counter(spaces).items():
+        [last] = db.execute(
+            "UPDATE spaces SET last = last + ? WHERE space = ? RETURNING last", (count, space)
+        ).fetchone()
+        following[space] = last - count
+    places = []
+    for space in spaces:
+        following[space] += 1
+        places.append(following[space])
+    return places

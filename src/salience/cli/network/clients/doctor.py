@@ -19,8 +19,7 @@ from salience.cli.network.clients.files import read_text
 from salience.cli.network.clients.programs import Program
 from salience.engine.memory import Memory
 from salience.errors import SalienceError
-from salience.stores.address import DB_VARIABLE, public_url
-from salience.stores.schemes import remote_scheme
+from salience.stores.address import DB_VARIABLE, public_url, remote_scheme
 
 SLOW_SECONDS = 10.0  # some programs give a server 30 s, on a machine that does other things as well
 _START_SECONDS = 90.0

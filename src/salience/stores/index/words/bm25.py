@@ -16,8 +16,7 @@ from salience.language.passages import LONG_WORDS, PASSAGE_WORDS
 from salience.language.tokens import term_id
 from salience.retrieval.candidates import Floats
 from salience.retrieval.routes import Lexical
-from salience.stores.index.words.postings import Hits, Postings
-from salience.stores.index.words.recent_postings import WINDOW
+from salience.stores.index.words.postings import WINDOW, Hits, Postings
 
 
 @dataclass(frozen=True, eq=False)

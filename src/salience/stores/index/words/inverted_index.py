@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from salience.language.analysis_types import QueryAnalysis, Term, Wording
-from salience.language.tokens import term_id, term_ids, term_ids_once
+from salience.language.tokens import term_id, term_ids, term_ids_once, terms
 from salience.records.fields import LEXICAL
 from salience.retrieval.candidates import Floats, Rows
 from salience.retrieval.routes import Lexical
@@ -28,12 +28,38 @@ from salience.stores.index.words.bm25 import (
     weighed_occurrences,
     words_over,
 )
-from salience.stores.index.words.passage_table import PassageTable
-from salience.stores.index.words.passages import with_passages
-from salience.stores.index.words.phrases import holds_all_terms, holds_phrase, phrase_terms
-from salience.stores.index.words.postings import Postings
+from salience.stores.index.words.passages import PassageTable, with_passages
+from salience.stores.index.words.postings import Hits, Postings
 from salience.stores.index.words.ts_rank import ts_rank
 from salience.stores.index.words.vocabulary import Vocabulary
+
+
+def phrase_terms(phrase: str) -> NDArray[np.uint64]:
+    """The terms of a phrase, in its order."""
+    return np.array([term_id(term) for term in terms(phrase)], dtype=np.uint64)
+
+
+def holds_all_terms(hits: Hits, phrase: NDArray[np.uint64], size: int) -> NDArray[np.bool_]:
+    """True for each of `size` memories that holds every term of a phrase, in any order.
+
+    `hits` are those of one field for the distinct terms.
+    """
+    return np.bincount(hits.ordinal, minlength=size) == len(np.unique(phrase))
+
+
+def holds_phrase(phrase: NDArray[np.uint64], field: bytes | None) -> bool:
+    """Test whether the terms of a phrase occur one after the other among those of a field.
+
+    `field` holds the terms of a text in its order, eight bytes each.
+    """
+    if not field:
+        return False
+    wanted = phrase.tobytes()
+    at = field.find(wanted)
+    while at >= 0 and at % 8:
+        at = field.find(wanted, at + 1)
+    return at >= 0
+
 
 Alive = NDArray[np.bool_]
 Ordinals = NDArray[np.int64]

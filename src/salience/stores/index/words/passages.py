@@ -1,18 +1,28 @@
-"""BM25 of passages, and the scores of long memories by the best of them."""
+"""The passages of the long memories of a namespace: their borders, words and vectors.
+
+Passages are numbered in the order of their memories, those of one memory in the order of its text.
+A store without long memories has none, and pays nothing.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
+from salience.arithmetic import cosines
 from salience.language.analysis_types import Term
-from salience.language.passages import LONGEST_PASSAGE
+from salience.language.passages import LONGEST_PASSAGE, Span
+from salience.records.record import Embedding
 from salience.retrieval.candidates import Floats
+from salience.retrieval.operations import FoundPassage
 from salience.retrieval.routes import Lexical
+from salience.stores.index.growable_array import GrowableArray
 from salience.stores.index.words.bm25 import Lengths, WordScores, find_occurrences, saturated
-from salience.stores.index.words.passage_table import PassageTable
+from salience.stores.index.words.postings import Postings
 
 
 def with_passages(
@@ -53,3 +63,154 @@ def _own_scores(scored: WordScores, route: Lexical, lengths: Lengths) -> Floats:
     length = lengths.words[found.ordinal] / mean if mean else np.zeros(len(found.ordinal))
     gains = saturated(route, scored.idf[found.term], found.tf, length)
     return np.bincount(found.ordinal, gains, len(scored.scores)).astype(np.float64, copy=False)
+
+
+Ordinals = NDArray[np.int64]
+
+
+class PassageTable:
+    """Passages by number; `memories` are the ordinals of the memories that have some, ascending."""
+
+    def __init__(self) -> None:
+        self._memories = GrowableArray(np.int64)
+        self._first = GrowableArray(np.int64)  # the number of the first passage of each memory
+        self._spans: list[Span] = []
+        self.postings = Postings()
+        self.vectors: PassageVectors | None = None
+
+    def __len__(self) -> int:
+        return len(self._spans)
+
+    @property
+    def memories(self) -> Ordinals:
+        """The ordinals of the memories that have passages."""
+        return self._memories.view
+
+    def extend(self, memories: Sequence[tuple[int, str, bytes | None]]) -> None:
+        """Append memories: the ordinal, the borders and the terms of each, as they are stored."""
+        documents: list[bytes | None] = []
+        for ordinal, borders, packed in memories:
+            self._memories.extend([ordinal])
+            self._first.extend([len(self._spans)])
+            at = 0
+            for start, end, heading, count in json.loads(borders):
+                self._spans.append(Span(start, end, heading))
+                documents.append((packed or b"")[at : at + 8 * count] or None)
+                at += 8 * count
+        if documents:
+            self.postings.extend(documents)
+
+    def extend_vectors(self, vectors: Sequence[tuple[int, int, bytes]]) -> None:
+        """Append vectors, each after those before: ordinal of the memory, place, float16 bytes."""
+        numbers, blobs = [], []
+        ends = np.append(self._first.view[1:], len(self._spans))
+        for ordinal, place, blob in sorted(vectors, key=lambda vector: vector[:2]):
+            at = int(np.searchsorted(self.memories, ordinal))
+            if at < len(self.memories) and self.memories[at] == ordinal:
+                number = int(self._first.view[at]) + place
+                if number < ends[at]:
+                    numbers.append(number)
+                    blobs.append(blob)
+        if not numbers:
+            return
+        dimensions = len(blobs[0]) // 2
+        if self.vectors is None or self.vectors.dimensions != dimensions:
+            self.vectors = PassageVectors(dimensions)
+        self.vectors.extend(numbers, blobs)
+
+    def passages_of(self, ordinal: int) -> range:
+        """The numbers of the passages of a memory; none if it is short."""
+        at = int(np.searchsorted(self.memories, ordinal))
+        if at == len(self.memories) or self.memories[at] != ordinal:
+            return range(0)
+        first = self._first.view
+        end = int(first[at + 1]) if at + 1 < len(first) else len(self._spans)
+        return range(int(first[at]), end)
+
+    def best(self, values: Floats) -> Floats:
+        """The best value of each of the `memories`, of values by passage; NaN counts for none."""
+        return np.fmax.reduceat(values, self._first.view)
+
+    def cosines(self, query: Embedding | None) -> Floats | None:
+        """q . p of each passage, NaN where one has no vector; None if none can be compared."""
+        vectors = self.vectors
+        if vectors is None or query is None or len(query) != vectors.dimensions:
+            return None
+        return vectors.cosines(query, len(self))
+
+    def found(
+        self, ordinal: int, words: Floats | None, cosines: Floats | None
+    ) -> tuple[FoundPassage, ...]:
+        """The passages of a memory with their scores, by passage."""
+        numbers = self.passages_of(ordinal)
+        return tuple(
+            FoundPassage(
+                *self._spans[number],
+                0.0 if words is None else float(words[number]),
+                None if cosines is None or np.isnan(cosines[number]) else float(cosines[number]),
+            )
+            for number in numbers
+        )
+
+    def vectors_at(self, ordinals: NDArray[np.int64], place: int) -> NDArray[np.float32]:
+        """The vectors of the passage at a place of each memory, NaN where there is none."""
+        vectors = self.vectors
+        if vectors is None:
+            return np.empty((len(ordinals), 0), dtype=np.float32)
+        taken = np.full((len(ordinals), vectors.dimensions), np.nan, dtype=np.float32)
+        for row, ordinal in enumerate(ordinals.tolist()):
+            numbers = self.passages_of(ordinal)
+            if place < len(numbers):
+                taken[row] = vectors.take(numbers[place])
+        return taken
+
+    def most_vectors(self, alive: NDArray[np.bool_]) -> int:
+        """The most passages of a living memory, if these have vectors."""
+        if self.vectors is None:
+            return 0
+        counts = np.diff(np.append(self._first.view, len(self._spans)))
+        return int(counts[alive[self.memories]].max(initial=0))
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held, roughly."""
+        vectors = 0 if self.vectors is None else self.vectors.nbytes
+        return self.postings.nbytes + vectors + 120 * len(self._spans) + self._memories.nbytes
+
+
+class PassageVectors:
+    """The unit vectors of passages, all of which are compared."""
+
+    def __init__(self, dimensions: int) -> None:
+        self.dimensions = dimensions
+        self._matrix = GrowableArray(np.float32, (dimensions,))
+        self._numbers = GrowableArray(np.int64)
+        self._last: tuple[Embedding, Floats] | None = None  # the cosines of the last query
+
+    def extend(self, numbers: Sequence[int], blobs: Sequence[bytes]) -> None:
+        """Append the vectors (float16 bytes) of passages, whose numbers ascend."""
+        self._numbers.extend(numbers)
+        flat = np.frombuffer(b"".join(blobs), dtype=np.float16)
+        self._matrix.extend(flat.reshape(-1, self.dimensions))
+        self._last = None
+
+    def cosines(self, query: Embedding, size: int) -> Floats:
+        """q . p for each of `size` passages, NaN where one has no vector; the last is kept."""
+        if self._last is None or self._last[0] is not query or len(self._last[1]) != size:
+            found = np.full(size, np.nan)
+            found[self._numbers.view] = cosines(self._matrix.view, query)
+            self._last = (query, found)
+        return self._last[1]
+
+    def take(self, number: int) -> NDArray[np.float32]:
+        """The vector of a passage, NaN if it has none."""
+        at = int(np.searchsorted(self._numbers.view, number))
+        if at < len(self._numbers) and self._numbers.view[at] == number:
+            vector: NDArray[np.float32] = self._matrix.view[at]
+            return vector
+        return np.full(self.dimensions, np.nan, dtype=np.float32)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held."""
+        return self._matrix.nbytes + self._numbers.nbytes

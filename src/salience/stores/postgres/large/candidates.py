@@ -11,13 +11,13 @@ from salience.retrieval import operations
 from salience.retrieval.query import Query
 from salience.retrieval.routes import ExactMatch, Lexical, MatchAll, TimeWindow, Trigram, Vector
 from salience.stores.postgres.large.statistics import TERMS, term_key
-from salience.stores.postgres.sql.filters import Condition, compile_filter, row_condition
-from salience.stores.postgres.sql.identifiers import (
+from salience.stores.postgres.sql.columns import (
     SPELLED_FIELDS,
     exact_names,
     spelling_key,
     trigram_texts,
 )
+from salience.stores.postgres.sql.filters import Condition, compile_filter, row_condition
 from salience.stores.postgres.sql.vectors import (
     NEGATIVE_INNER_PRODUCT,
     inline,

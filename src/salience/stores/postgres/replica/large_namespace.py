@@ -39,7 +39,7 @@ from salience.stores.postgres.large.statistics import (
 from salience.stores.postgres.replica import feed
 from salience.stores.postgres.replica.feed import Watermark
 from salience.stores.postgres.replica.replica import Pending, Replica
-from salience.stores.postgres.sql.identifiers import spelling_key
+from salience.stores.postgres.sql.columns import spelling_key
 from salience.stores.postgres.sql.vectors import inline
 from salience.stores.postgres.wire.commands import Send, Statement, set_local
 

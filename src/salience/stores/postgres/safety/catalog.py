@@ -11,15 +11,14 @@ import psycopg
 from psycopg.errors import InsufficientPrivilege, ReadOnlySqlTransaction
 
 from salience.retrieval.safety import STRUCTURE, Finding
+from salience.stores.findings import EXAMPLES, FIX, Problem
 from salience.stores.migrations import migrations
 from salience.stores.postgres import schema
 from salience.stores.postgres.large import indexes
-from salience.stores.postgres.replica.memory import memory_limit, most_memories
-from salience.stores.postgres.safety.problem import Problem
+from salience.stores.postgres.replica.manager import memory_limit, most_memories
 from salience.stores.postgres.wire.connection import Connections
 from salience.stores.postgres.wire.errors import translate_errors
 from salience.stores.postgres.write.erase import NAMESPACE_TABLES
-from salience.stores.safety.findings import EXAMPLES, FIX
 
 _FRESH = "salience_fresh"
 """The schema of a new store, made for the comparison in a transaction that is undone."""

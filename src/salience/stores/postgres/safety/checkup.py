@@ -11,11 +11,10 @@ from dataclasses import replace
 
 from salience.errors import StoreError
 from salience.retrieval.safety import STRUCTURE, Finding
+from salience.stores.findings import Problem, Quarantine
 from salience.stores.postgres.safety.catalog import DatabaseChecks
 from salience.stores.postgres.safety.namespace import NamespaceChecks
-from salience.stores.postgres.safety.problem import Problem
 from salience.stores.postgres.wire.connection import Connections
-from salience.stores.safety.quarantine import Quarantine
 
 
 def check_store(connections: Connections, *, fix: bool) -> tuple[tuple[Finding, ...], list[str]]:

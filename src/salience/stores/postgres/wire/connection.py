@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import random
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from typing import Any, TypeVar
+from uuid import uuid4
 
 import psycopg
 from psycopg_pool import ConnectionPool
@@ -24,7 +26,75 @@ from salience.stores.postgres.wire.commands import (
 )
 from salience.stores.postgres.wire.database import CONNECTION_SETTINGS, Database
 from salience.stores.postgres.wire.errors import RetryPolicy, translate_errors
-from salience.stores.postgres.wire.transactions import COMMIT, ReadTransaction, WriteTransaction
+
+_CLEANUP_SHARE = 0.02  # of the writes clear away the marks of old ones
+BEGIN = Statement("BEGIN")
+BEGIN_READ = Statement("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+COMMIT = Statement("COMMIT")
+
+
+class ReadTransaction:
+    """One read: each of its round trips is a transaction, which sees one state of the database."""
+
+    def __init__(self, scope: Sequence[Statement]) -> None:
+        self.begin = (BEGIN_READ, *scope)
+
+
+class WriteTransaction:
+    """One write as one transaction, however often it has to be tried.
+
+    If the connection breaks while it is being committed, the mark that it leaves in the database
+    tells whether it was.
+    """
+
+    def __init__(self, namespaces: tuple[str, ...], scope: Sequence[Statement]) -> None:
+        self.begin = (BEGIN, *scope)
+        self._namespaces = namespaces
+        self._token = uuid4()
+        self._answer: tuple[Any] | None = None
+
+    @property
+    def may_be_committed(self) -> bool:
+        """True if an attempt before got as far as to its commit."""
+        return self._answer is not None and bool(self._namespaces)
+
+    @property
+    def answer(self) -> Any:
+        """The answer of the attempt that was to be committed."""
+        assert self._answer is not None
+        return self._answer[0]
+
+    @answer.setter
+    def answer(self, value: Any) -> None:
+        self._answer = (value,)
+
+    def marks(self) -> list[Statement]:
+        """Leave the mark of this transaction; now and then, clear away old ones."""
+        if not self._namespaces:
+            return []
+        namespace = self._namespaces[0]
+        # Of a namespace that was erased meanwhile nothing is written, not even its name.
+        mark = (
+            "INSERT INTO attempts (namespace, token) SELECT namespace, %s::uuid FROM spaces "
+            "WHERE namespace = %s"
+        )
+        marks = [Statement(mark, (self._token, namespace))]
+        if random.random() < _CLEANUP_SHARE:
+            old = "DELETE FROM attempts WHERE namespace = %s AND at < now() - interval '1 hour'"
+            marks.append(Statement(old, (namespace,)))
+        return marks
+
+    def select_mark(self) -> list[Statement]:
+        """Read the mark, after any transaction that still commits it."""
+        namespace = self._namespaces[0]
+        return [
+            Statement("SELECT 1 FROM spaces WHERE namespace = %s FOR UPDATE", (namespace,)),
+            Statement(
+                "SELECT 1 FROM attempts WHERE namespace = %s AND token = %s",
+                (namespace, self._token),
+            ),
+        ]
+
 
 T = TypeVar("T")
 MAX_CONNECTIONS = 8  # of one pool

@@ -11,11 +11,11 @@ from psycopg.abc import AdaptContext
 from psycopg.types import TypeInfo
 
 from salience.errors import InvalidInput, StoreError
+from salience.records.tombstones import name_hash
 from salience.retrieval.vector_sets import VectorSets
 from salience.stores.postgres.wire.breaker import Breakers
-from salience.stores.postgres.wire.commands import Command, CommandHook, Copy, Statement
+from salience.stores.postgres.wire.commands import Command, CommandHook, Copy, Statement, set_local
 from salience.stores.postgres.wire.errors import translate_errors
-from salience.stores.postgres.wire.transactions import namespace_scope
 from salience.stores.postgres.wire.types import register_types, vector_type
 
 _SCHEMA = "salience"
@@ -33,6 +33,16 @@ CONNECTION_SETTINGS: dict[str, Any] = {
 
 
 _LONE_PERCENT = re.compile("%(?![0-9A-Fa-f]{2})")
+
+
+def namespace_scope(namespaces: Sequence[str]) -> tuple[Statement, ...]:
+    """Name the namespaces of a transaction to row-level security, and those of their tombstones."""
+    of_tombstones = map(name_hash, namespaces)
+    names = [
+        name.replace("\\", "\\\\").replace('"', '\\"') for name in (*namespaces, *of_tombstones)
+    ]
+    listed = ",".join(f'"{name}"' for name in names)
+    return (set_local("salience.namespaces", f"{{{listed}}}"),)
 
 
 class Database:

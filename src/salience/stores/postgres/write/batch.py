@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,8 +12,9 @@ from salience.records.record import Link, MemoryRecord
 from salience.retrieval import operations
 from salience.retrieval.vector_sets import VectorSets
 from salience.stores import codec
-from salience.stores.postgres.wire.commands import Command, Many, Statement
+from salience.stores.postgres.wire.commands import Command, Many, Send, Statement
 from salience.stores.postgres.write import event_log
+from salience.stores.postgres.write.event_log import lock_namespace
 
 _ADD_TALLY = (
     "INSERT INTO tallies (namespace, kind, name, number, size, version) VALUES (%s, %s, %s, %s,"
@@ -131,3 +132,21 @@ def link_commands(op: operations.Put, batches: Mapping[str, NamespaceBatch]) -> 
 def _link_values(link: Link) -> tuple[Any, ...]:
     created = codec.encode("created_at", link.created_at)
     return (link.namespace, link.source, link.target, link.type, link.weight, created)
+
+
+MARK_RENEWED = (
+    "INSERT INTO tallies SELECT namespace, 'renewed', '', 0, 0, version FROM spaces "
+    "WHERE namespace = %s ON CONFLICT (namespace, kind, name) DO UPDATE "
+    "SET version = excluded.version"
+)
+"""Lets replicas be loaded again: something that they hold was replaced."""
+
+
+def renew(namespace: str, work: Callable[[int, Send], None], send: Send) -> None:
+    """Lock a namespace and run work, given its next version; whoever holds it reloads."""
+    [[[_, version]]] = send(lock_namespace(namespace))
+    work(version, send)
+    send(
+        Statement(MARK_RENEWED, (namespace,)),
+        Statement("UPDATE spaces SET linked = version WHERE namespace = %s", (namespace,)),
+    )

@@ -12,8 +12,8 @@ from salience.records.record import Embedding
 from salience.retrieval.operations import PutVectors
 from salience.retrieval.vector_sets import VectorSets, VectorSetsFigures
 from salience.stores.postgres.wire.commands import Abandon, Many, Send, Statement
+from salience.stores.postgres.write.batch import MARK_RENEWED
 from salience.stores.postgres.write.put import SELECT_SETS, SHARE_SETS, parse_sets
-from salience.stores.postgres.write.renewal import MARK_RENEWED
 
 DROPPED_AT_ONCE = 2_000
 """Vectors of a namespace that are erased in one transaction; its other writers wait for it."""

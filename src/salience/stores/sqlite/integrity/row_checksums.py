@@ -10,7 +10,7 @@ from typing import Any
 
 from salience.records.events import STATE
 from salience.records.fields import FIELDS, LEXICAL
-from salience.stores.checksums import checksum
+from salience.stores.sqlite.statements import checksum
 
 DERIVED = (
     "features", "greets", "text_key", "attribute_key",

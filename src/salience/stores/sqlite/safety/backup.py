@@ -12,7 +12,6 @@ from tempfile import mkstemp
 
 from salience.errors import InvalidInput, StoreError
 from salience.retrieval.safety import Backup
-from salience.stores.checksums import checksum
 from salience.stores.sqlite.connection import (
     translate_errors,
     translated_error,
@@ -20,6 +19,7 @@ from salience.stores.sqlite.connection import (
 from salience.stores.sqlite.integrity.open_files import only_user
 from salience.stores.sqlite.integrity.row_checksums import CHECKED, checksum_of
 from salience.stores.sqlite.integrity.write_ahead_log import NEXT_STATE
+from salience.stores.sqlite.statements import checksum
 
 PARTIAL = ".partial"
 """The end of the name of a copy that is not complete yet."""

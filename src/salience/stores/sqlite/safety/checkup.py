@@ -15,8 +15,7 @@ from functools import partial
 
 from salience.errors import SalienceError
 from salience.retrieval.safety import STRUCTURE, Finding
-from salience.stores.safety.findings import EXAMPLES, FIX
-from salience.stores.safety.quarantine import Quarantine
+from salience.stores.findings import EXAMPLES, FIX, Quarantine
 from salience.stores.sqlite.connection import DAMAGED, connect, prepare_schema
 from salience.stores.sqlite.safety.row_checks import LogEvent, Problem, RowChecks
 

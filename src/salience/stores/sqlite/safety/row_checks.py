@@ -14,13 +14,11 @@ from salience.records.events import STATE, Event
 from salience.records.fields import FIELDS
 from salience.records.record import Draft, MemoryRecord
 from salience.retrieval.safety import Finding
-from salience.stores import codec
-from salience.stores.checksums import checksum
-from salience.stores.safety import findings
-from salience.stores.safety.quarantine import Quarantine
+from salience.stores import codec, findings
+from salience.stores.findings import Quarantine
 from salience.stores.sqlite.connection import DAMAGED
 from salience.stores.sqlite.integrity.row_checksums import CHECKED, DERIVED, checksum_of
-from salience.stores.sqlite.statements import chunks
+from salience.stores.sqlite.statements import checksum, chunks
 from salience.stores.sqlite.vectors import embedder_of, vector_sets
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)

@@ -1,9 +1,13 @@
-"""Trigram similarity of a query with the distinct values of a text column."""
+"""The distinct values of a text column: which equal a query, and how similar they are to it."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from typing import Any
+
 import numpy as np
 
+from salience.language.entities import fold_name
 from salience.language.tokens import strings_in, term_id
 from salience.language.trigrams import trigrams
 from salience.retrieval.candidates import Floats
@@ -38,3 +42,24 @@ class TrigramIndex:
 
 def _trigram_ids(text: str) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:
     return np.array(sorted(term_id(trigram) for trigram in trigrams(text)), dtype=np.uint64)
+
+
+class ExactIndex:
+    """The places of a growing list of values by the folded texts they are or hold."""
+
+    def __init__(self, values: Sequence[Any]) -> None:
+        self._values = values
+        self._indexed = 0  # values
+        self._places: dict[str, list[int]] = {}
+
+    def places(self, names: Iterable[str]) -> list[int]:
+        """The places of the values that are or hold one of some folded names."""
+        for place in range(self._indexed, len(self._values)):
+            for text in strings_in(self._values[place]):
+                self._places.setdefault(fold_name(text), []).append(place)
+        self._indexed = len(self._values)
+        return [place for name in names for place in self._places.get(name, ())]
+
+    @property
+    def nbytes(self) -> int:
+        return 150 * len(self._places)
