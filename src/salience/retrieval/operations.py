@@ -270,27 +270,17 @@ class ScoreRows:
 
 
 @dataclass(frozen=True, eq=False)
-class MatchedTerms:
-    """The query's terms in each row's fields of a lexical route -> float64 array (rows, terms).
-
-    idf(term) where the row has the term, else 0.
-    """
-
-    route: Lexical
-    query: Query
-    rows: Rows
-
-
-@dataclass(frozen=True, eq=False)
 class TermWeights:
     """idf of each of the query's terms in the namespace of each row -> float64 (rows, terms).
 
-    A term that no memory has weighs the most: ln(1 + (N + 0.5) / 0.5) among N memories.
+    A term that no memory has weighs the most: ln(1 + (N + 0.5) / 0.5) among N memories. With
+    `of="matched"`, 0 where the row does not have the term in a field of the route.
     """
 
     route: Lexical
     query: Query
     rows: Rows
+    of: Literal["all", "matched"] = "all"
 
 
 @dataclass(frozen=True, eq=False)
@@ -385,24 +375,15 @@ HASH_COLUMNS: tuple[HashColumn, ...] = get_args(HashColumn)
 
 
 @dataclass(frozen=True, eq=False)
-class FindByTextHash:
-    """Memories outside of any session with one of some texts -> mapping of key to rows, ascending.
+class FindByHash:
+    """Memories with one of some hashes in a column -> mapping of key to rows, ascending.
 
-    The keys are those of `text_key`; one without a memory is not in the mapping.
+    Keys in `text_key` are those of `text_key`, which only memories outside of any session have, and
+    in `attribute_key` those of `Statement.key`; one without a memory is not in the mapping.
     """
 
     namespace: str
-    keys: tuple[int, ...]
-
-
-@dataclass(frozen=True, eq=False)
-class FindByAttribute:
-    """Memories that state some attributes -> mapping of key to rows, ascending.
-
-    The keys are those of `Statement.key`; one without a memory is not in the mapping.
-    """
-
-    namespace: str
+    column: HashColumn
     keys: tuple[int, ...]
 
 
@@ -599,8 +580,7 @@ OWNER_FIELDS = ("agent_id", "user_id", "speaker")
 class Seen:
     """A view of the memories that say the same as those that a plan is about to write.
 
-    By each key and owner, the last row that `FindByTextHash` or `FindByAttribute` found for the
-    key, 0 for none.
+    By each key and owner, the last row that `FindByHash` found for the key, 0 for none.
     """
 
     namespace: str
@@ -965,7 +945,6 @@ Op = (
     | FindNames
     | SearchRoute
     | ScoreRows
-    | MatchedTerms
     | TermWeights
     | Mentions
     | FetchColumns
@@ -976,8 +955,7 @@ Op = (
     | VectorNames
     | LinksBetween
     | SessionNeighbors
-    | FindByTextHash
-    | FindByAttribute
+    | FindByHash
     | NearestVectors
     | RowsById
     | RowsInWriteOrder

@@ -309,12 +309,7 @@ class EmbeddedStore(IndexReader):
         operations.Unembedded: _unembedded,
         operations.PutVectors: _put_vectors,
         operations.ReadStats: _stats,
-        operations.FindByTextHash: lambda store, op: store._records.rows_by_key(
-            op.namespace, "text_key", op.keys
-        ),
-        operations.FindByAttribute: lambda store, op: store._records.rows_by_key(
-            op.namespace, "attribute_key", op.keys
-        ),
+        operations.FindByHash: lambda store, op: store._records.rows_by_hash(op),
         operations.RowsById: lambda store, op: store._records.rows_by_id(op.namespace, op.ids),
         operations.Put: lambda store, op: store._records.put(op),
         operations.Dimensions: lambda store, op: store._records.dimensions(op.namespace, op.names),

@@ -6,7 +6,7 @@ import logging
 import threading
 from abc import ABC, abstractmethod
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any, ClassVar, TypeVar
@@ -56,6 +56,22 @@ _IndexRows = tuple[NamespaceIndex, Rows, slice | NDArray[np.intp]]
 
 
 _log = logging.getLogger(__name__)
+
+
+_OF_ROWS: Mapping[type, Callable[[NamespaceIndex, Any, Rows], Any]] = {
+    operations.ScoreRows: lambda index, op, rows: index.score(op.route, op.query, rows, op.of),
+    operations.TermWeights: lambda index, op, rows: (
+        index.matched_terms if op.of == "matched" else index.term_weights
+    )(op.route, op.query, rows),
+    operations.Mentions: lambda index, op, rows: index.mentions(op.wordings, rows),
+    operations.FindPassages: lambda index, op, rows: index.find_passages(op, rows),
+    operations.FetchColumns: lambda index, op, rows: index.fetch(rows, op.names),
+    operations.FetchVectors: lambda index, op, rows: index.vectors(rows, op.name),
+    operations.SessionNeighbors: lambda index, op, rows: index.session_neighbors(
+        rows, op.query.where
+    ),
+}
+"""What an index answers about rows that it holds."""
 
 
 class IndexReader(ABC):
@@ -177,98 +193,15 @@ class IndexReader(ABC):
 
     # Values by row
 
-    def _score(self, op: operations.ScoreRows) -> NDArray[np.float64]:
-        return self._by_row(
-            op.rows,
-            lambda index, rows: index.score(op.route, op.query, rows, op.of),
-            lambda: np.full(len(op.rows), np.nan),
-        )
-
-    def _matched_terms(self, op: operations.MatchedTerms) -> NDArray[np.float64]:
-        return self._by_row(
-            op.rows,
-            lambda index, rows: index.matched_terms(op.route, op.query, rows),
-            lambda: np.zeros((len(op.rows), len(op.query.reading.terms))),
-        )
-
-    def _term_weights(self, op: operations.TermWeights) -> NDArray[np.float64]:
-        return self._by_row(
-            op.rows,
-            lambda index, rows: index.term_weights(op.route, op.query, rows),
-            lambda: np.zeros((len(op.rows), len(op.query.reading.terms))),
-        )
-
-    def _mentions(self, op: operations.Mentions) -> NDArray[np.float64]:
-        return self._by_row(
-            op.rows,
-            lambda index, rows: index.mentions(op.wordings, rows),
-            lambda: np.zeros(len(op.rows)),
-        )
-
-    def _find_passages(
-        self, op: operations.FindPassages
-    ) -> list[tuple[operations.FoundPassage, ...]]:
-        found: list[tuple[operations.FoundPassage, ...]] = [()] * len(op.rows)
-        with self._lock:
-            for index, rows, places in self._indexes_of(op.rows):
-                own = range(len(op.rows)) if isinstance(places, slice) else places.tolist()
-                for place, passages in zip(own, index.find_passages(op, rows), strict=True):
-                    found[place] = passages
-        return found
-
-    def _by_row(
-        self,
-        rows: Rows,
-        answer: Callable[[NamespaceIndex, Rows], NDArray[np.float64]],
-        default: Callable[[], NDArray[np.float64]],
-    ) -> NDArray[np.float64]:
-        """The answers of the indexes about their rows; those of `default` for all other rows."""
-        with self._lock:
-            index_rows = self._indexes_of(rows)
-            if len(index_rows) == 1 and index_rows[0][1] is rows:
-                return answer(index_rows[0][0], rows)
-            values = default()
-            for index, own_rows, places in index_rows:
-                values[places] = answer(index, own_rows)
-        return values
-
-    def _fetch(self, op: operations.FetchColumns) -> dict[str, ColumnData]:
+    def _of_rows(self, op: Any) -> Any:
+        """What the indexes know of rows; what `_joined` says of those that none of them holds."""
+        answer = _OF_ROWS[type(op)]
         with self._lock:
             index_rows = self._indexes_of(op.rows)
             if len(index_rows) == 1 and index_rows[0][1] is op.rows:
-                return index_rows[0][0].fetch(op.rows, op.names)
-            columns: dict[str, NDArray[Any]] = {}
-            for index, rows, places in index_rows:
-                for name, column in index.fetch(rows, op.names).items():
-                    values = np.asarray(column)
-                    if name not in columns:
-                        empty = None if values.dtype == object else np.nan
-                        shape = (len(op.rows), *values.shape[1:])
-                        columns[name] = np.full(shape, empty, dtype=values.dtype)
-                    columns[name][places] = values
-            for name in op.names:
-                columns.setdefault(name, empty_column(name, len(op.rows)))
-            return dict(columns)
-
-    def _vectors(self, op: operations.FetchVectors) -> NDArray[np.float32]:
-        with self._lock:
-            parts = [
-                (places, index.vectors(rows, op.name))
-                for index, rows, places in self._indexes_of(op.rows)
-            ]
-        dimensions = max((part.shape[1] for _, part in parts), default=0)
-        vectors = np.full((len(op.rows), dimensions), np.nan, dtype=np.float32)
-        for places, part in parts:
-            if part.shape[1] == dimensions:
-                vectors[places] = part
-        return vectors
-
-    def _session_neighbors(self, op: operations.SessionNeighbors) -> Rows:
-        neighbors = np.full((2, len(op.rows)), -1, dtype=np.int64)
-        with self._lock:
-            for index, rows, places in self._indexes_of(op.rows):
-                neighbors[:, places] = index.session_neighbors(rows, op.query.where)
-        return neighbors
+                return answer(index_rows[0][0], op, op.rows)
+            parts = [(answer(index, op, rows), places) for index, rows, places in index_rows]
+        return _joined(op, parts)
 
     # Answers about namespaces
 
@@ -316,18 +249,57 @@ class IndexReader(ABC):
         operations.FindNames: _find_names,
         operations.ListNames: _list_names,
         operations.SearchRoute: _search,
-        operations.ScoreRows: _score,
-        operations.MatchedTerms: _matched_terms,
-        operations.TermWeights: _term_weights,
-        operations.Mentions: _mentions,
-        operations.FindPassages: _find_passages,
-        operations.FetchColumns: _fetch,
-        operations.FetchVectors: _vectors,
         operations.VectorNames: _vector_names,
-        operations.SessionNeighbors: _session_neighbors,
         operations.NearestVectors: _nearest_vectors,
+        **dict.fromkeys(_OF_ROWS, _of_rows),
     }
     """The method that answers each operation."""
+
+
+_Parts = Sequence[tuple[Any, slice | NDArray[np.intp]]]
+"""The answers of indexes about rows, with their places among all that were asked about."""
+
+
+def _joined(op: Any, parts: _Parts) -> Any:
+    """One answer out of several, with nothing about the rows that are in no part."""
+    size = len(op.rows)
+    if isinstance(op, operations.FetchColumns):
+        columns: dict[str, ColumnData] = {}
+        for name in op.names:
+            own = [(np.asarray(part[name]), places) for part, places in parts if name in part]
+            is_object = bool(own) and own[0][0].dtype == object
+            empty = None if is_object else np.nan
+            columns[name] = _filled(size, empty, own) if own else empty_column(name, size)
+        return columns
+    if isinstance(op, operations.FindPassages):
+        found = np.full(size, None, dtype=object)
+        for part, places in parts:
+            for place, passages in zip(np.arange(size)[places].tolist(), part, strict=True):
+                found[place] = passages
+        return [passages or () for passages in found]
+    if isinstance(op, operations.FetchVectors):
+        longest = max((part.shape[1] for part, _ in parts), default=0)
+        own = [each for each in parts if each[0].shape[1] == longest]
+        return _filled(size, np.nan, own, (longest,), np.float32)
+    if isinstance(op, operations.SessionNeighbors):
+        own = [(part.T, places) for part, places in parts]
+        return _filled(size, -1, own, (2,), np.int64).T
+    if isinstance(op, operations.ScoreRows):
+        return _filled(size, np.nan, parts)
+    shape = () if isinstance(op, operations.Mentions) else (len(op.query.reading.terms),)
+    return _filled(size, 0.0, parts, shape)
+
+
+def _filled(
+    size: int, empty: Any, parts: _Parts, shape: tuple[int, ...] = (), dtype: Any = np.float64
+) -> NDArray[Any]:
+    """The values of parts at their places, and `empty` at all others."""
+    if parts:
+        shape, dtype = parts[0][0].shape[1:], parts[0][0].dtype
+    values = np.full((size, *shape), empty, dtype=dtype)
+    for part, places in parts:
+        values[places] = part
+    return values
 
 
 def _ranking(op: operations.SearchRoute, indexes: Sequence[NamespaceIndex]) -> operations.Ranking:

@@ -20,7 +20,7 @@ from salience.retrieval.operations import Op
 from salience.testing.conformance._case import Clock, StoreCase, get_record, perform
 
 READING = (
-    operations.Embed, operations.Extract, operations.FindByTextHash, operations.FindByAttribute,
+    operations.Embed, operations.Extract, operations.FindByHash,
     operations.NearestVectors, operations.RowsById, operations.ReadRecords, operations.Events,
     operations.Notes, operations.LinksOf, operations.SearchRoute, operations.FetchColumns,
     operations.ReadStats, operations.FetchVectors, operations.ReadTexts, operations.Dimensions,

@@ -11,7 +11,7 @@ import pytest
 
 from salience import Memory
 from salience.errors import InvalidInput
-from salience.retrieval.operations import FindByAttribute, FindByTextHash, NearestVectors, Op, Put
+from salience.retrieval.operations import FindByHash, NearestVectors, Op, Put
 from salience.retrieval.plan import drive
 from salience.testing.conformance._case import WORDS, Clock, StoreCase, get_record, list_ids
 from salience.write.add import add
@@ -43,7 +43,7 @@ def meanwhile(
         nonlocal judged
         if judged and any(isinstance(op, moment) for op in ops) and next(once, False):
             happens()
-        judged = judged or any(isinstance(op, FindByTextHash) for op in ops)
+        judged = judged or any(isinstance(op, FindByHash) and op.column == "text_key" for op in ops)
         return batch(ops)
 
     fields = {name: value for name, value in item.items() if name != "dedup"}
@@ -646,5 +646,7 @@ class Contradictions(StoreCase):
         self, memory: Memory, keys: tuple[int, ...]
     ) -> None:
         told(memory, "I live in Rome.")
-        [rows] = memory._core.dispatcher.batch([FindByAttribute(memory.namespace, keys)])
+        [rows] = memory._core.dispatcher.batch(
+            [FindByHash(memory.namespace, "attribute_key", keys)]
+        )
         assert rows == {}

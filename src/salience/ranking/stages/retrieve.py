@@ -25,7 +25,6 @@ from salience.retrieval.candidates import (
 )
 from salience.retrieval.operations import (
     FetchColumns,
-    MatchedTerms,
     Mentions,
     Op,
     Ranking,
@@ -186,7 +185,7 @@ class Retrieve(Stage):
                 requests[f"previous.{route.name}.score"] = ScoreRows(route, query, rows, "previous")
         for words in (*self._lexical(), _LABELS):
             if f"{words.name}.matched" in wanted:
-                requests[f"{words.name}.matched"] = MatchedTerms(words, query, rows)
+                requests[f"{words.name}.matched"] = TermWeights(words, query, rows, "matched")
             if f"{words.name}.weights" in wanted:
                 requests[f"{words.name}.weights"] = TermWeights(words, query, rows)
         unmentioned: dict[str, ColumnData] = {}

@@ -89,7 +89,7 @@ class NamespaceIndex:
     # Words
 
     def matched_terms(self, route: Lexical, query: Query, rows: Rows) -> Floats:
-        """The weight of each term that each row holds (see `operations.MatchedTerms`)."""
+        """The weight of each term that each row holds (see `operations.TermWeights`)."""
         table, reading = self.table, query.reading
         occurrences, idf = table.words.occurrences(route, reading, table.alive)
         weights = np.zeros((len(rows), len(reading.terms)))

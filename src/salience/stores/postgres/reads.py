@@ -14,7 +14,6 @@ from salience.records.fields import FIELDS
 from salience.records.record import Link, MemoryRecord
 from salience.retrieval import operations
 from salience.retrieval.candidates import Rows
-from salience.retrieval.operations import HashColumn
 from salience.retrieval.query import Query
 from salience.retrieval.vector_sets import VectorSets
 from salience.stores import codec
@@ -129,30 +128,17 @@ class StoreReader:
 
     # Rows
 
-    def find_by_text_hash(
-        self, op: operations.FindByTextHash, send: Send
-    ) -> dict[int, tuple[int, ...]]:
-        """The rows of texts by their hashes."""
-        return self._rows_by_key(op.namespace, "text_key", op.keys, send)
-
-    def find_by_attribute(
-        self, op: operations.FindByAttribute, send: Send
-    ) -> dict[int, tuple[int, ...]]:
-        """The rows of facts by the hashes of the attributes that they state."""
-        return self._rows_by_key(op.namespace, "attribute_key", op.keys, send)
-
-    def _rows_by_key(
-        self, namespace: str, column: HashColumn, keys: Sequence[int], send: Send
-    ) -> dict[int, tuple[int, ...]]:
+    def find_by_hash(self, op: operations.FindByHash, send: Send) -> dict[int, tuple[int, ...]]:
+        """The rows of texts, or of facts about attributes, by their hashes."""
         [answer] = send(
             Statement(
-                f'SELECT {column}, "row" FROM memories WHERE namespace = %s '
-                f'AND {column} = ANY(%s::bigint[]) ORDER BY "row"',
-                (namespace, list(keys)),
+                f'SELECT {op.column}, "row" FROM memories WHERE namespace = %s '
+                f'AND {op.column} = ANY(%s::bigint[]) ORDER BY "row"',
+                (op.namespace, list(op.keys)),
             )
         )
         rows: dict[int, tuple[int, ...]] = {}
-        offset = self._row_ids.offset(namespace) if answer else 0
+        offset = self._row_ids.offset(op.namespace) if answer else 0
         for key, number in answer:
             rows[key] = (*rows.get(key, ()), number + offset)
         return rows

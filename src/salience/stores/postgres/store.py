@@ -52,8 +52,7 @@ _OF_A_SEARCH = SEARCHING | {
 """Operations about what a search has brought up to date."""
 _OVERLAID = _OF_A_SEARCH | {
     operations.Dimensions,
-    operations.FindByTextHash,
-    operations.FindByAttribute,
+    operations.FindByHash,
     operations.NearestVectors,
     operations.RowsById,
     operations.CountRecords,
@@ -415,8 +414,7 @@ class PostgresStore:
         operations.Dimensions: StoreReader.dimensions,
         operations.ReadRecords: StoreReader.read_records,
         operations.ReadTexts: StoreReader.read_texts,
-        operations.FindByTextHash: StoreReader.find_by_text_hash,
-        operations.FindByAttribute: StoreReader.find_by_attribute,
+        operations.FindByHash: StoreReader.find_by_hash,
         operations.NearestVectors: StoreReader.nearest_vectors,
         operations.RowsById: StoreReader.rows_by_id,
         operations.RowsInWriteOrder: StoreReader.rows_in_write_order,

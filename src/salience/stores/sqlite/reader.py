@@ -12,7 +12,7 @@ from salience.records.access_key import AccessKey
 from salience.records.events import ACCESSES
 from salience.records.fields import FIELDS
 from salience.records.record import Link, MemoryRecord
-from salience.retrieval.operations import HashColumn, Order, Place
+from salience.retrieval.operations import FindByHash, Order, Place
 from salience.retrieval.vector_sets import VectorSets, VectorSetsFigures
 from salience.stores import codec
 from salience.stores.access_keys import SELECT_KEYS, keys_of
@@ -151,14 +151,14 @@ class SqliteReader:
             codec.check_rows(sorted(rows.values()))
         return rows
 
-    def rows_by_key(
-        self, namespace: str, column: HashColumn, keys: Sequence[int]
-    ) -> dict[int, tuple[int, ...]]:
+    def rows_by_hash(self, op: FindByHash) -> dict[int, tuple[int, ...]]:
         """Rows by a hash of their text, outside of any session, or of the attribute they state."""
         rows: dict[int, tuple[int, ...]] = {}
         with self._reading() as db:
-            space = self._space(db, namespace)
-            for key, row in sorted(select_by_key(db, (column, "row"), space, column, keys)):
+            space = self._space(db, op.namespace)
+            for key, row in sorted(
+                select_by_key(db, (op.column, "row"), space, op.column, op.keys)
+            ):
                 rows[key] = (*rows.get(key, ()), row)
         return rows
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from salience.language.english import ASSISTANT_NAMES
 from salience.records.record import MemoryRecord
-from salience.retrieval.operations import FindByAttribute, ReadRecords
+from salience.retrieval.operations import FindByHash, ReadRecords
 from salience.retrieval.plan import Plan, ask
 from salience.write.dedup.match_index import insert_fact, owner_of
 from salience.write.dedup.text_differences import content_stems
@@ -67,7 +67,9 @@ def stated_facts(
         return {}, {}
     from salience.language.statements import statement_of
 
-    rows_of: Mapping[int, Sequence[int]] = yield from ask(FindByAttribute(namespace, keys))
+    rows_of: Mapping[int, Sequence[int]] = yield from ask(
+        FindByHash(namespace, "attribute_key", keys)
+    )
     rows = np.array(
         sorted(row for rows in rows_of.values() for row in rows[-_LATEST_FACTS:]), dtype=np.int64
     )

@@ -21,7 +21,7 @@ from salience.records.record import Draft, Edit, MemoryRecord
 from salience.records.validation import boolean, mapping, number, texts
 from salience.retrieval.operations import (
     OWNER_FIELDS,
-    FindByTextHash,
+    FindByHash,
     KeyOfOwner,
     NearestVectors,
     ReadRecords,
@@ -399,7 +399,9 @@ def _with_same_text(
 ) -> Plan[tuple[dict[int, list[MemoryRecord]], Mapping[int, Sequence[int]]]]:
     """Active memories that are no turns, by the key of their text; and the rows of all."""
     distinct = tuple(dict.fromkeys(keys.values()))
-    rows_of: Mapping[int, Sequence[int]] = yield from ask(FindByTextHash(scope.namespace, distinct))
+    rows_of: Mapping[int, Sequence[int]] = yield from ask(
+        FindByHash(scope.namespace, "text_key", distinct)
+    )
     records = yield from _read([row for rows in rows_of.values() for row in rows])
     active = {
         key: [

@@ -34,7 +34,6 @@ NAMESPACE_OPERATIONS = (
 """Operations that read the same state of a namespace as the search that they begin."""
 _ROW_OPERATIONS = (
     operations.ScoreRows,
-    operations.MatchedTerms,
     operations.TermWeights,
     operations.Mentions,
     operations.FindPassages,

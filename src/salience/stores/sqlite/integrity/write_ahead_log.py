@@ -24,19 +24,11 @@ from salience.errors import StoreError
 NEXT_STATE = "UPDATE counter SET previous_state = state, state = randomblob(8)"
 """The statement by which each transaction begins."""
 _COUNTER_PAGE = "SELECT rootpage FROM sqlite_schema WHERE name = 'counter'"
-_STATE_BYTES = 8
 _LOG_HEADER, _FRAME_HEADER = struct.Struct(">8I"), struct.Struct(">6I")
 _LOG_MAGIC = (0x377F0682, 0x377F0683)
-_LEAF_OF_TABLE = 13  # the type of its page
+_LEAF_WITH_ONE_ROW = b"\r\0\1"  # the type of its page, and its number of rows
 _ATTEMPTS = 5  # others may write or fold the log while it is read
 _PAUSE_SECONDS = 0.02
-
-
-class _State(NamedTuple):
-    """The states of a transaction: its own, and that before it."""
-
-    own: bytes | None
-    previous: bytes | None
 
 
 def check_log(path: str) -> None:
@@ -54,10 +46,10 @@ def check_log(path: str) -> None:
             root, state = _state_of_file(path)
             if state is None:  # of an older schema, or of none yet
                 return
-            header, states = _states_of_log(log_path, root)
+            header, rows = _rows_of_log(log_path, root)
         except (OSError, TypeError, ValueError, sqlite3.Error):  # opening it says what is wrong
             return
-        if not states or state == states[0].previous or state in {each.own for each in states}:
+        if not rows or any(state in row for row in rows):
             return
         if before == (header, state):
             break
@@ -94,7 +86,7 @@ class MovedLog(NamedTuple):
     def is_here(self) -> bool:
         """Test whether it is still this log that lies beside the path."""
         with suppress(OSError):
-            return self.state in {each.own for each in _states_of_log(self.path, self.page)[1]}
+            return any(self.state in row for row in _rows_of_log(self.path, self.page)[1])
         return False
 
 
@@ -110,8 +102,8 @@ def _state_of_file(path: str) -> tuple[int, bytes | None]:
     return root, state
 
 
-def _states_of_log(path: str, page: int) -> tuple[bytes, list[_State]]:
-    """The header of a log, and the states that its frames give the page of `counter`, in order."""
+def _rows_of_log(path: str, page: int) -> tuple[bytes, list[bytes]]:
+    """The header of a log, and the pages in it that have the one row of `counter`, oldest first."""
     with open(path, "rb") as log:
         header = log.read(_LOG_HEADER.size)
         if len(header) < _LOG_HEADER.size:
@@ -119,7 +111,8 @@ def _states_of_log(path: str, page: int) -> tuple[bytes, list[_State]]:
         magic, _, page_size, _, *salt, _, _ = _LOG_HEADER.unpack(header)
         if magic not in _LOG_MAGIC:
             return header, []
-        return header, list(_states(_frames(log, page_size, salt, page)))
+        frames = _frames(log, page_size, salt, page)
+        return header, [each for each in frames if each[:1] + each[3:5] == _LEAF_WITH_ONE_ROW]
 
 
 def _frames(log: BinaryIO, page_size: int, salt: list[int], page: int) -> Iterator[bytes]:
@@ -136,44 +129,3 @@ def _frames(log: BinaryIO, page_size: int, salt: list[int], page: int) -> Iterat
         if number == page:
             yield log.read(page_size)
         place += _FRAME_HEADER.size + page_size
-
-
-def _states(pages: Iterator[bytes]) -> Iterator[_State]:
-    for page in pages:
-        try:
-            state = _state_in(page)
-        except (IndexError, struct.error):  # the page was another's when it was logged
-            continue
-        if state is not None:
-            yield state
-
-
-def _state_in(page: bytes) -> _State | None:
-    """The states in the one row of `counter`; None if the page holds something else."""
-    kind, _, cells, place = struct.unpack_from(">BHH3xH", page)
-    if kind != _LEAF_OF_TABLE or cells != 1:
-        return None
-    _, place = _varint(page, place)  # of the payload
-    _, place = _varint(page, place)  # the row's number
-    header_size, types_from = _varint(page, place)
-    value, end = place + header_size, place + header_size
-    values = []
-    while types_from < end:
-        kind, types_from = _varint(page, types_from)
-        size = (0, 1, 2, 3, 4, 6, 8, 8, 0, 0)[kind] if kind < 10 else (kind - 12) // 2
-        values.append(page[value : value + size] if kind == 12 + 2 * _STATE_BYTES else None)
-        value += size
-    return _State(values[1], values[2]) if len(values) == 3 else None
-
-
-def _varint(page: bytes, place: int) -> tuple[int, int]:
-    """The number at a place, and the place after it."""
-    number = 0
-    for at in range(place, place + 9):
-        byte = page[at]
-        if at == place + 8:
-            return number << 8 | byte, at + 1
-        number = number << 7 | byte & 0x7F
-        if byte < 0x80:
-            return number, at + 1
-    raise IndexError(place)
