@@ -71,7 +71,7 @@ _OF_ROWS: Mapping[type, Callable[[NamespaceIndex, Any, Rows], Any]] = {
         rows, op.query.where
     ),
 }
-"""What an index answers about rows that it holds."""
+"""The answers of an index about rows that it holds."""
 
 
 class IndexReader(ABC):
@@ -194,7 +194,7 @@ class IndexReader(ABC):
     # Values by row
 
     def _of_rows(self, op: Any) -> Any:
-        """What the indexes know of rows; what `_joined` says of those that none of them holds."""
+        """The answers of all indexes about rows, joined."""
         answer = _OF_ROWS[type(op)]
         with self._lock:
             index_rows = self._indexes_of(op.rows)
