@@ -10,8 +10,7 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from salience.access import SCOPES, Principal
-from salience.access.namespaces import includes, matches, parse_patterns
-from salience.access.scopes import parse_scopes
+from salience.access.principal import includes, matches, parse_patterns, parse_scopes
 from salience.errors import InvalidInput
 
 # Names that are apt to be taken for each other, and any others.

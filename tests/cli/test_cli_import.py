@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from salience.records.field_types import STATUSES
+from salience.records.limits import STATUSES
 from support.imports import put
 
 if TYPE_CHECKING:

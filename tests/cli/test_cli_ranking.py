@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from salience.cli import search
-from salience.cli.printing import render_explain
+from salience.cli.printing import render
 from salience.ranking import profiles
 from support.kitchen import QUERY, kitchen
 
@@ -31,13 +31,13 @@ def printed(console: Console) -> str:
 
 def test_a_reason_is_printed_whole(console: Console) -> None:
     reason = kitchen().explain(QUERY, "tea", profile="composite", limit=2)
-    render_explain.show_report(console, reason)
+    render.show_report(console, reason)
     assert printed(console) == f"{reason}\n"
 
 
 def test_a_comparison_is_a_table(console: Console) -> None:
     found = kitchen().compare(QUERY, ["composite", "multi_route"], limit=3)
-    render_explain.show_comparison(console, found)
+    render.show_comparison(console, found)
     text = printed(console)
     assert all(memory.id in text for memory in found)
     assert "↑" in text
@@ -46,13 +46,13 @@ def test_a_comparison_is_a_table(console: Console) -> None:
 
 def test_a_context_is_printed_with_its_cost(console: Console) -> None:
     found = kitchen().get_context(QUERY, 60)
-    render_explain.show_context(console, found)
+    render.show_context(console, found)
     assert found.text in printed(console)
     assert f"{found.tokens} of 60 tokens" in printed(console)
 
 
 def test_a_profile_is_shown_with_its_formula(console: Console) -> None:
-    render_explain.show_profile(console, profiles.composite)
+    render.show_profile(console, profiles.composite)
     assert profiles.composite.formula(120) in printed(console)
 
 

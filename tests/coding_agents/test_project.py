@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coding_agents.conftest import git, repository
-from salience.access.namespaces import matches
+from salience.access.principal import matches
 from salience.coding_agents import project as projects
 from salience.coding_agents.project import OFF_FILE, PROJECT_FILE, find_project
 from salience.errors import InvalidInput

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from salience import Memory
 from salience.cli import main
-from salience.display.terminal import visible
+from salience.display.result import visible
 
 HOSTILE = "red \x1b[31m title \x1b]0;owned\x07 up \x1b[2A \x9b31m turned \u202e back\r over \x7f"
 _ACTS = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")

@@ -28,8 +28,15 @@ from salience.language.entities import (
     known_names,
     possible_names,
 )
-from salience.language.tokens import indexed_words, stem, strings_in, terms, words
-from salience.language.trigrams import trigram_similarity, trigrams
+from salience.language.tokens import (
+    indexed_words,
+    stem,
+    strings_in,
+    terms,
+    trigram_similarity,
+    trigrams,
+    words,
+)
 from salience.ranking.expressions import Col
 from salience.ranking.signals import rrf
 from salience.ranking.stages import cut, retrieve, score

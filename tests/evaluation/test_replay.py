@@ -16,8 +16,7 @@ from salience import Memory
 from salience.cli import main
 from salience.errors import InvalidInput
 from salience.evaluation.replay.interleaving import compare_profiles, mean_points, team_draft
-from salience.evaluation.replay.measuring import evaluate_log
-from salience.evaluation.replay.searches import questions, read_searches
+from salience.evaluation.replay.searches import evaluate_log, questions, read_searches
 from salience.evaluation.weights.tuning import read_questions
 from salience.ranking import profiles
 from salience.records.filters import parse_filter

@@ -8,7 +8,7 @@ import pytest
 
 from salience import Memory
 from salience.errors import InvalidInput
-from salience.integrations._address import written_address
+from salience.integrations._memory import written_address
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from salience import AsyncMemory, Memory
-from salience.access.namespaces import is_pattern, matches
+from salience.access.principal import is_pattern, matches
 from salience.errors import InvalidInput, StoreClosed
 from salience.integrations._extra import extra
 from salience.integrations._memory import Opened, as_query, scope

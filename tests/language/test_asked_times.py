@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from salience.language.dates import asked_times
-from salience.language.dates.vocabulary import MONTH_NAMES, VOCABULARIES, WEEKDAY_NAMES
+from salience.language.dates.translation import MONTH_NAMES, VOCABULARIES, WEEKDAY_NAMES
 from salience.language.languages import language_of
 from salience.language.tokens import fold, question_words, without_bigrams
 

@@ -11,11 +11,9 @@ from salience.language.languages import LANGUAGES
 from salience.language.tokens import fold
 
 for module in (
-    "dates.cues",
+    "dates.grammar",
     "english",
     "entities",
-    "memory_cues",
-    "query_cues",
     "speakers",
     "statements.cues",
 ):

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from salience.language.english import INSTRUCTION, NUMBER, TEMPORAL
 from salience.language.features import FEATURES, features, greeted
 from salience.language.languages import language_of
-from salience.language.memory_cues import INSTRUCTION, NUMBER, TEMPORAL
 from salience.language.tokens import words
 
 

@@ -18,9 +18,10 @@ from salience.language.tokens import (
     term_ids,
     terms,
     text_key,
+    trigram_similarity,
+    trigrams,
     words,
 )
-from salience.language.trigrams import trigram_similarity, trigrams
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from salience import Memory
-from salience.access.namespaces import parse_patterns
+from salience.access.principal import parse_patterns
 from salience.errors import InvalidInput
 from salience.records import validation
 from support.served import Served

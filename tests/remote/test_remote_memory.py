@@ -378,7 +378,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def scripted(monkeypatch: pytest.MonkeyPatch) -> Iterator[Scripted]:
-    monkeypatch.setattr("salience.remote.retries.FIRST_PAUSE_SECONDS", 0.001)
+    monkeypatch.setattr("salience.remote.errors.FIRST_PAUSE_SECONDS", 0.001)
     with Scripted() as server:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()

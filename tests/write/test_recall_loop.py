@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from salience.write.dedup.recall_loop import _may_be_in, _said, repeated_memory
+from salience.write.dedup.contradictions import _may_be_in, _said, repeated_memory
 from salience.write.dedup.written_words import plain
 
 _PIECES = st.sampled_from(

@@ -2,8 +2,7 @@
 
 from salience.access.keyring import Keyring, Refusal
 from salience.access.plans import NewKey
-from salience.access.principal import LOCAL, Principal
-from salience.access.scopes import SCOPES
+from salience.access.principal import LOCAL, SCOPES, Principal
 from salience.api.operations import Scope
 
 __all__ = ["LOCAL", "SCOPES", "Keyring", "NewKey", "Principal", "Refusal", "Scope"]

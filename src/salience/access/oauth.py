@@ -13,9 +13,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from salience.access.keyring import Refusal
-from salience.access.namespaces import parse_patterns
-from salience.access.principal import Principal
-from salience.access.scopes import SCOPES
+from salience.access.principal import SCOPES, Principal, parse_patterns
 from salience.errors import InvalidInput, SalienceError, shown
 from salience.records.validation import elements, text
 from salience.retrieval.plan import in_thread

@@ -8,8 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from salience.access.key_text import KeyText
-from salience.access.namespaces import parse_patterns
-from salience.access.scopes import parse_scopes
+from salience.access.principal import parse_patterns, parse_scopes
 from salience.display.result import Result
 from salience.errors import InvalidInput, NotFound, StoreError, shown
 from salience.records.access_key import AccessKey

@@ -71,7 +71,7 @@ def _code(problem: SalienceError) -> int:
 
 
 def _complain(message: str) -> None:
-    from salience.display.terminal import visible  # hooks need it as little as the rest
+    from salience.display.result import visible  # hooks need it as little as the rest
 
     print("salience:", visible(" ".join(message.split())), file=sys.stderr)
 

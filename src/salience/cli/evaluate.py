@@ -92,7 +92,7 @@ def eval_(
     from salience.evaluation import runner
     from salience.evaluation.figures import comparison
     from salience.evaluation.figures import page as figures_page
-    from salience.evaluation.replay import measuring
+    from salience.evaluation.replay import searches
 
     former = None if (run := gate or against) is None else comparison.read_run(run)
 
@@ -109,7 +109,7 @@ def eval_(
                 progress=progress,
             )
         else:
-            report = measuring.evaluate_log(
+            report = searches.evaluate_log(
                 log, settings.url, profiles=asked, embedder=embedders[0], progress=progress
             )
     changes = () if former is None else comparison.compare_runs(former, report.outcomes)
@@ -200,7 +200,7 @@ def _leave_out(
     profile: list[str] | None,
     embedder: list[str] | None,
 ) -> None:
-    from salience.evaluation.weights.leave_out import leave_out
+    from salience.evaluation.weights.rankings import leave_out
 
     chosen = profiles.get((profile or ["balanced"])[0])
     embedder_name = (embedder or [settings.embedder or "default"])[0]

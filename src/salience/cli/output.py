@@ -12,14 +12,17 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
 
-from salience.display.terminal import visible
+from salience.display.result import visible
 from salience.language.spelling import taken_notes
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from salience.records.record import Link
+
 
 INTERRUPTED = 130  # the exit code
 MAX_NOTES = 10  # printed of one kind; the rest is counted
@@ -54,7 +57,7 @@ def console(table: bool = False) -> Console:
     Without a terminal, a table of figures gets twice the width, so that no figure is cut.
     """
     # Imported here, because printing JSON does not need it.
-    from salience.cli.printing.terminal import Terminal
+    from salience.cli.output import Terminal
 
     columns = os.environ.get("COLUMNS", "")
     if columns.isdecimal() and len(columns) < 6 and int(columns):
@@ -177,3 +180,17 @@ def _bar() -> Iterator[ReportProgress]:
         yield lambda step, done, total: bar.update(
             task, description=step, completed=done, total=total
         )
+
+
+# The console of the command line, on which no text of a memory acts
+
+
+class Terminal(Console):
+    """A console that prints each text as `visible` gives it, whatever it is part of."""
+
+    def render(
+        self, renderable: RenderableType, options: ConsoleOptions | None = None
+    ) -> Iterable[Segment]:
+        for segment in super().render(renderable, options):
+            text, style, control = segment
+            yield segment if control else Segment(visible(text), style)

@@ -230,9 +230,9 @@ def explain(
     if settings.json:
         output.emit(report.to_dict())
         return
-    from salience.cli.printing import render_explain
+    from salience.cli.printing import render
 
-    render_explain.show_report(output.console(), report)
+    render.show_report(output.console(), report)
 
 
 def compare(
@@ -265,9 +265,9 @@ def compare(
     if settings.json:
         output.emit(comparison.to_dict())
     elif len(comparison):
-        from salience.cli.printing import render_explain
+        from salience.cli.printing import render
 
-        render_explain.show_comparison(output.console(), comparison)
+        render.show_comparison(output.console(), comparison)
     if not len(comparison):
         output.nothing()
 
@@ -323,9 +323,9 @@ def context(
     if settings.json:
         output.emit(context.to_dict())
     elif context.ids or crowded:
-        from salience.cli.printing import render_explain
+        from salience.cli.printing import render
 
-        render_explain.show_context(output.console(), context)
+        render.show_context(output.console(), context)
     if not context.ids:
         output.nothing("nothing fits" if crowded else "nothing found")
 
@@ -358,11 +358,11 @@ def profiles(
                 ]
             )
             return
-    from salience.cli.printing import render, render_explain
+    from salience.cli.printing import render
 
     console = output.console()
     if name is not None:
-        render_explain.show_profile(console, chosen[0])
+        render.show_profile(console, chosen[0])
         return
     rows = render.table("profile", "what it is for")
     for profile in chosen:

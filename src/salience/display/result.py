@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, fields
 from datetime import datetime
 from functools import cache
+from importlib import import_module
 from types import UnionType
 from typing import Annotated, Any, ClassVar, Self, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
+
+from salience.errors import SalienceError
 
 MAX_REPR_CHARACTERS = 100
 _MAX_SHOWN = 4  # items of a collection in a `repr`; more are counted
@@ -198,3 +202,43 @@ def _collection(value: Mapping[Any, Any] | Sequence[Any] | Set[Any], room: int) 
         if len(text) <= room:
             return text
     return f"<{len(plain)}>"
+
+
+# Texts on a terminal: what would move its cursor, change its colours or turn a line is shown
+
+# Controls but tabs and newlines; marks that turn the direction of a line.
+_ACTING = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+
+
+def visible(text: str, escape: str = "") -> str:
+    r"""A text with each control character as its escape: ``\x1b`` for the one that terminals obey.
+
+    Tabs and newlines stay. A carriage return before a newline goes, as it ends the same line.
+    `escape` is the form of every escape, as in "\\u{:04x}" for JSON.
+    """
+    if text.isascii() and text.isprintable():
+        return text
+
+    def escaped(match: re.Match[str]) -> str:
+        code = ord(match[0])
+        return (escape or ("\\x{:02x}" if code < 0x100 else "\\u{:04x}")).format(code)
+
+    return _ACTING.sub(escaped, text.replace("\r\n", "\n"))
+
+
+# Tables of pandas, which is looked for when one is asked for
+
+
+def data_frame(rows: Sequence[Result], columns: Sequence[str]) -> Any:
+    """A pandas DataFrame with a row for each result, and a column for each of its attributes.
+
+    Raises:
+        SalienceError: pandas is not installed.
+    """
+    try:
+        pandas = import_module("pandas")
+    except ImportError:
+        raise SalienceError(
+            "to_pandas needs pandas, which is not installed; pip install 'salience[pandas]'"
+        ) from None
+    return pandas.DataFrame({name: [getattr(row, name) for row in rows] for name in columns})

@@ -35,23 +35,20 @@ from salience.engine.options import (
     narrowed,
     takes,
 )
-from salience.engine.reembedding.steps import Reembedding, Step, take_step
+from salience.engine.reembedding import Reembedding, Step, take_step
 from salience.engine.search_api import _EXPLAINING, ITERATION_PAGE
 from salience.engine.time_travel import as_of
 from salience.engine.transfer import export_to, import_from
 from salience.errors import InvalidInput, StoreClosed
 from salience.lifecycle import audit as auditing
-from salience.lifecycle import consolidation, maintenance, pruning, zone_history
+from salience.lifecycle import consolidation, maintenance, pruning, undoing, zone_history
 from salience.lifecycle.audit import Audit
 from salience.lifecycle.consolidation import Consolidation, Summariser
 from salience.lifecycle.history import EventPage, History, event_request, history, read_events
-from salience.lifecycle.maintenance import Maintenance, MaintenanceRequest
-from salience.lifecycle.maintenance_lock import this_process
+from salience.lifecycle.maintenance import Maintenance, MaintenanceRequest, this_process
 from salience.lifecycle.pruning import Pruning
 from salience.lifecycle.spreading_boost import spread_boost
-from salience.lifecycle.undoing import runs, writers
-from salience.lifecycle.undoing.runs import Undone
-from salience.lifecycle.undoing.writers import WriterUndone
+from salience.lifecycle.undoing import Undone, WriterUndone
 from salience.lifecycle.verify import Diagnosis, Verification, doctor, verify
 from salience.lifecycle.zone_history import ZoneHistory
 from salience.lifecycle.zones import Zones, zones
@@ -91,7 +88,7 @@ from salience.search.compare import Comparison
 from salience.search.context import CONTEXT_DEFAULTS, Context, ContextOptions, ContextRequest
 from salience.search.explain import ExplainReport
 from salience.search.listing import NamePage, Page
-from salience.search.log import log_search, log_upkeep
+from salience.search.recording import log_search, log_upkeep
 from salience.search.request import (
     MAX_HITS,
     SEARCH_DEFAULTS,
@@ -108,11 +105,11 @@ from salience.stores.address import Address, opened_by
 from salience.stores.protocol import Store
 from salience.write import add, add_chat, chat, judgments, link_targets, reading, update
 from salience.write.dedup import DedupLike, DedupPolicy
-from salience.write.erase import erase
 from salience.write.facets import Facets, by_rules
 from salience.write.idempotency import Once
 from salience.write.items import parse_link
 from salience.write.outcomes import AddResult, Transferred
+from salience.write.update import erase
 from salience.write.upsert import OnConflict, conflict_rule
 
 
@@ -1004,7 +1001,7 @@ class AsyncLifecycleApi(AsyncPlanRunner):
             InvalidInput: the name is not that of a run.
         """
         scope = await self._core.awrite_context()
-        undone = await self._run(runs.undo(scope, run))
+        undone = await self._run(undoing.undo(scope, run))
         log_upkeep(scope.namespace, "undo", len(undone.restored) + len(undone.erased), undone.run)
         return undone
 
@@ -1027,7 +1024,7 @@ class AsyncLifecycleApi(AsyncPlanRunner):
             InvalidInput: names the argument that is wrong.
         """
         scope = await self._core.awrite_context()
-        undone = await self._run(writers.undo_writer(scope, actor, since, apply=apply))
+        undone = await self._run(undoing.undo_writer(scope, actor, since, apply=apply))
         if undone.applied:
             count = len(undone.archived) + len(undone.restored)
             log_upkeep(scope.namespace, "undo_writer", count, undone.run)

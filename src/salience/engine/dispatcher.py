@@ -25,7 +25,7 @@ from salience.language.tokens import shorten
 from salience.ranking.expressions import Signal
 from salience.records.record import Embedding
 from salience.records.validation import texts
-from salience.rerankers.time_limit import limited
+from salience.rerankers.pipeline import limited
 from salience.retrieval.operations import (
     AsOf,
     Embed,

@@ -7,20 +7,17 @@ from collections.abc import Callable, Mapping, Sequence
 from salience.engine.runner import PlanRunner
 from salience.errors import InvalidInput
 from salience.lifecycle import audit as auditing
-from salience.lifecycle import consolidation, maintenance, pruning, zone_history
+from salience.lifecycle import consolidation, maintenance, pruning, undoing, zone_history
 from salience.lifecycle.audit import Audit
 from salience.lifecycle.consolidation import Consolidation, Summariser
-from salience.lifecycle.maintenance import Maintenance, MaintenanceRequest
-from salience.lifecycle.maintenance_lock import this_process
+from salience.lifecycle.maintenance import Maintenance, MaintenanceRequest, this_process
 from salience.lifecycle.pruning import Pruning
-from salience.lifecycle.undoing import runs, writers
-from salience.lifecycle.undoing.runs import Undone
-from salience.lifecycle.undoing.writers import WriterUndone
+from salience.lifecycle.undoing import Undone, WriterUndone
 from salience.lifecycle.zone_history import ZoneHistory
 from salience.records.filters import parse_filter
 from salience.records.record import Link
 from salience.records.validation import boolean, callable_or_none, integer, texts, timestamp
-from salience.search.log import log_upkeep
+from salience.search.recording import log_upkeep
 from salience.search.request import Filters, Moment
 from salience.write import link_targets
 
@@ -125,7 +122,7 @@ class LifecycleApi(PlanRunner):
             InvalidInput: the name is not that of a run.
         """
         scope = self._core.write_context()
-        undone = self._run(runs.undo(scope, run))
+        undone = self._run(undoing.undo(scope, run))
         log_upkeep(scope.namespace, "undo", len(undone.restored) + len(undone.erased), undone.run)
         return undone
 
@@ -146,7 +143,7 @@ class LifecycleApi(PlanRunner):
             InvalidInput: names the argument that is wrong.
         """
         scope = self._core.write_context()
-        undone = self._run(writers.undo_writer(scope, actor, since, apply=apply))
+        undone = self._run(undoing.undo_writer(scope, actor, since, apply=apply))
         if undone.applied:
             count = len(undone.archived) + len(undone.restored)
             log_upkeep(scope.namespace, "undo_writer", count, undone.run)

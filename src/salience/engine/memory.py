@@ -14,7 +14,7 @@ from salience.engine.core import Core
 from salience.engine.judgment_api import JudgmentApi
 from salience.engine.lifecycle_api import LifecycleApi
 from salience.engine.options import SETTINGS, Settings, takes
-from salience.engine.reembedding.steps import Reembedding, Step, take_step
+from salience.engine.reembedding import Reembedding, Step, take_step
 from salience.engine.search_api import ReadApi, SearchApi
 from salience.engine.transfer_api import TransferApi
 from salience.engine.write_api import WriteApi

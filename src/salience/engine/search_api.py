@@ -28,7 +28,7 @@ from salience.search.compare import Comparison
 from salience.search.context import CONTEXT_DEFAULTS, Context, ContextOptions, ContextRequest
 from salience.search.explain import ExplainReport
 from salience.search.listing import NamePage, Page
-from salience.search.log import log_search
+from salience.search.recording import log_search
 from salience.search.request import (
     MAX_HITS,
     SEARCH_DEFAULTS,

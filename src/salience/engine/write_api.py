@@ -24,14 +24,14 @@ from salience.records.validation import boolean, callable_or_none, namespace_nam
 from salience.retrieval.erasure import ErasureReceipt
 from salience.retrieval.operations import Delete
 from salience.retrieval.plan import ask
-from salience.search.log import log_upkeep
+from salience.search.recording import log_upkeep
 from salience.search.request import Filters
 from salience.write import add, add_chat, chat, update
 from salience.write.dedup import DedupLike, DedupPolicy
-from salience.write.erase import erase
 from salience.write.facets import Facets, by_rules
 from salience.write.idempotency import Once
 from salience.write.outcomes import AddResult
+from salience.write.update import erase
 from salience.write.upsert import OnConflict, conflict_rule
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
-from salience.importers import _archives, conversation, jsonl, markdown, quarantine, tables
+from salience.importers import _archives, conversation, jsonl, markdown, quarantine
 from salience.importers._source import (
     Address,
     ImportProblem,
@@ -81,7 +81,7 @@ FORMATS: Mapping[str, Format] = MappingProxyType(
         "basic-memory": Format("Basic Memory: a folder of notes", basic_memory.read, True),
         "roam": Format("Roam Research: the JSON of a graph", markdown.read_roam),
         "text": Format("a text, or a folder of them", markdown.read_texts, True),
-        "csv": Format("a table: Readwise, or columns by name or by --map", tables.read_csv),
+        "csv": Format("a table: Readwise, or columns by name or by --map", jsonl.read_csv),
         "conversation": Format("a conversation with questions about it", conversation.read, True),
         **{name: _shaped(name) for name in dict.fromkeys(shape.name for shape in SHAPES)},
         "quarantine": Format("what `salience doctor --fix` has set aside", quarantine.read),

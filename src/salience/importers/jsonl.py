@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import csv
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from io import StringIO
+from pathlib import Path
 from typing import Any
 
+from salience.importers import jsonl
 from salience.importers._entries import EMPTY, Ids, documents, time
-from salience.importers._source import FLAT, ImportProblem, Item, Place, Told, moment
+from salience.importers._source import FLAT, ImportProblem, Item, Place, Told, moment, text
 from salience.importers.shapes import at, role, said
 from salience.records.events import ACCESSES
-from salience.records.field_types import STATUSES
 from salience.records.fields import FIELDS
+from salience.records.limits import STATUSES
 
 _ALIASES = {
     "text": "content",
@@ -55,7 +59,7 @@ def read(path: Place, told: Told) -> Iterator[Item]:
     `session` for `session_id`, `timestamp` for `created_at`, `name` or `role` for `speaker`, and
     where their values fit the names that chats have (`sender`, `createdAt`, `conversationId`).
     Other keys go to the metadata, except for those that a store counts by itself. The `status` of a
-    memory that is not active (see `salience.records.field_types.STATUSES`) is passed on: `add_many`
+    memory that is not active (see `salience.records.limits.STATUSES`) is passed on: `add_many`
     refuses it, `Memory.update` sets it. An object with a list of `messages` (`conversation`,
     `conversations`, `turns`) gives a turn for each message that has text, all in one session, and
     so does an array of nothing but messages. An item without content gets its place as its id, as
@@ -226,3 +230,75 @@ def _turns(
             own.place,
             namespace=own.namespace or shared.namespace,
         )
+
+
+# Tables: CSV whose columns are named
+
+_COLUMNS = {
+    "highlight": "content",
+    "quote": "content",
+    "note": "note",
+    "book title": "title",
+    "highlighted at": "created_at",
+}
+
+
+def read_csv(place: Place, told: Told) -> Iterator[Item]:
+    """Yield the rows of a table whose first line names the columns, by what these are called.
+
+    A row is like an object of JSON lines, in whatever case its keys are; the columns of highlights
+    (Readwise) are known, too, and `told.columns` names others. All others are metadata. A row goes
+    by what it says, its title and its time.
+
+    Raises:
+        ImportProblem: no column has the text; names those that there are.
+    """
+    assert isinstance(place, Path)
+    source = text(place)
+    try:
+        dialect: Any = csv.Sniffer().sniff(source[:10_000], ",;\t|")
+    except csv.Error:
+        dialect = csv.excel
+    rows = csv.reader(StringIO(source), dialect, strict=False)
+    try:
+        names = [name.strip() for name in next(rows, [])]
+        columns = _columns(place, names, told.columns)
+        ids = Ids()
+        for row in rows:
+            where = f"line {rows.line_num}"
+            if not any(row):
+                continue
+            if len(row) > len(names):
+                problem = f"has {len(row)} values for {len(names)} columns"
+                told.left_out(
+                    ImportProblem(place, problem, "put quotes around it", line=rows.line_num)
+                )
+                continue
+            entry = {columns[n]: v for n, v in zip(names, row, strict=False) if n and v.strip()}
+            item = jsonl.item_of(entry, where)
+            if isinstance(item.get("tags"), str):
+                item["tags"] = [tag.strip() for tag in item["tags"].split(",") if tag.strip()]
+            item.setdefault("kind", "note")
+            item.setdefault("id", ids.of(*map(item.get, ("content", "title", "created_at"))))
+            yield item
+    except csv.Error as problem:
+        raise ImportProblem(
+            place, f"is no table: {problem}", "save it as CSV", line=rows.line_num
+        ) from None
+
+
+def _columns(place: Path, names: Sequence[str], given: Mapping[str, str]) -> dict[str, str]:
+    """The field, or the key of metadata, that each column has."""
+    for field, column in given.items():
+        if column not in names:
+            problem = f"has no column {column!r} for {field}: it has {', '.join(names)}"
+            raise ImportProblem(place, problem, "name one of these")
+    lower = {name: name.casefold() for name in names}
+    columns = {
+        name: _COLUMNS.get(low, low if jsonl.is_field(low) else name) for name, low in lower.items()
+    }
+    columns |= {column: field for field, column in given.items()}
+    if not any(jsonl.is_content(field) for field in columns.values()):
+        problem = f"no column of {', '.join(names) or 'none'} is known to be the text"
+        raise ImportProblem(place, problem, "name it as --map content=COLUMN")
+    return columns

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -317,3 +318,29 @@ _VALUES: Mapping[str, Callable[[Any], Any]] = {
     "speaker": _word,
     "content": said,
 }
+
+
+# Shared by the tables of chats: conversations of entries
+
+
+def turns(entry: Mapping[str, Any], messages: Iterable[Any]) -> Entry:
+    """A conversation with these messages."""
+    return {**entry, "messages": list(messages)}
+
+
+def dicts(value: Any) -> list[Entry]:
+    """The objects of a list; none of anything else."""
+    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+
+
+def lines_of(place: Place, document: Any, told: Told) -> list[Entry]:
+    """The objects of a document that is a file of lines, or one of these."""
+    return [entry for _, entry in entries(place, document, told=told)]
+
+
+def decoded(value: Any) -> Any:
+    """The value of a JSON text; None for any other text."""
+    try:
+        return json.loads(value)
+    except (ValueError, TypeError, RecursionError):
+        return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Generator
 from copy import copy
 from hashlib import sha256
@@ -20,11 +21,12 @@ from salience.records.record import MemoryRecord
 from salience.records.validation import MAX_NAMESPACE_CHARACTERS, composed, storable
 from salience.retrieval.plan import in_thread
 from salience.search.request import Filters
-from salience.stores.address import Address
+from salience.stores.address import Address, public_url
 
-if TYPE_CHECKING:  # which need an extra
+if TYPE_CHECKING:
     from salience.remote.async_transport import AsyncTransport
     from salience.remote.transport import Transport
+
 
 T = TypeVar("T")
 MemoryLike = Memory | AsyncMemory | Address
@@ -241,3 +243,24 @@ def _encoded(label: str) -> str:
         )
         or "%"
     )
+
+
+# The address of a memory in a configuration that is written down
+
+
+def written_address(memory: Any) -> str:
+    """The address that an adapter was given, to be kept in a file that others may read.
+
+    Raises:
+        InvalidInput: an open memory was given, or an address with a password.
+    """
+    if not isinstance(memory, str | os.PathLike):
+        problem = "was given open, and no configuration can hold it"
+        raise InvalidInput("memory", problem, "give its address")
+    address = os.fspath(memory)
+    scheme, _, rest = address.partition("://")
+    names, _, options = rest.partition("?")
+    if rest and scheme != "sqlite" and (":" in names.rpartition("@")[0] or "password" in options):
+        problem = f"is an address with a password ({public_url(address)})"
+        raise InvalidInput("memory", problem, "leave it out, and set PGPASSWORD")
+    return address

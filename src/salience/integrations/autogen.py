@@ -10,9 +10,14 @@ from typing import Any, Self, TypeVar
 
 from salience.display.for_models import fenced
 from salience.errors import InvalidInput
-from salience.integrations._address import written_address
 from salience.integrations._extra import extra
-from salience.integrations._memory import MemoryLike, Opened, as_query, without_items
+from salience.integrations._memory import (
+    MemoryLike,
+    Opened,
+    as_query,
+    without_items,
+    written_address,
+)
 from salience.records.record import MemoryRecord
 from salience.search.request import Filters
 from salience.search.results import Hit

@@ -8,9 +8,8 @@ from typing import Any, Self
 
 from salience.display.for_models import clean, fenced
 from salience.errors import IdTaken, InvalidInput
-from salience.integrations._address import written_address
 from salience.integrations._extra import extra
-from salience.integrations._memory import MemoryLike, Opened, Plan, without_items
+from salience.integrations._memory import MemoryLike, Opened, Plan, without_items, written_address
 from salience.records.filters import Filter, parse_filter
 from salience.records.record import MemoryRecord
 from salience.search.results import Hit, SearchResult

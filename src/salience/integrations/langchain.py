@@ -21,8 +21,7 @@ from salience.display.for_models import clean, fenced
 from salience.engine.options import Settings
 from salience.errors import InvalidInput
 from salience.integrations._extra import extra
-from salience.integrations._langchain.conditions import conditions
-from salience.integrations._langchain.embeddings import COSINE, marginal_relevance, opened_with
+from salience.integrations._langchain import COSINE, conditions, marginal_relevance, opened_with
 from salience.integrations._memory import (
     ITEM_KIND,
     MemoryLike,

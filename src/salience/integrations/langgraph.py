@@ -25,8 +25,7 @@ from salience.closing import Closing
 from salience.engine.options import Settings
 from salience.errors import InvalidInput, NotFound
 from salience.integrations._extra import extra
-from salience.integrations._langchain.conditions import conditions
-from salience.integrations._langchain.embeddings import COSINE, opened_with
+from salience.integrations._langchain import COSINE, conditions, opened_with
 from salience.integrations._memory import MemoryLike, Plan, scope
 from salience.records.record import MemoryRecord
 from salience.search.request import MAX_HITS

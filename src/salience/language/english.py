@@ -36,3 +36,46 @@ NAME_PARTICLES = _TABLE.words("name_particles")
 ORDINARY_WORDS = _TABLE.words("ordinary_words", STOP_WORDS | FRAMING_WORDS)
 NAMESAKE_WORDS = _TABLE.words("namesake_words")
 ORDINARY_ENDING = _TABLE.pattern("ordinary_ending")
+
+
+# Cues of what a query asks for, matched against the folded query: `tables/query.txt`
+
+_QUERY = CueTable("query")
+
+QUESTION_MARK = _QUERY.pattern("question_mark")
+ASKS = _QUERY.pattern("asks")
+TASK_WORDS = _QUERY.words("task_words")
+LINKING_WORDS = _QUERY.words("linking_words")
+DETERMINERS = _QUERY.words("determiners")
+ASKS_WHEN = _QUERY.pattern("asks_when")
+ASKS_NUMBER = _QUERY.pattern("asks_number")
+ASKS_NAME = _QUERY.pattern("asks_name")
+ASKS_KIND = _QUERY.pattern("asks_kind")
+ASKS_SUMMARY = _QUERY.pattern("asks_summary")
+ASKS_ORDER = _QUERY.pattern("asks_order")
+ASKS_WHAT_YOU_SAID = _QUERY.pattern("asks_what_you_said")
+LOOKS_BACK = _QUERY.pattern("looks_back")
+NAMES_USER = _QUERY.pattern("names_user")
+ASKS_ADVICE = _QUERY.pattern("asks_advice")
+ABOUT_BODY = _QUERY.pattern("about_body")
+ASKS_PRESENT = _QUERY.pattern("asks_present")
+ASKS_FORMER = _QUERY.pattern("asks_former")
+USED_TO = _QUERY.pattern("used_to")
+QUOTED_PHRASE = _QUERY.pattern("quoted_phrase")
+WORD_PREFIX = _QUERY.pattern("word_prefix")
+
+
+# Cues of what a memory says: `tables/memory.txt`
+
+_MEMORY = CueTable("memory")
+
+TEMPORAL_WORDS = _MEMORY.words("temporal_words")
+CLOCK = _MEMORY.pattern("clock")
+TEMPORAL = _MEMORY.pattern("temporal")
+NUMBER_WORDS = _MEMORY.words("number_words")
+DIGIT = _MEMORY.pattern("digit")
+NUMBER = _MEMORY.pattern("number")
+CAPITALIZED_INSIDE = _MEMORY.pattern("capitalized_inside")
+GREETING = _MEMORY.pattern("greeting")
+INSTRUCTION = _MEMORY.pattern("instruction")
+INSTRUCTION_WORDS = _MEMORY.words("instruction_words")

@@ -5,23 +5,23 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from salience.language.english import FIRST_PERSON_WORDS, STOP_WORDS
-from salience.language.languages import ENGLISH, STATE_WORDS, language_of
-from salience.language.languages.scripts import LATIN, writing
-from salience.language.languages.states import NO_STATE, state_said
-from salience.language.languages.table import Language
-from salience.language.memory_cues import (
+from salience.language.english import (
     CAPITALIZED_INSIDE,
     CLOCK,
     DIGIT,
+    FIRST_PERSON_WORDS,
     GREETING,
     INSTRUCTION,
     INSTRUCTION_WORDS,
     NUMBER,
     NUMBER_WORDS,
+    STOP_WORDS,
     TEMPORAL,
     TEMPORAL_WORDS,
 )
+from salience.language.languages import ENGLISH, STATE_WORDS, language_of
+from salience.language.languages.scripts import LATIN, writing
+from salience.language.languages.table import NO_STATE, Language, state_said
 from salience.language.statements.personal import personal
 from salience.language.statements.replacements import (
     value_replaced,

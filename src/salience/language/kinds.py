@@ -12,7 +12,7 @@ from functools import cache
 from importlib import resources
 
 from salience.language.analysis_types import Wording
-from salience.language.query_cues import ASKS_KIND
+from salience.language.english import ASKS_KIND
 from salience.language.tokens import stem, words
 
 _INCLUDES = "@"

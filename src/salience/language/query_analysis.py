@@ -11,17 +11,6 @@ from types import MappingProxyType
 from salience.language.analysis_types import QueryAnalysis, Term, TimeRange, Wording
 from salience.language.dates import AskedTimes, asked_times, date_wordings
 from salience.language.english import (
-    FIRST_PERSON_WORDS,
-    FRAMING_WORDS,
-    IRREGULAR_FORMS,
-    STOP_WORDS,
-)
-from salience.language.kinds import instance_wordings
-from salience.language.languages import ENGLISH, STATE_WORDS, language_of
-from salience.language.languages.scripts import LATIN, writing
-from salience.language.languages.states import state_said
-from salience.language.languages.table import CueName, Language
-from salience.language.query_cues import (
     ABOUT_BODY,
     ASKS,
     ASKS_ADVICE,
@@ -34,14 +23,22 @@ from salience.language.query_cues import (
     ASKS_WHAT_YOU_SAID,
     ASKS_WHEN,
     DETERMINERS,
+    FIRST_PERSON_WORDS,
+    FRAMING_WORDS,
+    IRREGULAR_FORMS,
     LINKING_WORDS,
     LOOKS_BACK,
     NAMES_USER,
     QUESTION_MARK,
     QUOTED_PHRASE,
+    STOP_WORDS,
     TASK_WORDS,
     WORD_PREFIX,
 )
+from salience.language.kinds import instance_wordings
+from salience.language.languages import ENGLISH, STATE_WORDS, language_of
+from salience.language.languages.scripts import LATIN, writing
+from salience.language.languages.table import CueName, Language, state_said
 from salience.language.speakers import resolve_speakers
 from salience.language.spelling import Taken
 from salience.language.tokens import fold, question_words, stem, without_bigrams, words

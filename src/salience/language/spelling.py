@@ -15,8 +15,7 @@ from functools import cached_property, lru_cache
 from importlib import resources
 from itertools import chain, pairwise
 
-from salience.language.english import MONTHS, ORDINARY_WORDS, WEEKDAYS
-from salience.language.query_cues import QUOTED_PHRASE
+from salience.language.english import MONTHS, ORDINARY_WORDS, QUOTED_PHRASE, WEEKDAYS
 from salience.language.tokens import fold, stem, words
 
 MIN_LETTERS = 4

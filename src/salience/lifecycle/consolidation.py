@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from salience.display.result import Result
 from salience.lifecycle.clustering import find_clusters, most_central
-from salience.lifecycle.undoing.runs import RUN_KEY, ChangeRun
+from salience.lifecycle.undoing import RUN_KEY, ChangeRun
 from salience.records.events import ACCESSES
 from salience.records.fields import SESSION_CHUNK, TURN_CHUNK
 from salience.records.filters import And, Compare, Filter, Not
@@ -20,7 +20,7 @@ from salience.records.validation import boolean, text
 from salience.retrieval.candidates import Candidates
 from salience.retrieval.operations import FetchVectors, LinksOf, Log, Put, ReadRecords
 from salience.retrieval.plan import Plan, ask
-from salience.write.dedup.text_differences import (
+from salience.write.dedup.sameness import (
     content_stems,
     differences,
     has_replaced_words,

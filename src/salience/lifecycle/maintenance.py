@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from salience.display.result import Result
-from salience.errors import InvalidInput, shown
-from salience.lifecycle import maintenance_lock
+from salience.display.result import Result, to_json
+from salience.errors import InvalidInput, Locked, shown
+from salience.lifecycle import maintenance
 from salience.lifecycle.consolidation import Consolidation, Summariser, central_text, consolidate
 from salience.lifecycle.pruning import ARCHIVED, DEFAULT_CAP, PRUNED_STATUSES, prune
-from salience.lifecycle.undoing.runs import ChangeRun
+from salience.lifecycle.undoing import ChangeRun
 from salience.records.events import EventType
 from salience.records.filters import And, Compare, Filter, Not
-from salience.records.validation import callable_or_none, function
-from salience.retrieval.operations import Note, Notes
-from salience.retrieval.plan import Plan, ask
+from salience.records.record import new_id
+from salience.records.validation import callable_or_none, function, timestamp
+from salience.retrieval.operations import LOCK_NOTE, Note, Notes
+from salience.retrieval.plan import Plan, T, ask
 from salience.write.items import WriteContext
 from salience.write.judgments import decay_all
 from salience.write.link_targets import resolve_pending_links
@@ -95,7 +97,7 @@ class MaintenanceRequest:
 
 
 def maintain(
-    scope: WriteContext, request: MaintenanceRequest, owner: maintenance_lock.Owner
+    scope: WriteContext, request: MaintenanceRequest, owner: maintenance.Owner
 ) -> Plan[Maintenance]:
     """The plan of doing everything that is due; doing it twice has the effect of once.
 
@@ -108,7 +110,7 @@ def maintain(
     if request.dry_run:
         return (yield from _steps(scope, request))
     return (
-        yield from maintenance_lock.with_lock(
+        yield from maintenance.with_lock(
             _steps(scope, request), scope.namespace, owner, request.clock
         )
     )
@@ -245,3 +247,119 @@ _STEPS: Mapping[str, Callable[[WriteContext, MaintenanceRequest], Plan[Step]]] =
     "prune": _prune,
     "decay": _decay,
 }
+
+
+# A lock kept as a note in the store, so that two processes do not maintain it at once
+
+LOCK_TIMEOUT = timedelta(minutes=15)
+"""A lock that was not renewed for this long is free: its owner has died."""
+_RENEWAL_INTERVAL = timedelta(minutes=1)
+_running: set[str] = set()  # the names of the owners whose plans this process runs
+
+
+@dataclass(frozen=True)
+class Owner:
+    """The holder of a lock; `gone` is true of the names of others that certainly run no more."""
+
+    name: str
+    gone: Callable[[str], bool] = lambda name: False
+
+
+def this_process() -> Owner:
+    """The owner that this process is; it can tell whether others on its machine are gone.
+
+    So is an earlier owner of this process that could not release its lock, as on a full disk.
+    """
+    import os
+    import socket
+
+    host = socket.gethostname()
+
+    def gone(name: str) -> bool:
+        other, _, process = name.rpartition(":")[0].rpartition(":")
+        if other != host or not process.isdecimal():
+            return False
+        if int(process) == os.getpid():
+            return name not in _running
+        try:
+            os.kill(int(process), 0)
+        except ProcessLookupError:
+            return True
+        except OSError:  # it is there, and another user's
+            return False
+        return False
+
+    return Owner(f"{host}:{os.getpid()}:{new_id()[:8]}", gone)
+
+
+def acquire(namespace: str, owner: Owner, now: datetime) -> Plan[None]:
+    """The plan of taking the lock, or renewing it.
+
+    Raises:
+        Locked: somebody else holds it, and renewed it less than 15 minutes ago.
+    """
+    mine = json.dumps({"owner": owner.name, "at": to_json(now)})
+    while True:
+        current = (yield from ask(Notes(namespace))).get(LOCK_NOTE)
+        if current is not None:
+            lock = json.loads(current)
+            since = timestamp("at", lock["at"])
+            is_taken = lock["owner"] != owner.name and not owner.gone(lock["owner"])
+            if is_taken and now - since < LOCK_TIMEOUT:
+                raise Locked(
+                    f"{lock['owner']} has been maintaining the namespace {namespace!r} and said so "
+                    f"at {lock['at']}; wait for it, or until {to_json(since + LOCK_TIMEOUT)} if it "
+                    "is gone"
+                )
+        if (yield from ask(Note(namespace, LOCK_NOTE, mine, current))):
+            return
+
+
+def release(namespace: str, owner: Owner) -> Plan[None]:
+    """The plan of releasing the lock, unless somebody else has taken it since."""
+    current = (yield from ask(Notes(namespace))).get(LOCK_NOTE)
+    if current is not None and json.loads(current)["owner"] == owner.name:
+        yield from ask(Note(namespace, LOCK_NOTE, None, current))
+
+
+def with_lock(
+    plan: Plan[T], namespace: str, owner: Owner, clock: Callable[[], datetime]
+) -> Plan[T]:
+    """Run a plan with the lock held from its first batch to its last, renewed every minute.
+
+    Raises:
+        Locked: see `acquire`.
+    """
+    _running.add(owner.name)
+    try:
+        result = yield from _renewing(plan, namespace, owner, clock)
+        yield from release(namespace, owner)
+    except GeneratorExit:  # it is no longer driven: nothing would be answered
+        raise
+    except BaseException:  # an interrupt, too: this process may live on for long
+        yield from release(namespace, owner)
+        raise
+    finally:
+        _running.discard(owner.name)
+    return result
+
+
+def _renewing(
+    plan: Plan[T], namespace: str, owner: Owner, clock: Callable[[], datetime]
+) -> Plan[T]:
+    renewed = clock()
+    yield from acquire(namespace, owner, renewed)
+    try:
+        batch = next(plan)
+        while True:
+            if clock() - renewed > _RENEWAL_INTERVAL:
+                renewed = clock()
+                yield from acquire(namespace, owner, renewed)
+            try:
+                answers = yield batch
+            except BaseException as problem:  # the plan may handle it
+                batch = plan.throw(problem)
+            else:
+                batch = plan.send(answers)
+    except StopIteration as end:
+        return end.value

@@ -11,7 +11,7 @@ import numpy as np
 from salience.display.result import Result
 from salience.errors import InvalidInput, shown
 from salience.language.tokens import shorten
-from salience.lifecycle.undoing.runs import ChangeRun
+from salience.lifecycle.undoing import ChangeRun
 from salience.ranking.signals.vitality import (
     DORMANT,
     METABOLIC_RATES,

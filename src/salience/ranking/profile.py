@@ -17,7 +17,7 @@ from salience.ranking.formulas.rendering import render_formula
 from salience.ranking.serialization import from_data, to_data
 from salience.ranking.stages import Pipeline, Stage
 from salience.ranking.weights import weighted, with_weights
-from salience.records.field_types import STATUSES
+from salience.records.limits import STATUSES
 from salience.records.validation import finite, mapping, native
 from salience.retrieval.routes import Route, SearchType
 

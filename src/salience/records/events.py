@@ -14,8 +14,8 @@ from typing import Any, Literal
 
 from salience.arithmetic import exp
 from salience.display.result import Result, to_json
-from salience.records.field_types import REVIEWS
 from salience.records.fields import FIELDS
+from salience.records.limits import REVIEWS
 from salience.records.record import BLANK, EMPTY, Draft, Link, MemoryRecord, recent
 from salience.records.validation import timestamp
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from salience.errors import InvalidInput
-from salience.records.field_types import Field, Type
+from salience.records.limits import Field, Type
 from salience.records.record import MemoryRecord
 
 FIELDS: dict[str, Field] = {

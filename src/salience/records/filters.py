@@ -20,10 +20,10 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from salience.errors import InvalidInput, SalienceError, shown
-from salience.records.field_types import Type
 from salience.records.fields import FIELDS, field_type
 from salience.records.filter_fields import registered_filter_field
 from salience.records.json_values import JSON_INTEGERS, MAX_METADATA_DEPTH, json_value
+from salience.records.limits import Type
 from salience.records.validation import EXACT_SCALARS, composed, native, storable, timestamp
 
 Operator = Literal["eq", "ne", "in", "nin", "gt", "gte", "lt", "lte", "contains", "exists"]

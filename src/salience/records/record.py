@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from salience.display.result import Result
-from salience.records.field_types import (
+from salience.records.limits import (
     CONTENT_TYPES,
     LAYERS,
     NATURES,

@@ -14,7 +14,7 @@ from salience.display.result import short_repr
 from salience.engine.async_memory import AsyncIteration, AsyncMemory
 from salience.engine.lifecycle_api import Progress
 from salience.engine.options import SETTINGS, Settings, narrowed, takes
-from salience.engine.reembedding.steps import Reembedding
+from salience.engine.reembedding import Reembedding
 from salience.engine.search_api import (
     ITERATION_PAGE,
 )
@@ -23,11 +23,10 @@ from salience.records.field_filters import FIELD_DEFAULTS, FieldFilters
 from salience.records.record import MemoryRecord
 from salience.records.validation import boolean, callable_or_none, namespace_name
 from salience.remote.async_transport import AsyncTransport
-from salience.remote.batches import Batches
 from salience.remote.calls import CALLS, Call
-from salience.remote.exports import Received, sent_lines
+from salience.remote.errors import as_embedded, refuse_rewrite
+from salience.remote.exports import Batches, Received, sent_lines
 from salience.remote.memory import _beside_the_store
-from salience.remote.refusals import as_embedded, refuse_rewrite
 from salience.remote.settings import RemoteSettings
 from salience.retrieval.cursor import encode_cursor
 from salience.retrieval.erasure import ErasureReceipt

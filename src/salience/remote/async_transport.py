@@ -14,10 +14,9 @@ import salience
 from salience.errors import StoreClosed, StoreError
 from salience.forks import leave_to_parent, renew_after_fork
 from salience.remote.calls import Request
-from salience.remote.errors import error_of
+from salience.remote.errors import Tries, error_of
 from salience.remote.exports import awaited
 from salience.remote.http import ClientsByLoop, httpx
-from salience.remote.retries import Tries
 from salience.remote.settings import RemoteSettings
 from salience.remote.transport import CONNECT_SECONDS, MAX_CONNECTIONS, NDJSON, _code, _json
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+import random
 from collections.abc import Callable, Mapping
 from datetime import datetime, timezone
 from email.utils import parsedate_to_datetime
 from typing import Any
 
+from salience.engine.memory import Memory
 from salience.errors import (
     AccessDenied,
     DiskFull,
@@ -28,7 +30,9 @@ from salience.errors import (
     VersionConflict,
 )
 from salience.records.record import MemoryRecord
+from salience.records.validation import boolean
 from salience.remote.calls import Request
+from salience.write.idempotency import key_reused
 
 _EMBEDDER = "the embedder does not answer: "
 Members = Mapping[str, Any]
@@ -132,3 +136,88 @@ _BY_CODE: Mapping[str, Callable[[Request, Members], SalienceError]] = {
     **dict.fromkeys(("BodyTooLarge", "KeyReused", "InvalidRequest"), _refused_whole),
 }
 """The exceptions by the code of a problem, which is the name of its class at the server."""
+
+
+# Refusals of arguments, in the words of an embedded memory
+
+
+def refuse_rewrite(rewrite: Any) -> None:
+    """Refuse to rewrite a whole store from afar.
+
+    Raises:
+        InvalidInput: it was asked for.
+    """
+    if boolean("rewrite", rewrite):
+        raise InvalidInput(
+            "rewrite", "locks a store that others use", "rewrite it where the server runs"
+        )
+
+
+def as_embedded(name: str, arguments: Mapping[str, Any], problem: InvalidInput) -> InvalidInput:
+    """The error by which an embedded memory refuses the arguments of a method.
+
+    That is asked of an empty one, which knows what is wrong more exactly than whoever could not
+    send the arguments, or could not read them. Where it takes them, the error is the `problem`,
+    and so it is where the server alone knows what is wrong.
+    """
+    if problem.problem == key_reused().problem:
+        return problem
+    try:
+        with Memory("ram://", embedder=None) as memory:
+            getattr(memory, name)(**arguments)
+    except InvalidInput as own:
+        for note in getattr(problem, "__notes__", ()):
+            own.add_note(note)
+        return own
+    except SalienceError:  # such as a memory that is not there
+        pass
+    return problem
+
+
+# Retries: which requests are sent again after a failure, and after how long
+
+MAX_TRIES = 4
+FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.2, 5.0
+MAX_RETRY_AFTER_SECONDS = 30.0  # that a server may ask to wait; for longer its refusal is raised
+_UNTOUCHED = frozenset({"RateLimited", "Busy", "Stopping"})
+"""The codes of refusals before anything was done."""
+_PASSING = frozenset({"TimeLimit", "RequestInProgress"})
+_PASSING_STATUSES = frozenset({502, 503, 504})  # of a proxy whose server is away for a moment
+
+
+class Tries:
+    """The tries of one request.
+
+    Sent again is what never reached a server, and what a server refused because it was busy. Where
+    an answer was lost, only a request is sent again that has the effect of once: one that reads, or
+    one with an Idempotency-Key.
+    """
+
+    def __init__(self, request: Request) -> None:
+        self._request = request
+        self._count = 0
+        self._has_effect_of_once = request.repeatable or "Idempotency-Key" in request.headers
+
+    def pause_after_failure(self, error: StoreError, was_sent: bool) -> float:
+        """The seconds until the next try, after no answer came; raises the error if there is none.
+
+        `was_sent` is False where the server cannot have got the request.
+        """
+        return self._pause(error, 0.0, not was_sent or self._has_effect_of_once)
+
+    def pause_after_refusal(self, error: SalienceError, status: int, code: str) -> float:
+        """The seconds until the next try, after an answer that tells of an error, or raise it.
+
+        `code` is that of the problem, empty where a proxy answered.
+        """
+        is_passing = code in _PASSING or (not code and status in _PASSING_STATUSES)
+        may_repeat = code in _UNTOUCHED or (is_passing and self._has_effect_of_once)
+        least = error.retry_after if isinstance(error, ServerBusy) else 0.0
+        return self._pause(error, least, may_repeat)
+
+    def _pause(self, error: SalienceError, least: float, may_repeat: bool) -> float:
+        self._count += 1
+        if not may_repeat or self._count >= MAX_TRIES or least > MAX_RETRY_AFTER_SECONDS:
+            raise error
+        backoff = min(LONGEST_PAUSE_SECONDS, FIRST_PAUSE_SECONDS * 2.0 ** (self._count - 1))
+        return max(least, backoff * random.uniform(0.5, 1.0))

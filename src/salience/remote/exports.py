@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import codecs
+import json
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, Self
 
 from salience.engine.lifecycle_api import Progress
-from salience.errors import StoreError
-from salience.write.outcomes import Transferred
+from salience.errors import InvalidInput, StoreError
+from salience.records.record import Link
+from salience.remote.errors import as_embedded
+from salience.remote.wire import to_wire
+from salience.write.add import id_of, iterator_of
+from salience.write.outcomes import Added, AddResult, Transferred
 from salience.write.transfer import lines
 from salience.write.transfer.files import readable, written
 
@@ -89,3 +94,90 @@ async def awaited(parts: Iterable[bytes]) -> AsyncIterator[bytes]:
     """The same parts for an event loop."""
     for part in parts:
         yield part
+
+
+# Batches: the items of `add_many`, so many in a request as a server takes
+
+MAX_ITEMS = 1_000
+MAX_BYTES = 4_000_000  # of the items of a request, unless one alone has more
+
+
+class Batches:
+    """The batches of some items, and the outcomes of all; to be iterated over once.
+
+    An item that cannot be sent is REJECTED without being sent; with `strict` it raises. If the
+    items are one write, `is_whole`, more of them than a request takes are refused.
+    """
+
+    def __init__(self, items: Any, *, strict: bool, is_whole: bool) -> None:
+        self._items, self._strict, self._is_whole = iterator_of(items), strict, is_whole
+        self._outcomes: list[Added | None] = []  # None until the server tells it
+        self._waiting: list[int] = []  # the places of those
+        self._degraded: dict[str, None] = {}
+        self._pending: list[Link] = []
+        self._requests = 0
+        self._is_large = False
+
+    def __iter__(self) -> Iterator[list[Any]]:
+        """The batches; an empty one if there are no items, as the other arguments are checked."""
+        batch, size = list[Any](), 0
+        for source in self._items:
+            try:
+                item = to_wire("item", source)
+            except InvalidInput as unsendable:
+                problem = as_embedded("add_many", {"items": [source], "strict": True}, unsendable)
+                if self._strict:
+                    raise problem from None
+                self._outcomes.append(Added(id_of(source), "REJECTED", str(problem)))
+                continue
+            self._waiting.append(len(self._outcomes))
+            self._outcomes.append(None)
+            own = len(json.dumps(item))
+            if batch and (len(batch) >= MAX_ITEMS or size + own > MAX_BYTES):
+                if self._is_whole:
+                    remedy = f"give at most {MAX_ITEMS:,}, or an idempotency_key to each"
+                    raise InvalidInput("items", "are more than one request takes", remedy)
+                yield batch
+                batch, size = [], 0
+            batch.append(item)
+            size += own
+            self._is_large = size > MAX_BYTES  # one item alone
+        if batch or not self._requests:
+            yield batch
+
+    @property
+    def count(self) -> int:
+        """The number of items whose outcome is known."""
+        return len(self._outcomes) - len(self._waiting)
+
+    def note(self, result: AddResult) -> None:
+        """Take note of the outcomes of the batch that was sent."""
+        self._requests += 1
+        for place, outcome in zip(self._waiting, result.items, strict=False):
+            self._outcomes[place] = outcome
+        del self._waiting[: len(result)]
+        self._degraded.update(dict.fromkeys(result.degraded))
+        self._pending += result.pending
+
+    def refuse(self, batch: list[Any], problem: InvalidInput) -> None:
+        """Take note that a batch was refused as a whole: one item that is too large is REJECTED.
+
+        Raises:
+            InvalidInput: the problem is another one, or wrong items are to raise.
+        """
+        if self._strict or not self._is_large or len(batch) != 1:
+            raise problem
+        problem = as_embedded("add_many", {"items": batch, "strict": True}, problem)
+        self.note(AddResult((Added(id_of(batch[0]), "REJECTED", str(problem)),)))
+
+    @property
+    def may_have_settled_links(self) -> bool:
+        """True if links that were pending after one request may have their target by another."""
+        return self._requests > 1 and bool(self._pending)
+
+    def result(self, pending: Iterable[Link]) -> AddResult:
+        """The outcome of all items; after several requests, with the links that are pending now."""
+        now = set(pending) if self.may_have_settled_links else set(self._pending)
+        outcomes = tuple(outcome for outcome in self._outcomes if outcome is not None)
+        links = tuple(link for link in self._pending if link in now)
+        return AddResult(outcomes, tuple(self._degraded), links)

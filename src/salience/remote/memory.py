@@ -14,7 +14,7 @@ from salience.engine.memory import Memory  # sync only
 
 # async: from salience.engine.async_memory import AsyncMemory
 from salience.engine.options import SETTINGS, Settings, narrowed, takes
-from salience.engine.reembedding.steps import Reembedding
+from salience.engine.reembedding import Reembedding
 
 # async: from salience.engine.async_memory import AsyncIteration
 from salience.engine.search_api import (
@@ -25,10 +25,9 @@ from salience.errors import InvalidInput, NotFound, StoreError
 from salience.records.field_filters import FIELD_DEFAULTS, FieldFilters
 from salience.records.record import MemoryRecord
 from salience.records.validation import boolean, callable_or_none, namespace_name
-from salience.remote.batches import Batches
 from salience.remote.calls import CALLS, Call
-from salience.remote.exports import Received, sent_lines
-from salience.remote.refusals import as_embedded, refuse_rewrite
+from salience.remote.errors import as_embedded, refuse_rewrite
+from salience.remote.exports import Batches, Received, sent_lines
 from salience.remote.settings import RemoteSettings
 from salience.remote.transport import Transport  # sync only
 

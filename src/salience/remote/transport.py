@@ -11,12 +11,11 @@ import salience
 from salience.errors import StoreClosed, StoreError
 from salience.forks import leave_to_parent, renew_after_fork
 from salience.remote.calls import Request
-from salience.remote.errors import error_of
+from salience.remote.errors import Tries, error_of
 
 # async: from salience.remote.exports import awaited
 # async: from salience.remote.http import ClientsByLoop, httpx
 from salience.remote.http import httpx  # sync only
-from salience.remote.retries import Tries
 from salience.remote.settings import RemoteSettings
 
 CONNECT_SECONDS = 10.0  # at most, until a server takes the connection

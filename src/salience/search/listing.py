@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from salience.display.frames import data_frame
 from salience.display.html import HtmlResult, header, memory_cell, section, table
-from salience.display.result import Result, field_names
+from salience.display.result import Result, data_frame, field_names
 from salience.errors import InvalidInput, shown
 from salience.records.filters import And, Compare, Filter, Not, parse_filter
 from salience.records.record import MemoryRecord

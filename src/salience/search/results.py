@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, ClassVar, Self
 
-from salience.display.frames import data_frame
 from salience.display.html import HtmlResult, header, memory_cell, section, table
-from salience.display.result import field_names, field_readers, to_json, with_tuples
+from salience.display.result import data_frame, field_names, field_readers, to_json, with_tuples
 from salience.language.analysis_types import TimeRange
 from salience.language.spelling import taken_notes
 from salience.ranking.explanation import Explanation, figure, tree_html

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from salience.errors import InvalidInput, shown
-from salience.language.memory_cues import TEMPORAL
+from salience.language.english import TEMPORAL
 from salience.language.statements.personal import PREFERENCE_STATED
 from salience.records.validation import mapping, text
 

@@ -16,10 +16,9 @@ from salience.language import passages
 from salience.language.markdown import CODE, linked_names
 from salience.language.tokens import slug
 from salience.records.events import ACCESSES
-from salience.records.field_types import Type
 from salience.records.fields import FIELDS
 from salience.records.json_values import metadata_mapping
-from salience.records.limits import DEFAULT_LIMITS, Limits
+from salience.records.limits import DEFAULT_LIMITS, Limits, Type
 from salience.records.record import BLANK, LINK_TYPES, Embedding, Link, MemoryRecord, new_id
 from salience.records.tombstones import Erasing, ErasureKind
 from salience.records.validation import (

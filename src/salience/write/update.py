@@ -14,11 +14,13 @@ from salience.records.filters import Compare
 from salience.records.limits import Limits
 from salience.records.record import EMPTY, Edit, Embedding, Link, MemoryRecord
 from salience.records.validation import text
+from salience.retrieval.erasure import Erasure, ErasureReceipt
 from salience.retrieval.operations import (
     Delete,
     Extract,
     Log,
     Put,
+    Rewrite,
     RowsById,
 )
 from salience.retrieval.plan import Plan, ask
@@ -221,3 +223,27 @@ def delete(id: str, scope: WriteContext, if_version: Any = None) -> Plan[bool]:
             return False
         check_version(record, version)
     raise contention_error(id)
+
+
+# Erasing memories by a filter, or all of a namespace, with a receipt
+
+
+def erase(op: Delete, *, rewrite: bool = False) -> Plan[ErasureReceipt]:
+    """The plan of erasing; with `rewrite`, the whole store is rewritten afterwards.
+
+    Raises:
+        StoreError: not all was erased, or it is, but the store could not be rewritten.
+    """
+    erasure: Erasure = yield from ask(op)
+    receipt = ErasureReceipt(
+        op.namespace,
+        op.erasing.at,
+        erasure.erased,
+        erasure.remaining,
+        erasure.disk,
+        user_id=op.user_id,
+    )
+    if not rewrite:
+        return receipt
+    disk = yield from ask(Rewrite())
+    return replace(receipt, disk=disk, rewritten=True)

@@ -13,10 +13,9 @@ import pytest
 
 from salience import Memory
 from salience.errors import InvalidInput, Locked, NotFound
-from salience.lifecycle.maintenance import consolidate_new
-from salience.lifecycle.maintenance_lock import Owner, with_lock
+from salience.lifecycle.maintenance import Owner, consolidate_new, with_lock
 from salience.lifecycle.pruning import archive, restore
-from salience.lifecycle.undoing.runs import undo
+from salience.lifecycle.undoing import undo
 from salience.retrieval import operations
 from salience.retrieval.plan import Plan, ask, drive
 from salience.testing.conformance._case import WORDS, Clock, StoreCase, get_record, perform

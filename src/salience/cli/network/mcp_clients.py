@@ -13,8 +13,13 @@ import typer
 from salience.cli import output
 from salience.cli.completion import one_of
 from salience.cli.network.clients import doctor as examination
-from salience.cli.network.clients.files import difference, read_text, write_text
-from salience.cli.network.clients.programs import PROGRAMS, Program
+from salience.cli.network.clients.programs import (
+    PROGRAMS,
+    Program,
+    difference,
+    read_text,
+    write_text,
+)
 from salience.cli.settings import Settings
 from salience.coding_agents.paths import data_file
 from salience.errors import InvalidInput, shown

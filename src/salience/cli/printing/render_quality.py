@@ -9,11 +9,10 @@ from rich.table import Table
 
 from salience.cli.printing import render
 from salience.evaluation.figures.comparison import COMPARED, Change
-from salience.evaluation.figures.intervals import Interval
-from salience.evaluation.figures.outcomes import Judged, Outcome, intervals
+from salience.evaluation.figures.outcomes import Interval, Judged, Outcome, intervals
 from salience.evaluation.metrics import MEASURES
 from salience.evaluation.runner import Report
-from salience.evaluation.weights.leave_out import LeftOut
+from salience.evaluation.weights.rankings import LeftOut
 
 
 def report(report: Report) -> RenderableType:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from salience.engine.extraction.facts import Fact, FactFinder, Turn
+from salience.engine.extraction.endpoint import Fact, FactFinder, Turn
 from salience.errors import ExtractionError
 from salience.language.english import ASSISTANT_NAMES, ROLE_NAMES
 from salience.records.validation import timestamp

@@ -10,8 +10,7 @@ from functools import lru_cache
 from typing import Any, cast
 
 from salience.embedders._http import PUBLIC_ENDPOINT
-from salience.engine.extraction.endpoint import Extractor
-from salience.engine.extraction.facts import Fact, FactFinder, Turn, fact_of
+from salience.engine.extraction.endpoint import Extractor, Fact, FactFinder, Turn, fact_of
 from salience.errors import ExtractionError, InvalidInput, shown
 
 ExtractFunction = Callable[[list[dict[str, str]]], Iterable[str | Mapping[str, Any]]]

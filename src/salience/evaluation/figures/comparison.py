@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 
 from salience.errors import InvalidInput
-from salience.evaluation.figures.intervals import CONFIDENCE, mean_intervals
-from salience.evaluation.figures.outcomes import Judged, Outcome
+from salience.evaluation.figures.outcomes import CONFIDENCE, Judged, Outcome, mean_intervals
 from salience.evaluation.metrics import MEASURES
 
 FORMAT = "salience.eval/1"

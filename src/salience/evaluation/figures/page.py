@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from html import escape
 
 from salience.evaluation.figures.comparison import COMPARED, Change
-from salience.evaluation.figures.intervals import Interval
-from salience.evaluation.figures.outcomes import Outcome, intervals
+from salience.evaluation.figures.outcomes import Interval, Outcome, intervals
 from salience.evaluation.metrics import Metrics
 
 _LABEL, _PLOT, _FIGURE, _ROW = 260, 420, 150, 22  # pixels

@@ -21,7 +21,7 @@ import numpy as np
 
 from salience.embedders import EmbedderLike
 from salience.engine.memory import Memory
-from salience.evaluation.figures.intervals import mean_intervals
+from salience.evaluation.figures.outcomes import mean_intervals
 from salience.evaluation.replay.searches import questions, read_searches
 from salience.evaluation.runner import Progress, ask
 from salience.ranking.profile import Profile

@@ -12,8 +12,7 @@ from typing import Any
 from salience.importers import _sqlite
 from salience.importers._entries import PLACE, documents, mapping
 from salience.importers._source import ImportProblem, Place, Told, moment
-from salience.importers.chats._common import decoded, dicts, lines_of, turns
-from salience.importers.shapes import Entry, Shape, role, said
+from salience.importers.shapes import Entry, Shape, decoded, dicts, lines_of, role, said, turns
 
 _SAID = ("user", "assistant")
 

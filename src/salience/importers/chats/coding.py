@@ -12,8 +12,7 @@ from typing import Any
 from salience.importers import _sqlite
 from salience.importers._entries import PLACE, documents, mapping
 from salience.importers._source import Place, Told, clean
-from salience.importers.chats._common import decoded, dicts, lines_of, turns
-from salience.importers.shapes import Entry, Shape, at, role, said
+from salience.importers.shapes import Entry, Shape, at, decoded, dicts, lines_of, role, said, turns
 
 _SAID = ("user", "assistant")
 

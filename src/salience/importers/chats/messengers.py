@@ -16,8 +16,7 @@ from typing import Any
 
 from salience.importers._entries import documents, mapping
 from salience.importers._source import ImportProblem, Place, Told, text
-from salience.importers.chats._common import dicts, turns
-from salience.importers.shapes import Entry, Shape, at, joined
+from salience.importers.shapes import Entry, Shape, at, dicts, joined, turns
 
 _SLACK_MARK = re.compile(r"<(?:([@#!])([^|>]+)(?:\|([^>]*))?|([^|>\s]+)(?:\|([^>]*))?)>")
 

@@ -14,8 +14,8 @@ from salience.integrations.mem0.calls import (
     T,
     arun,
 )
-from salience.integrations.mem0.config import settings_of
 from salience.integrations.mem0.memory import Door, newest_name, refuse_ids
+from salience.integrations.mem0.shapes import settings_of
 
 
 class AsyncMemory(Door):
@@ -23,7 +23,7 @@ class AsyncMemory(Door):
 
     @classmethod
     def from_config(cls, config_dict: Mapping[str, Any]) -> Self:
-        """Open what a configuration of mem0 says; see `salience.integrations.mem0.config`.
+        """Open what a configuration of mem0 says; see `salience.integrations.mem0.shapes`.
 
         Raises:
             InvalidInput: it asks for what is not served here.

@@ -17,7 +17,6 @@ from salience.engine.async_memory import AsyncMemory
 from salience.engine.extraction import Extractor, Fact, Turn
 from salience.engine.memory import Memory
 from salience.errors import InvalidInput, shown
-from salience.integrations.mem0.errors import MemoryNotFoundError, ValidationError
 from salience.integrations.mem0.filters import (
     ENTITIES,
     checked_id,
@@ -27,6 +26,8 @@ from salience.integrations.mem0.filters import (
     without_identity,
 )
 from salience.integrations.mem0.shapes import (
+    MemoryNotFoundError,
+    ValidationError,
     expires_at,
     history_of,
     memory_of,

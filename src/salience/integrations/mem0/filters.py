@@ -11,8 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from salience.errors import InvalidInput, shown
-from salience.integrations.mem0.errors import ValidationError
-from salience.integrations.mem0.shapes import expires_at
+from salience.integrations.mem0.shapes import ValidationError, expires_at
 
 _log = logging.getLogger(__name__)
 

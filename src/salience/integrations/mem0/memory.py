@@ -17,10 +17,10 @@ from salience.integrations.mem0.calls import (
     T,
     run,  # sync only
 )
+from salience.integrations.mem0.filters import ENTITIES
 
 # async: from salience.integrations.mem0.calls import arun
-from salience.integrations.mem0.config import settings_of
-from salience.integrations.mem0.filters import ENTITIES
+from salience.integrations.mem0.shapes import settings_of
 from salience.ranking.profiles import ProfileLike
 
 _FROM_ENVIRONMENT: Any = object()
@@ -68,7 +68,7 @@ class Memory(Door):
 
     @classmethod
     def from_config(cls, config_dict: Mapping[str, Any]) -> Self:
-        """Open what a configuration of mem0 says; see `salience.integrations.mem0.config`.
+        """Open what a configuration of mem0 says; see `salience.integrations.mem0.shapes`.
 
         Raises:
             InvalidInput: it asks for what is not served here.

@@ -15,7 +15,7 @@ from datetime import datetime, timedelta, timezone
 from typing import NamedTuple
 
 from salience.language.analysis_types import NamedDates
-from salience.language.dates.cues import (
+from salience.language.dates.grammar import (
     BOUND_AFTER,
     BOUND_BEFORE,
     DATE_RANGE,
@@ -23,8 +23,6 @@ from salience.language.dates.cues import (
     MONTH_OF_DAYS,
     PART_BEFORE,
     RELATIVE_TIME,
-)
-from salience.language.dates.grammar import (
     DateMention,
     is_after_between,
     mentioned_dates,
@@ -40,8 +38,7 @@ from salience.language.dates.intervals import (
     nearest,
     year_of,
 )
-from salience.language.dates.translation import in_english
-from salience.language.dates.vocabulary import WEEKDAY_NAMES
+from salience.language.dates.translation import WEEKDAY_NAMES, in_english
 from salience.language.tokens import words
 
 _OTHER_YEARS = 40  # before now in which a day without a year may be

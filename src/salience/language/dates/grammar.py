@@ -13,29 +13,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from salience.language.analysis_types import NamedDates
-from salience.language.dates.cues import (
-    AFTER_DETERMINER,
-    AFTER_NUMBERED,
-    AFTER_PREPOSITION,
-    AFTER_RANGE_START,
-    AFTER_TIME_WORD,
-    AFTER_YEAR_WORD,
-    BEFORE_RANGE_END,
-    BETWEEN,
-    COUNTABLE_AFTER,
-    DATE_RANGE,
-    DAY_AFTER,
-    DAY_BEFORE,
-    DAY_MONTH_YEAR,
-    FIGURE_AFTER,
-    ISO_DATE,
-    LISTED,
-    LONE_YEAR,
-    MONTH_NAME,
-    WORD_AFTER,
-    YEAR_AFTER,
-    YEAR_BEFORE,
-)
+from salience.language.cues import CueTable
 from salience.language.english import AMBIGUOUS_MONTHS, MONTHS, NAMESAKE_MONTHS, STOP_WORDS
 
 _BETWEEN_CHARS = len("between on the ")
@@ -186,3 +164,36 @@ def _is_range(folded: str, first: DateMention, last: DateMention) -> bool:
 def is_after_between(folded: str, start: int) -> bool:
     """Test whether "between" stands right before a place, so that "and" makes a range."""
     return BETWEEN.search(folded, max(0, start - _BETWEEN_CHARS), start) is not None
+
+
+# Cues of dates and times in a question, the patterns of `grammar`: `tables/dates.txt`
+
+_TABLE = CueTable("dates")
+
+MONTH_NAME = _TABLE.pattern("month_name")
+DAY_BEFORE = _TABLE.pattern("day_before")
+DAY_AFTER = _TABLE.pattern("day_after")
+YEAR_BEFORE = _TABLE.pattern("year_before")
+YEAR_AFTER = _TABLE.pattern("year_after")
+FIGURE_AFTER = _TABLE.pattern("figure_after")
+WORD_AFTER = _TABLE.pattern("word_after")
+COUNTABLE_AFTER = _TABLE.pattern("countable_after")
+AFTER_TIME_WORD = _TABLE.pattern("after_time_word")
+AFTER_PREPOSITION = _TABLE.pattern("after_preposition")
+AFTER_DETERMINER = _TABLE.pattern("after_determiner")
+AFTER_NUMBERED = _TABLE.pattern("after_numbered")
+AFTER_YEAR_WORD = _TABLE.pattern("after_year_word")
+LISTED = _TABLE.pattern("listed")
+BETWEEN = _TABLE.pattern("between")
+DATE_RANGE = _TABLE.pattern("date_range")
+BEFORE_RANGE_END = _TABLE.pattern("before_range_end")
+AFTER_RANGE_START = _TABLE.pattern("after_range_start")
+LONE_YEAR = _TABLE.pattern("lone_year")
+ISO_DATE = _TABLE.pattern("iso_date")
+DAY_MONTH_YEAR = _TABLE.pattern("day_month_year")
+DAYS_OF_MONTH = _TABLE.pattern("days_of_month")
+MONTH_OF_DAYS = _TABLE.pattern("month_of_days")
+PART_BEFORE = _TABLE.pattern("part_before")
+BOUND_BEFORE = _TABLE.pattern("bound_before")
+BOUND_AFTER = _TABLE.pattern("bound_after")
+RELATIVE_TIME = _TABLE.pattern("relative_time")

@@ -18,9 +18,14 @@ from salience.language.dates.asked import asked_times
 from salience.language.dates.grammar import DateMention, DateMentions, mentioned_dates
 from salience.language.dates.intervals import Interval, in_year, nearest, year_of
 from salience.language.dates.translation import month_forms
-from salience.language.english import AMBIGUOUS_MONTHS, MONTHS, NAMESAKE_MONTHS
+from salience.language.english import (
+    AMBIGUOUS_MONTHS,
+    ASKS_FORMER,
+    MONTHS,
+    NAMESAKE_MONTHS,
+    USED_TO,
+)
 from salience.language.languages import language_of
-from salience.language.query_cues import ASKS_FORMER, USED_TO
 from salience.language.tokens import fold, stem, without_bigrams, words
 
 _MONTH_STEMS = {

@@ -7,17 +7,52 @@ other words of the text stay as they are.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from functools import cache
 from typing import NamedTuple
 
-from salience.language.dates.vocabulary import (
-    MONTH_NAMES,
-    VOCABULARIES,
-    WEEKDAY_NAMES,
-    Vocabulary,
-)
+from salience.language.cues import read_table
 from salience.language.tokens import words
+
+# Words for dates and times in the languages besides English, by the English words for them
+
+MONTH_NAMES = (
+    "january february march april may june july august september october november december".split()
+)
+WEEKDAY_NAMES = "monday tuesday wednesday thursday friday saturday sunday".split()
+
+
+class Vocabulary(NamedTuple):
+    """The words of one language; `is_spaced` where they are written apart.
+
+    `marks` tell the language of a text, as do its months and days of the week.
+    """
+
+    months: str
+    weekdays: str
+    numbers: str
+    phrases: str
+    marks: str = ""
+    is_spaced: bool = True
+
+
+_CODES = ("de", "nl", "fr", "it", "es", "pt", "ru", "zh", "ja", "ko")
+_WITHOUT_BLANKS = ("zh", "ja", "ko")
+
+
+def _vocabulary(code: str) -> Vocabulary:
+    table = read_table(code)
+    months, weekdays, numbers, marks = (
+        " ".join(table[name].lines) if name in table else ""
+        for name in ("months", "weekdays", "numbers", "date_marks")
+    )
+    phrases = "\n".join(table["phrases"].lines)
+    return Vocabulary(months, weekdays, numbers, phrases, marks, code not in _WITHOUT_BLANKS)
+
+
+VOCABULARIES: Mapping[str, Vocabulary] = {code: _vocabulary(code) for code in _CODES}
+"""The vocabularies by the codes of their languages."""
+
 
 _UNIT = r"(?:day|weekend|week|month|year|hour)"
 _TURNED = rf"(?:{'|'.join((*MONTH_NAMES, *WEEKDAY_NAMES))}|(?:\d+ )?{_UNIT})"

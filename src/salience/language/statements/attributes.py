@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 
-from salience.language.english import MONTHS, WEEKDAYS
-from salience.language.memory_cues import DIGIT
+from salience.language.english import DIGIT, MONTHS, WEEKDAYS
 from salience.language.statements import cues, people, slots, things
 from salience.language.statements.frames import frames_of
 from salience.language.statements.phrases import Reading

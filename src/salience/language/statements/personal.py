@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 
 from salience.language.cues import pattern_cue
+from salience.language.english import ASKS
 from salience.language.languages.table import CueName, Language
-from salience.language.query_cues import ASKS
 
 NOTHING, CIRCUMSTANCE, PREFERENCE, INSTRUCTION, HEALTH = 0.0, 1.0, 2.0, 3.0, 4.0
 """The kinds of statements, in the order in which they matter; of several the last one counts."""

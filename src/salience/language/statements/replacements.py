@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from functools import cache
 
-from salience.language.languages.states import NO_STATE, state_number
+from salience.language.languages.table import NO_STATE, state_number
 from salience.language.statements import cues
 from salience.language.statements.foreign import language_stated
 from salience.language.statements.frames import frames_of

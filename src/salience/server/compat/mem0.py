@@ -20,9 +20,13 @@ from starlette.responses import Response
 from salience.api.operations import DELETE, READ, WRITE, Scope
 from salience.errors import InvalidInput, shown
 from salience.integrations.mem0.calls import UNSET, Calls, Steps, T, arun
-from salience.integrations.mem0.errors import MemoryNotFoundError
 from salience.integrations.mem0.filters import ENTITIES, conditions, entity_filter
-from salience.integrations.mem0.shapes import ids_of, memory_of, platform_memory_of
+from salience.integrations.mem0.shapes import (
+    MemoryNotFoundError,
+    ids_of,
+    memory_of,
+    platform_memory_of,
+)
 from salience.records.record import MemoryRecord
 from salience.retrieval.operations import Outside
 from salience.retrieval.plan import in_thread

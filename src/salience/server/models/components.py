@@ -8,9 +8,9 @@ from typing import Any, get_type_hints
 from salience.engine.memory import Memory
 from salience.errors import InvalidInput
 from salience.ranking.profiles import names
-from salience.records.field_types import STATUSES, Type
 from salience.records.fields import FIELDS, field_type
 from salience.records.filters import MAX_FILTER_VALUES
+from salience.records.limits import STATUSES, Type
 from salience.search.context.sections import STANDARD, Section
 from salience.search.request import MAX_HITS
 from salience.server.models.arguments import Argument, parameters

@@ -16,9 +16,8 @@ import msgspec
 from starlette.responses import Response
 
 from salience.access import SCOPES, Keyring, NewKey
-from salience.access.namespaces import parse_patterns
 from salience.access.plans import MAX_NAME_CHARACTERS, MAX_OVERLAP, no_key
-from salience.access.scopes import parse_scopes
+from salience.access.principal import parse_patterns, parse_scopes
 from salience.api.operations import KEYS
 from salience.records.access_key import AccessKey
 from salience.records.validation import MAX_IDS, number

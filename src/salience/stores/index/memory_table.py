@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from salience.language.analysis_types import Speakers
 from salience.language.features import FEATURES
 from salience.language.passages import is_vector_name, place_of_vector
-from salience.records.field_types import Type
 from salience.records.fields import FIELDS, LEXICAL
 from salience.records.filters import Filter
+from salience.records.limits import Type
 from salience.records.link_graph import LinkGraph
 from salience.retrieval.candidates import Floats, Rows
 from salience.retrieval.operations import Order, Place

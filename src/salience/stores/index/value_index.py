@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from salience.language.entities import fold_name
-from salience.language.tokens import strings_in, term_id
-from salience.language.trigrams import trigrams
+from salience.language.tokens import strings_in, term_id, trigrams
 from salience.retrieval.candidates import Floats
 from salience.stores.index.columns import CodedColumn
 from salience.stores.index.words.postings import Postings

@@ -30,11 +30,20 @@ from salience.retrieval.operations import (
     Seen,
 )
 from salience.retrieval.plan import Plan, ask
-from salience.write.dedup.contradictions import leaves_room, stated_facts, statements_of
+from salience.write.dedup.contradictions import (
+    leaves_room,
+    repeated_memory,
+    stated_facts,
+    statements_of,
+)
 from salience.write.dedup.match_index import MatchIndex, Owner, begins_at, owner_of
-from salience.write.dedup.recall_loop import repeated_memory
-from salience.write.dedup.sameness import says_more, says_same
-from salience.write.dedup.text_differences import content_stems, differences, has_replaced_words
+from salience.write.dedup.sameness import (
+    content_stems,
+    differences,
+    has_replaced_words,
+    says_more,
+    says_same,
+)
 from salience.write.items import Item, WriteContext
 from salience.write.outcomes import Added, Outcome
 

@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 import salience
-from salience.cli.network.clients.files import read_text
-from salience.cli.network.clients.programs import Program
+from salience.cli.network.clients.programs import Program, read_text
 from salience.engine.memory import Memory
 from salience.errors import SalienceError
 from salience.stores.address import DB_VARIABLE, public_url, remote_scheme

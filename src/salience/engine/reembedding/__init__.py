@@ -1,1 +1,0 @@
-"""Re-embedding a store in steps, while it is in use."""

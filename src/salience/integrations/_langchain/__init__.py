@@ -1,1 +1,0 @@
-"""Parts that the adapters of LangChain and LangGraph share."""
