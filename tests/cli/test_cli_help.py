@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import os
+import re
+import shlex
 import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import typer
 
-from salience.cli.app import COMMANDS, app
+from salience.cli.app import COMMANDS, EXAMPLES, app
 
 if TYPE_CHECKING:
     from cli.conftest import Run
@@ -137,3 +139,27 @@ def test_zsh_completes_values(tmp_path: Path) -> None:
 def test_fish_completes_options(tmp_path: Path) -> None:
     script = 'salience completion fish | source; complete -C "salience search --lim"'
     assert _completed("fish", script, tmp_path).startswith("--limit")
+
+
+def test_without_arguments_it_fits_a_screen(run: Run) -> None:
+    shown = run()
+    assert shown.code == 0
+    lines = shown.out.splitlines()
+    assert len(lines) < 24
+    assert max(map(len, lines)) <= 80
+    assert "salience --help" in shown.out
+
+
+@pytest.mark.parametrize("name", COMMAND_NAMES)
+def test_each_command_shows_examples_that_it_takes(run: Run, name: str) -> None:
+    help = run(*name.split(), "--help").out
+    assert EXAMPLES[name]
+    for example in EXAMPLES[name]:
+        assert f"\n  {example}\n" in help
+        words = shlex.split(re.split(r" [<>]+ ", example.rpartition(" | ")[2])[0])
+        command: Any = typer.main.get_command(app)
+        assert words[: 1 + len(name.split())] == ["salience", *name.split()]
+        arguments = words[1:]
+        for part in name.split():
+            command, arguments = command.commands[part], arguments[1:]
+        command.make_context(name, arguments).close()  # refuses a wrong option or argument

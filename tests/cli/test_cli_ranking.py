@@ -31,7 +31,7 @@ def printed(console: Console) -> str:
 
 def test_a_reason_is_printed_whole(console: Console) -> None:
     reason = kitchen().explain(QUERY, "tea", profile="composite", limit=2)
-    render.show_report(console, reason)
+    render.show_report(console, reason, full=True)
     assert printed(console) == f"{reason}\n"
 
 

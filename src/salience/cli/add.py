@@ -13,7 +13,7 @@ import typer
 from salience.api.docstrings import descriptions
 from salience.cli import output
 from salience.cli.judge import IfVersion
-from salience.cli.search import Where
+from salience.cli.search import CONDITIONS, Where, conditions
 from salience.cli.settings import Settings, parse_json, with_options
 from salience.engine.options import MemoryFields, RecordFields
 from salience.errors import InvalidInput
@@ -141,6 +141,10 @@ def _from_stdin() -> str:
         raise InvalidInput("text", "from stdin is not UTF-8", "convert it first") from None
 
 
+_OF_MANY = {name: option for name, option in CONDITIONS.items() if name != "user_id"}
+
+
+@with_options(_OF_MANY)
 def delete(
     settings: Settings,
     ids: Annotated[list[str] | None, typer.Argument(help="The ids of memories.")] = None,
@@ -155,12 +159,13 @@ def delete(
     rewrite: Annotated[
         bool, typer.Option("--rewrite", help="Leave no trace of what was ever erased in the store.")
     ] = False,
+    **options: Any,
 ) -> None:
     """Erase memories: by id, by a filter, by their user, or the whole namespace.
 
     All but ids print a receipt: what was erased, and how that was checked.
     """
-    filters = parse_json("filter", where)
+    filters = conditions(where, options)
     if sum((bool(ids), filters is not None, user is not None, everything)) != 1:
         raise InvalidInput("delete", "has nothing to erase", "give ids, --filter, --user or --all")
     if if_version is not None and len(ids or ()) != 1:

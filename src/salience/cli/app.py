@@ -6,7 +6,7 @@ import importlib
 import inspect
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, get_type_hints
 
@@ -50,11 +50,28 @@ _SHARED = {
 }
 
 
+EXAMPLES: dict[str, tuple[str, ...]] = {}
+"""The examples of each command, as its help shows them."""
+_FIRST = (
+    "demo",
+    "add",
+    "search",
+    "explain",
+    "context",
+    "list",
+    "import",
+    "mcp install",
+    "serve",
+)
+
+
 def _commands() -> Commands:
     commands: dict[str, dict[str, tuple[str, str]]] = {}
-    heading = ""
+    heading = name = ""
     for line in Path(__file__).with_name("commands.txt").read_text("utf-8").splitlines():
-        if line.startswith("  "):
+        if line.startswith("      $ "):
+            EXAMPLES[name] = *EXAMPLES.get(name, ()), line.removeprefix("      $ ")
+        elif line.startswith("  "):
             name, function, effect = re.split("  +", line.strip(), maxsplit=2)
             commands[heading][name] = function, effect
         elif line and not line.startswith("#"):
@@ -67,10 +84,19 @@ COMMANDS = _commands()
 """All commands in the order of --help; a module is imported when its command is used."""
 
 
-def _application(commands: Commands, help: str, load: Callable[[str], Any]) -> typer.Typer:
-    """An application whose commands are made by `load`, given a name, when they are asked for."""
+def _application(
+    commands: Commands,
+    help: str,
+    load: Callable[[str], Any],
+    first: Iterable[str] = (),
+    examples: Sequence[str] = (),
+) -> typer.Typer:
+    """An application whose commands are made by `load`, given a name, when they are asked for.
+
+    Without arguments it shows the commands named in `first` alone, if there are any.
+    """
     return typer.Typer(
-        cls=command_group(commands, load),
+        cls=command_group(commands, load, tuple(first), examples),
         help=help,
         add_completion=False,
         no_args_is_help=True,
@@ -166,11 +192,16 @@ def _loaded(path: str) -> Any:
     if not members:
         assert function is not None
         alone = typer.Typer(add_completion=False, rich_markup_mode=None)
-        own_command = command(_options_beside(function))
+        own_command = command(_options_beside(function), EXAMPLES.get(path, ()))
         alone.command(path.rpartition(" ")[2], cls=own_command)(_command(function))
         return typer.main.get_command(alone)
     help = (function and function.__doc__) or f"Commands of {path}."
-    family = _application({heading: members}, help, lambda name: _loaded(f"{path} {name}"))
+    family = _application(
+        {heading: members},
+        help,
+        lambda name: _loaded(f"{path} {name}"),
+        examples=EXAMPLES.get(path, ()),
+    )
     family.info.no_args_is_help = function is None
     family.callback(invoke_without_command=function is not None)(
         _command(function) if function else lambda: None
@@ -194,5 +225,6 @@ app = _application(
     COMMANDS,
     "The memory an AI agent keeps, and the engine that recalls from it what matters now.",
     _loaded,
+    _FIRST,
 )
 app.callback()(_shared)

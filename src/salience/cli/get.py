@@ -1,16 +1,19 @@
-"""Commands that look things up: get, list, count, zones and stats."""
+"""Commands that look things up: get, list, count, tags, entities, zones and stats."""
 
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from salience.cli import output
-from salience.cli.search import Where
-from salience.cli.settings import Settings, parse_json
+from salience.cli.search import CONDITIONS, Where, conditions
+from salience.cli.settings import Settings, parse_json, with_options
 from salience.errors import InvalidInput
+
+Prefix = Annotated[str, typer.Argument(help="Only those that begin so.")]
+Limit = Annotated[int, typer.Option("--limit", "-n", help="Maximum number of names.")]
 
 
 class Order(StrEnum):
@@ -32,6 +35,7 @@ def get(settings: Settings, id: Annotated[str, typer.Argument(help="The memory's
     output.console().print(render.record(record))
 
 
+@with_options(CONDITIONS)
 def list_(
     settings: Settings,
     limit: Annotated[int, typer.Option("--limit", "-n", help="Memories on a page.")] = 20,
@@ -40,9 +44,10 @@ def list_(
     ] = None,
     order: Annotated[Order, typer.Option(help="The memories to list first.")] = Order.newest,
     where: Where = None,
+    **options: Any,
 ) -> None:
     """List memories in the order of their time, page by page."""
-    filters = parse_json("filter", where)
+    filters = conditions(where, options)
     with settings.open(embeds=False) as memory:
         page = memory.get_all(filters, limit=limit, cursor=cursor, order=order.value)
     if settings.json:
@@ -80,6 +85,7 @@ def about(
     output.note(f"{len(found):,} facts of {found.total:,} statements")
 
 
+@with_options(CONDITIONS)
 def count(
     settings: Settings,
     where: Where = None,
@@ -87,15 +93,54 @@ def count(
         bool | None,
         typer.Option("--archived/--not-archived", help="Count the archive only, or all else."),
     ] = None,
+    **options: Any,
 ) -> None:
     """Count memories."""
-    filters = parse_json("filter", where)
+    filters = conditions(where, options)
     with settings.open(embeds=False) as memory:
         number = memory.count(filters, archived=archived)
     if settings.json:
         output.emit({"count": number})
     else:
         output.say(str(number))
+
+
+@with_options(CONDITIONS)
+def tags(
+    settings: Settings,
+    prefix: Prefix = "",
+    limit: Limit = 100,
+    where: Where = None,
+    **options: Any,
+) -> None:
+    """List the tags, and how many memories have each."""
+    _names(settings, "tags", prefix, limit, conditions(where, options))
+
+
+@with_options(CONDITIONS)
+def entities(
+    settings: Settings,
+    prefix: Prefix = "",
+    limit: Limit = 100,
+    where: Where = None,
+    **options: Any,
+) -> None:
+    """List the people, places and things that memories name, and how many name each."""
+    _names(settings, "entities", prefix, limit, conditions(where, options))
+
+
+def _names(settings: Settings, kind: str, prefix: str, limit: int, filters: Any) -> None:
+    with settings.open(embeds=False) as memory:
+        page = getattr(memory, kind)(prefix, filters=filters, limit=limit)
+    if settings.json:
+        output.emit(page.to_dict())
+        return
+    for each in page:
+        output.say(f"{each.memories:6,}  {each.name}")
+    if not page.names:
+        output.nothing()
+    elif page.cursor:
+        output.note("there are more: a higher --limit shows them")
 
 
 def zones(

@@ -14,7 +14,7 @@ from salience.cli.completion import one_of
 from salience.cli.settings import Settings
 from salience.display.result import to_json
 from salience.records.events import FEEDBACK_WEIGHTS
-from salience.records.record import MemoryRecord
+from salience.records.record import LINK_TYPES, MemoryRecord
 
 _MAX_DIFFERENCES = 20  # printed for people; --json gives all
 
@@ -65,6 +65,37 @@ def _payload_summary(payload: Any) -> str:
     if "target" in payload:
         parts.append(f"{payload['link']} {payload['target']}")
     return "; ".join(parts)
+
+
+def link(
+    settings: Settings,
+    source: Annotated[str, typer.Argument(help="The id of the memory that the link is from.")],
+    target: Annotated[str, typer.Argument(help="The id of the memory that it leads to.")],
+    type: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help=f"One of {', '.join(LINK_TYPES)}.",
+            autocompletion=one_of(LINK_TYPES),
+        ),
+    ] = "mentions",
+    weight: Annotated[float, typer.Option(help="The weight of the link, 0 to 1.")] = 1.0,
+) -> None:
+    """Link two memories."""
+    with settings.open(embeds=False) as memory:
+        memory.link(source, target, type, weight)
+    if settings.json:
+        output.emit({"source": source, "target": target, "type": type, "weight": weight})
+    else:
+        output.say(f"{source} {type} {target}")
+
+
+def decay(settings: Settings) -> None:
+    """Let every memory fade by the days since the last time."""
+    with settings.open(embeds=False) as memory:
+        memory.decay_all()
+        memories = memory.count()
+    output.emit({"memories": memories}) if settings.json else output.say(f"{memories:,} memories")
 
 
 def touch(

@@ -10,7 +10,8 @@ import typer
 
 from salience import stores
 from salience.cli import output
-from salience.cli.settings import Settings, parse_json
+from salience.cli.search import CONDITIONS, Where, conditions
+from salience.cli.settings import Settings, parse_json, with_options
 from salience.engine.memory import Memory
 from salience.errors import InvalidInput
 from salience.retrieval.safety import Backup
@@ -81,6 +82,7 @@ def copy(
     output.note("the target holds the same")
 
 
+@with_options({"where": (Where, None), **CONDITIONS})
 def export(
     settings: Settings,
     path: Annotated[
@@ -98,13 +100,19 @@ def export(
         Literal["jsonl", "markdown", "mem0"],
         typer.Option(help="Everything as JSON lines, a folder of notes, or JSON of mem0."),
     ] = "jsonl",
+    **options: Any,
 ) -> None:
     """Write everything to a file, history included; import brings it back."""
+    filters = conditions(options["where"], options)
+    if format == "jsonl" and filters is not None:
+        problem = "goes with --format markdown or mem0"
+        raise InvalidInput("filter", problem, "JSON lines hold everything, with its history")
     if format != "jsonl":
         if everywhere or vectors or path == Path("-"):
             raise InvalidInput("format", f"{format} has no such option", "give it a path alone")
         with settings.open(embeds=False) as memory:
-            count = export_as(memory, path, format)
+            chosen = None if filters is None else {each.id for each in memory.iterate(filters)}
+            count = export_as(memory, path, format, chosen)
         output.emit({"memories": count}) if settings.json else print(f"{count:,} memories")
         return
     with settings.open(embeds=False) as memory, output.progress() as progress:

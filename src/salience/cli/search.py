@@ -18,6 +18,7 @@ from salience.language.tokens import shorten
 from salience.ranking import profiles as built_in
 from salience.ranking.constants import CONSTANTS, ConstantOptions, Replaceable
 from salience.ranking.profile import Profile
+from salience.records.field_filters import FieldFilters, with_fields
 from salience.search.context.formats import FORMATS
 from salience.search.cutoff import CUTOFFS, doubt
 from salience.search.request import WordOptions
@@ -100,7 +101,29 @@ Archived = Annotated[
 ]
 
 
-_MEANINGS = descriptions(ConstantOptions) | descriptions(WordOptions)
+_MEANINGS = descriptions(ConstantOptions) | descriptions(WordOptions) | descriptions(FieldFilters)
+_FLAGS = {"tags": "tag", "session_id": "session", "user_id": "user"}
+
+
+def _condition(name: str, metavar: str | None = None, kind: Any = str) -> tuple[Any, None]:
+    """The option for a condition on a field."""
+    flag = f"--{_FLAGS.get(name, name)}"
+    help = _MEANINGS[name] + (" Repeat the option for more." if name == "tags" else "")
+    return Annotated[kind | None, typer.Option(flag, metavar=metavar, help=help)], None
+
+
+CONDITIONS: Mapping[str, tuple[Any, Any]] = {
+    "tags": _condition("tags", "TAG", list[str]),
+    **{name: _condition(name) for name in ("kind", "speaker", "session_id", "user_id")},
+    **{name: _condition(name, "TIME") for name in ("since", "until")},
+}
+"""Conditions on fields as options, besides --filter, by the names that the methods give them."""
+
+
+def conditions(where: str | None, options: Mapping[str, Any]) -> Any:
+    """The filter of --filter and the conditions among the options of a command."""
+    given = {name: options[name] for name in CONDITIONS if options.get(name) not in (None, [])}
+    return with_fields({"filters": parse_json("filter", where), **given})["filters"]
 
 
 def _replacing(name: str) -> tuple[Any, None]:
@@ -115,6 +138,7 @@ def _replacing(name: str) -> tuple[Any, None]:
 
 _RANKING: Mapping[str, tuple[Any, Any]] = {
     "filters": (Where, None),
+    **CONDITIONS,
     "now": (Now, None),
     "as_of": (AsOf, None),
     "min_score": (MinScore, None),
@@ -132,8 +156,9 @@ _RANKING: Mapping[str, tuple[Any, Any]] = {
 
 def _parsed(options: Mapping[str, Any]) -> dict[str, Any]:
     """The options with their JSON read."""
-    filters = parse_json("filter", options["filters"])
-    return {**options, "filters": filters, "weights": parse_json("weights", options["weights"])}
+    ranking = {name: value for name, value in options.items() if name not in CONDITIONS}
+    filters = conditions(options["filters"], options)
+    return {**ranking, "filters": filters, "weights": parse_json("weights", options["weights"])}
 
 
 def profile_of(name: str, rerank: str | None) -> Profile:
@@ -216,6 +241,9 @@ def explain(
         Path | None,
         typer.Option("--html", metavar="FILE", help="Also write the explanation as an HTML page."),
     ] = None,
+    full: Annotated[
+        bool, typer.Option("--full", help="Show the whole computation, not only its parts.")
+    ] = False,
     **options: Any,
 ) -> None:
     """Explain why a query finds a memory or not, and what would change that."""
@@ -232,7 +260,7 @@ def explain(
         return
     from salience.cli.printing import render
 
-    render.show_report(output.console(), report)
+    render.show_report(output.console(), report, full=full)
 
 
 def compare(
@@ -272,6 +300,7 @@ def compare(
         output.nothing()
 
 
+@with_options(CONDITIONS)
 def context(
     settings: Settings,
     query: Query,
@@ -300,9 +329,10 @@ def context(
     touch: Annotated[
         bool, typer.Option("--touch/--no-touch", help="Count an access of each memory in it.")
     ] = True,
+    **options: Any,
 ) -> None:
     """Write the memories that matter for a query as text for an agent, within a token budget."""
-    filters = parse_json("filter", where)
+    filters = conditions(where, options)
     with settings.open(profile=profile_of(profile, rerank)) as memory:
         context = memory.get_context(
             query,

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, get_args
 
+from typer import echo
 from typer.core import TyperArgument, TyperCommand, TyperGroup
 from typer.models import OptionInfo
 
@@ -35,10 +36,16 @@ class _Commands(Mapping[str, Any]):
         return len(self._names)
 
 
-def command_group(commands: Commands, load: Callable[[str], Any]) -> type[TyperGroup]:
+def command_group(
+    commands: Commands,
+    load: Callable[[str], Any],
+    first: Sequence[str] = (),
+    examples: Sequence[str] = (),
+) -> type[TyperGroup]:
     """The class of an application whose help lists `commands` under their headings.
 
-    `load` makes the command of a name.
+    `load` makes the command of a name. Without arguments, the help of those named in `first` is
+    shown, which fits a screen.
     """
 
     class CommandGroup(TyperGroup):
@@ -46,6 +53,32 @@ def command_group(commands: Commands, load: Callable[[str], Any]) -> type[TyperG
             super().__init__(**attributes)
             names = [name for group in commands.values() for name in group]
             self.commands = _Commands(names, load)  # type: ignore[assignment]
+
+        def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+            if first and not args and not ctx.resilient_parsing:
+                echo(self._brief(ctx))
+                ctx.exit()
+            return super().parse_args(ctx, args)
+
+        def _brief(self, ctx: Any) -> str:
+            """The help that fits a screen."""
+            effects = {
+                name: effect for group in commands.values() for name, (_, effect) in group.items()
+            }
+            formatter = ctx.make_formatter()
+            formatter.write_usage("salience", "COMMAND [OPTIONS]")
+            self.format_help_text(ctx, formatter)
+            formatter.write_paragraph()
+            with formatter.indentation():
+                formatter.write_dl([(name, effects[name]) for name in first])
+            formatter.write_paragraph()
+            formatter.write_text(
+                "salience --help lists all commands, salience COMMAND --help the options of one."
+            )
+            return str(formatter.getvalue()).rstrip()
+
+        def format_epilog(self, ctx: Any, formatter: Any) -> None:
+            _write_examples(formatter, examples)
 
         def format_commands(self, ctx: Any, formatter: Any) -> None:
             columns = max(len(name) for group in commands.values() for name in group)
@@ -57,8 +90,8 @@ def command_group(commands: Commands, load: Callable[[str], Any]) -> type[TyperG
     return CommandGroup
 
 
-def command(shared: Iterable[str]) -> type[TyperCommand]:
-    """The class of a command whose help puts the options named in `shared` last."""
+def command(shared: Iterable[str], examples: Sequence[str] = ()) -> type[TyperCommand]:
+    """The class of a command whose help puts the options named in `shared`, and examples, last."""
     last = frozenset((*shared, "help"))
 
     class Command(TyperCommand):
@@ -88,7 +121,18 @@ def command(shared: Iterable[str]) -> type[TyperCommand]:
                     with formatter.section(heading):
                         formatter.write_dl(records, col_max=34)
 
+        def format_epilog(self, ctx: Any, formatter: Any) -> None:
+            _write_examples(formatter, examples)
+
     return Command
+
+
+def _write_examples(formatter: Any, examples: Sequence[str]) -> None:
+    """Write the examples of a command, each on a line, as it is typed."""
+    if examples:
+        with formatter.section("Examples"):
+            for line in examples:
+                formatter.write(f"{'':{formatter.current_indent}}{line}\n")
 
 
 def _is_argument(parameter: Any) -> bool:

@@ -243,12 +243,27 @@ def _figure(value: Any) -> Text:
 # Explanations, comparisons, contexts and profiles, printed for people
 
 
-def show_report(console: Console, report: ExplainReport) -> None:
-    """Print a report with its verdict in colour."""
-    for line in report.lines():
-        style = "bold green" if report.found else "bold red"
-        shown = Text(_wrapped(line, console.width), style=style if line == report.verdict else "")
-        console.print(shown, soft_wrap=True)
+def show_report(console: Console, report: ExplainReport, *, full: bool = False) -> None:
+    """Print a report with its verdict in colour: parts of the score, or with `full` its tree."""
+    for line in report.lines() if full else report.heading():
+        _show_line(console, report, line)
+    if full:
+        return
+    if report.why is not None:
+        console.print()
+        console.print(score_parts(report.why))
+    if report.probability is not None:
+        console.print(f"{report.probability.value:.4f}  {report.probability.label}", markup=False)
+    for line in report.ending():
+        _show_line(console, report, line)
+    if report.why is not None:
+        console.print(Text("--full shows the whole computation", style="dim"))
+
+
+def _show_line(console: Console, report: ExplainReport, line: str) -> None:
+    style = "bold green" if report.found else "bold red"
+    shown = Text(_wrapped(line, console.width), style=style if line == report.verdict else "")
+    console.print(shown, soft_wrap=True)
 
 
 def _wrapped(line: str, width: int) -> str:

@@ -8,7 +8,7 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from datetime import date, datetime, timedelta
 from hashlib import md5
 from pathlib import Path
@@ -36,7 +36,12 @@ class Exporter(Protocol):
     def export(self, target: Any, /) -> Any: ...
 
 
-def export_as(memory: Exporter, target: str | os.PathLike[str], format: str) -> int:
+def export_as(
+    memory: Exporter,
+    target: str | os.PathLike[str],
+    format: str,
+    ids: Container[str] | None = None,
+) -> int:
     """Write the memories of a namespace in a format of others: the number of memories.
 
     "markdown" makes a folder of notes, which `salience.importers` reads back with all fields and
@@ -47,6 +52,7 @@ def export_as(memory: Exporter, target: str | os.PathLike[str], format: str) -> 
         memory: a memory, also one at a server.
         target: the folder, which must be empty or not exist, or the file.
         format: "markdown" or "mem0".
+        ids: the ids of the memories to write; all by default.
 
     Raises:
         InvalidInput: the format is unknown, or the folder holds something.
@@ -57,7 +63,8 @@ def export_as(memory: Exporter, target: str | os.PathLike[str], format: str) -> 
     with tempfile.TemporaryFile() as file:
         memory.export(file)
         file.seek(0)
-        return write(_memories(file), Path(target))
+        chosen = (each for each in _memories(file) if ids is None or each["id"] in ids)
+        return write(chosen, Path(target))
 
 
 def _memories(source: Iterable[bytes]) -> Iterator[dict[str, Any]]:
