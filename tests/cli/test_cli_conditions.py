@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -13,7 +13,7 @@ from salience import Memory
 if TYPE_CHECKING:
     from cli.conftest import Run
 
-ITEMS = [
+ITEMS: list[dict[str, Any]] = [
     {"id": "a", "content": "Ana cooks rice.", "tags": ["cooking", "home"], "user_id": "ana"},
     {"id": "b", "content": "Ben cooks soup.", "tags": ["Cooking"], "user_id": "ben"},
     {"id": "c", "content": "Ana reads.", "kind": "fact", "user_id": "ana"},
