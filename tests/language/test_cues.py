@@ -51,7 +51,7 @@ def test_an_entry_of_a_table_has_an_example_and_a_counterexample(path: Path) -> 
     assert len(path.read_text("utf-8").split("\n## ")) == len(entries) + 1
     for name, entry in entries.items():
         assert entry.lines, name
-        if path.stem in CODES and name in LISTED:
+        if path.stem in CODES and (name in LISTED or name.startswith("wording ")):
             continue
         has_both = bool(entry.catches and entry.must_not_catch)
         assert has_both != name.startswith("_"), name

@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import NamedTuple, Protocol
 
 from salience.errors import InvalidInput
-from salience.language.cues import pattern_cue
+from salience.language.cues import CueTable
 from salience.language.english import (
     HONORIFICS,
     MONTHS,
@@ -30,46 +30,13 @@ from salience.language.english import (
 from salience.language.tokens import MemoTable, fold, words
 
 _NO_NAMES: Mapping[str, str] = MappingProxyType({})
-_MARKED = pattern_cue(
-    "marked_entity",
-    "entities: URLs, e-mail addresses, @handles, code, and titles in quotation marks",
-    r"(?s)(?P<url>\b(?:https?://|www\.)[^\s<>\"')\]]*[^\s<>\"')\].,;:!?])"
-    r"|(?P<email>[\w.+-]+@\w[\w-]*(?:\.[\w-]+)*\.\w{2,})"
-    r"|(?<![\w@/.])(?P<handle>@\w[\w.-]*\w)"
-    r"|(?P<code>```.*?(?:```|\Z)|`[^`\n]*`)"
-    r"|[\"“«](?P<title>[A-Z0-9][^\"“”«».!?\n]{1,78}[^\s\"“”«».,!?\n])[\"”»]",
-    catches='we read "Attention Is All You Need"',
-    must_not_catch='she said "hello there"',
-)
+_TABLE = CueTable("entities")
+_MARKED = _TABLE.pattern("marked_entity")
 _MARKS = ("@", "`", '"', "“", "«", "://", "www.")  # one of them is in each match of _MARKED
-_TOKEN = pattern_cue(
-    "entity_token",
-    "entities: a word with the signs inside it",
-    r"[^\W_]+(?:['’.&+-][^\W_]+)*(?:\+\+|#)?",
-    catches="c++",
-    must_not_catch="...",
-)
-_ENCODED_DATA = pattern_cue(
-    "encoded_data",
-    "entities: a run without blanks that is too long for a word",
-    r"\S{257,}",
-    catches="x" * 257,
-    must_not_catch="x" * 256,
-)
-_SENTENCE_END = pattern_cue(
-    "sentence_end",
-    "entities: ends a sentence, after which any word has a capital",
-    r"[.!?…:;\n•|*]",
-    catches="late. please",
-    must_not_catch="late, please",
-)
-_HEADING_END = pattern_cue(
-    "heading_end",
-    "entities: ends a heading in Markdown, which is no name",
-    r":?\*\*",
-    catches="title:** text",
-    must_not_catch="title: text",
-)
+_TOKEN = _TABLE.pattern("entity_token")
+_ENCODED_DATA = _TABLE.pattern("encoded_data")
+_SENTENCE_END = _TABLE.pattern("sentence_end")
+_HEADING_END = _TABLE.pattern("heading_end")
 _NAME_MAX_TOKENS = 6  # a longer run of capitals is a headline
 _HEADLINE_MIN_WORDS = 3  # a shorter text in capitals may be a name
 MAX_CHARACTERS = 100_000  # of a text, in which entities are looked for

@@ -10,7 +10,7 @@ from functools import cached_property, lru_cache
 from typing import NamedTuple, TypeVar
 
 from salience.language.analysis_types import Speakers, Term
-from salience.language.cues import pattern_cue
+from salience.language.cues import CueTable
 from salience.language.english import (
     ASSISTANT_NAMES,
     MONTHS,
@@ -41,13 +41,7 @@ _SOUNDS = (
 )  # fmt: skip
 _SILENT_E_MIN_CHARS = 4  # Jane is not Jan
 _REPEATED = re.compile(r"(.)\1+")
-_MAYBE_CAPITALISED = pattern_cue(
-    "maybe_capitalised",
-    "speakers: a word that may begin with a capital (`isupper` decides)",
-    r"(?<![^\W_])[^\W\d_a-z][^\W_]+",
-    catches="did Ana call?",
-    must_not_catch="did ana call?",
-)
+_MAYBE_CAPITALISED = CueTable("entities").pattern("maybe_capitalised")
 
 
 class NameCandidates(NamedTuple):
