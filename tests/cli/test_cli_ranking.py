@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from rich.console import Console
 
-from salience.cli import search
-from salience.cli.printing import render
+from salience.cli import render, search
 from salience.ranking import profiles
 from support.kitchen import QUERY, kitchen
 

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 from salience.cli import main
 from salience.errors import InvalidInput
-from salience.evaluation.figures.comparison import compare_runs, read_run, run_to_json
-from salience.evaluation.figures.outcomes import Judged, Outcome, mean_intervals
-from salience.evaluation.figures.page import page
+from salience.evaluation.comparison import compare_runs, read_run, run_to_json
 from salience.evaluation.metrics import MEASURES
+from salience.evaluation.outcomes import Judged, Outcome, mean_intervals
+from salience.evaluation.page import page
 
 TALKS = {
     "memories": [

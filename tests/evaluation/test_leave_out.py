@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from salience.errors import InvalidInput
+from salience.evaluation.rankings import fold_of_each, leave_out
 from salience.evaluation.runner import evaluate
-from salience.evaluation.weights.rankings import fold_of_each, leave_out
 from salience.ranking.expressions import Col
 from salience.ranking.profile import Profile
 from salience.ranking.signals import MaxScaled

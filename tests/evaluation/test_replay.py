@@ -15,9 +15,15 @@ from hypothesis import strategies as st
 from salience import Memory
 from salience.cli import main
 from salience.errors import InvalidInput
-from salience.evaluation.replay.interleaving import compare_profiles, mean_points, team_draft
-from salience.evaluation.replay.searches import evaluate_log, questions, read_searches
-from salience.evaluation.weights.tuning import read_questions
+from salience.evaluation.searches import (
+    compare_profiles,
+    evaluate_log,
+    mean_points,
+    questions,
+    read_searches,
+    team_draft,
+)
+from salience.evaluation.tuning import read_questions
 from salience.ranking import profiles
 from salience.records.filters import parse_filter
 from salience.testing import WordHashEmbedder

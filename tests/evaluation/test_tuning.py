@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from salience.errors import InvalidInput
-from salience.evaluation.weights.tuning import (
+from salience.evaluation.tuning import (
     Question,
     cross_validate,
     fit,

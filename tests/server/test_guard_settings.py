@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from salience.errors import InvalidInput
-from salience.server.compat import mem0
+from salience.server import compat
 from salience.server.guard import GuardSettings, Rate
 from salience.server.guard.body import UPLOADS
 from salience.server.routes import OPERATIONS
@@ -96,7 +96,7 @@ def test_workers_share_the_cores(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_every_operation_that_waits_for_a_slot_exists() -> None:
-    every = (*OPERATIONS, *mem0.OPERATIONS)
+    every = (*OPERATIONS, *compat.OPERATIONS)
     operations = {f"{each.method} {each.path_format}" for each in every} | {"POST /mcp"}
     settings = GuardSettings()
     assert {*settings.heavy_operations, *settings.long_operations, *UPLOADS} <= operations

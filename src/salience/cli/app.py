@@ -13,7 +13,7 @@ from typing import Annotated, Any, get_type_hints
 import typer
 
 import salience
-from salience.cli.printing.help import (
+from salience.cli.help import (
     MAX_HELP_COLUMNS,
     Commands,
     command,

@@ -68,7 +68,7 @@ def _show(
 ) -> None:
     from rich.text import Text
 
-    from salience.cli.printing import render
+    from salience.cli import render
 
     console = output.console()
     console.print(

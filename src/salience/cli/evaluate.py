@@ -16,7 +16,7 @@ from salience.errors import InvalidInput
 from salience.ranking import profiles
 
 if TYPE_CHECKING:
-    from salience.evaluation.weights.tuning import Tuned
+    from salience.evaluation.tuning import Tuned
 
 
 class StoreKind(StrEnum):
@@ -89,10 +89,8 @@ def eval_(
     if leave_out:
         _leave_out(settings, folders or [], profile, embedder)
         return
-    from salience.evaluation import runner
-    from salience.evaluation.figures import comparison
-    from salience.evaluation.figures import page as figures_page
-    from salience.evaluation.replay import searches
+    from salience.evaluation import comparison, runner, searches
+    from salience.evaluation import page as figures_page
 
     former = None if (run := gate or against) is None else comparison.read_run(run)
 
@@ -123,7 +121,7 @@ def eval_(
         changed = {} if former is None else {"changes": [each.to_dict() for each in changes]}
         output.emit(report.to_dict() | changed)
     else:
-        from salience.cli.printing import render_quality
+        from salience.cli import render_quality
 
         console = output.console(table=True)
         console.print(render_quality.report(report))
@@ -175,7 +173,7 @@ def _abstention(
     if settings.json:
         output.emit([outcome.to_dict() for outcome in outcomes])
         return
-    from salience.cli.printing import render
+    from salience.cli import render
 
     lines = {
         "questions with an answer": "answerable_count",
@@ -200,7 +198,7 @@ def _leave_out(
     profile: list[str] | None,
     embedder: list[str] | None,
 ) -> None:
-    from salience.evaluation.weights.rankings import leave_out
+    from salience.evaluation.rankings import leave_out
 
     chosen = profiles.get((profile or ["balanced"])[0])
     embedder_name = (embedder or [settings.embedder or "default"])[0]
@@ -209,7 +207,7 @@ def _leave_out(
     if settings.json:
         output.emit([each.to_dict() for each in found])
         return
-    from salience.cli.printing import render_quality
+    from salience.cli import render_quality
 
     output.console(table=True).print(render_quality.left_out(found))
 
@@ -269,7 +267,7 @@ def tune(
     """Fit the weights of a profile to questions with known answers, and check them on others."""
     if not folders and log is None:
         raise InvalidInput("tune", "has nothing to learn from", "give folders, or --log")
-    from salience.evaluation.weights import tuning
+    from salience.evaluation import tuning
 
     with output.progress() as progress:
         tuned = tuning.tune(
@@ -293,7 +291,7 @@ def tune(
 
 
 def _print_tuned(tuned: Tuned) -> None:
-    from salience.cli.printing import render
+    from salience.cli import render
 
     rows = render.table("questions of", "set", "n", "R@10", "", "MRR", "", numbers=["n"])
     for fold in (*tuned.folds, *tuned.left_out):
@@ -329,7 +327,7 @@ def ab(
     second: Annotated[str, typer.Argument(help="The profile to compare with it.")],
 ) -> None:
     """Ask recorded searches again under two profiles, and tell which found more that was of use."""
-    from salience.evaluation.replay.interleaving import compare_profiles
+    from salience.evaluation.searches import compare_profiles
 
     settings.require()
     with output.progress() as progress:
@@ -403,6 +401,6 @@ def bench(
     if settings.json:
         output.emit(figures)
         return
-    from salience.cli.printing import render
+    from salience.cli import render
 
     output.console().print(render.figures(figures))

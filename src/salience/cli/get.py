@@ -30,7 +30,7 @@ def get(settings: Settings, id: Annotated[str, typer.Argument(help="The memory's
     if settings.json:
         output.emit(record.to_dict())
         return
-    from salience.cli.printing import render
+    from salience.cli import render
 
     output.console().print(render.record(record))
 
@@ -53,7 +53,7 @@ def list_(
     if settings.json:
         output.emit(page.to_dict())
         return
-    from salience.cli.printing import render
+    from salience.cli import render
 
     console = output.console()
     if page.memories:
@@ -78,7 +78,7 @@ def about(
     if settings.json:
         output.emit(found.to_dict())
         return
-    from salience.cli.printing import render
+    from salience.cli import render
 
     if found.facts:
         output.console().print(render.about(found))
@@ -159,7 +159,7 @@ def zones(
     if settings.json:
         output.emit({**zones.to_dict(), "memories": [one.to_dict() for one in shown]})
         return
-    from salience.cli.printing import render
+    from salience.cli import render
 
     if shown:
         output.console().print(render.vitals(shown))
@@ -181,6 +181,6 @@ def stats(
     if settings.json:
         output.emit(figures)
         return
-    from salience.cli.printing import render
+    from salience.cli import render
 
     output.console().print(render.figures(figures))

@@ -44,7 +44,7 @@ def history(settings: Settings, id: Id) -> None:
         return
     from rich.text import Text
 
-    from salience.cli.printing import render
+    from salience.cli import render
 
     rows = render.table("when", "what", "version", "", numbers=("version",))
     texts = {version.since: version.record.content for version in history.versions}
@@ -224,7 +224,7 @@ def _show_fields(settings: Settings, record: MemoryRecord, *names: str) -> None:
     if settings.json:
         output.emit(record.to_dict())
         return
-    from salience.cli.printing import render
+    from salience.cli import render
 
     values = {name: to_json(getattr(record, name)) for name in names}
     output.console().print(render.figures({n: v for n, v in values.items() if v is not None}))

@@ -68,7 +68,7 @@ def prune(
 def _candidates(report: Pruning) -> None:
     from rich.text import Text
 
-    from salience.cli.printing import render
+    from salience.cli import render
 
     if not report.candidates:
         return
@@ -150,7 +150,7 @@ def consolidate(
 def _clusters(report: Consolidation) -> None:
     from rich.text import Text
 
-    from salience.cli.printing import render
+    from salience.cli import render
 
     if not report.clusters:
         return
@@ -295,7 +295,7 @@ def audit(
         return
     from rich.text import Text
 
-    from salience.cli.printing import render
+    from salience.cli import render
 
     rows = render.table("", "rate", "count", "for example", numbers=("rate", "count"))
     for finding in report:

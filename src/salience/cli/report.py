@@ -58,7 +58,7 @@ def report(
 
 
 def _table(history: ZoneHistory) -> None:
-    from salience.cli.printing import render
+    from salience.cli import render
     from salience.lifecycle.zone_history import ZONE_ORDER
 
     columns = ("time", "memories", *ZONE_ORDER, "bridges", "uses")

@@ -206,7 +206,7 @@ def search(
     if settings.json:
         output.emit(result.to_dict())
     elif result.hits:
-        from salience.cli.printing import render
+        from salience.cli import render
 
         console = output.console()
         console.print(render.hits(result.hits, console.width))
@@ -258,7 +258,7 @@ def explain(
     if settings.json:
         output.emit(report.to_dict())
         return
-    from salience.cli.printing import render
+    from salience.cli import render
 
     render.show_report(output.console(), report, full=full)
 
@@ -293,7 +293,7 @@ def compare(
     if settings.json:
         output.emit(comparison.to_dict())
     elif len(comparison):
-        from salience.cli.printing import render
+        from salience.cli import render
 
         render.show_comparison(output.console(), comparison)
     if not len(comparison):
@@ -353,7 +353,7 @@ def context(
     if settings.json:
         output.emit(context.to_dict())
     elif context.ids or crowded:
-        from salience.cli.printing import render
+        from salience.cli import render
 
         render.show_context(output.console(), context)
     if not context.ids:
@@ -388,7 +388,7 @@ def profiles(
                 ]
             )
             return
-    from salience.cli.printing import render
+    from salience.cli import render
 
     console = output.console()
     if name is not None:

@@ -8,9 +8,10 @@ NaN means "no value" and stays NaN until `default` gives one.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, fields
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -18,9 +19,29 @@ import numpy as np
 from salience.errors import InvalidInput, InvalidProfile
 from salience.ranking.evaluation import Evaluation, Program, Values
 from salience.ranking.explanation import Explanation
-from salience.ranking.notation import call_text
 from salience.retrieval.candidates import Candidates, Floats
 from salience.retrieval.query import Query
+
+# Nodes of a profile in the notation of a call: `group_max(vector.score, session_id)`
+
+
+@cache
+def snake_case(name: str) -> str:
+    """The name of a class as that of a function: `session_first` for SessionFirst."""
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
+
+
+def call_text(node: Any) -> str:
+    """A dataclass as a call of its name in snake_case with its fields, without those of None."""
+    values = (getattr(node, field.name) for field in fields(node))
+    arguments = ", ".join(_argument(value) for value in values if value is not None)
+    return f"{snake_case(type(node).__name__)}({arguments})"
+
+
+def _argument(value: Any) -> str:
+    if isinstance(value, tuple):
+        return ", ".join(_argument(item) for item in value)
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 @dataclass(frozen=True)

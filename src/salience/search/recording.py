@@ -2,7 +2,7 @@
 
 A line holds the words of the query and the ids of the hits, and no text of a memory. With what is
 said of the hits later, questions with known answers can be made of it: see
-`salience.evaluation.replay`.
+`salience.evaluation`.
 """
 
 from __future__ import annotations

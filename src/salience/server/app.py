@@ -29,7 +29,7 @@ from salience.importers import ImportProblem
 from salience.mcp.app import ToolSettings
 from salience.records.validation import namespace_name
 from salience.retrieval.operations import CheckWritable
-from salience.server.compat import mem0
+from salience.server import compat
 from salience.server.encoding import answer
 from salience.server.guard import InFlight, Metrics, guard
 from salience.server.mcp_door import PATH as MCP_PATH
@@ -78,7 +78,7 @@ def create_app(
         openapi_url=None,
     )
     app.state.server = server
-    for path, operations in _by_path((*OPERATIONS, *mem0.OPERATIONS)).items():
+    for path, operations in _by_path((*OPERATIONS, *compat.OPERATIONS)).items():
         methods = {each.method: server.endpoint(each) for each in operations}
         app.router.routes.append(KnownRoute(path, _by_method(methods), methods=[*methods]))
     app.router.routes.append(KnownRoute(MCP_PATH, server.mcp, methods=["POST"]))

@@ -17,7 +17,7 @@ from salience import AsyncMemory
 from salience.access import SCOPES, Keyring
 from salience.api.operations import DELETE, READ, WRITE
 from salience.server.app import create_app
-from salience.server.compat.mem0 import OPERATIONS
+from salience.server.compat import OPERATIONS
 from salience.server.settings import ServerSettings
 from salience.stores import open_store
 from salience.testing import WordHashEmbedder

@@ -72,7 +72,7 @@ def list_(settings: Settings) -> None:
     from rich.console import Group
     from rich.text import Text
 
-    from salience.cli.printing import render
+    from salience.cli import render
 
     rows = render.entries(id=8)
     for key in listed:

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 
 from salience.errors import InvalidInput, shown
 from salience.mcp.tool import Tool
-from salience.mcp.tools import care, connector, insight, recall, remember
+from salience.mcp.tools import care, insight, recall, remember
 
 CORE = (
     remember.add_memory,
@@ -38,7 +38,7 @@ FULL = (
     care.archive_memories,
     care.restore_memories,
 )
-CONNECTOR = (connector.search, connector.fetch)
+CONNECTOR = (care.search, care.fetch)
 SETS: Mapping[str, tuple[Tool, ...]] = {"core": CORE, "full": FULL, "chatgpt": CONNECTOR}
 """The sets of tools by name."""
 TOOLS: Mapping[str, Tool] = {tool.name: tool for tool in (*FULL, *CONNECTOR)}

@@ -4,16 +4,18 @@ A signal is a frozen dataclass, or a function that builds a tree, with a formula
 To add one, write it into the module of its family and name it here.
 """
 
-from salience.ranking.signals.fusion import rrf
-from salience.ranking.signals.knowledge import Trusted
-from salience.ranking.signals.normalization import GroupMax, MaxScaled, MinMax
-from salience.ranking.signals.priors import (
+from salience.ranking.signals.knowledge import StateInForce, Trusted
+from salience.ranking.signals.normalization import (
+    GroupMax,
+    MaxScaled,
+    MinMax,
     access,
     confidence,
     feedback,
     importance,
     likeness,
     memory_score,
+    rrf,
     similarity,
     strength,
 )
@@ -27,7 +29,6 @@ from salience.ranking.signals.query_match import (
 )
 from salience.ranking.signals.recency import DAY, Age, days_since, decay, hourly_rate, hours_since
 from salience.ranking.signals.session_context import NeighborMass, SessionCover
-from salience.ranking.signals.states import StateInForce
 from salience.ranking.signals.user_settings import Sunk, WhereIs, WhereJudged, WhereSet
 from salience.ranking.signals.validity import (
     Contradicted,

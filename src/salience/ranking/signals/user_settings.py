@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from salience.ranking.evaluation import Evaluation, Values
 from salience.ranking.explanation import Explanation
 from salience.ranking.expressions import Signal
-from salience.ranking.signals.priors import feedback
+from salience.ranking.signals.normalization import feedback
 from salience.records.events import FEEDBACK_WEIGHTS
 from salience.retrieval.candidates import CategoricalColumn
 

@@ -8,8 +8,7 @@ from functools import cached_property
 
 from salience.errors import InvalidInput, InvalidProfile, shown
 from salience.language.features import FEATURES
-from salience.ranking.expressions import Signal
-from salience.ranking.notation import snake_case
+from salience.ranking.expressions import Signal, snake_case
 from salience.ranking.rejection import DroppedRow, WhyNot
 from salience.ranking.serialization import unknown_column
 from salience.records.fields import FIELDS, GRAPH

@@ -14,6 +14,7 @@ from salience.errors import NotFound
 from salience.ranking import profiles as profiles_by_name
 from salience.ranking.formulas.parts import ScorePart
 from salience.ranking.profile import Profile
+from salience.server.document import page
 from salience.server.encoding import JSON, answer, encoded
 from salience.server.guard.telemetry import CONTENT_TYPE as METRICS_TYPE
 from salience.server.openapi import document
@@ -26,7 +27,6 @@ from salience.server.operation import (
     check_reach,
     operation,
 )
-from salience.server.page import page
 
 TAG = "Server"
 _OWN_FIGURES = ("memories", "namespaces", "links", "embedder", "store")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from salience.evaluation.figures.comparison import COMPARED, Change
-from salience.evaluation.figures.outcomes import Interval, Outcome, intervals
+from salience.evaluation.comparison import COMPARED, Change
 from salience.evaluation.metrics import Metrics
+from salience.evaluation.outcomes import Interval, Outcome, intervals
 
 _LABEL, _PLOT, _FIGURE, _ROW = 260, 420, 150, 22  # pixels
 _STYLE = """

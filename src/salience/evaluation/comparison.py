@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from salience.errors import InvalidInput
-from salience.evaluation.figures.outcomes import CONFIDENCE, Judged, Outcome, mean_intervals
 from salience.evaluation.metrics import MEASURES
+from salience.evaluation.outcomes import CONFIDENCE, Judged, Outcome, mean_intervals
 
 FORMAT = "salience.eval/1"
 COMPARED = ("R@10", "MRR")

@@ -16,8 +16,8 @@ from salience.errors import InvalidInput
 from salience.evaluation import datasets
 from salience.evaluation.datasets import Conversation
 from salience.evaluation.metrics import DEPTH
-from salience.evaluation.replay.searches import questions, read_searches
 from salience.evaluation.runner import Progress
+from salience.evaluation.searches import questions, read_searches
 from salience.importers.conversation import Query
 from salience.ranking.profile import Profile
 from salience.ranking.run import RankedRun
@@ -52,7 +52,7 @@ def rankings(
         profile: the one that ranks.
         embedder: as `Memory.open` takes it.
         progress: called with the step, how much of it is done, and how much there is.
-        log: a file of recorded searches, see `salience.evaluation.replay`.
+        log: a file of recorded searches, see `salience.evaluation`.
         url: the store that they were made in.
     """
     resolved = resolve(embedder)

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from rich.console import Group, RenderableType
 from rich.table import Table
 
-from salience.cli.printing import render
-from salience.evaluation.figures.comparison import COMPARED, Change
-from salience.evaluation.figures.outcomes import Interval, Judged, Outcome, intervals
+from salience.cli import render
+from salience.evaluation.comparison import COMPARED, Change
 from salience.evaluation.metrics import MEASURES
+from salience.evaluation.outcomes import Interval, Judged, Outcome, intervals
+from salience.evaluation.rankings import LeftOut
 from salience.evaluation.runner import Report
-from salience.evaluation.weights.rankings import LeftOut
 
 
 def report(report: Report) -> RenderableType:

@@ -28,8 +28,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from salience.errors import InvalidInput
+from salience.evaluation.rankings import Ranking, rankings
 from salience.evaluation.runner import Progress
-from salience.evaluation.weights.rankings import Ranking, rankings
 from salience.ranking.expressions import NamedExpression, Subtotal
 from salience.ranking.profile import Profile
 from salience.ranking.weights import walk, weighted
@@ -155,7 +155,7 @@ def tune(
         parts: the named parts whose weights may change; all by default.
         seed: of the folds.
         progress: called with the step, how much of it is done, and how much there is.
-        log: a file of recorded searches, see `salience.evaluation.replay`.
+        log: a file of recorded searches, see `salience.evaluation`.
         url: the store that they were made in.
 
     Raises:

@@ -1,1 +1,0 @@
-"""Results, explanations and help as text for people."""

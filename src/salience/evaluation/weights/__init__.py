@@ -1,1 +1,0 @@
-"""The weights of a profile: fitted to questions, and each part left out in turn."""

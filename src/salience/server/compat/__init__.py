@@ -1,1 +1,0 @@
-"""Compatible routes: the paths that clients of other memories ask."""
