@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from IPython.core.formatters import DisplayFormatter
 
+from salience import Memory
 from salience.display.html import HtmlResult, page, part
 from salience.display.result import Result
 from support.kitchen import QUERY, crowd
@@ -38,7 +39,29 @@ def shown() -> list[HtmlResult]:
         memory.get_all(),
         memory.zones(),
         memory.zone_shares(points=9),
+        result[0],
+        memory[f"id{BAD}"],
+        memory.get_context(query),
+        memory.history(f"id{BAD}"),
+        memory.audit(),
+        memory.prune(),
     ]
+
+
+def test_what_is_empty_says_so() -> None:
+    with Memory("ram://", embedder=None) as memory:
+        results = [memory.search("saffron"), memory.get_all(), memory.get_context("saffron")]
+        results += [memory.audit(), memory.prune()]
+        for result in results:
+            assert '<p class="soft">No memory' in result._repr_html_() or "no problem" in (
+                result._repr_html_()
+            )
+
+
+def test_a_search_shows_probability_and_the_strongest_reasons(shown: list[HtmlResult]) -> None:
+    text = Parsed(shown[0]._repr_html_()).text
+    assert "probability" in text
+    assert re.search(r"(semantic|lexical) \d\.\d\d, ", text)
 
 
 class Parsed(HTMLParser):

@@ -91,6 +91,7 @@ def results(folder: Path) -> list[Any]:
         memory.explain(QUERY, "salad", profile="composite", filters={"kind": "fact"}),
         memory.explain(QUERY, "soup", profile=_NARROW),
         memory.explain(QUERY, "salad", min_score=0.9, limit=5, profile="composite"),
+        memory.candidates(QUERY, limit=3),
         memory.compare(QUERY, ["balanced", "composite"]),
         memory.get_context(QUERY, 60),
         memory.get("tea"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
@@ -92,6 +92,16 @@ def section(title: str, body: str) -> str:
     """A section under its title, if it has one."""
     heading = f"<h2>{text(title)}</h2>\n" if title else ""
     return f"<section>\n{heading}{body}\n</section>"
+
+
+def nothing(words: str) -> str:
+    """A section that says that there is nothing."""
+    return section("", f'<p class="soft">{text(words)}</p>')
+
+
+def facts(values: Mapping[str, object]) -> str:
+    """A table of names and values."""
+    return table(("field", "value"), ((text(name), text(each)) for name, each in values.items()))
 
 
 def memory_cell(memory: TableMemory) -> str:

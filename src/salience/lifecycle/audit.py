@@ -14,6 +14,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from salience.display.html import HtmlResult, header, nothing, section, table
+from salience.display.html import text as html_text
 from salience.display.result import Result
 from salience.errors import InvalidInput, shown
 from salience.language.tokens import text_key
@@ -86,7 +88,7 @@ class Finding(Result):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Audit(Result):
+class Audit(HtmlResult):
     """All findings about a namespace, in a fixed order.
 
     `run` is the name of the run that mended some of them, None if nothing was mended.
@@ -98,6 +100,27 @@ class Audit(Result):
     memories: int
     findings: tuple[Finding, ...]
     run: str | None = None
+
+    def _title(self) -> str:
+        return f"Audit of {self.namespace}"
+
+    def _sections(self) -> Iterator[str]:
+        mended = () if self.run is None else (f"mended by the run {self.run}",)
+        yield header(self._title(), (f"{self.memories:,} memories", *mended))
+        rows = [
+            (
+                html_text(each.name),
+                f"{each.count:,} of {each.of:,}",
+                html_text(", ".join(id for id, _ in each.examples)),
+                f"<code>{html_text(each.remedy)}</code>",
+            )
+            for each in self.findings
+            if each.count
+        ]
+        if rows:
+            yield section("", table(("problem", "memories", "such as", "remedy"), rows))
+        else:
+            yield nothing("There is no problem.")
 
     def __iter__(self) -> Iterator[Finding]:
         return iter(self.findings)

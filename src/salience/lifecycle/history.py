@@ -8,6 +8,8 @@ from datetime import datetime
 from itertools import accumulate
 from typing import Any
 
+from salience.display.html import HtmlResult, header, section, table
+from salience.display.html import text as html_text
 from salience.display.result import Result
 from salience.records.events import Event, record_at, version_after
 from salience.records.record import MemoryRecord
@@ -32,7 +34,7 @@ class RecordVersion(Result):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class History(Result):
+class History(HtmlResult):
     """The events of a memory and its versions, oldest first."""
 
     _computed = ("numbers",)
@@ -41,6 +43,24 @@ class History(Result):
     id: str
     versions: tuple[RecordVersion, ...]
     events: tuple[Event, ...]
+
+    def _title(self) -> str:
+        return self.id
+
+    def _sections(self) -> Iterator[str]:
+        yield header(self.id, (f"{len(self.events)} events", f"{len(self.versions)} versions"))
+        texts = {version.since: version.record.content for version in self.versions}
+        rows = [
+            (
+                f"{event.at:%Y-%m-%d %H:%M:%S}",
+                event.type,
+                str(number),
+                html_text(event.actor or ""),
+                html_text(texts.get(event.at, "") if event.type in ("write", "edit") else ""),
+            )
+            for event, number in zip(self.events, self.numbers, strict=True)
+        ]
+        yield section("", table(("when", "what", "version", "who", "text"), rows, numbers=(2,)))
 
     @property
     def numbers(self) -> tuple[int, ...]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from salience.display.html import HtmlResult, header, nothing, section, table
+from salience.display.html import text as html_text
 from salience.display.result import Result
 from salience.errors import InvalidInput, shown
 from salience.language.tokens import shorten
@@ -56,7 +58,7 @@ class Candidate(Result):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Pruning(Result):
+class Pruning(HtmlResult):
     """The memories that a run of pruning archived, or would: `run` is its name, None if it did not.
 
     `candidates` are the memories to archive, least alive first, at most `cap`; `faded` counts all
@@ -77,6 +79,25 @@ class Pruning(Result):
     protected: float
     cap: int
     run: str | None = None
+
+    def _title(self) -> str:
+        return "Pruning" if self.run is None else f"Pruning {self.run}"
+
+    def _sections(self) -> Iterator[str]:
+        done = "to archive" if self.run is None else "archived"
+        notes = [f"{len(self.candidates):,} {done}", f"{self.looked_at:,} looked at"]
+        yield header(self._title(), [*notes, *([f"{self.left:,} more"] if self.left else [])])
+        rows = [
+            (
+                f"{each.vitality:.3f}",
+                *map(html_text, (each.content, "; ".join(each.reasons), each.id)),
+            )
+            for each in self.candidates
+        ]
+        if rows:
+            yield section("", table(("vitality", "memory", "reasons", "id"), rows, numbers=(0,)))
+        else:
+            yield nothing("No memory has faded.")
 
     @property
     def looked_at(self) -> int:

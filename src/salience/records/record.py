@@ -3,7 +3,7 @@
 # Annotations are evaluated here: they declare the fields.
 
 import uuid
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import chain
@@ -13,6 +13,7 @@ from typing import Annotated, Any, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from salience.display.html import HtmlResult, facts, memory_cell, section
 from salience.display.result import Result
 from salience.records.limits import (
     CONTENT_TYPES,
@@ -37,6 +38,7 @@ LINK_TYPES = (
 )
 OPPOSING_LINKS = frozenset({"contradicts"})  # types that lend a memory neither life nor support
 EMPTY: Mapping[str, Any] = MappingProxyType({})
+_UNSAID: tuple[Any, ...] = (None, [], {}, 0)  # values that a notebook does not show
 UNSET_SHARE = 0.5  # the effective importance, relevance and score of a memory without them
 ACCESSES_KEPT = 10  # times of the most recent accesses, newest first
 
@@ -47,7 +49,7 @@ Moment = Annotated[datetime | None, Field("time", patchable=True)]
 
 
 @dataclass(frozen=True, repr=False)  # without slots, which take a search's records long to fill
-class MemoryRecord(Result):
+class MemoryRecord(HtmlResult):
     """One memory as stored, and the only list of its fields: `FIELDS` is read off the annotations.
 
     Times are aware datetimes in UTC; a missing value is None. `accesses` are the most recent access
@@ -105,6 +107,14 @@ class MemoryRecord(Result):
     access_count: Annotated[int, Field("number", patchable=True, whole=True)] = 0
     write_count: Annotated[int, Field("number", patchable=True, whole=True)] = 0
     accesses: Annotated[tuple[datetime, ...], Field("times", patchable=True)] = ()
+
+    def _title(self) -> str:
+        return self.title or self.id
+
+    def _sections(self) -> Iterator[str]:
+        yield section("", memory_cell(self))
+        given = {name: value for name, value in self.to_dict().items() if value not in _UNSAID}
+        yield section("", facts({n: v for n, v in given.items() if n not in ("id", "content")}))
 
     @classmethod
     def from_values(cls, values: dict[str, Any]) -> Self:

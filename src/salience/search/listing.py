@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from salience.display.html import HtmlResult, header, memory_cell, section, table
+from salience.display.html import HtmlResult, header, memory_cell, nothing, section, table
 from salience.display.result import Result, data_frame, field_names
 from salience.errors import InvalidInput, shown
 from salience.records.filters import And, Compare, Filter, Not, parse_filter
@@ -74,6 +74,8 @@ class Page(HtmlResult):
         if self.memories:
             cells = ((memory_cell(memory),) for memory in self.memories)
             yield section("", table(("memory",), cells))
+        else:
+            yield nothing("No memory passes the filter.")
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, ClassVar, Self
 
-from salience.display.html import HtmlResult, header, memory_cell, section, table
+from salience.display.html import HtmlResult, facts, header, memory_cell, nothing, section, table
+from salience.display.html import text as html_text
 from salience.display.result import data_frame, field_names, field_readers, to_json, with_tuples
 from salience.language.analysis_types import TimeRange
 from salience.language.spelling import taken_notes
@@ -61,6 +62,13 @@ class Hit(MemoryRecord):
     zone: Zone | None
     probability: float | None
     passages: tuple[Passage, ...]
+
+    def _sections(self) -> Iterator[str]:
+        evidence = {"rank": self.rank, "score": figure(self.score), "routes": dict(self.routes)}
+        if self.probability is not None:
+            evidence["probability"] = f"{self.probability:.2f}"
+        yield section("", _hit_cell(self))
+        yield section("", facts(evidence))
 
     @classmethod
     def of(
@@ -173,11 +181,23 @@ def _read_later(kind: type, name: str) -> None:
 _read_later(Hit, "probability")
 
 
+def _row(hit: Hit) -> tuple[str, ...]:
+    """A hit in a table: rank, score, probability if there is one, memory and reasons."""
+    probability = () if hit.probability is None else (f"{hit.probability:.2f}",)
+    return (str(hit.rank), figure(hit.score), *probability, _hit_cell(hit))
+
+
 def _hit_cell(hit: Hit) -> str:
     cell = memory_cell(hit)
-    return cell if hit.explanation is None else cell + tree_html(hit.explanation)
+    if hit.explanation is None:
+        return cell
+    parts = hit.explanation.contributions().items()
+    largest = sorted(parts, key=lambda part: -abs(part[1]))[:_REASONS]
+    reasons = ", ".join(f"{name} {value:.2f}" for name, value in largest if value)
+    return f'{cell}<div class="soft">{html_text(reasons)}</div>{tree_html(hit.explanation)}'
 
 
+_REASONS = 2  # of a hit, in a notebook
 _EVIDENCE = ("rank", "score", "similarity", "probability", "routes")
 _STORED = field_names(MemoryRecord)
 ALWAYS_GIVEN = (*_EVIDENCE, *_STORED)
@@ -245,9 +265,13 @@ class SearchResult(HtmlResult):
         count = f"{len(self.hits)} hit{'' if len(self.hits) == 1 else 's'}"
         notes = [*(f"without {lack}" for lack in self.degraded), *taken_notes(self.taken)]
         yield header(self.query, (count, f"profile {self.profile}", *notes))
-        if self.hits:
-            rows = [(str(hit.rank), figure(hit.score), _hit_cell(hit)) for hit in self.hits]
-            yield section("", table(("#", "score", "memory"), rows, numbers=(0, 1)))
+        if not self.hits:
+            yield nothing("No memory was found.")
+            return
+        probability = () if self.probability is None else ("probability",)
+        head = ("#", "score", *probability, "memory")
+        rows = [_row(hit) for hit in self.hits]
+        yield section("", table(head, rows, numbers=range(len(head) - 1)))
 
     @property
     def ids(self) -> tuple[str, ...]:

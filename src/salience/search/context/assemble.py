@@ -1,12 +1,15 @@
 """The context of a query: sections gathered, packed and written, with their provenance."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
 import numpy as np
 
+from salience.display.html import HtmlResult, header, nothing
+from salience.display.html import section as html_section
+from salience.display.html import text as html_text
 from salience.display.result import Result
 from salience.errors import InvalidInput, shown
 from salience.ranking.profiles import ProfileLike
@@ -66,7 +69,7 @@ class Filled(Result):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Context(Result):
+class Context(HtmlResult):
     """A text for an agent to read: tokens = counter(text) <= max_tokens.
 
     `provenance` names the memories in the order of the text. `degraded` names everything that had
@@ -101,6 +104,18 @@ class Context(Result):
     def truncated(self) -> tuple[str, ...]:
         """The ids of the memories that were cut to fit."""
         return tuple(source.id for source in self.provenance if source.left_out)
+
+    def _title(self) -> str:
+        return self.query
+
+    def _sections(self) -> Iterator[str]:
+        count = f"{len(self.ids)} memories"
+        lacks = (f"without {lack}" for lack in self.degraded)
+        yield header(self.query, (count, f"{self.tokens} of {self.max_tokens} tokens", *lacks))
+        if self.text:
+            yield html_section("", f"<pre>{html_text(self.text)}</pre>")
+        else:
+            yield nothing("No memory is in the context.")
 
     def __str__(self) -> str:
         return self.text
