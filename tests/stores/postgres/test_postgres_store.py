@@ -20,7 +20,7 @@ from salience.retrieval.operations import CheckWritable
 from salience.stores import migrate, open_store
 from salience.stores.migrations import migrations
 from salience.stores.postgres import PostgresStore
-from salience.stores.postgres.schema import _FACTS_AT_ONCE
+from salience.stores.postgres.schema import _MEMORIES_AT_ONCE
 from salience.stores.postgres.wire.breaker import WAIT_VARIABLE
 from salience.stores.postgres.wire.commands import Command, Many, Statement
 from salience.stores.postgres.wire.connection import Connections
@@ -210,7 +210,7 @@ def test_an_older_schema_learns_from_its_log_what_is_outdated_and_when_all_came(
 
 
 def test_an_older_schema_learns_which_attributes_facts_state(empty: str) -> None:
-    count = _FACTS_AT_ONCE + 1
+    count = _MEMORIES_AT_ONCE + 1
     with opened(empty) as memory:
         memory.add_many({"content": f"I eat dish {i}.", "kind": "fact"} for i in range(count))
         memory.add("Ana lives in Berlin.", kind="fact", id="ana")

@@ -3,28 +3,23 @@
 from __future__ import annotations
 
 import logging
-from typing import Any, NamedTuple
+from typing import Any
 
 import psycopg
 from psycopg.sql import SQL, Identifier
 
 from salience.errors import StoreError
 from salience.language.features import FEATURES_VERSION
-from salience.language.passages import LONG_WORDS
-from salience.language.tokens import text_key, words
-from salience.records.fields import LEXICAL
 from salience.retrieval.vector_sets import VectorSets
-from salience.stores.codec import attribute_key, feature_bytes, passage_values, term_bytes
 from salience.stores.migrations import migrations
-from salience.stores.postgres.sql.columns import spelling_keys
+from salience.stores.postgres.sql.derived import SELECT_MEMORIES, Found, written
 from salience.stores.postgres.wire.commands import Analyze, Send, Statement
 from salience.stores.postgres.wire.database import Database
 from salience.stores.postgres.wire.errors import translate_errors
 
 _OLDEST_SERVER_VERSION = 160_000
 _PASSAGES_VERSION = 7  # the first with passages
-_LONG_TEXTS_AT_ONCE = 100  # read and changed at once when their passages are computed
-_FACTS_AT_ONCE = 1000  # read and changed at once when their keys are computed
+_MEMORIES_AT_ONCE = 1000  # read and changed at once when what they are found by is worked out
 _log = logging.getLogger(__name__)
 _MIGRATION_LOCK = 0x5245434C  # "RECL": only one process migrates at a time
 
@@ -113,15 +108,11 @@ def migrate(database: Database, citus: bool = False) -> tuple[int, int]:
         kept = connection.execute("SELECT value FROM meta WHERE key = 'features'").fetchone()
         if kept is not None and int(kept[0]) > int(FEATURES_VERSION):
             raise StoreError(f"{database.server}: {_remedy_for_words(kept[0])}")
-        has_old_passages = 0 < before < _PASSAGES_VERSION
-        if kept is None or kept[0] != FEATURES_VERSION:
-            has_old_passages = before > 0
+        if kept is None or kept[0] != FEATURES_VERSION or before < _PASSAGES_VERSION:
             if before:
-                _compute_words(connection)
+                _compute_words(database, connection)
                 _log.info("%s: words recomputed, as version %s", database.server, FEATURES_VERSION)
             _set_version(connection, "features", FEATURES_VERSION)
-        if has_old_passages:
-            _compute_passages(connection)
         if citus or is_distributed(connection):
             distribute_tables(connection, database.server)
         if before < len(steps) and has_row_security(connection):
@@ -141,84 +132,18 @@ def _set_version(connection: psycopg.Connection[Any], key: str, version: str) ->
     )
 
 
-def _compute_words(connection: psycopg.Connection[Any]) -> None:
-    """Recompute what all memories are found by: terms, features, keys and spellings.
-
-    A word may be written otherwise than before, but no text has more or fewer of them.
-    """
-    with connection.cursor("memories_to_read") as memories, connection.cursor() as updates:
-        memories.itersize = _FACTS_AT_ONCE
-        memories.execute(
-            'SELECT namespace, "row", content, session_id, kind, id, title, gist, tags, entities, '
-            "speaker, user_id FROM memories"
-        )
-        while rows := memories.fetchmany(_FACTS_AT_ONCE):
-            kept = [_Kept(*row) for row in rows]
-            updates.executemany(
-                "UPDATE memories SET features = %s, text_key = %s, attribute_key = %s, "
-                'spellings = %s WHERE namespace = %s AND "row" = %s',
-                [(*_keys(one), one.namespace, one.row) for one in kept],
-            )
-            updates.executemany(
-                f"UPDATE words SET {', '.join(f'{name} = %s' for name in LEXICAL)} "
-                'WHERE namespace = %s AND "row" = %s',
-                [(*_terms(one), one.namespace, one.row) for one in kept],
-            )
+def _compute_words(database: Database, connection: psycopg.Connection[Any]) -> None:
+    """Recompute all that memories are found by; those that cannot be read stay as they are."""
+    database.open(connection)
+    database.configure(connection)
+    with connection.cursor("memories_to_read", binary=True) as memories:
+        memories.itersize = _MEMORIES_AT_ONCE
+        memories.execute(SELECT_MEMORIES)
+        while rows := memories.fetchmany(_MEMORIES_AT_ONCE):
+            found = [each for each in map(Found.of, rows) if not isinstance(each, str)]
+            for command in written([each for each in found if each.is_stale]):
+                connection.cursor(binary=True).executemany(command.sql, command.rows)
     connection.execute("UPDATE spaces SET version = version + 1")
-
-
-class _Kept(NamedTuple):
-    """The columns of a memory that are read to compute what it is found by."""
-
-    namespace: str
-    row: int
-    content: str
-    session_id: str | None
-    kind: str
-    id: str
-    title: str | None
-    gist: str | None
-    tags: list[str] | None
-    entities: list[str] | None
-    speaker: str | None
-    user_id: str | None
-
-
-def _keys(memory: _Kept) -> tuple[bytes, int | None, int | None, list[str]]:
-    """The features of a memory, the keys of its text and attribute, and its spellings."""
-    alone = memory.session_id is None
-    return (
-        feature_bytes(memory.content, words(memory.content)),
-        text_key(memory.content) if alone else None,
-        attribute_key(memory.content),
-        spelling_keys(memory),
-    )
-
-
-def _terms(memory: _Kept) -> list[bytes | None]:
-    """The terms of each field of a memory."""
-    values = (getattr(memory, name) for name in LEXICAL)
-    return [term_bytes(v if isinstance(v, str) else " ".join(v or ())) for v in values]
-
-
-def _compute_passages(connection: psycopg.Connection[Any]) -> None:
-    """Split the long texts of an older schema."""
-    with connection.cursor("older_texts") as texts, connection.cursor() as updates:
-        texts.itersize = _LONG_TEXTS_AT_ONCE
-        texts.execute(
-            'SELECT namespace, "row", title, content FROM memories WHERE length(content) >= %s',
-            (LONG_WORDS,),  # characters, of which no word has fewer than one
-        )
-        while rows := texts.fetchmany(_LONG_TEXTS_AT_ONCE):
-            split = [
-                (namespace, row, *passage_values(title, content))
-                for namespace, row, title, content in rows
-            ]
-            for table, place in (("memories", 2), ("words", 3)):
-                updates.executemany(
-                    f'UPDATE {table} SET passages = %s WHERE namespace = %s AND "row" = %s',
-                    [(each[place], *each[:2]) for each in split if each[2] is not None],
-                )
 
 
 def set_row_security(database: Database, on: bool) -> None:

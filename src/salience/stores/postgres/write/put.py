@@ -6,15 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from salience.records.events import Event, edit_event, write_event
-from salience.records.fields import FIELDS, LEXICAL
-from salience.records.filters import FOLDED_FIELDS, folded
-from salience.records.record import Draft, Edit, MemoryRecord
+from salience.records.fields import FIELDS
+from salience.records.record import Draft, Edit
 from salience.retrieval import operations
 from salience.retrieval.vector_sets import VectorSets
 from salience.stores import codec
 from salience.stores.postgres import schema
-from salience.stores.postgres.sql.columns import WHOLE_NUMBERS, codec_values, spelling_keys
-from salience.stores.postgres.sql.filters import folded_column
+from salience.stores.postgres.sql.columns import WHOLE_NUMBERS, codec_values
+from salience.stores.postgres.sql.derived import DERIVED, TERMS, names_of, terms_of
 from salience.stores.postgres.wire.commands import Abandon, Command, Copy, Many, Send, Statement
 from salience.stores.postgres.write import event_log, tombstones
 from salience.stores.postgres.write.batch import NamespaceBatch, link_commands, log_links
@@ -27,26 +26,13 @@ _COLUMN_TYPES = {
     "list": "text[]",
     "json": "text",
 }
-_DERIVED_COLUMNS: dict[str, str] = {
-    "features": "bytea",
-    "greets": "text",
-    "text_key": "int8",
-    "attribute_key": "int8",
-    "passages": "text",
-    "spellings": "text[]",
-    **{folded_column(name): "text[]" for name in sorted(FOLDED_FIELDS)},
-}
 _MEMORY_COLUMNS: dict[str, str] = {
     "namespace": "text",
     "row": "int4",
     "sequence": "int4",
     **{name: _COLUMN_TYPES.get(each.type, "float8[]") for name, each in FIELDS.items()},
-    **_DERIVED_COLUMNS,
+    **DERIVED,
 }
-DERIVED = tuple(_DERIVED_COLUMNS)
-"""The columns of a memory that are worked out of its contents."""
-TERMS = (*LEXICAL, "passages")
-"""The columns of its terms."""
 _WORDS_COLUMNS: dict[str, str] = {
     "namespace": "text",
     "row": "int4",
@@ -61,19 +47,6 @@ _PLACES_COLUMNS: dict[str, str] = {
 _VECTORS_COLUMNS = {"namespace": "text", "name": "text", "row": "int4", "vector": "halfvec"}
 SHARE_SETS = "SELECT pg_advisory_xact_lock_shared(1380402262)"  # see `vector_sets`
 SELECT_SETS = Statement("SELECT key, value FROM meta WHERE key IN ('embedder', 'vectors')")
-
-
-def names_of(record: MemoryRecord) -> dict[str, list[str] | None]:
-    """The columns of a memory with its names as routes and filters compare them."""
-    return {
-        "spellings": spelling_keys(record),
-        **{folded_column(n): list(folded(getattr(record, n))) or None for n in FOLDED_FIELDS},
-    }
-
-
-def terms_of(values: Mapping[str, Any]) -> list[bytes | None]:
-    """The columns of `TERMS` out of the values of `codec.encode_draft`."""
-    return [values[f"terms.{name}"] for name in TERMS]
 
 
 PreparedDrafts = Sequence[tuple[Draft, dict[str, Any]]]
