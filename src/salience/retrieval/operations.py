@@ -21,7 +21,7 @@ from typing import Any, Literal, NamedTuple, get_args
 from salience.language.analysis_types import Speakers, Wording
 from salience.language.spelling import slips
 from salience.records.access_key import AccessKey
-from salience.records.events import ACCESSES, Event, EventType
+from salience.records.events import ACCESSES, Event, EventType, apply_with_previous
 from salience.records.filters import Filter
 from salience.records.record import Draft, Edit, Embedding, Link, MemoryRecord
 from salience.records.tombstones import Erasing
@@ -710,6 +710,25 @@ class Log:
         ids = {event.id for event in self.events if event.id is not None}
         changed = {was.id for was in self.were if not is_unchanged(now.get(was.id), was)}
         return tuple(sorted((ids - {*stored}) | changed))
+
+    def applied(
+        self, states: Mapping[str, dict[str, Any]]
+    ) -> tuple[dict[int, dict[str, Any]], list[tuple[int, Event]]]:
+        """The fields to set by row, and the events to log, each with the sequence of its memory.
+
+        `states` are memories by id, with `row` and `sequence`; they are changed. The sequence of an
+        event of all memories is 0.
+        """
+        changed: dict[int, dict[str, Any]] = {}
+        entries: list[tuple[int, Event]] = []
+        for event in self.events:
+            entry = event
+            for state in states.values() if event.id is None else (states[event.id],):
+                changes, entry = apply_with_previous(state, event)
+                state.update(changes)
+                changed.setdefault(state["row"], {}).update(changes)
+            entries.append((0 if event.id is None else states[event.id]["sequence"], entry))
+        return changed, entries
 
 
 @dataclass(frozen=True, eq=False)

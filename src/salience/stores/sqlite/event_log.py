@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager
 from operator import itemgetter
 from typing import Any
 
-from salience.records.events import Event, apply_with_previous, check_payload
+from salience.records.events import Event, check_payload
 from salience.records.fields import FIELDS
 from salience.records.record import MemoryRecord
 from salience.records.tombstones import Erasing
@@ -172,18 +172,9 @@ class SqliteLog(SqliteReader, ABC):
         space = self._space(db, op.namespace)
         if not space:
             return
-        changed: dict[str, dict[str, Any]] = {}
-        entries: list[Entry] = []
-        for event in op.events:
-            entry = event
-            for id in list(states) if event.id is None else [event.id]:
-                changes, entry = apply_with_previous(states[id], event)
-                states[id].update(changes)
-                changed.setdefault(id, {}).update(changes)
-            sequence = 0 if event.id is None else states[event.id]["sequence"]
-            entries.append((space, sequence, entry))
-        self._set(db, space, {states[id]["row"]: values for id, values in changed.items()})
-        self._append(db, entries)
+        changed, entries = op.applied(states)
+        self._set(db, space, changed)
+        self._append(db, [(space, *entry) for entry in entries])
 
     def _those_that_were(self, db: sqlite3.Connection, op: Log) -> dict[str, MemoryRecord]:
         """The memories that events depend on as they are now, by id."""

@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from salience.records.events import Event, apply_with_previous
+from salience.records.events import Event
 from salience.records.fields import FIELDS
 from salience.records.record import ACCESSES_KEPT, MemoryRecord
 from salience.retrieval import operations
@@ -174,24 +174,6 @@ def records_by_id(namespace: str, rows: Iterable[Sequence[Any]]) -> dict[str, Me
     }
 
 
-def apply_events(
-    op: operations.Log, states: dict[str, dict[str, Any]]
-) -> tuple[list[Command], list[LogEntry]]:
-    """Apply events to the states of memories; the changes to write, and the entries to log."""
-    changed: dict[str, dict[str, Any]] = {}
-    entries: list[LogEntry] = []
-    for event in op.events:
-        entry = event
-        for id in list(states) if event.id is None else [event.id]:
-            changes, entry = apply_with_previous(states[id], event)
-            states[id].update(changes)
-            changed.setdefault(id, {}).update(changes)
-        entries.append((0 if event.id is None else states[event.id]["sequence"], entry))
-    return _set_fields(
-        op.namespace, {states[id]["row"]: values for id, values in changed.items()}
-    ), entries
-
-
 def states_by_id(rows: Iterable[Sequence[Any]]) -> dict[str, dict[str, Any]]:
     """The memories that `lock_state` has read, by id."""
     states = {}
@@ -203,7 +185,7 @@ def states_by_id(rows: Iterable[Sequence[Any]]) -> dict[str, dict[str, Any]]:
     return states
 
 
-def _set_fields(namespace: str, changes: Mapping[int, Mapping[str, Any]]) -> list[Command]:
+def set_rows(namespace: str, changes: Mapping[int, Mapping[str, Any]]) -> list[Command]:
     """Set fields by row; rows with the same fields share a statement."""
     rows_by_fields: dict[tuple[str, ...], list[tuple[Any, ...]]] = {}
     for row, values in changes.items():
@@ -260,8 +242,8 @@ def log(op: operations.Log, send: Send) -> tuple[str, ...]:
     refused = op.refused_ids(states, records_by_id(op.namespace, now))
     if refused:
         raise Abandon(refused)
-    commands, entries = apply_events(op, states)
-    send(*commands, *append_events(op.namespace, last, entries))
+    changed, entries = op.applied(states)
+    send(*set_rows(op.namespace, changed), *append_events(op.namespace, last, entries))
     return ()
 
 
@@ -275,7 +257,7 @@ def set_fields(op: operations.SetFields, send: Send) -> None:
     states = states_by_id(rows)
     changed = [state["row"] for state in states.values()]
     send(
-        *_set_fields(name, {states[id]["row"]: op.values[id] for id in states}),
+        *set_rows(name, {states[id]["row"]: op.values[id] for id in states}),
         Statement(  # replicas read these rows again
             'UPDATE places SET version = %s WHERE namespace = %s AND "row" = ANY(%s::integer[])',
             (version[0][0], name, changed),

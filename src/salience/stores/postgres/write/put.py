@@ -83,7 +83,8 @@ def put(op: operations.Put, prepared: PreparedDrafts, send: Send) -> tuple[str, 
     if op.also is not None:
         batch = batches[op.also.namespace]
         states = {**batch.event_states, **batch.written_states}
-        changes, entries = event_log.apply_events(op.also, states)
+        changed, entries = op.also.applied(states)
+        changes = event_log.set_rows(op.also.namespace, changed)
         batch.log_entries += entries
     for batch in batches.values() if op.past is None else ():
         log_links(batch, op)
