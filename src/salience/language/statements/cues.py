@@ -111,54 +111,6 @@ COUNTRIES = word_cue(
     catches="in canada",
     must_not_catch="in toronto",
 )
-NO_TOWNS = word_cue(
-    "no_towns",
-    "fact: words in small letters that one lives in or moves to, but no town",
-    """town fear peace poverty chaos pain luxury denial harmony exile hiding sin silence squalor
-    marketing sales engineering management production finance support operations legal college
-    school university bed work home parts flats apartments tents caves trees water there here them
-    him her tears online remote suburbia abroad""",
-    catches="i live in fear",
-    must_not_catch="i live in rome",
-)
-TEXT_ATTRIBUTES = pattern_cue(
-    "text_attributes",
-    "fact: nouns for what one has one of, with any value",
-    r"(?:name|surname|nickname|password|passcode|passphrase|username|user name|job|occupation"
-    r"|profession|nationality|religion|home ?town|birthplace|language|mother tongue|blood type"
-    r"|blood group|time ?zone|major|job title|employer|currency|hostname|star sign|pronouns)$",
-    catches="native language",
-    must_not_catch="language course",
-)
-FIGURE_ATTRIBUTES = pattern_cue(
-    "figure_attributes",
-    "fact: nouns for what one has one of, with figures in its value",
-    r"\b(?:number|phone|mobile|code|pin|address|size|weight|height|age|port|version|iban|postcode"
-    r"|zip code|plate)$",
-    catches="front door code",
-    must_not_catch="code review",
-)
-PERSON_ATTRIBUTES = pattern_cue(
-    "person_attributes",
-    "fact: persons of whom one has one",
-    r"(?:\b|-|grand|step)(?:boss|manager|supervisor|wife|husband|spouse|partner|girlfriend|boyfriend|fianc[eé]e?"
-    r"|doctor|gp|dentist|therapist|landlord|landlady|mentor|coach|lawyer|accountant|ceo|cto|cfo|coo"
-    r"|president|mother|father|mom|mum|dad|best friend|owner|teacher|lead|leader|head|captain"
-    r"|chair|chairman|chairwoman|chairperson|director|secretary|treasurer|tutor|trainer|editor"
-    r"|chef|principal|maintainer|reviewer|assignee|contact|contact person|babysitter|nanny|vet"
-    r"|hairdresser|barber|physiotherapist|psychiatrist|psychologist|roommate|flatmate|assistant"
-    r"|advisor|adviser|recruiter|agent|architect|on-call|on call|on-call engineer|scrum master"
-    r"|product manager|project manager|mayor|champion|spokesperson|cleaner|gardener|butcher)$",
-    catches="new boss",
-    must_not_catch="boss fight",
-)
-OBJECT_ATTRIBUTES = pattern_cue(
-    "object_attributes",
-    "fact: things of which most people have one",
-    r"(?:car|phone|laptop|computer|camera|watch)$",
-    catches="old car",
-    must_not_catch="car park",
-)
 CHANGES = pattern_cue(
     "changes",
     "fact: tells that something is no more as it was",
@@ -169,18 +121,6 @@ CHANGES = pattern_cue(
     r"|(?:got|have|has) a new|new job|is now|are now|am now|has shipped|got married)\b",
     catches="the contract was terminated",
     must_not_catch="the contract is long",
-)
-THING_ATTRIBUTES = pattern_cue(
-    "thing_attributes",
-    "fact: things and kinds of which there is one, with any value",
-    r"\b(?:mascot|logo|theme|motto|slogan|emblem|diet|bank|insurer|gym|hotel|venue|airline|carrier"
-    r"|provider|supplier|vendor|hosting|database|framework|browser|tariff|subscription|plan"
-    r"|sponsor|codename|code name|title|rank|position|role|dress code|default branch|domain"
-    r"|registrar|cloud|operating system|email client|editor|ide|keyboard layout|commute|breed"
-    r"|instrument|main sport|star player|winner|headline|soundtrack|recipe|wi-?fi|network|ssid"
-    r"|locker|desk|parking (?:space|spot)|seat|battery|laptop|model|camera|bike|bicycle)$",
-    catches="our cloud provider",
-    must_not_catch="provider list",
 )
 STATUSES = word_cue(
     "statuses",

@@ -1,10 +1,12 @@
 """Frames: the wordings of an attribute, read from a file for each language (`language/frames`).
 
-A file has `[terms]`, parts of patterns that stand for `{themselves}`, and `[[frames]]`, tried in
-turn on a whole sentence: the `attribute` that they tell, the patterns by which (`told`), the words
-of which one has to be there (`cues`), and an `example` with what is read of it (subject with
-attribute, value). The groups of a pattern are `who` has the attribute, `what` else belongs to its
-name, and the `value`. Patterns are written without regard to accents.
+A file has patterns of what a text says to be had no more (`gone`: `old` was had by whom the text
+tells of, `was` by the speaker); `[terms]`, parts of patterns that stand for `{themselves}`; and
+`[[frames]]`, tried in turn on a whole sentence: the `attribute` that they tell, the patterns by
+which (`told`), the words of which one has to be there (`cues`), and an `example` with what is read
+of it (subject with attribute, value). The groups of a pattern are `who` has the attribute, `what`
+else belongs to its name, and the `value`. Patterns are written without regard to accents, and
+words in one of their `[spellings]`.
 
 Of some attributes one has one value (`count = "one"`), of others mostly one, which a later one
 takes the place of for questions but does not contradict (`"mostly"`), or many, each of which is an
@@ -28,13 +30,14 @@ from __future__ import annotations
 import re
 import tomllib
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from typing import Any, Literal
 
 from salience.language.statements.phrases import Reading
+from salience.language.statements.values import is_country
 from salience.language.tokens import fold, stem, unified, words
 
 Count = Literal["one", "mostly", "many"]
@@ -68,26 +71,33 @@ class Frame:
 class Frames:
     """The frames of a language, in the order in which they are tried, and its terms.
 
-    `is_head_first` says that the first word of a value names it: "Seat rojo".
+    `is_head_first` says that the first word of a value names it ("Seat rojo"), `needs_subject` that
+    no verb goes without one.
     """
 
     frames: tuple[Frame, ...]
+    gone: tuple[str, ...]
     terms: Mapping[str, re.Pattern[str]]
     clauses: re.Pattern[str]
     is_spaced: bool
     is_head_first: bool
+    subject: re.Pattern[str]
+    needs_subject: bool
+    spellings: Mapping[str, str]
 
     def read(self, sentence: str, *, general: bool = False) -> Reading | None:
         """The subject, the attribute and its value that a sentence or its last clause tells."""
         plain = without_accents(sentence)
-        if self.terms["unsure"].search(plain.lower()):
+        cued = self._cued(plain, general)
+        if not cued or self.terms["unsure"].search(plain.lower()):
             return None
-        parts = None if general else self.clauses.fullmatch(plain)
-        said = [plain]
-        if parts is not None:
-            said += [parts["last"], f"{parts['who']} {parts['last']}", parts["first"]]
-        readings = (self._read(clause, general) for clause in said)
-        return next(filter(None, readings), None)
+        reading = self._read(plain, cued)
+        parts = None if reading or general else self.clauses.fullmatch(plain)
+        if parts is None:
+            return reading
+        said = [f"{parts['who']} {parts['last']}"] if parts["who"] else []
+        said += [parts["last"], parts["first"]]
+        return next(filter(None, (self._read(clause, cued) for clause in said)), None)
 
     def undenied(self, sentence: str) -> tuple[str, bool]:
         """A sentence without its denial, and whether it has one."""
@@ -96,16 +106,42 @@ class Frames:
             return sentence, False
         return " ".join(self.terms["denials"].sub("", plain).split()), True
 
+    def person(self, text: str) -> str | None:
+        """The stems of the person of whom a text tells, "" for the speaker; None if it names none.
+
+        In a language that needs no pronoun it is the speaker then.
+        """
+        named = self.subject.match(without_accents(text))
+        if named is None:
+            return None if self.needs_subject else ""
+        return self._named(fold(named["who"]))
+
+    def given_up(self, low: str, text: str) -> tuple[str, str | None] | None:
+        """The value that a text, given folded, too, says to be had no more, and its `person`."""
+        matches = (_compiled(pattern).search(low) for pattern in self.gone)
+        match = next(filter(None, matches), None)
+        if match is None:
+            return None
+        [(how, value)] = [(name, said) for name, said in match.groupdict().items() if said]
+        return value, "" if how == "was" else self.person(text)
+
     def names_several(self, noun: str) -> bool:
         """Test whether a noun is for what one has several of."""
         return self.terms["several"].search(noun) is not None
 
-    def _read(self, clause: str, general: bool) -> Reading | None:
-        plain = self.terms["inverted"].sub(lambda at: f"{at[2]} {at[1].lower()}", clause)
+    def _cued(self, plain: str, general: bool) -> list[Frame]:
+        """The frames of which a sentence has a cue."""
         said = frozenset(words(plain)) if self.is_spaced else frozenset()
-        for frame in self.frames:
-            if frame.is_general != general or not self._is_cued(frame, said, plain):
-                continue
+        return [
+            frame
+            for frame in self.frames
+            if frame.is_general == general
+            and (frame.cues & said if self.is_spaced else any(cue in plain for cue in frame.cues))
+        ]
+
+    def _read(self, clause: str, frames: Sequence[Frame]) -> Reading | None:
+        plain = self.terms["inverted"].sub(lambda at: f"{at[2]} {at[1].lower()}", clause)
+        for frame in frames:
             for pattern in frame.told:
                 match = _compiled(pattern).fullmatch(plain)
                 reading = None if match is None else self._reading(frame, match)
@@ -113,25 +149,25 @@ class Frames:
                     return reading
         return None
 
-    def _is_cued(self, frame: Frame, said: frozenset[str], plain: str) -> bool:
-        if self.is_spaced:
-            return not frame.cues.isdisjoint(said)
-        return any(cue in plain for cue in frame.cues)
-
     def _reading(self, frame: Frame, match: re.Match[str]) -> Reading | None:
         parts = {name: fold(text or "") for name, text in match.groupdict().items()}
         value, what = self._value(parts["value"]), parts.get("what", "")
         who = self.terms["speaker"].sub(" ", parts.get("who", ""))
         clause = self.terms["clause"]
-        if not value or clause.search(parts["value"]) or clause.search(who):
+        if not value or any(map(clause.search, (parts["value"], who, what))):
             return None
         if self.names_several(what):
             return None
         attribute = f"{frame.attribute} {self._named(what)}".strip()
         if frame.count == "many":
             attribute = f"{attribute} {self._named(value)}"
-        part = CHOICE if frame.count == "mostly" else frame.part
-        return self._named(who), attribute, {part: value}
+        return self._named(who), attribute, {self._part(frame, value): value.replace(",", "")}
+
+    @staticmethod
+    def _part(frame: Frame, value: str) -> str:
+        if frame.part == "place":
+            return "country" if is_country(value.partition(",")[0]) else "town"
+        return CHOICE if frame.count == "mostly" else frame.part
 
     def _value(self, text: str) -> str:
         """A value without the articles that it begins with."""
@@ -139,12 +175,16 @@ class Frames:
         while article is not None and article.end():
             text = text[article.end() :]
             article = self.terms["article"].match(text)
-        return text.strip(" ,.")
+        return self._spelled(text.strip(" ,."))
+
+    def _spelled(self, text: str) -> str:
+        return " ".join(self.spellings.get(word, word) for word in text.split())
 
     def _named(self, phrase: str) -> str:
         """The stems of a noun phrase without whose it is, in order of the alphabet."""
         bare = self.terms["ending"].sub("", self.terms["speaker"].sub(" ", phrase))
-        return " ".join(sorted(map(stem, words(bare) if self.is_spaced else bare.split())))
+        said = words(self._spelled(bare)) if self.is_spaced else bare.split()
+        return " ".join(sorted({*map(stem, said)}))
 
 
 @cache
@@ -154,6 +194,7 @@ def frames_of(code: str) -> Frames:
     table = tomllib.loads(listed.read_text("utf-8"))
     is_spaced = table["terms"].pop("is_spaced", True)
     is_head_first = table["terms"].pop("head_first", False)
+    needs_subject = table["terms"].pop("needs_subject", False)
     terms = {name: _filled(text, table["terms"]) for name, text in table["terms"].items()}
     patterns = {name: re.compile(terms.get(name, _NEVER)) for name in _PATTERNS}
     for name in _WHOLE_WORDS:
@@ -161,7 +202,19 @@ def frames_of(code: str) -> Frames:
         patterns[name] = re.compile(rf"\b(?:{term})\b\s*" if is_spaced else f"(?:{term})")
     clauses = _CLAUSES.format_map({"pronoun": _NEVER, "conjunction": _NEVER, **terms})
     frames = tuple(_frame(each, terms) for each in table["frames"])
-    return Frames(frames, patterns, re.compile(clauses), is_spaced, is_head_first)
+    names = ("pronoun", "proper") if needs_subject else ("pronoun",)
+    subject = "|".join(terms.get(name, _NEVER) for name in names)
+    return Frames(
+        frames,
+        tuple(_filled(pattern, terms) for pattern in table["gone"]),
+        patterns,
+        re.compile(clauses),
+        is_spaced,
+        is_head_first,
+        re.compile(rf"(?:[^,]{{0,25}}, )?(?P<who>{subject})" + (r"(?![\w-])" if is_spaced else "")),
+        needs_subject,
+        table.get("spellings", {}),
+    )
 
 
 def _frame(listed: Mapping[str, Any], terms: Mapping[str, str]) -> Frame:

@@ -6,23 +6,19 @@ import re
 
 from salience.language.english import MONTHS, WEEKDAYS
 from salience.language.statements import cues
-from salience.language.statements.frames import frames_of
 from salience.language.statements.phrases import (
     BE,
-    NAME,
     OWNED,
-    OWNER,
     PERSON,
     THING,
     Reading,
     is_definite,
-    noun,
     plain_value,
     subject_of,
     whole,
 )
 from salience.language.statements.values import PLACE, place_of, stems
-from salience.language.tokens import fold, words
+from salience.language.tokens import fold
 
 _PREPOSITION = r"(?:at|on|for|to|from|in|by|until)"
 SPOTS = "platform gate room terminal track seat pier hall bay lane table"
@@ -61,57 +57,6 @@ def location(sentence: str) -> Reading | None:
     if fold(match["place"]).split()[0] in MONTHS.keys() | WEEKDAYS:
         return None
     return subject_of(match["what"]), "location", place_of(match)
-
-
-_ATTRIBUTE = whole(
-    rf"(?:(?P<who>{OWNER}|(?i:the)) )?(?P<what>[\w-]+(?: [\w-]+){{0,3}}?)",
-    rf"(?::| {BE}| (?:was |is |has been |has )?(?:changed|reset|updated|switched|set) to)",
-    r" (?P<value>.+)",
-)
-_PHONE = re.compile(r"\b(?:phone|telephone|mobile) number$")
-_EMAIL = re.compile(r"\be-?mail(?: address)?$")
-
-
-def attribute(sentence: str) -> Reading | None:
-    """An attribute by its name: "my phone number is 555-0134"."""
-    match = _ATTRIBUTE.match(sentence)
-    if match is None:
-        return None
-    what = _EMAIL.sub("email", _PHONE.sub("phone", fold(match["what"])))
-    if not is_definite(what) or not _is_value(what, match["value"]):
-        return None
-    return subject_of(match["who"]), noun(what), {"value": plain_value(match["value"])}
-
-
-_CALLED = whole(
-    rf"(?P<what>{OWNED}) (?:is|was|has been) (?:called|named|renamed(?: to)?)"
-    rf" (?P<name>{NAME})"
-)
-
-
-def called(sentence: str) -> Reading | None:
-    """The name of something owned or known: "my dog is called Rex"."""
-    match = _CALLED.match(sentence)
-    if match is None or not is_definite(match["what"]):
-        return None
-    if frames_of("en").names_several(fold(match["what"])):
-        return None
-    return subject_of(match["what"]), "name", {"value": plain_value(match["name"])}
-
-
-def _is_value(what: str, value: str) -> bool:
-    """Test whether a value is one of the named attribute, of which there is only one."""
-    tokens = words(value)
-    if what.endswith("email"):
-        return "@" in value
-    if cues.FIGURE_ATTRIBUTES.search(what) and len(tokens) <= 10:
-        return any(c.isdigit() for c in value) and "and" not in tokens
-    if cues.TEXT_ATTRIBUTES.search(what):
-        return len(tokens) <= 5 and cues.NO_SUBJECTS.isdisjoint({*tokens} - {"a", "an"})
-    if cues.PERSON_ATTRIBUTES.search(what):
-        return re.fullmatch(NAME, value) is not None
-    is_object = cues.OBJECT_ATTRIBUTES.search(what) is not None
-    return is_object and re.match(r"an? (?:\w+ )?[A-Z]", value) is not None
 
 
 _VERSION = whole(
