@@ -14,7 +14,7 @@ from salience.access.keyring import Keyring
 from salience.retrieval.operations import Put, SetFields
 from salience.stores.copy import copy
 from salience.stores.migrations import migrations
-from salience.stores.sqlite import records
+from salience.stores.sqlite import connection, records
 from salience.testing import WordHashEmbedder
 from salience.testing.conformance._case import perform
 from support.query_plans import VERBS, LinearPlan, PlanReader, normal, reading_plans
@@ -116,6 +116,12 @@ def test_a_statement_that_reads_a_whole_namespace_is_refused(tmp_path: Path) -> 
                 db.execute(statement, ("x",))
 
 
+FUNCTIONS_OF_MIGRATIONS = (
+    *("text_key", "attribute_key", "feature_bytes", "term_bytes", "exact_json"),
+    *("passage_borders", "passage_terms"),
+)
+
+
 def test_a_migration_looks_up_each_memory_by_its_id(tmp_path: Path) -> None:
     with Memory.open(tmp_path / "memory.db", embedder=None) as memory:
         memory.add("A fact.", idempotency_key="once")
@@ -127,3 +133,17 @@ def test_a_migration_looks_up_each_memory_by_its_id(tmp_path: Path) -> None:
     looked_up = [step for step in plan if "memories" in step]
     assert len(looked_up) == 1, plan
     assert re.search(r"SEARCH memories USING .*\(space=\? AND id=\?\)", looked_up[0]), plan
+
+
+def test_no_migration_reads_a_namespace_for_each_of_its_rows() -> None:
+    db = sqlite3.connect(":memory:")
+    for name in FUNCTIONS_OF_MIGRATIONS:
+        db.create_function(name, -1, lambda *values: None, deterministic=True)
+    again = re.compile(r"SEARCH (\w+) USING .*\(space=\?\)$")
+    for number, script in enumerate(migrations("sqlite"), start=1):
+        for statement in connection._statements(script):
+            if re.match(r"\s*(--.*\s*)*(UPDATE|DELETE|INSERT)", statement):
+                plan = [step for *_, step in db.execute(f"EXPLAIN QUERY PLAN {statement}")]
+                inner = [] if plan[0] == "SCAN spaces" else plan[1:]  # once for each is right there
+                assert not [step for step in inner if again.match(step)], (number, plan)
+            db.execute(statement)
