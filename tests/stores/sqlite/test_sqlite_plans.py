@@ -144,6 +144,8 @@ def test_no_migration_reads_a_namespace_for_each_of_its_rows() -> None:
         for statement in connection._statements(script):
             if re.match(r"\s*(--.*\s*)*(UPDATE|DELETE|INSERT)", statement):
                 plan = [step for *_, step in db.execute(f"EXPLAIN QUERY PLAN {statement}")]
-                inner = [] if plan[0] == "SCAN spaces" else plan[1:]  # once for each is right there
+                inner = (
+                    [] if plan[:1] == ["SCAN spaces"] else plan[1:]
+                )  # once for each is right there
                 assert not [step for step in inner if again.match(step)], (number, plan)
             db.execute(statement)
