@@ -27,6 +27,7 @@ _COUNTER_PAGE = "SELECT rootpage FROM sqlite_schema WHERE name = 'counter'"
 _LOG_HEADER, _FRAME_HEADER = struct.Struct(">8I"), struct.Struct(">6I")
 _LOG_MAGIC = (0x377F0682, 0x377F0683)
 _LEAF_WITH_ONE_ROW = b"\r\0\1"  # the type of its page, and its number of rows
+_TWO_STATES = b"\x1c\x1c"  # in the head of a row: two values of eight bytes; older schemas have none
 _ATTEMPTS = 5  # others may write or fold the log while it is read
 _PAUSE_SECONDS = 0.02
 
@@ -112,7 +113,8 @@ def _rows_of_log(path: str, page: int) -> tuple[bytes, list[bytes]]:
         if magic not in _LOG_MAGIC:
             return header, []
         frames = _frames(log, page_size, salt, page)
-        return header, [each for each in frames if each[:1] + each[3:5] == _LEAF_WITH_ONE_ROW]
+        leaves = (each for each in frames if each[:1] + each[3:5] == _LEAF_WITH_ONE_ROW)
+        return header, [each for each in leaves if _TWO_STATES in each]
 
 
 def _frames(log: BinaryIO, page_size: int, salt: list[int], page: int) -> Iterator[bytes]:
