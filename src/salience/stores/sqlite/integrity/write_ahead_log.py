@@ -27,7 +27,7 @@ _COUNTER_PAGE = "SELECT rootpage FROM sqlite_schema WHERE name = 'counter'"
 _LOG_HEADER, _FRAME_HEADER = struct.Struct(">8I"), struct.Struct(">6I")
 _LOG_MAGIC = (0x377F0682, 0x377F0683)
 _LEAF_WITH_ONE_ROW = b"\r\0\1"  # the type of its page, and its number of rows
-_TWO_STATES = b"\x1c\x1c"  # in the head of a row: two values of eight bytes; older schemas have none
+_TWO_STATES = b"\x1c\x1c"  # two values of eight bytes; a row of an older schema has none
 _ATTEMPTS = 5  # others may write or fold the log while it is read
 _PAUSE_SECONDS = 0.02
 
