@@ -5,7 +5,7 @@ import string
 from hypothesis import given
 from hypothesis import strategies as st
 
-from salience.access.key_text import KeyText
+from salience.access.plans import KeyText
 
 
 def test_a_key_has_an_id_a_secret_of_256_bits_and_a_checksum() -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from salience import Memory
 from salience.access import Keyring, NewKey, Principal
-from salience.access.key_text import KeyText
+from salience.access.plans import KeyText
 from salience.errors import InvalidInput, NotFound, StoreClosed, StoreError
 from salience.retrieval.operations import Op, ReadKeys
 from salience.stores import open_store

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from salience.access import SCOPES, Keyring
-from salience.access.key_text import KeyText
+from salience.access.plans import KeyText
 from support.served import serve_memory
 
 if TYPE_CHECKING:

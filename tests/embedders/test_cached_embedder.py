@@ -11,7 +11,7 @@ import pytest
 
 from salience import Memory
 from salience.embedders import CachedEmbedder, EmbedderIdentity, Kind, Rows, StaticEmbedder
-from salience.embedders.cache import CACHED_QUERY_MAX_CHARS
+from salience.embedders._batching import CACHED_QUERY_MAX_CHARS
 from salience.errors import EmbedderError, InvalidInput
 
 

@@ -15,9 +15,15 @@ from hypothesis import strategies as st
 
 from salience.cli import main
 from salience.errors import InvalidInput
-from salience.evaluation.comparison import compare_runs, read_run, run_to_json
+from salience.evaluation.comparison import (
+    Judged,
+    Outcome,
+    compare_runs,
+    mean_intervals,
+    read_run,
+    run_to_json,
+)
 from salience.evaluation.metrics import MEASURES
-from salience.evaluation.outcomes import Judged, Outcome, mean_intervals
 from salience.evaluation.page import page
 
 TALKS = {

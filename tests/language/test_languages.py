@@ -9,8 +9,16 @@ from hypothesis import strategies as st
 from salience.language.dates import past_interval
 from salience.language.features import FEATURES, features
 from salience.language.languages import ENGLISH, LANGUAGES, language_of
-from salience.language.languages.scripts import SCRIPTS, script_of, writing
-from salience.language.languages.table import ATTRIBUTES, CUE_NAMES, Cue, Language, state_number
+from salience.language.languages.table import (
+    ATTRIBUTES,
+    CUE_NAMES,
+    SCRIPTS,
+    Cue,
+    Language,
+    script_of,
+    state_number,
+    writing,
+)
 from salience.language.query_analysis import analyze_query
 from salience.language.tokens import fold, terms, unified, without_bigrams, words
 from support.scoring import NOW

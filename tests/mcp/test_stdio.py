@@ -71,7 +71,7 @@ def test_a_bridge_has_no_index_and_no_embedder_of_its_own() -> None:
     program = (
         "import asyncio, sys\n"
         "from salience.engine.async_memory import AsyncMemory\n"
-        "import salience.mcp.stdio\n"
+        "import salience.mcp.server\n"
         "async def main():\n"
         "    memory = AsyncMemory('http://127.0.0.1:9')\n"
         "    print(type(memory).__name__, 'wordllama' in sys.modules, 'sqlite3' in sys.modules)\n"

@@ -15,7 +15,7 @@ from salience.ranking import profiles
 from salience.ranking.expressions import Constant
 from salience.ranking.profile import Profile
 from salience.ranking.signals import DAY as DAY_SECONDS
-from salience.ranking.signals.recency import HALF_LIFE_HOURS
+from salience.ranking.signals.vitality import HALF_LIFE_HOURS
 from support.scoring import DAY, HOUR, NOW, Designed, check_tree, opened
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from salience import Client
 from salience.access import SCOPES, Keyring, NewKey
-from salience.access.key_text import KeyText
+from salience.access.plans import KeyText
 from salience.errors import AccessDenied, InvalidInput, NotFound
 from support.documented import Document, documented
 from support.real_server import RealServer, real_server

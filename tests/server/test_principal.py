@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from salience.access import LOCAL, SCOPES, Keyring, Principal
-from salience.access.key_text import KeyText
+from salience.access.plans import KeyText
 from salience.server.principal import Authenticator, Denied
 
 LOOPBACK = {"host": "localhost:8765"}

@@ -15,7 +15,7 @@ import pytest
 from salience import Memory
 from salience.access import SCOPES, Keyring
 from salience.errors import InvalidInput
-from salience.server.run import check_address
+from salience.server.connections import check_address
 from salience.server.settings import ServerSettings
 from salience.stores import open_store
 from support.real_server import RealServer

@@ -45,7 +45,7 @@ request = json.dumps([{name!r}, sys.argv[1:], os.getcwd(), dict(os.environ)]) + 
 socket.send_fds(server, [request.encode()], [0, 1, 2])
 sys.exit(int((server.makefile().read().split() + ["70"])[1]))
 """
-_LOADED = {"serve": "salience.server.app", "mcp": "salience.mcp.stdio"}
+_LOADED = {"serve": "salience.server.app", "mcp": "salience.mcp.server"}
 """Modules that a command needs besides the command line."""
 
 

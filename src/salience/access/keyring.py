@@ -13,8 +13,7 @@ from datetime import datetime, timedelta, timezone
 from typing import Any, Literal, NamedTuple, Self, cast
 
 from salience.access import plans
-from salience.access.key_text import KeyText
-from salience.access.plans import NewKey
+from salience.access.plans import KeyText, NewKey
 from salience.access.principal import Principal
 from salience.api.operations import Scope
 from salience.closing import Closing

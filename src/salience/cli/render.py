@@ -13,7 +13,7 @@ from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
 
-from salience.language.markdown import words
+from salience.language.passages import words
 from salience.language.tokens import shorten
 from salience.lifecycle.zones import ZonedMemory
 from salience.ranking.explanation import Explanation

@@ -8,9 +8,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 
 from salience.cli import render
-from salience.evaluation.comparison import COMPARED, Change
+from salience.evaluation.comparison import COMPARED, Change, Interval, Judged, Outcome, intervals
 from salience.evaluation.metrics import MEASURES
-from salience.evaluation.outcomes import Interval, Judged, Outcome, intervals
 from salience.evaluation.rankings import LeftOut
 from salience.evaluation.runner import Report
 

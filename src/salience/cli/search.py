@@ -19,7 +19,7 @@ from salience.ranking import profiles as built_in
 from salience.ranking.constants import CONSTANTS, ConstantOptions, Replaceable
 from salience.ranking.profile import Profile
 from salience.records.field_filters import FieldFilters, with_fields
-from salience.search.context.formats import FORMATS
+from salience.search.context.packing import FORMATS
 from salience.search.cutoff import CUTOFFS, doubt
 from salience.search.request import WordOptions
 

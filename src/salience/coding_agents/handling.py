@@ -15,7 +15,7 @@ from salience.closing import Closing
 from salience.coding_agents.events import HookEvent
 from salience.coding_agents.log import log_event, log_failure, open_log
 from salience.coding_agents.paths import EMBEDDER_VARIABLE, data_file
-from salience.coding_agents.project import Project, find_project
+from salience.coding_agents.project import Project, Session, find_project, forget_old_sessions
 from salience.coding_agents.recall import (
     NOTHING,
     TAG,
@@ -25,7 +25,6 @@ from salience.coding_agents.recall import (
     recall_for_prompt,
 )
 from salience.coding_agents.reversals import supersede_reversed
-from salience.coding_agents.session import Session, forget_old_sessions
 from salience.coding_agents.statements import Statement, statements
 from salience.coding_agents.transcripts import Turn, read_turns
 from salience.engine.memory import Memory

@@ -10,9 +10,13 @@ import re
 from collections.abc import Callable
 from typing import cast
 
-from salience.embedders._batching import EmbeddingFunction, FunctionEmbedder, is_function
+from salience.embedders._batching import (
+    CachedEmbedder,
+    EmbeddingFunction,
+    FunctionEmbedder,
+    is_function,
+)
 from salience.embedders.bundled import BundledEmbedder
-from salience.embedders.cache import CachedEmbedder
 from salience.embedders.openai import OpenAIEmbedder
 from salience.embedders.protocol import Embedder, EmbedderIdentity, Kind, Rows
 from salience.embedders.sentence_transformers import SentenceTransformerEmbedder

@@ -73,7 +73,7 @@ class Embedder(Protocol):
         def knows(self, language: str) -> float
 
     in [0, 1]: 1 where its cosines are to be trusted, 0 where they are left to chance. It is asked
-    for a script (`salience.language.languages.scripts.SCRIPTS`: "latin", "cyrillic", "han", ...)
+    for a script (`salience.language.languages.table.SCRIPTS`: "latin", "cyrillic", "han", ...)
     and, for a question in Latin script, for a code of ISO 639 ("de"; "und" for a language that is
     not known). Without it, the embedder is taken to know everything.
 

@@ -21,8 +21,8 @@ from salience.embedders import resolve
 from salience.engine.memory import Memory
 from salience.errors import InvalidInput
 from salience.evaluation import datasets, metrics
+from salience.evaluation.comparison import Judged, Outcome
 from salience.evaluation.datasets import Conversation
-from salience.evaluation.outcomes import Judged, Outcome
 from salience.importers.conversation import Query
 from salience.ranking.profile import Profile
 from salience.ranking.profiles import get as profile_named

@@ -24,9 +24,9 @@ import numpy as np
 from salience.embedders import EmbedderLike
 from salience.engine.memory import Memory
 from salience.errors import InvalidInput
+from salience.evaluation.comparison import mean_intervals
 from salience.evaluation.datasets import Conversation
 from salience.evaluation.metrics import load_ir_measures
-from salience.evaluation.outcomes import mean_intervals
 from salience.evaluation.runner import Progress, Report, ask, measure
 from salience.importers.conversation import Query
 from salience.ranking.profile import Profile

@@ -8,7 +8,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from salience.importers import _archives, _sqlite, jsonl
+from salience.importers import _archives, jsonl
 from salience.importers._entries import documents, mapping
 from salience.importers._source import ImportProblem, Told, decoded, head
 from salience.importers.chats import CHATS
@@ -61,7 +61,7 @@ def detect(path: Path) -> str:
         raise ImportProblem(
             path, "is an export of salience", "bring it back by Memory.import_ or `salience import`"
         )
-    if _sqlite.is_database(path):
+    if _archives.is_database(path):
         return _of_database(path)
     if _archives.is_archive(path):
         if is_transfer(path):
@@ -207,7 +207,7 @@ def _tried(path: Path) -> str | None:
 def _of_database(path: Path) -> str:
     if path.name == CHROMA_FILE:
         return "chroma"
-    tables = _sqlite.columns(path)
+    tables = _archives.columns(path)
     for shape in SHAPES:
         needed = shape.tables.items()
         if needed and all(tables.get(table, set()) >= names for table, names in needed):

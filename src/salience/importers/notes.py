@@ -15,7 +15,7 @@ from urllib.parse import unquote
 from salience.importers import jsonl
 from salience.importers._entries import time
 from salience.importers._source import Item, Told, clean, moment
-from salience.language.markdown import CODE, linked_names
+from salience.language.passages import CODE, linked_names
 from salience.language.tokens import slug
 
 MAX_NOTE_CHARACTERS = 20_000

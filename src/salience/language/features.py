@@ -20,8 +20,7 @@ from salience.language.english import (
     TEMPORAL_WORDS,
 )
 from salience.language.languages import ENGLISH, STATE_WORDS, language_of
-from salience.language.languages.scripts import LATIN, writing
-from salience.language.languages.table import NO_STATE, Language, state_said
+from salience.language.languages.table import LATIN, NO_STATE, Language, state_said, writing
 from salience.language.statements.personal import personal
 from salience.language.statements.replacements import (
     value_replaced,

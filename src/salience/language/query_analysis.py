@@ -37,8 +37,7 @@ from salience.language.english import (
 )
 from salience.language.kinds import instance_wordings
 from salience.language.languages import ENGLISH, STATE_WORDS, language_of
-from salience.language.languages.scripts import LATIN, writing
-from salience.language.languages.table import CueName, Language, state_said
+from salience.language.languages.table import LATIN, CueName, Language, state_said, writing
 from salience.language.speakers import resolve_speakers
 from salience.language.spelling import Taken
 from salience.language.tokens import fold, question_words, stem, without_bigrams, words

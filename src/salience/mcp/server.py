@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+import asyncio
+import contextlib
+import sys
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
+from io import TextIOWrapper
 from typing import Any
 
+import anyio
 from mcp.server.caching import CacheHint
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel.server import Server
+from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
     INTERNAL_ERROR,
@@ -29,11 +35,13 @@ from mcp_types import (
 )
 
 import salience
+from salience.access import Principal
 from salience.display.for_models import one_line
-from salience.errors import InvalidInput
+from salience.engine.async_memory import AsyncMemory
+from salience.errors import InvalidInput, SalienceError
 from salience.mcp import prompts, resources
-from salience.mcp.app import EXTENSION
-from salience.mcp.messages import refusal, scope_missing
+from salience.mcp.app import EXTENSION, ToolSettings
+from salience.mcp.messages import answerable, refusal, scope_missing
 from salience.mcp.tool import Caller, Tool
 from salience.mcp.tools import TOOLS, chosen
 
@@ -157,3 +165,40 @@ def from_client(caller: Caller, context: Context) -> Caller:
     params = context.session.client_params
     name = None if params is None else one_line(params.client_info.name, 64)
     return replace(caller, client=name or None)
+
+
+# The server over stdin and stdout, for one program that starts it
+
+_WARM_AFTER_SECONDS = 1.0  # when the first requests have been answered
+
+
+async def serve(memory: AsyncMemory, principal: Principal, settings: ToolSettings) -> None:
+    """Serve one memory until the program closes stdin."""
+    caller = Caller(memory, principal, settings)
+    server = build(lambda context: from_client(caller, context), settings.instructions)
+    lines: Any = _lines()
+    async with stdio_server(lines) as (received, sent), _warming(memory):
+        await server.run(received, sent, server.create_initialization_options())
+
+
+async def _lines() -> AsyncIterator[str]:
+    """The lines of stdin, which hold a message each, as it can be answered."""
+    lines = TextIOWrapper(sys.stdin.buffer, encoding="utf-8", errors="replace")
+    async for line in anyio.wrap_file(lines):
+        yield answerable(line)
+
+
+@asynccontextmanager
+async def _warming(memory: AsyncMemory) -> AsyncIterator[None]:
+    """Load the embedder and the index meanwhile: the first search is as fast as the others."""
+
+    async def warm() -> None:
+        await asyncio.sleep(_WARM_AFTER_SECONDS)
+        with contextlib.suppress(SalienceError):  # the first search says so
+            await memory.search("warm", limit=1, touch=False)
+
+    task: asyncio.Task[Any] = asyncio.create_task(warm())
+    try:
+        yield
+    finally:
+        task.cancel()

@@ -11,8 +11,8 @@ from typing import Any, Self
 from salience.engine.lifecycle_api import Progress
 from salience.errors import InvalidInput, StoreError
 from salience.records.record import Link
+from salience.remote.calls import to_wire
 from salience.remote.errors import as_embedded
-from salience.remote.wire import to_wire
 from salience.write.add import id_of, iterator_of
 from salience.write.outcomes import Added, AddResult, Transferred
 from salience.write.transfer import lines

@@ -11,10 +11,9 @@ from salience.api.operations import PREFIX
 from salience.closing import Closing
 from salience.records.access_key import AccessKey
 from salience.records.validation import text
-from salience.remote.calls import Request, segment
+from salience.remote.calls import Request, segment, to_wire
 from salience.remote.settings import RemoteSettings
 from salience.remote.transport import Transport
-from salience.remote.wire import to_wire
 from salience.stores.address import Address
 
 _PATH = f"{PREFIX}/keys"

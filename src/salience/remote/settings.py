@@ -13,8 +13,7 @@ from salience.api.operations import PREFIX
 from salience.engine.options import SETTINGS, Settings, check_names
 from salience.errors import InvalidInput
 from salience.records.validation import namespace_name, number
-from salience.remote.calls import Call, Request
-from salience.remote.wire import profile_to_wire
+from salience.remote.calls import Call, Request, profile_to_wire
 from salience.stores.address import Address, store_url
 from salience.write.dedup import DedupPolicy
 

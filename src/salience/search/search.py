@@ -21,7 +21,7 @@ from salience.errors import EmbedderError, EmbedderMismatch
 from salience.language.analysis_types import QueryAnalysis, TimeRange
 from salience.language.dates import search_interval
 from salience.language.entities import PossibleName, has_capitals, known_names, possible_names
-from salience.language.languages.scripts import SCRIPTS
+from salience.language.languages.table import SCRIPTS
 from salience.language.query_analysis import analyze_query, with_other_names
 from salience.language.speakers import name_candidates, rare_speakers
 from salience.language.spelling import Taken, respelt
@@ -49,10 +49,9 @@ from salience.retrieval.query import Query
 from salience.retrieval.routes import TimeWindow
 from salience.retrieval.routes import Vector as VectorRoute
 from salience.retrieval.turnstile import in_turns
-from salience.search.hit_zones import zones_of
 from salience.search.passages import Passage, matching_passages
 from salience.search.request import SearchRequest
-from salience.search.results import BuildExplanation, Hit, LaterNumber, SearchResult
+from salience.search.results import BuildExplanation, Hit, LaterNumber, SearchResult, zones_of
 from salience.search.spelling import find_words, spells, taken_words
 
 _QUESTION_WEIGHT = 0.5  # of the question in a long text, beside the whole text

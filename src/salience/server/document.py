@@ -19,8 +19,7 @@ from salience.errors import InvalidInput
 from salience.records.record import UNSET_SHARE, MemoryRecord
 from salience.search.results import Hit, SearchResult
 from salience.server.encoding import answer
-from salience.server.models.arguments import Argument
-from salience.server.models.results import Renamed
+from salience.server.models.arguments import Argument, Renamed
 from salience.server.models.schema import RECORD
 from salience.write.outcomes import AddResult
 

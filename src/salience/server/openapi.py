@@ -12,8 +12,8 @@ from salience.access import SCOPES
 from salience.api.operations import READ
 from salience.records.record import MemoryRecord
 from salience.server.encoding import JSON
+from salience.server.models.arguments import Schemas
 from salience.server.models.components import problem, requests
-from salience.server.models.results import Schemas
 from salience.server.models.schema import ID, NAMESPACE, Schema
 from salience.server.operation import Answer, Operation
 from salience.server.problems import KINDS, MEDIA_TYPE

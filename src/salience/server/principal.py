@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from urllib.parse import unquote_plus
 
 from salience.access import LOCAL, Keyring, Principal, Refusal
-from salience.access.key_text import PREFIX, KeyText
+from salience.access.plans import PREFIX, KeyText
 from salience.server.problems import Problem
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from typing import Any
 from salience.display.result import to_json
 from salience.errors import InvalidInput, shown
 from salience.language import passages
-from salience.language.markdown import CODE, linked_names
+from salience.language.passages import CODE, linked_names
 from salience.language.tokens import slug
 from salience.records.events import ACCESSES
 from salience.records.fields import FIELDS

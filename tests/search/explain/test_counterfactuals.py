@@ -14,7 +14,7 @@ from salience.ranking.profiles import balanced
 from salience.ranking.signals import importance, similarity
 from salience.ranking.stages import cut, retrieve, score
 from salience.retrieval.routes import MatchAll, Vector
-from salience.search.explain.counterfactuals import Change, beyond, rescored
+from salience.search.explain.why_not import Change, beyond, rescored
 from support.kitchen import QUERY, crowd, kitchen
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from salience import AsyncMemory
 from salience.access import Keyring
-from salience.access.key_text import KeyText
+from salience.access.plans import KeyText
 from salience.errors import StoreClosed
 from salience.stores.postgres import PostgresStore
 from salience.testing import WordHashEmbedder

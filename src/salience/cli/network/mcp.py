@@ -60,7 +60,7 @@ async def _serve(
 ) -> None:
     from salience.access import LOCAL, Principal
     from salience.engine.async_memory import AsyncMemory
-    from salience.mcp.stdio import serve
+    from salience.mcp.server import serve
 
     options = settings.options()
     if profile := profile or os.environ.get("SALIENCE_PROFILE"):

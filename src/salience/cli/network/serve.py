@@ -71,8 +71,8 @@ def serve(
     Without a key in the store (`salience keys create`) only this machine is served.
     """
     _check_installed("serve")
-    from salience.server.run import check_address
-    from salience.server.run import serve as run
+    from salience.server.connections import check_address
+    from salience.server.connections import serve as run
     from salience.server.settings import ServerSettings
 
     if sample:

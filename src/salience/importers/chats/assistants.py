@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from salience.importers import _sqlite
+from salience.importers import _archives
 from salience.importers._entries import PLACE, documents, mapping
 from salience.importers._source import ImportProblem, Place, Told, moment
 from salience.importers.shapes import Entry, Shape, decoded, dicts, lines_of, role, said, turns
@@ -91,8 +91,8 @@ def _of_open_webui(place: Place, document: Any, told: Told) -> Iterator[Entry]:
 
 
 def _webui_documents(place: Place, told: Told, gathered: bool) -> Iterator[tuple[str, Any]]:
-    if isinstance(place, Path) and _sqlite.is_database(place):
-        for row in _sqlite.rows(place, "SELECT * FROM chat ORDER BY id"):
+    if isinstance(place, Path) and _archives.is_database(place):
+        for row in _archives.rows(place, "SELECT * FROM chat ORDER BY id"):
             yield str(row["id"]), {**row, "chat": decoded(row["chat"])}
         return
     yield from documents(place, told, gathered)

@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from salience.importers import _sqlite
+from salience.importers import _archives
 from salience.importers._entries import PLACE, documents, mapping
 from salience.importers._source import Place, Told, clean
 from salience.importers.shapes import Entry, Shape, at, decoded, dicts, lines_of, role, said, turns
@@ -128,14 +128,14 @@ def _of_cursor(place: Place, told: Told, gathered: bool) -> Iterator[tuple[str, 
     """Chats of the editor, of which newer ones keep each message under a key of its own."""
     assert isinstance(place, Path)
     for table in ("cursorDiskKV", "ItemTable"):
-        if table not in _sqlite.columns(place):
+        if table not in _archives.columns(place):
             continue
         select = f"SELECT key, value FROM {table} WHERE "
         bubbles = {
             row["key"]: decoded(row["value"])
-            for row in _sqlite.rows(place, f"{select} key LIKE 'bubbleId:%'")
+            for row in _archives.rows(place, f"{select} key LIKE 'bubbleId:%'")
         }
-        for row in _sqlite.rows(place, f"{select} key LIKE 'composerData:%' ORDER BY key"):
+        for row in _archives.rows(place, f"{select} key LIKE 'composerData:%' ORDER BY key"):
             chat = mapping(decoded(row["value"]))
             id = str(chat.get("composerId") or row["key"].partition(":")[2])
             heads = dicts(chat.get("fullConversationHeadersOnly")) or dicts(
@@ -147,14 +147,14 @@ def _of_cursor(place: Place, told: Told, gathered: bool) -> Iterator[tuple[str, 
             ]
             yield id, {**turns(chat, messages), "composerId": id}
         old = "key LIKE 'workbench.panel.aichat.view.aichat.chatdata%'"
-        for row in _sqlite.rows(place, select + old):
+        for row in _archives.rows(place, select + old):
             for tab in dicts(mapping(decoded(row["value"])).get("tabs")):
                 yield str(tab.get("tabId")), turns(tab, dicts(tab.get("bubbles")))
 
 
 def _opencode_documents(place: Place, told: Told, gathered: bool) -> Iterator[tuple[str, Any]]:
     """Sessions of a database, of the folder "storage", or of what `opencode export` prints."""
-    if not isinstance(place, Path) or (place.is_file() and not _sqlite.is_database(place)):
+    if not isinstance(place, Path) or (place.is_file() and not _archives.is_database(place)):
         yield from documents(place, told, gathered)
         return
     sessions: dict[str, Entry] = {}
@@ -191,7 +191,7 @@ def _stored(folder: Path, told: Told) -> Iterator[Entry]:
 
 
 def _rows(path: Path, statement: str) -> Iterator[Entry]:
-    for row in _sqlite.rows(path, statement):
+    for row in _archives.rows(path, statement):
         yield {**row, **mapping(decoded(row.get("data")))}
 
 

@@ -10,7 +10,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from salience.importers import _sqlite
+from salience.importers import _archives
 from salience.importers._entries import PLACE, documents, listing, mapping, time
 from salience.importers._source import Address, ImportProblem, Place, Told, moment
 from salience.importers.shapes import OWN, Entry, Shape, paths
@@ -39,7 +39,7 @@ def _tables(place: Path, tables: Mapping[str, set[str]], name: str) -> None:
     Raises:
         ImportProblem: it has not.
     """
-    there = _sqlite.columns(place) if place.is_file() else {}
+    there = _archives.columns(place) if place.is_file() else {}
     for table, columns in tables.items():
         if not there.get(table, set()) >= columns:
             raise ImportProblem(place, f"has no table {table!r} of {name}", "give its SQLite file")
@@ -50,7 +50,7 @@ def _openmem(place: Place, told: Told, gathered: bool) -> Iterator[tuple[str, An
     assert isinstance(place, Path)
     _tables(place, _OPENMEM, "OpenMem")
     links: dict[str, list[Entry]] = {}
-    for edge in _sqlite.rows(place, "SELECT * FROM edges ORDER BY created_at, id"):
+    for edge in _archives.rows(place, "SELECT * FROM edges ORDER BY created_at, id"):
         type = edge["rel_type"] if edge["rel_type"] in LINK_TYPES else "mentions"
         if edge["source_id"] != edge["target_id"]:
             links.setdefault(edge["source_id"], []).append(
@@ -61,9 +61,9 @@ def _openmem(place: Place, told: Told, gathered: bool) -> Iterator[tuple[str, An
                     "created_at": moment(edge["created_at"]),
                 }
             )
-    for row in _sqlite.rows(place, "SELECT * FROM memories ORDER BY created_at, id"):
+    for row in _archives.rows(place, "SELECT * FROM memories ORDER BY created_at, id"):
         try:
-            entities = _sqlite.json_of(place, row["id"], row["entities"])
+            entities = _archives.json_of(place, row["id"], row["entities"])
         except ImportProblem as problem:
             told.left_out(problem)
             continue
@@ -76,13 +76,13 @@ def _langgraph(place: Place, told: Told, gathered: bool) -> Iterator[tuple[str, 
         rows = _of_postgres(place)
     else:
         _tables(place, _LANGGRAPH, "LangGraph")
-        rows = _sqlite.rows(place, _SELECT)
+        rows = _archives.rows(place, _SELECT)
     for row in rows:
         id = f"{row['prefix']}/{row['key']}"
         try:
             value = row["value"]
             if isinstance(place, Path):  # PostgreSQL has read it already
-                value = _sqlite.json_of(place, id, value)
+                value = _archives.json_of(place, id, value)
             if not isinstance(value, dict):
                 raise ImportProblem(place, f"{id}: its value is no JSON object", "remove the row")
         except ImportProblem as problem:
@@ -142,7 +142,7 @@ def _chroma(place: Place, told: Told, gathered: bool) -> Iterator[tuple[str, Any
     """Pages of the collections of a persistent client, as `get` returns them, or its JSON."""
     assert isinstance(place, Path)
     folder = place.parent if place.name == CHROMA_FILE else place
-    if place.is_file() and place.name != CHROMA_FILE and not _sqlite.is_database(place):
+    if place.is_file() and place.name != CHROMA_FILE and not _archives.is_database(place):
         yield from documents(place, told, gathered)
         return
     if not (folder / CHROMA_FILE).is_file():
@@ -222,7 +222,7 @@ def _mem0(place: Place, told: Told, gathered: bool) -> Iterator[tuple[str, Any]]
     """The JSON of `get_all`, the rows of history.db, or the points of Qdrant."""
     if isinstance(place, Address) or place.is_dir():
         yield from _points(place)
-    elif _sqlite.is_database(place):
+    elif _archives.is_database(place):
         _tables(place, _HISTORY, "mem0")
         yield from _history(place)
     else:
@@ -232,7 +232,7 @@ def _mem0(place: Place, told: Told, gathered: bool) -> Iterator[tuple[str, Any]]
 def _history(place: Path) -> Iterator[tuple[str, Any]]:
     """The memories of a log of changes, as the last of these left them."""
     memories: dict[str, Entry] = {}
-    for row in _sqlite.rows(place, "SELECT rowid, * FROM history ORDER BY created_at, rowid"):
+    for row in _archives.rows(place, "SELECT rowid, * FROM history ORDER BY created_at, rowid"):
         id = str(row["memory_id"])
         if row["event"] == "DELETE" or row.get("is_deleted"):
             memories.pop(id, None)

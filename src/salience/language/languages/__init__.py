@@ -11,8 +11,7 @@ from types import MappingProxyType
 
 from salience.language.cues import read_table
 from salience.language.english import STOP_WORDS
-from salience.language.languages.scripts import SCRIPTS, script_of, writing
-from salience.language.languages.table import Language, read_language
+from salience.language.languages.table import SCRIPTS, Language, read_language, script_of, writing
 
 _IN_LATIN = (
     read_language("de", "German", is_capital_a_name=False),  # every noun has one

@@ -27,7 +27,6 @@ from salience.ranking.signals.query_match import (
     OnDate,
     SaidBy,
 )
-from salience.ranking.signals.recency import DAY, Age, days_since, decay, hourly_rate, hours_since
 from salience.ranking.signals.session_context import NeighborMass, SessionCover
 from salience.ranking.signals.user_settings import Sunk, WhereIs, WhereJudged, WhereSet
 from salience.ranking.signals.validity import (
@@ -37,7 +36,17 @@ from salience.ranking.signals.validity import (
     IsFact,
     LatestFact,
 )
-from salience.ranking.signals.vitality import BaseLevel, vitality, zone
+from salience.ranking.signals.vitality import (
+    DAY,
+    Age,
+    BaseLevel,
+    days_since,
+    decay,
+    hourly_rate,
+    hours_since,
+    vitality,
+    zone,
+)
 
 __all__ = [
     "DAY",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from salience.language.languages.scripts import SCRIPTS
+from salience.language.languages.table import SCRIPTS
 from salience.ranking.evaluation import Evaluation, Values
 from salience.ranking.explanation import Explanation
 from salience.ranking.expressions import Signal

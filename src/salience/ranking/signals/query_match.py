@@ -14,7 +14,7 @@ from salience.language.speakers import name_candidates
 from salience.language.tokens import stem, strings_in
 from salience.ranking.evaluation import Evaluation, Values
 from salience.ranking.expressions import Signal
-from salience.ranking.signals.recency import DAY
+from salience.ranking.signals.vitality import DAY
 from salience.retrieval.candidates import CategoricalColumn
 
 _BEFORE = 0.3  # what a memory right before the time is worth

@@ -13,7 +13,7 @@ from salience.arithmetic import exp
 from salience.ranking.evaluation import Evaluation, Values
 from salience.ranking.explanation import Explanation
 from salience.ranking.expressions import Signal
-from salience.ranking.signals.recency import DAY
+from salience.ranking.signals.vitality import DAY
 from salience.retrieval.candidates import CategoricalColumn, Floats
 
 COLUMNS = frozenset({"kind", "session_id", "created_at", "valid_from", "valid_to"})

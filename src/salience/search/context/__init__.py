@@ -16,7 +16,7 @@ from salience.search.context.assemble import (
     assemble,
     context_request,
 )
-from salience.search.context.formats import FORMATS, Format
+from salience.search.context.packing import FORMATS, Format
 from salience.search.context.sections import Section, SectionLike
 
 __all__ = [

@@ -18,8 +18,7 @@ from salience.records.filters import And, parse_filter
 from salience.records.validation import boolean, integer
 from salience.retrieval.operations import Touch
 from salience.retrieval.plan import Plan, ask
-from salience.search.context.formats import FORMATS, Block, Format, messages
-from salience.search.context.packing import Packed, Packing
+from salience.search.context.packing import FORMATS, Block, Format, Packed, Packing, messages
 from salience.search.context.sections import (
     Gathered,
     Section,

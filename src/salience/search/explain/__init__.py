@@ -7,7 +7,7 @@ html             the report as one HTML file
 """
 
 from salience.ranking.rejection import OnRoute, Part, Unmet, WhyNot
-from salience.search.explain.counterfactuals import Change
 from salience.search.explain.report import ExplainReport, explain
+from salience.search.explain.why_not import Change
 
 __all__ = ["Change", "ExplainReport", "OnRoute", "Part", "Unmet", "WhyNot", "explain"]

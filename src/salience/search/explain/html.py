@@ -9,7 +9,7 @@ from salience.display.html import bar, bars, mark, section, table, text
 from salience.ranking.explanation import Explanation, figure
 from salience.ranking.rejection import WhyNot
 from salience.records.record import MemoryRecord
-from salience.search.explain.counterfactuals import Change, beyond
+from salience.search.explain.why_not import Change, beyond
 from salience.search.passages import Passage
 
 NOT_RETURNED = "not returned"

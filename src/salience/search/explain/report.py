@@ -25,11 +25,10 @@ from salience.retrieval.candidates import Candidates
 from salience.retrieval.operations import ReadRecords, ReadStats, RowsById
 from salience.retrieval.plan import Plan, ask
 from salience.search.explain import html
-from salience.search.explain.counterfactuals import Change, among_the_first, beyond, changes
-from salience.search.explain.why_not import why_not
-from salience.search.hit_zones import zones_of
+from salience.search.explain.why_not import Change, among_the_first, beyond, changes, why_not
 from salience.search.passages import Passage, matching_passages
 from salience.search.request import SearchRequest
+from salience.search.results import zones_of
 from salience.search.search import rank
 
 MAX_LISTED = 5  # lines of a list; the rest is counted

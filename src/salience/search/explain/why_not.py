@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime, timezone
+from functools import reduce
+from operator import add, mul
 from typing import Any
 
 import numpy as np
 
+from salience.arithmetic import rank_key
+from salience.display.result import Result
+from salience.ranking.explanation import Explanation
+from salience.ranking.functions import Apply
 from salience.ranking.profile import Profile
 from salience.ranking.rejection import DroppedRow, Unmet, WhyNot
 from salience.ranking.run import RankedRun, run_profile
 from salience.ranking.stages import Pipeline
 from salience.records.fields import field_type
 from salience.records.filters import And, Compare, Filter, Or, filter_fields, passes
-from salience.retrieval.candidates import Candidates
+from salience.retrieval.candidates import Candidates, best_first
 from salience.retrieval.operations import FetchColumns
 from salience.retrieval.plan import Plan, ask
+from salience.retrieval.query import Query
 
 _SIGNS = {"eq": "=", "ne": "is not", "in": "in", "nin": "not in", "contains": "contains"} | {
     "gt": ">", "gte": ">=", "lt": "<", "lte": "<=", "exists": "exists",
@@ -107,3 +115,156 @@ def _literal(value: Any) -> str:
     if isinstance(value, (tuple, list)):
         return "[" + ", ".join(_literal(item) for item in value) + "]"
     return "missing" if value is None else repr(value)
+
+
+# Counterfactuals: the nearest value of one part, all else equal, that turns the outcome
+
+_SEARCH_POWERS = 20  # values are tried from 2^-20 to 2^20 times the part's range away
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Change(Result):
+    """One part of a score, and the value nearest to its own at which the outcome turns.
+
+    `low` and `high` are the part's extremes among the candidates, `score` is the formula's value
+    with the value `needed`: computed again, not estimated.
+    """
+
+    _computed = ("possible", "share")
+    _shown = ("part", "value", "needed", "possible")
+
+    part: str
+    value: float
+    needed: float
+    low: float
+    high: float
+    score: float
+
+    @property
+    def possible(self) -> bool:
+        """True if the candidates have such values: low <= needed <= high."""
+        return self.low <= self.needed <= self.high
+
+    @property
+    def share(self) -> float:
+        """|needed - value| / (high - low): the change as a share of the part's range."""
+        width = self.high - self.low
+        return abs(self.needed - self.value) / width if width > 0.0 else math.inf
+
+
+def beyond(change: Change) -> str:
+    """The needed value to four places, rounded away from the present one, so that it suffices."""
+    rounding = math.ceil if change.needed > change.value else math.floor
+    return f"{rounding(round(change.needed * 1e4, 6)) / 1e4:.4f}"
+
+
+def among_the_first(query: Query, candidates: Candidates, row: int) -> Callable[[float], bool]:
+    """A test whether a row would be one of the query's k if it had another score.
+
+    The others keep theirs; the order is by score descending, then tie key, at or above the query's
+    `min_score`.
+    """
+    place = candidates.position(row)
+    others = candidates.take(candidates.rows != row)
+    scores = others.floats("score")
+    least = -math.inf if query.min_score is None else query.min_score
+    order = best_first(scores, others.tie_keys, query.k)
+    if len(order) < query.k or place is None:
+        return lambda score: score >= least
+    [key], [rival_key] = candidates.tie_keys(np.array([place])), others.tie_keys(order[-1:])
+    rival = float(scores[order[-1]])
+
+    def beats(score: float) -> bool:
+        return score >= least and (score > rival or (score == rival and key < rival_key))
+
+    return beats
+
+
+def changes(
+    tree: Explanation, parts: Mapping[str, Any], within: Callable[[float], bool]
+) -> tuple[Change, ...]:
+    """For each named part, the nearest value that turns `within(score)`; the likeliest first.
+
+    Possible ones come first, then by their share of the part's range. Parts whose value cannot
+    be changed alone, or on which the outcome does not depend, are left out.
+    """
+    turning = []
+    for name, values in parts.items():
+        node, score = tree.find(name), rescored(tree, name)
+        present = values[np.isfinite(values)]
+        if node is None or score is None or not math.isfinite(node.value) or not len(present):
+            continue
+        low, high = float(present.min()), float(present.max())
+        scale = max(high - low, abs(node.value)) or 1.0
+        needed = _nearest(_turning(within, score, node.value), node.value, scale)
+        if needed is not None:
+            turning.append(Change(name, node.value, needed, low, high, score(needed)))
+    return tuple(sorted(turning, key=lambda c: (not c.possible, rank_key(c.share), c.part)))
+
+
+def rescored(tree: Explanation, part: str) -> Callable[[float], float] | None:
+    """The root's value as a function of one part's, by the operations of the tree itself.
+
+    None where the part is not in the tree, or only below what cannot be computed from its
+    children (as a share of the largest among the candidates cannot).
+    """
+    if tree.label == part:
+        return lambda value: value
+    inner = [rescored(child, part) for child in tree.children]
+    values = [child.value for child in tree.children]
+    if not any(inner) or _combined(tree.how, values) != tree.value:
+        return None
+
+    def score(value: float) -> float:
+        children = zip(inner, values, strict=True)
+        return _combined(tree.how, [own if f is None else f(value) for f, own in children])
+
+    return score
+
+
+def _combined(how: str, values: Sequence[float]) -> float:
+    """The value of an operation on its children's values, bit for bit as a signal computes it."""
+    if how == "sum":
+        return reduce(add, values)
+    if how == "product":
+        return reduce(mul, values)
+    if how == "quotient":
+        return values[0] / values[1] if values[1] else 0.0
+    if how in Apply.FUNCTIONS:
+        with np.errstate(all="ignore"):
+            return float(Apply.FUNCTIONS[how](*(np.float64(value) for value in values)))
+    return math.nan
+
+
+def _turning(
+    within: Callable[[float], bool], score: Callable[[float], float], value: float
+) -> Callable[[float], bool]:
+    """A test whether another value than `value` turns the outcome."""
+    now = within(score(value))
+    return lambda other: within(score(other)) != now
+
+
+def _nearest(turns: Callable[[float], bool], value: float, scale: float) -> float | None:
+    """The number nearest to `value` for which `turns` holds, where it is monotone to each side."""
+    edges: list[float] = []
+    for sign in (1.0, -1.0):
+        inside = value
+        for power in range(-_SEARCH_POWERS, _SEARCH_POWERS + 1):
+            outside = value + sign * scale * 2.0**power
+            if turns(outside):
+                edges.append(_edge(turns, inside, outside))
+                break
+            inside = outside
+    return min(edges, key=lambda x: abs(x - value), default=None)
+
+
+def _edge(turns: Callable[[float], bool], inside: float, outside: float) -> float:
+    """The last number on the way from `outside` to `inside` for which `turns` holds."""
+    while True:
+        middle = inside + (outside - inside) / 2.0
+        if middle in (inside, outside):
+            return outside
+        if turns(middle):
+            outside = middle
+        else:
+            inside = middle
