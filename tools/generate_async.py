@@ -59,6 +59,7 @@ TWINS = {
             "JudgmentApi": "AsyncJudgmentApi",
             "LifecycleApi": "AsyncLifecycleApi",
             "TransferApi": "AsyncTransferApi",
+            "Tools": "AsyncTools",
             "write_context": "awrite_context",
             "dispatcher.close": "dispatcher.aclose",
             "__enter__": "__aenter__",
@@ -78,6 +79,14 @@ TWINS = {
                 "stores.restore_backup",
                 "self._core.dispatcher.flush",
             }
+        ),
+    ),
+    "display/async_function_calls.py": Twin(
+        ("display/function_calls.py",),
+        "`AsyncTools`: the tools of an `AsyncMemory`, whose calls are awaited.",
+        {"Tools": "AsyncTools"},
+        awaited=frozenset(
+            {f"self._memory.{name}" for name in ("search", "add", "get", "update", "delete")}
         ),
     ),
     "remote/async_transport.py": Twin(

@@ -19,6 +19,11 @@ from os import PathLike
 from typing import IO, Any, Self, Unpack
 
 from salience import stores
+from salience.display.async_function_calls import AsyncTools
+from salience.display.function_calls import (
+    Owner,
+    Style,
+)
 from salience.display.result import short_repr
 from salience.embedders import EmbedderLike
 from salience.engine.core import Core
@@ -1321,6 +1326,24 @@ class AsyncMemory(
         memory = object.__new__(type(self))
         memory._core = self._core.within(namespace, actor)
         return memory
+
+    @takes(Owner, defaults=dict.fromkeys(Owner.__annotations__, ...))
+    def tools(
+        self, style: Style = "openai", *, max_tokens: int = 2000, **owner: Unpack[Owner]
+    ) -> AsyncTools:
+        """Give tools for a loop of function calls: search, add, update and delete memories.
+
+        Args:
+            style: "openai" (chat completions), "responses" (OpenAI's responses) or "anthropic".
+            max_tokens: the most tokens of what a search gives.
+            {options}
+
+        Raises:
+            InvalidInput: names the argument that is wrong.
+        """
+        check_names("AsyncMemory.tools", owner, Owner, "max_tokens")
+        given = {name: text(name, value) for name, value in owner.items()}
+        return AsyncTools(self, style, given, integer("max_tokens", max_tokens, 1))
 
     async def stats(self, *, everywhere: bool = False) -> dict[str, Any]:
         """Count memories, links and more in this namespace, or in all of them."""

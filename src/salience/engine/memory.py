@@ -8,18 +8,24 @@ from typing import Any, Self, Unpack
 # async: from collections.abc import Generator
 # async: from functools import partial
 # async: from salience.errors import StoreClosed
+# async: from salience.display.async_function_calls import AsyncTools
+from salience.display.function_calls import (
+    Owner,
+    Style,
+    Tools,  # sync only
+)
 from salience.display.result import short_repr
 from salience.embedders import EmbedderLike
 from salience.engine.core import Core
 from salience.engine.judgment_api import JudgmentApi
 from salience.engine.lifecycle_api import LifecycleApi
-from salience.engine.options import SETTINGS, Settings, takes
+from salience.engine.options import SETTINGS, Settings, check_names, takes
 from salience.engine.reembedding import Reembedding, Step, take_step
 from salience.engine.search_api import ReadApi, SearchApi
 from salience.engine.transfer_api import TransferApi
 from salience.engine.write_api import WriteApi
 from salience.records.record import MemoryRecord
-from salience.records.validation import boolean
+from salience.records.validation import boolean, integer, text
 from salience.retrieval.operations import ReadStats
 from salience.retrieval.plan import ask
 from salience.stores.address import Address, opened_by
@@ -105,6 +111,24 @@ class Memory(WriteApi, SearchApi, ReadApi, JudgmentApi, LifecycleApi, TransferAp
         memory = object.__new__(type(self))
         memory._core = self._core.within(namespace, actor)
         return memory
+
+    @takes(Owner, defaults=dict.fromkeys(Owner.__annotations__, ...))
+    def tools(
+        self, style: Style = "openai", *, max_tokens: int = 2000, **owner: Unpack[Owner]
+    ) -> Tools:
+        """Give tools for a loop of function calls: search, add, update and delete memories.
+
+        Args:
+            style: "openai" (chat completions), "responses" (OpenAI's responses) or "anthropic".
+            max_tokens: the most tokens of what a search gives.
+            {options}
+
+        Raises:
+            InvalidInput: names the argument that is wrong.
+        """
+        check_names("Memory.tools", owner, Owner, "max_tokens")
+        given = {name: text(name, value) for name, value in owner.items()}
+        return Tools(self, style, given, integer("max_tokens", max_tokens, 1))
 
     def __getitem__(self, id: str) -> MemoryRecord:  # sync only
         """Get one memory by id, as `get` does; raises `NotFound` without it."""  # sync only
