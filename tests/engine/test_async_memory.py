@@ -15,8 +15,8 @@ import pytest
 from salience import AsyncMemory, Memory
 from salience.embedders import EmbedderIdentity
 from salience.errors import InvalidInput, NotFound, StoreClosed, VersionConflict
-from salience.retrieval import garbage
-from salience.retrieval.garbage import without_full_collections
+from salience.retrieval import turnstile
+from salience.retrieval.turnstile import without_full_collections
 from salience.testing import WordHashEmbedder
 from salience.testing.conformance._case import WORDS
 
@@ -270,7 +270,7 @@ def test_full_collections_wait_for_threads_and_come_back() -> None:
 def test_work_that_never_ends_does_not_keep_garbage_for_ever(
     monkeypatch: pytest.MonkeyPatch, longest: float, full: int
 ) -> None:
-    monkeypatch.setattr(garbage, "LONGEST_SECONDS", longest)
+    monkeypatch.setattr(turnstile, "LONGEST_SECONDS", longest)
     collected: list[int] = []
 
     def note(phase: str, info: dict[str, int]) -> None:

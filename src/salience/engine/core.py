@@ -215,7 +215,7 @@ class Core:
 
         A plan that searches has threads of its own, so that no other queues behind searches.
         """
-        from salience.retrieval.garbage import without_full_collections
+        from salience.retrieval.turnstile import without_full_collections
 
         threads = self.dispatcher.searchers if searches else None
         with without_full_collections():

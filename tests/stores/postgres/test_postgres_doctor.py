@@ -268,7 +268,7 @@ def test_a_role_that_does_not_see_all_is_sent_to_the_owner(url: str, postgres: D
 def test_a_server_without_checksums_and_tables_left_behind_are_told(
     url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    module = "salience.stores.postgres.safety.catalog"
+    module = "salience.stores.postgres.safety.checkup"
     monkeypatch.setattr(f"{module}._MANY_ROWS", 10)
     do(
         url,

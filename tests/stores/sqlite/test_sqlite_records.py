@@ -11,7 +11,7 @@ import pytest
 from salience import Memory
 from salience.errors import EmbedderMismatch, StoreError
 from salience.stores import EmbeddedStore
-from salience.stores.sqlite import records as sqlite
+from salience.stores.sqlite import event_log as sqlite
 from salience.stores.sqlite.records import SqliteRecords
 from salience.testing import WordHashEmbedder
 from salience.testing.conformance._case import EVERYTHING, search_ids

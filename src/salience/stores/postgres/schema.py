@@ -12,7 +12,7 @@ from salience.errors import StoreError
 from salience.language.features import FEATURES_VERSION
 from salience.retrieval.vector_sets import VectorSets
 from salience.stores.migrations import migrations
-from salience.stores.postgres.sql.derived import SELECT_MEMORIES, Found, written
+from salience.stores.postgres.sql.columns import SELECT_MEMORIES, Found, written
 from salience.stores.postgres.wire.commands import Analyze, Send, Statement
 from salience.stores.postgres.wire.database import Database
 from salience.stores.postgres.wire.errors import translate_errors

@@ -20,9 +20,8 @@ from salience.errors import DiskFull, NotWritable, SalienceError, StoreClosed, S
 from salience.language.tokens import text_key, words
 from salience.stores.codec import attribute_key, feature_bytes, passage_values, term_bytes
 from salience.stores.migrations import migrations, present_schema
-from salience.stores.sqlite.integrity.open_files import OPEN_FILES, Identity
+from salience.stores.sqlite.integrity.open_files import NEXT_STATE, OPEN_FILES, Identity, check_log
 from salience.stores.sqlite.integrity.row_checksums import damaged_memories, renew_checksums
-from salience.stores.sqlite.integrity.write_ahead_log import NEXT_STATE, check_log
 from salience.stores.sqlite.statements import checksum
 
 APPLICATION_ID = 0x5245434C  # "RECL", in the header of every file that this program made

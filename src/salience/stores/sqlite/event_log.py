@@ -29,11 +29,12 @@ from salience.stores.sqlite.connection import translate_damage
 from salience.stores.sqlite.erase import erase_empty_space
 from salience.stores.sqlite.integrity.row_checksums import Insert, checksum_of
 from salience.stores.sqlite.reader import ALL_NAMESPACES, SqliteReader
-from salience.stores.sqlite.statements import chunks, placeholders, take_places
+from salience.stores.sqlite.statements import chunks, execute_rows, placeholders, take_places
 from salience.stores.sqlite.tombstones import last_tombstone, tombstones
-from salience.stores.sqlite.vectors import vector_sets
+from salience.stores.sqlite.vectors import vector_sets, write_meta
 
 _JSON_ENCODER = json.JSONEncoder(ensure_ascii=False).encode
+_CHANGES_KEPT = 200_000  # at least; indexes further behind reload everything
 _EVENTS_AT_ONCE = 20_000  # events read while others wait for the connection
 _PATCH_MAX_ROWS = 10_000  # rows patched at once, beyond which indexes are reloaded
 _INSERT_EVENTS = Insert(
@@ -60,10 +61,6 @@ class SqliteLog(SqliteReader, ABC):
         """One transaction."""
 
     @abstractmethod
-    def _note(self, db: sqlite3.Connection, kind: str, entries: Sequence[tuple[int, int]]) -> None:
-        """Note changes of (space, row) entries for the indexes."""
-
-    @abstractmethod
     def _erase_memories(
         self,
         db: sqlite3.Connection,
@@ -78,16 +75,35 @@ class SqliteLog(SqliteReader, ABC):
     def _clear_log(self) -> None:
         """Empty the write-ahead log, which has text that was erased."""
 
-    @abstractmethod
-    def _load_anew(self, db: sqlite3.Connection, seq: int) -> None:
-        """Let indexes at a change before `seq` reload everything."""
-
     def _numbers(self, db: sqlite3.Connection, count: int) -> int:
         """Take `count` new numbers; return the first."""
         [last] = db.execute(
             "UPDATE counter SET value = value + ? RETURNING value", (count,)
         ).fetchone()
         return int(last) - count + 1
+
+    def _note(self, db: sqlite3.Connection, kind: str, entries: Sequence[tuple[int, int]]) -> None:
+        """Note changes of (space, row) entries for the indexes."""
+        if not entries:
+            return
+        first = self._numbers(db, len(entries))
+        execute_rows(
+            db,
+            "INSERT INTO changes VALUES {rows}",
+            [(seq, space, row, kind) for seq, (space, row) in enumerate(entries, first)],
+        )
+        [oldest] = db.execute("SELECT min(seq) FROM changes").fetchone()
+        if first - oldest > 2 * _CHANGES_KEPT:  # now and then
+            oldest = first - _CHANGES_KEPT
+            db.execute("DELETE FROM changes WHERE seq < ?", (oldest,))
+            self._load_anew(db, oldest)
+
+    def _load_anew(self, db: sqlite3.Connection, seq: int) -> None:
+        """Let indexes at a change before `seq` reload everything."""
+        [noted] = db.execute(
+            "SELECT max(CAST(value AS INTEGER)) FROM meta WHERE key = 'changes_from'"
+        ).fetchone()
+        write_meta(db, "changes_from", str(max(seq, noted or 0)))
 
     def _write_space(self, db: sqlite3.Connection, name: str) -> int:
         """The number of a namespace, a new one if it has none; no number is ever used twice."""

@@ -53,18 +53,23 @@ from salience.stores.sqlite.erase import (
     memories_to_erase,
 )
 from salience.stores.sqlite.event_log import INSERT_FORMER_VECTORS, Entry, SqliteLog
-from salience.stores.sqlite.integrity.open_files import OPEN_FILES, file_identity, only_user
+from salience.stores.sqlite.integrity.open_files import (
+    NEXT_STATE,
+    OPEN_FILES,
+    MovedLog,
+    file_identity,
+    only_user,
+)
 from salience.stores.sqlite.integrity.row_checksums import (
     DERIVED,
     Insert,
     checksum_of,
     damage_in_sample,
 )
-from salience.stores.sqlite.integrity.write_ahead_log import NEXT_STATE, MovedLog
 from salience.stores.sqlite.reader import ALL_NAMESPACES
 from salience.stores.sqlite.safety.backup import back_up, first_damage, remove_logs
 from salience.stores.sqlite.safety.checkup import check_file, check_namespace
-from salience.stores.sqlite.statements import chunks, execute_rows, placeholders, take_places
+from salience.stores.sqlite.statements import chunks, placeholders, take_places
 from salience.stores.sqlite.tombstones import (
     Tombstone,
     buried,
@@ -97,7 +102,6 @@ from salience.stores.sqlite.writes import (
 
 _log = logging.getLogger(__name__)
 _LEAST_ROOM = 1 << 20  # bytes of a disk; with less, some writes fail, sooner or later all
-_CHANGES_KEPT = 200_000  # at least; indexes further behind reload everything
 _MAX_USER_VERSION = 2**31 - 1  # the largest number that SQLite's user_version holds
 _ERASED_AT_ONCE = 2_000  # memories erased in one transaction
 _ERASE_WAIT_MS = 500  # that an erasure waits for others to finish reading
@@ -331,22 +335,6 @@ class SqliteRecords(SqliteLog):
     def _write_spaces(self, db: sqlite3.Connection, names: set[str]) -> dict[str, int]:
         return {name: self._write_space(db, name) for name in sorted(names)}
 
-    def _note(self, db: sqlite3.Connection, kind: str, entries: Sequence[tuple[int, int]]) -> None:
-        """Note changes of (space, row) entries for the indexes."""
-        if not entries:
-            return
-        first = self._numbers(db, len(entries))
-        execute_rows(
-            db,
-            "INSERT INTO changes VALUES {rows}",
-            [(seq, space, row, kind) for seq, (space, row) in enumerate(entries, first)],
-        )
-        [oldest] = db.execute("SELECT min(seq) FROM changes").fetchone()
-        if first - oldest > 2 * _CHANGES_KEPT:  # now and then
-            oldest = first - _CHANGES_KEPT
-            db.execute("DELETE FROM changes WHERE seq < ?", (oldest,))
-            self._load_anew(db, oldest)
-
     def _erase_rows(self, db: sqlite3.Connection, rows: Sequence[int]) -> None:
         for part in chunks(rows):
             removed = db.execute(
@@ -448,13 +436,6 @@ class SqliteRecords(SqliteLog):
                 is_done = not drop_some(db, names)
                 if is_done:
                     write_sets(db, sets.alone())
-
-    def _load_anew(self, db: sqlite3.Connection, seq: int) -> None:
-        """Let indexes at a change before `seq` reload everything."""
-        [noted] = db.execute(
-            "SELECT max(CAST(value AS INTEGER)) FROM meta WHERE key = 'changes_from'"
-        ).fetchone()
-        write_meta(db, "changes_from", str(max(seq, noted or 0)))
 
     def touch(self, op: Touch) -> bool:
         """Queue a use of each row, written within a second; a store open for reading keeps none."""

@@ -11,7 +11,7 @@ from salience.retrieval.safety import Finding
 from salience.retrieval.vector_sets import VectorSets
 from salience.stores import findings
 from salience.stores.findings import EXAMPLES, Problem, Quarantine, stale_words
-from salience.stores.postgres.sql.derived import SELECT_MEMORIES, Found, written
+from salience.stores.postgres.sql.columns import SELECT_MEMORIES, Found, written
 from salience.stores.postgres.wire.commands import Send, Statement
 from salience.stores.postgres.wire.connection import Connections
 from salience.stores.postgres.write.batch import renew

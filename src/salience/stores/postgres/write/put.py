@@ -12,8 +12,14 @@ from salience.retrieval import operations
 from salience.retrieval.vector_sets import VectorSets
 from salience.stores import codec
 from salience.stores.postgres import schema
-from salience.stores.postgres.sql.columns import WHOLE_NUMBERS, codec_values
-from salience.stores.postgres.sql.derived import DERIVED, TERMS, names_of, terms_of
+from salience.stores.postgres.sql.columns import (
+    DERIVED,
+    TERMS,
+    WHOLE_NUMBERS,
+    codec_values,
+    names_of,
+    terms_of,
+)
 from salience.stores.postgres.wire.commands import Abandon, Command, Copy, Many, Send, Statement
 from salience.stores.postgres.write import event_log, tombstones
 from salience.stores.postgres.write.batch import NamespaceBatch, link_commands, log_links

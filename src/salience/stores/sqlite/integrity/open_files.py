@@ -2,16 +2,29 @@
 
 A lock of POSIX belongs to a process, and goes when that closes the file by whatever handle. So no
 file that this process has open may be looked at in any other way than through SQLite.
+
+SQLite replays whatever log lies beside a file. After a file was put in the place of one that was
+open, the log is that of the former, and replaying it destroys both. So every transaction of a store
+gives the row of `counter` a random state, and keeps the one before. A log belongs to a file if the
+state of that stands in it: as the one before its first transaction, or as that of one which SQLite
+has copied into the file already. The format is that of https://www.sqlite.org/fileformat2.html.
 """
 
 from __future__ import annotations
 
 import os
+import sqlite3
+import struct
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from types import ModuleType
+from typing import BinaryIO, NamedTuple, Self
+from urllib.parse import quote
+
+from salience.errors import StoreError
 
 fcntl: ModuleType | None = None
 with suppress(ImportError):  # not on Windows, where no open file can be replaced
@@ -94,3 +107,115 @@ def _locks(files: ExitStack, path: str, first: int, count: int) -> bool:
     except OSError:
         return False
     return True
+
+
+NEXT_STATE = "UPDATE counter SET previous_state = state, state = randomblob(8)"
+"""The statement by which each transaction begins."""
+_COUNTER_PAGE = "SELECT rootpage FROM sqlite_schema WHERE name = 'counter'"
+_LOG_HEADER, _FRAME_HEADER = struct.Struct(">8I"), struct.Struct(">6I")
+_LOG_MAGIC = (0x377F0682, 0x377F0683)
+_LEAF_WITH_ONE_ROW = b"\r\0\1"  # the type of its page, and its number of rows
+_TWO_STATES = b"\x1c\x1c"  # two values of eight bytes; a row of an older schema has none
+_ATTEMPTS = 5  # others may write or fold the log while it is read
+_PAUSE_SECONDS = 0.02
+
+
+def check_log(path: str) -> None:
+    """Refuse a file whose write-ahead log is that of another.
+
+    Raises:
+        StoreError: names the log, and what to do.
+    """
+    log_path = f"{path}-wal"
+    before: object = None
+    for _ in range(_ATTEMPTS):
+        try:
+            if not os.path.getsize(log_path):
+                return
+            root, state = _state_of_file(path)
+            if state is None:  # of an older schema, or of none yet
+                return
+            header, rows = _rows_of_log(log_path, root)
+        except (OSError, TypeError, ValueError, sqlite3.Error):  # opening it says what is wrong
+            return
+        if not rows or any(state in row for row in rows):
+            return
+        if before == (header, state):
+            break
+        before = header, state
+        time.sleep(_PAUSE_SECONDS)
+    else:
+        return  # it is written all the time, which nobody does to a log of another file
+    raise StoreError(
+        f"{path}: the write-ahead log {log_path} belongs to another file, which was here before; "
+        "SQLite would destroy this one with it. Close whatever still has the former file open; if "
+        f"the log stays, move it and {path}-shm elsewhere; then reopen {path}. Keep the log "
+        "with the former file, if that is needed: it may hold what was written to it last"
+    )
+
+
+class MovedLog(NamedTuple):
+    """The log of a file that is not at its path any more, once all of it is in the file."""
+
+    path: str
+    page: int  # of `counter`
+    state: bytes
+
+    @classmethod
+    def folded(cls, db: sqlite3.Connection, path: str) -> Self | None:
+        """Copy the log of such a file into it; None if that is not possible now."""
+        with suppress(sqlite3.Error):
+            [state] = db.execute("SELECT state FROM counter").fetchone()
+            [page] = db.execute(_COUNTER_PAGE).fetchone()
+            busy, frames, copied = db.execute("PRAGMA wal_checkpoint(FULL)").fetchone()
+            if not busy and frames == copied:
+                return cls(f"{path}-wal", page, state)
+        return None
+
+    def is_here(self) -> bool:
+        """Test whether it is still this log that lies beside the path."""
+        with suppress(OSError):
+            return any(self.state in row for row in _rows_of_log(self.path, self.page)[1])
+        return False
+
+
+def _state_of_file(path: str) -> tuple[int, bytes | None]:
+    """The page of `counter`, and the state that the file has without its log."""
+    target = f"file:{quote(os.path.abspath(path))}?mode=ro&immutable=1"
+    with closing(sqlite3.connect(target, uri=True, isolation_level=None)) as db:
+        names = {name for _, name, *_ in db.execute("PRAGMA table_info(counter)")}
+        if "state" not in names:
+            return 0, None
+        [root] = db.execute(_COUNTER_PAGE).fetchone()
+        [state] = db.execute("SELECT state FROM counter").fetchone()
+    return root, state
+
+
+def _rows_of_log(path: str, page: int) -> tuple[bytes, list[bytes]]:
+    """The header of a log, and the pages in it that have the one row of `counter`, oldest first."""
+    with open(path, "rb") as log:
+        header = log.read(_LOG_HEADER.size)
+        if len(header) < _LOG_HEADER.size:
+            return header, []
+        magic, _, page_size, _, *salt, _, _ = _LOG_HEADER.unpack(header)
+        if magic not in _LOG_MAGIC:
+            return header, []
+        frames = _frames(log, page_size, salt, page)
+        leaves = (each for each in frames if each[:1] + each[3:5] == _LEAF_WITH_ONE_ROW)
+        return header, [each for each in leaves if _TWO_STATES in each]
+
+
+def _frames(log: BinaryIO, page_size: int, salt: list[int], page: int) -> Iterator[bytes]:
+    """The versions of a page in a log, oldest first; frames of another salt are left over."""
+    place = _LOG_HEADER.size
+    while True:
+        log.seek(place)
+        frame = log.read(_FRAME_HEADER.size)
+        if len(frame) < _FRAME_HEADER.size:
+            return
+        number, _, *own_salt, _, _ = _FRAME_HEADER.unpack(frame)
+        if own_salt != salt:
+            return
+        if number == page:
+            yield log.read(page_size)
+        place += _FRAME_HEADER.size + page_size
