@@ -1,7 +1,7 @@
 """The table of cues: patterns and word lists that tell something about a text.
 
-A cue is registered where it is defined, as the compiled pattern or the set of words that the code
-uses. Its row says what it is for, and shows a text that it catches and one that it must not.
+A cue is registered when it is read, as the compiled pattern or the set of words that the code uses.
+Its row says what it is for, and shows a text that it catches and one that it must not.
 
 Tables are kept as text beside the code that reads them:
 
@@ -19,7 +19,7 @@ part of others, or is read by code of its own, and has no examples.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -102,24 +102,6 @@ CUES: dict[str, Cue] = {}
 """Every cue by its name."""
 
 
-def pattern_cue(
-    name: str, purpose: str, pattern: str, *, catches: str, must_not_catch: str
-) -> re.Pattern[str]:
-    """Register a pattern as a cue, and return it compiled."""
-    compiled = re.compile(pattern)
-    CUES[name] = Cue(name, purpose, compiled, catches, must_not_catch)
-    return compiled
-
-
-def word_cue(
-    name: str, purpose: str, listed: str | Iterable[str], *, catches: str, must_not_catch: str
-) -> frozenset[str]:
-    """Register words, given as a set or separated by spaces, as a cue, and return their set."""
-    distinct = frozenset(listed.split() if isinstance(listed, str) else listed)
-    CUES[name] = Cue(name, purpose, distinct, catches, must_not_catch)
-    return distinct
-
-
 class CueTable:
     """The cues of a file, each registered when it is read."""
 
@@ -142,3 +124,7 @@ class CueTable:
         listed = others.union(entry.words)
         CUES[name] = Cue(name, entry.purpose, listed, entry.catches[0], entry.must_not_catch[0])
         return listed
+
+    def groups(self, beginning: str) -> tuple[frozenset[str], ...]:
+        """The words of each cue whose name begins so."""
+        return tuple(self.words(name) for name in self._entries if name.startswith(beginning))
