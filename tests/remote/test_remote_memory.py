@@ -334,6 +334,12 @@ def test_constants_of_a_profile_and_words_of_a_comparison_are_sent(served: Serve
         served.search("boat", profile="multi_route", mmr_lambda=2)
 
 
+def test_a_server_without_encryption_says_so_where_https_is_asked(served: Served) -> None:
+    address = served.url.replace("http://", "https://")
+    with pytest.raises(StoreError, match="does not encrypt; begin the address with http://"):
+        Memory(address)
+
+
 class Scripted(ThreadingHTTPServer):
     """A server that answers as told, and remembers what it was asked."""
 

@@ -176,7 +176,7 @@ def audit(
         _finding("duplicates", problems["duplicates"], len(facts)),
         _finding("junk", problems["junk"], len(facts)),
         (yield from _dormant(scope)),
-        _contradicted(table, links),
+        _contradicted(facts, links),
         _finding("orphaned", problems["orphaned"], len(everything)),
         _finding("unembedded", problems["unembedded"], len(table), "salience reembed --missing"),
     )
@@ -340,9 +340,10 @@ def _dormant(scope: WriteContext) -> Plan[Finding]:
 
 
 def _contradicted(table: Candidates, links: Sequence[Link]) -> Finding:
-    """Active memories that contradict each other, with nobody having said which one is right.
+    """Active facts that contradict each other, with nobody having said which one is right.
 
-    The remedy lets the newer one of each pair shown take the place of the older one.
+    Turns of a conversation that disagree are both what was said, and no problem. The remedy lets
+    the newer one of each pair shown take the place of the older one.
     """
     times = table.floats("created_at").tolist() if len(table) else []
     created = dict(zip(_ids(table), times, strict=True))

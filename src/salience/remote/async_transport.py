@@ -18,7 +18,14 @@ from salience.remote.errors import Tries, error_of
 from salience.remote.exports import awaited
 from salience.remote.http import ClientsByLoop, httpx
 from salience.remote.settings import RemoteSettings
-from salience.remote.transport import CONNECT_SECONDS, MAX_CONNECTIONS, NDJSON, _code, _json
+from salience.remote.transport import (
+    CONNECT_SECONDS,
+    MAX_CONNECTIONS,
+    NDJSON,
+    _code,
+    _is_plain,
+    _json,
+)
 
 
 class AsyncTransport:
@@ -135,6 +142,8 @@ class AsyncTransport:
         """The error for a request without an answer, and whether a server may have got it."""
         url = self._settings.url
         if isinstance(problem, httpx.ConnectError | httpx.ConnectTimeout | httpx.PoolTimeout):
+            if _is_plain(problem):
+                return StoreError(f"{url} does not encrypt; begin the address with http://"), False
             remedy = "start it with `salience serve`, or check the address"
             return StoreError(f"no server answers at {url}; {remedy}"), False
         brief = type(problem).__name__

@@ -143,6 +143,8 @@ class Transport:
         """The error for a request without an answer, and whether a server may have got it."""
         url = self._settings.url
         if isinstance(problem, httpx.ConnectError | httpx.ConnectTimeout | httpx.PoolTimeout):
+            if _is_plain(problem):
+                return StoreError(f"{url} does not encrypt; begin the address with http://"), False
             remedy = "start it with `salience serve`, or check the address"
             return StoreError(f"no server answers at {url}; {remedy}"), False
         brief = type(problem).__name__
@@ -150,6 +152,15 @@ class Transport:
             seconds = self._settings.timeout
             return StoreError(f"{url} gave no answer within {seconds:g} s ({brief})"), True
         return StoreError(f"the connection to {url} broke off ({brief}: {problem})"), True
+
+
+def _is_plain(problem: BaseException | None) -> bool:
+    """Test whether a connection failed because what answers does not encrypt."""
+    while problem is not None:
+        if "WRONG_VERSION_NUMBER" in str(problem) or "RECORD_LAYER_FAILURE" in str(problem):
+            return True
+        problem = problem.__cause__ or problem.__context__
+    return False
 
 
 def _json(response: httpx.Response) -> Any:

@@ -466,6 +466,16 @@ class Lifecycle(StoreCase):
         clock.pass_(days=1000)
         assert memory.audit()["dormant"].count == 8
 
+    def test_an_audit_lets_turns_disagree(self, memory: Memory) -> None:
+        for id, name in (("a", "Ana"), ("b", "Ben")):
+            memory.add(f"{name} says the meeting is on day {id}.", id=id, session_id="s")
+            memory.add(f"The meeting of {name} is on day {id}.", id=f"fact {id}", dedup=False)
+        memory.contradict("a", "b")
+        assert memory.audit()["contradicted"].count == 0
+        memory.contradict("fact a", "fact b")
+        found = memory.audit()["contradicted"]
+        assert (found.count, found.remedy) == (2, "salience supersede 'fact a' 'fact b'")
+
     def test_an_audit_mends_what_it_is_told_to(self, memory: Memory, clock: Clock) -> None:
         memory.add_many(
             {"id": id, "content": content, "kind": "fact"}
