@@ -36,7 +36,7 @@ REFERENCE = {
         "salience.write.outcomes.AddResult",
         "salience.records.record.MemoryRecord",
         "salience.records.record.Link",
-        "salience.lifecycle.history.History",
+        "salience.lifecycle.verify.History",
     ),
     "Import and export": ("salience.importers.read", "salience.write.transfer.formats.export_as"),
     "Ranking": ("salience.ranking.profile.Profile", "salience.ranking.expressions"),

@@ -37,8 +37,7 @@ from salience.errors import SalienceError
 if TYPE_CHECKING:
     from salience.engine.async_memory import AsyncMemory
     from salience.engine.memory import Memory
-    from salience.lifecycle.history import History
-    from salience.lifecycle.verify import Diagnosis, Verification
+    from salience.lifecycle.verify import Diagnosis, History, Verification
     from salience.ranking.explanation import Explanation
     from salience.ranking.profile import Profile
     from salience.records.events import Event
@@ -95,7 +94,7 @@ _HOMES = {
     "ExplainReport": "salience.search.explain",
     "Explanation": "salience.ranking.explanation",
     "Finding": "salience.retrieval.safety",
-    "History": "salience.lifecycle.history",
+    "History": "salience.lifecycle.verify",
     "Hit": "salience.search.results",
     "Link": "salience.records.record",
     "Memory": "salience.engine.memory",

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from salience.coding_agents.rules import RULES, SECRET, Rule
-from salience.coding_agents.statements import Statement, statements
+from salience.coding_agents.statements import RULES, SECRET, Rule, Statement, statements
 from salience.coding_agents.transcripts import Turn
 
 

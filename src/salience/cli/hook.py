@@ -17,7 +17,7 @@ from salience.cli.completion import one_of
 from salience.cli.network.mcp import mcp as serve_mcp
 from salience.cli.settings import Settings
 from salience.coding_agents import hook
-from salience.coding_agents.log import log_path
+from salience.coding_agents.events import log_path
 from salience.coding_agents.paths import EMBEDDER_VARIABLE, data_file, switched_off
 from salience.coding_agents.project import (
     NAMESPACE_VARIABLE,

@@ -19,10 +19,10 @@ from salience.lifecycle.zones import ZonedMemory
 from salience.ranking.explanation import Explanation
 from salience.ranking.profile import Profile
 from salience.records.record import MemoryRecord
-from salience.search.about import About
 from salience.search.compare import Comparison, Standing
 from salience.search.context import Context
 from salience.search.explain import ExplainReport
+from salience.search.listing import About
 from salience.search.results import Hit
 from salience.write.dedup.match_index import begins_at
 

@@ -18,7 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any
 
-from salience.coding_agents.log import log_failure, open_log
+from salience.coding_agents.events import log_failure, open_log
 from salience.coding_agents.paths import (
     make_private,
     runtime_folder,

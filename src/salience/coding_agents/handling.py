@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from salience.closing import Closing
-from salience.coding_agents.events import HookEvent
-from salience.coding_agents.log import log_event, log_failure, open_log
+from salience.coding_agents.events import HookEvent, log_event, log_failure, open_log
 from salience.coding_agents.paths import EMBEDDER_VARIABLE, data_file
 from salience.coding_agents.project import Project, Session, find_project, forget_old_sessions
 from salience.coding_agents.recall import (

@@ -49,12 +49,21 @@ from salience.lifecycle import audit as auditing
 from salience.lifecycle import consolidation, maintenance, pruning, undoing, zone_history
 from salience.lifecycle.audit import Audit
 from salience.lifecycle.consolidation import Consolidation, Summariser
-from salience.lifecycle.history import EventPage, History, event_request, history, read_events
 from salience.lifecycle.maintenance import Maintenance, MaintenanceRequest, this_process
 from salience.lifecycle.pruning import Pruning
 from salience.lifecycle.spreading_boost import spread_boost
 from salience.lifecycle.undoing import Undone, WriterUndone
-from salience.lifecycle.verify import Diagnosis, Verification, doctor, verify
+from salience.lifecycle.verify import (
+    Diagnosis,
+    EventPage,
+    History,
+    Verification,
+    doctor,
+    event_request,
+    history,
+    read_events,
+    verify,
+)
 from salience.lifecycle.zone_history import ZoneHistory
 from salience.lifecycle.zones import Zones, zones
 from salience.ranking import profiles as profiles_by_name
@@ -86,13 +95,12 @@ from salience.retrieval.operations import (
 )
 from salience.retrieval.plan import Plan, T, ask, in_thread
 from salience.retrieval.safety import Backup
-from salience.search import about, candidates, compare, context, explain, listing, search
-from salience.search.about import About
+from salience.search import candidates, compare, context, explain, listing, search
 from salience.search.candidates import DEFAULT_CANDIDATES, CandidateTable
 from salience.search.compare import Comparison
 from salience.search.context import CONTEXT_DEFAULTS, Context, ContextOptions, ContextRequest
 from salience.search.explain import ExplainReport
-from salience.search.listing import NamePage, Page
+from salience.search.listing import About, NamePage, Page
 from salience.search.recording import log_search, log_upkeep
 from salience.search.request import (
     MAX_HITS,
@@ -559,7 +567,7 @@ class AsyncReadApi(AsyncPlanRunner):
             InvalidInput: names the argument that is wrong.
         """
         core = self._core
-        return await self._run(about.about(core.namespace, user, filters, limit, core.time()))
+        return await self._run(listing.about(core.namespace, user, filters, limit, core.time()))
 
     @takes(FieldFilters, defaults=FIELD_DEFAULTS)
     def iterate(

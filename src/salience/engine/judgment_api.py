@@ -6,9 +6,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from salience.engine.runner import PlanRunner
-from salience.lifecycle.history import EventPage, History, event_request, history, read_events
 from salience.lifecycle.spreading_boost import spread_boost
-from salience.lifecycle.verify import Verification, verify
+from salience.lifecycle.verify import (
+    EventPage,
+    History,
+    Verification,
+    event_request,
+    history,
+    read_events,
+    verify,
+)
 from salience.lifecycle.zones import Zones, zones
 from salience.records.filters import parse_filter
 from salience.records.record import Link, MemoryRecord

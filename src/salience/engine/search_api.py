@@ -21,13 +21,12 @@ from salience.records.validation import boolean, integer, text
 from salience.retrieval.cursor import encode_cursor
 from salience.retrieval.operations import ListRecords, Order, Place, RowsById
 from salience.retrieval.plan import Plan, T, ask
-from salience.search import about, candidates, compare, context, explain, listing, search
-from salience.search.about import About
+from salience.search import candidates, compare, context, explain, listing, search
 from salience.search.candidates import DEFAULT_CANDIDATES, CandidateTable
 from salience.search.compare import Comparison
 from salience.search.context import CONTEXT_DEFAULTS, Context, ContextOptions, ContextRequest
 from salience.search.explain import ExplainReport
-from salience.search.listing import NamePage, Page
+from salience.search.listing import About, NamePage, Page
 from salience.search.recording import log_search
 from salience.search.request import (
     MAX_HITS,
@@ -247,7 +246,7 @@ class ReadApi(PlanRunner):
             InvalidInput: names the argument that is wrong.
         """
         core = self._core
-        return self._run(about.about(core.namespace, user, filters, limit, core.time()))
+        return self._run(listing.about(core.namespace, user, filters, limit, core.time()))
 
     @takes(FieldFilters, defaults=FIELD_DEFAULTS)
     def iterate(

@@ -14,7 +14,7 @@ import pytest
 
 from salience import Memory, Profile
 from salience.errors import InvalidInput, NotFound
-from salience.lifecycle.history import history
+from salience.lifecycle.verify import history
 from salience.ranking.profiles import BUILT_IN
 from salience.records.events import FEEDBACK_WEIGHTS, STATE, Event, replay
 from salience.records.tombstones import Erasing

@@ -18,7 +18,7 @@ from salience.language.english import ASSISTANT_NAMES, ROLE_NAMES
 from salience.records.validation import timestamp
 from salience.retrieval.operations import Outside
 from salience.retrieval.plan import Plan, ask
-from salience.search.about import SOURCE_LINK
+from salience.search.listing import SOURCE_LINK
 from salience.search.request import SearchRequest
 from salience.search.search import search
 from salience.write import add

@@ -19,8 +19,8 @@ from salience.embedders._http import (
     endpoint_url,
 )
 from salience.errors import EmbedderError, ExtractionError, InvalidInput
-from salience.language.statements.topics import TOPICS
-from salience.search.about import TOPIC_KEY
+from salience.language.statements.personal import TOPICS
+from salience.search.listing import TOPIC_KEY
 
 # Facts, the turns that they are found in, and what finds them
 

@@ -11,7 +11,7 @@ from typing import Any
 from salience.embedders import OpenAIEmbedder
 from salience.engine.extraction import Extractor
 from salience.errors import InvalidInput, NotFound, shown
-from salience.lifecycle.history import History
+from salience.lifecycle.verify import History
 from salience.records.record import MemoryRecord
 
 _ROLES = frozenset({"user", "assistant", "system", "tool"})

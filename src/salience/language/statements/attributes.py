@@ -10,10 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 
 from salience.language.english import DIGIT, MONTHS, WEEKDAYS
-from salience.language.statements import cues, people, slots, things
+from salience.language.statements import cues, slots, things
 from salience.language.statements.frames import frames_of
-from salience.language.statements.phrases import Reading
-from salience.language.statements.values import NUMBER_WORDS
+from salience.language.statements.values import NUMBER_WORDS, Reading
 
 _FIGURE = "0"  # stands for any word with a digit
 _CUES = ""  # stands for the cues of the frames
@@ -32,8 +31,8 @@ _READERS: Sequence[tuple[Callable[[str], Reading | None], str]] = (
     (things.assignee, "to by"),
     (things.status, " ".join(cues.STATUSES)),
     (things.location, "in on to"),
-    (people.marriage, "single married divorced engaged widowed"),
-    (people.preference, "prefer prefers"),
+    (things.marriage, "single married divorced engaged widowed"),
+    (things.preference, "prefer prefers"),
     (_specific, _CUES),
     (things.version, _FIGURE),
     (

@@ -9,8 +9,8 @@ from salience.language.english import ORDINARY_WORDS, STOP_WORDS
 from salience.language.languages import LANGUAGES, language_of
 from salience.language.languages.table import Language
 from salience.language.statements.frames import frames_of
-from salience.language.statements.phrases import Reading
 from salience.language.statements.slots import slot
+from salience.language.statements.values import Reading
 from salience.language.statements.wordings import WORDINGS, Wordings
 from salience.language.tokens import fold, unified, without_bigrams, words
 

@@ -36,8 +36,7 @@ from functools import cache
 from importlib import resources
 from typing import Any, Literal
 
-from salience.language.statements.phrases import Reading
-from salience.language.statements.values import is_country
+from salience.language.statements.values import Reading, is_country
 from salience.language.tokens import fold, stem, unified, words
 
 Count = Literal["one", "mostly", "many"]

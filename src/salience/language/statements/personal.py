@@ -6,10 +6,14 @@ A statement counts, not a question; a question that states something first count
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from functools import cache
 
 from salience.language.cues import CueTable
 from salience.language.english import ASKS
+from salience.language.languages import ENGLISH, language_of
 from salience.language.languages.table import CueName, Language
+from salience.language.tokens import fold
 
 NOTHING, CIRCUMSTANCE, PREFERENCE, INSTRUCTION, HEALTH = 0.0, 1.0, 2.0, 3.0, 4.0
 """The kinds of statements, in the order in which they matter; of several the last one counts."""
@@ -51,3 +55,55 @@ def _asks(sentence: str, language: Language | None) -> bool:
         return False
     asks = ASKS.search(sentence) if language is None else language.matches("asks", sentence)
     return bool(asks)
+
+
+# Topics of what somebody tells of himself: health, instructions, tastes, family, work, places
+
+TOPICS = ("health", "instruction", "preference", "family", "work", "place", "other")
+"""The topics in the order in which they matter; diets are of health."""
+_OF_KINDS = {HEALTH: "health", INSTRUCTION: "instruction", PREFERENCE: "preference"}
+_OF_ATTRIBUTES = {
+    "employer": "work",
+    "job": "work",
+    "residence": "place",
+    "favourite": "preference",
+}
+_FAMILY = {
+    "en": rf"\b(?:{RELATIVES}|married|divorced|engaged|widow\w*)\b",
+    "de": r"\b(?:frau|mann|partner\w*|freundin|sohn|toechter|tochter|kind\w*|baby|mutter|vater"
+    r"|eltern|bruder|schwester\w*|familie|katzen?|hund\w*|verheiratet|geschieden)\b",
+    "nl": r"\b(?:vrouw|man|partner|zoon|dochter\w*|kind\w*|moeder|vader|ouders|broer|zus|gezin"
+    r"|kat\w*|hond\w*|getrouwd)\b",
+    "fr": r"\b(?:femme|mari|compagn\w+|fils|filles?|enfants?|bebe|mere|pere|parents|freres?|soeurs?"
+    r"|famille|chats?|chattes?|chiens?|mariee?|divorcee?)\b",
+    "es": r"\b(?:mujer|espos[oa]|marido|novi[oa]|hij[oa]s?|bebe|madre|padres?|herman[oa]s?|familia"
+    r"|gat[oa]s?|perr[oa]s?|casad[oa]|divorciad[oa])\b",
+    "it": r"\b(?:moglie|marito|compagn[oa]|figli[oae]?|bambin\w+|madre|padre|genitori|fratell\w+"
+    r"|sorell\w+|famiglia|gatt[oi]|can[ei]|sposat[oa]|divorziat[oa])\b",
+    "pt": r"\b(?:mulher|esposa|marido|namorad[oa]|filh[oa]s?|bebe|mae|pais?|irma[os]*|familia"
+    r"|gat[oa]s?|cachorr[oa]s?|casad[oa]|divorciad[oa])\b",
+    "ru": r"\b(?:жен[аеоуы]\w*|муж\w*|сын\w*|доч\w+|дет\w+|реб\w+|мам\w+|мать|матер\w+|пап\w+"
+    r"|от(?:ец|ц\w+)|родител\w+|брат\w*|сестр\w*|семь\w+|кот\w*|кош\w+|собак\w*|женат|замужем)\b",
+    "zh": r"妻子|老婆|丈夫|老公|女儿|儿子|孩子|宝宝|妈妈|爸爸|母亲|父亲|父母|哥哥|弟弟|姐姐|妹妹"
+    r"|家人|猫|狗|结婚|离婚",
+    "ja": r"妻|夫|旦那|娘|息子|子供|赤ちゃん|母|父|両親|兄|弟|姉|妹|家族|猫|犬|結婚|離婚",
+    "ko": r"아내|남편|딸|아들|아이|아기|어머니|엄마|아버지|아빠|부모님|형|동생|누나|언니|오빠|가족"
+    r"|고양이|강아지|결혼|이혼",
+}
+
+
+@cache
+def family_words(code: str) -> re.Pattern[str]:
+    """The pattern of words for relatives and pets in the folded text of a language."""
+    return re.compile(fold(_FAMILY[code]))
+
+
+def topic_of(text: str, tokens: Sequence[str], told: float) -> str:
+    """The topic of a text of these words that makes such a statement of who says it."""
+    if told in _OF_KINDS:
+        return _OF_KINDS[told]
+    language, folded = language_of(tokens), fold(text)
+    if family_words("en" if language is None else language.code).search(folded):
+        return "family"
+    state = (language or ENGLISH).state(folded)
+    return "other" if state is None else _OF_ATTRIBUTES.get(state[0].partition(" ")[0], "other")

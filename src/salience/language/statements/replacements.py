@@ -10,8 +10,8 @@ from salience.language.languages.table import NO_STATE, state_number
 from salience.language.statements import cues
 from salience.language.statements.foreign import language_stated
 from salience.language.statements.frames import frames_of
+from salience.language.statements.personal import family_words
 from salience.language.statements.reading import MAX_CHARACTERS, statement_of
-from salience.language.statements.topics import family_words
 from salience.language.statements.wordings import WORDINGS
 from salience.language.tokens import fold, stem, words
 

@@ -11,8 +11,7 @@ from functools import cache
 
 from salience.language.english import STOP_WORDS
 from salience.language.languages.table import Language
-from salience.language.statements.phrases import Reading
-from salience.language.statements.values import NUMBER_WORDS, Values
+from salience.language.statements.values import NUMBER_WORDS, Reading, Values
 from salience.language.statements.wordings import WORDINGS, Wordings
 from salience.language.tokens import fold, stem, words
 

@@ -15,8 +15,8 @@ from salience.records.record import MemoryRecord
 from salience.records.validation import boolean, integer, text
 from salience.retrieval.operations import ListRecords, ReadRecords, RowsById
 from salience.retrieval.plan import Plan, ask
-from salience.search.about import SAID_OF_SELF
 from salience.search.cutoff import DOUBTFUL
+from salience.search.listing import SAID_OF_SELF
 from salience.search.passages import Passage, excerpt, matching_passages
 from salience.search.request import MAX_HITS, SearchRequest
 from salience.search.search import rank

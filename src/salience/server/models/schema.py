@@ -13,8 +13,8 @@ from salience.api.docstrings import descriptions
 from salience.display.result import Result
 from salience.engine.options import MemoryChanges, MemoryFields
 from salience.lifecycle.audit import MENDABLE
-from salience.lifecycle.history import MAX_EVENTS
 from salience.lifecycle.maintenance import STEPS
+from salience.lifecycle.verify import MAX_EVENTS
 from salience.lifecycle.zone_history import MAX_POINTS
 from salience.ranking.profiles import BUILT_IN
 from salience.records.events import EVENT_OF_USE, FEEDBACK_WEIGHTS
