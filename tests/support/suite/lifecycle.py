@@ -450,7 +450,7 @@ class Lifecycle(StoreCase):
             "duplicates": (1, 6),
             "junk": (1, 6),
             "dormant": (0, 8),
-            "contradicted": (2, 7),
+            "contradicted": (2, 6),
             "orphaned": (2, 8),
             "unembedded": (0, 7),
         }
