@@ -1108,14 +1108,9 @@ class AsyncLifecycleApi(AsyncPlanRunner):
         now = self._core.time()
         last = now if until is None else timestamp("until", until)
         first = None if since is None else timestamp("since", since)
-        if first is None:
-            first = (await self._run(zone_history.log_start(self._core.namespace))) or last
-        if first > last:
-            raise InvalidInput("until", "is before the first time", "give a later one")
-        times = list(zone_history.evenly_spaced(first, last, points))
         progress = callable_or_none("progress", progress)
         return await self._run(
-            zone_history.zone_history(self._core.namespace, times, now, progress)
+            zone_history.zone_history(self._core.namespace, first, last, points, now, progress)
         )
 
     async def pending_links(self) -> list[Link]:

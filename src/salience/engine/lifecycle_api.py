@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from salience.engine.runner import PlanRunner
-from salience.errors import InvalidInput
 from salience.lifecycle import audit as auditing
 from salience.lifecycle import consolidation, maintenance, pruning, undoing, zone_history
 from salience.lifecycle.audit import Audit
@@ -214,13 +213,10 @@ class LifecycleApi(PlanRunner):
         now = self._core.time()
         last = now if until is None else timestamp("until", until)
         first = None if since is None else timestamp("since", since)
-        if first is None:
-            first = self._run(zone_history.log_start(self._core.namespace)) or last
-        if first > last:
-            raise InvalidInput("until", "is before the first time", "give a later one")
-        times = list(zone_history.evenly_spaced(first, last, points))
         progress = callable_or_none("progress", progress)
-        return self._run(zone_history.zone_history(self._core.namespace, times, now, progress))
+        return self._run(
+            zone_history.zone_history(self._core.namespace, first, last, points, now, progress)
+        )
 
     def pending_links(self) -> list[Link]:
         """List the links that lead to no memory yet: to an id, title or alias that none has."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 from salience.display.html import HtmlResult, header, section, shares, table, zone_key
 from salience.errors import InvalidInput
 from salience.lifecycle.pruning import PRUNED_STATUSES
-from salience.ranking.signals.vitality import DORMANT, Zone, since_arrival, vitality, zone
+from salience.ranking.signals.vitality import DORMANT, ZONES, Zone, since_arrival, vitality
 from salience.ranking.stages import score
 from salience.records.events import USE_EVENTS, Event, apply, link_time, visible_at
 from salience.records.fields import GRAPH
@@ -83,16 +82,25 @@ class ZoneHistory(HtmlResult):
 
 
 def zone_history(
-    namespace: str, times: Sequence[datetime], now: datetime, progress: Progress | None = None
+    namespace: str,
+    since: datetime | None,
+    until: datetime,
+    points: int,
+    now: datetime,
+    progress: Progress | None = None,
 ) -> Plan[ZoneHistory]:
-    """The plan of counting the memories in each zone at ascending times.
+    """The plan of counting the memories in each zone at times from `since` to `until`.
+
+    None stands for the first event.
 
     Raises:
-        InvalidInput: the times do not ascend.
+        InvalidInput: `until` is before the first time.
     """
-    if list(times) != sorted(times):
-        raise InvalidInput("times", "do not ascend", "sort them")
     log: Sequence[Event] = yield from ask(Events(namespace))
+    first = since or min((event.at for event in log), default=until)
+    if first > until:
+        raise InvalidInput("until", "is before the first time", "give a later one")
+    times = tuple(evenly_spaced(first, until, points))
     memories = _ReplayedMemories()
     counts: dict[Zone, list[int]] = {name: [] for name in ZONE_ORDER}
     protected, uses = [], []
@@ -104,20 +112,22 @@ def zone_history(
             memories.apply(event)
             event = next(waiting, None)
         table = memories.table()
-        zones: Counter[Zone] = Counter()
+        values = np.empty(0)
         if len(table):
             query = Query("", (namespace,), at.timestamp())
             values = _VITAL.apply(query, since_arrival(table)).floats("vitality")
-            zones.update(zone(value) or DORMANT for value in values.tolist())
-        for name in ZONE_ORDER:
-            counts[name].append(zones[name])
+        counted = 0
+        for least, name in (*ZONES, (-np.inf, DORMANT)):
+            zone = len(values) if name == DORMANT else int(np.count_nonzero(values >= least))
+            counts[name].append(zone - counted)
+            counted = zone
         cut = table.floats("is_cut_vertex") if len(table) else np.zeros(1)
         protected.append(float(cut.mean()))
         uses.append(memories.uses - used)
         if progress is not None:
             progress(len(uses), len(times))
     totals = {name: tuple(column) for name, column in counts.items()}
-    return ZoneHistory(tuple(times), totals, tuple(protected), tuple(uses), now)
+    return ZoneHistory(times, totals, tuple(protected), tuple(uses), now)
 
 
 def _in_order_of_time(log: Sequence[Event]) -> Iterator[Event]:
@@ -128,12 +138,6 @@ def _in_order_of_time(log: Sequence[Event]) -> Iterator[Event]:
     keys = [(event.seq, event.type in USE_EVENTS, event.at.timestamp()) for event in log]
     order = np.lexsort(np.array(keys, dtype=np.float64).reshape(-1, 3).T)
     return (log[place] for place in order.tolist())
-
-
-def log_start(namespace: str) -> Plan[datetime | None]:
-    """The plan of reading when the log begins; None if it is empty."""
-    log: Sequence[Event] = yield from ask(Events(namespace))
-    return min((event.at for event in log), default=None)
 
 
 class _ReplayedMemories:

@@ -173,16 +173,22 @@ class LinkGraph:
 
     def column(self, name: str, ids: Sequence[str]) -> NDArray[np.float64]:
         """A column of `fields.GRAPH` for some memories, or `linked`: 1 for those with any link."""
-        if name == "linked":
-            linked = (bool(self._out.get(id) or self._in.get(id)) for id in ids)
-            return np.fromiter(linked, np.float64, len(ids))
-        if name == "in_degree":
-            degrees = (sum(s.links for s in self._in.get(id, {}).values()) for id in ids)
-            return np.fromiter(degrees, np.float64, len(ids))
         if name == "is_cut_vertex":
-            return np.array([self._blocks.is_cut(id) for id in ids], dtype=np.float64)
-        times = ([s.newest for s in self._in.get(id, {}).values() if s.links] for id in ids)
-        return np.fromiter((max(at, default=np.nan) for at in times), np.float64, len(ids))
+            cuts = self.cuts
+            return np.fromiter((id in cuts for id in ids), np.float64, len(ids))
+        if name == "linked":
+            return np.fromiter(
+                (id in self._in or id in self._out for id in ids), np.float64, len(ids)
+            )
+        values = np.full(len(ids), 0.0 if name == "in_degree" else np.nan)
+        linked = [place for place, id in enumerate(ids) if id in self._in]  # few have links
+        for place in linked:
+            supports = self._in[ids[place]].values()
+            if name == "in_degree":
+                values[place] = sum(support.links for support in supports)
+            else:
+                values[place] = max((s.newest for s in supports if s.links), default=np.nan)
+        return values
 
     @property
     def nbytes(self) -> int:
