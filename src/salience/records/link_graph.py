@@ -177,12 +177,10 @@ class LinkGraph:
             cuts = self.cuts
             return np.fromiter((id in cuts for id in ids), np.float64, len(ids))
         if name == "linked":
-            return np.fromiter(
-                (id in self._in or id in self._out for id in ids), np.float64, len(ids)
-            )
+            linked = (bool(self._out.get(id) or self._in.get(id)) for id in ids)
+            return np.fromiter(linked, np.float64, len(ids))
         values = np.full(len(ids), 0.0 if name == "in_degree" else np.nan)
-        linked = [place for place, id in enumerate(ids) if id in self._in]  # few have links
-        for place in linked:
+        for place in [place for place, id in enumerate(ids) if id in self._in]:  # few have any
             supports = self._in[ids[place]].values()
             if name == "in_degree":
                 values[place] = sum(support.links for support in supports)
