@@ -20,7 +20,6 @@ from salience.retrieval.operations import (
     Embed,
     Note,
     Notes,
-    PrepareCutOver,
     PutVectors,
     ReadRecords,
     ReadStats,
@@ -111,7 +110,6 @@ def cut_over(identity: str, progress: Progress | None = None) -> Plan[int]:
     What was written since they were made gets its vectors before.
     """
     done = yield from fill(identity, progress)
-    yield from ask(PrepareCutOver())
     while not (yield from ask(CutOver(identity))):
         done += yield from fill(identity, progress)
     return done

@@ -464,11 +464,6 @@ class ReadVectorSets:
 
 
 @dataclass(frozen=True, eq=False)
-class PrepareCutOver:
-    """Build the indexes by which the set beside is searched, meanwhile with the other -> None."""
-
-
-@dataclass(frozen=True, eq=False)
 class CutOver:
     """Search the set beside, of that embedder, in the place of the other, at once -> bool.
 
@@ -992,7 +987,6 @@ Op = (
     | Unembedded
     | PutVectors
     | ReadVectorSets
-    | PrepareCutOver
     | CutOver
     | DropVectors
     | Delete

@@ -324,7 +324,6 @@ class EmbeddedStore(IndexReader):
         operations.SetFields: lambda store, op: store._records.set_fields(op.namespace, op.values),
         operations.Rewrite: lambda store, op: store._records.rewrite(),
         operations.ReadVectorSets: lambda store, op: store._records.vector_sets(),
-        operations.PrepareCutOver: lambda store, op: None,  # indexes load with the next search
         operations.CutOver: lambda store, op: store._records.cut_over(op.embedder),
         operations.DropVectors: lambda store, op: store._records.drop_vectors(),
         operations.LinksOf: lambda store, op: store._records.links_of(op.namespace, op.ids),

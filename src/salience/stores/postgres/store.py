@@ -19,7 +19,7 @@ from salience.retrieval import operations
 from salience.retrieval.erasure import Erasure, Tally
 from salience.retrieval.safety import NO_FILE, Backup, Finding
 from salience.retrieval.turnstile import Turnstile
-from salience.retrieval.vector_sets import VectorSets, VectorSetsFigures
+from salience.retrieval.vector_sets import VectorSetsFigures
 from salience.stores import codec
 from salience.stores.access_queue import AccessQueue, Batch
 from salience.stores.postgres import rewrite, schema
@@ -161,7 +161,7 @@ class PostgresStore:
             return self._reader.stats(op, self.replicas.nbytes, send)
         if isinstance(op, operations.FetchColumns) and "content" in op.names:
             return self._with_contents(op, send)
-        if self.replicas.is_asked(op):
+        if type(op) in SEARCHING:
             return self.replicas.answer(op, send)
         return self._READS[type(op)](self._reader, op, send)
 
@@ -349,24 +349,17 @@ class PostgresStore:
                     self.connections.write(work, (namespace,))
 
     def _vector_sets(self, _: operations.ReadVectorSets) -> VectorSetsFigures:
-        figures: VectorSetsFigures = self.connections.read(
-            vector_sets.read_figures, self._all_namespaces()
-        )
-        return figures
-
-    def _prepare_cut_over(self, _: operations.PrepareCutOver) -> None:
-        sets: VectorSets = self.connections.read(vector_sets.read_sets, ())
-        least, names = most_memories(self._memory_limit) + 1, sets.names_beside()
-        indexes.build_indexes(self.connections, least, stored_names=names)
+        return self.connections.read(vector_sets.read_figures, self._all_namespaces())
 
     def _cut_over(self, op: operations.CutOver) -> bool:
-        namespaces = self._all_namespaces()
-        done: bool = self.connections.write(partial(vector_sets.cut_over, op.embedder), namespaces)
-        return done
+        namespaces, least = self._all_namespaces(), most_memories(self._memory_limit) + 1
+        names = self.connections.read(vector_sets.read_sets).names_beside()
+        indexes.build_indexes(self.connections, least, stored_names=names)  # searches go on
+        return self.connections.write(partial(vector_sets.cut_over, op.embedder), namespaces)
 
     def _drop_vectors(self, _: operations.DropVectors) -> None:
         namespaces = self._all_namespaces()
-        sets: VectorSets = self.connections.write(vector_sets.begin_dropping, ())
+        sets = self.connections.write(vector_sets.begin_dropping)
         names = sets.names_beside()
         for namespace in namespaces if names else ():
             drop = partial(vector_sets.drop_some, namespace, names)
@@ -442,7 +435,6 @@ class PostgresStore:
         operations.Rewrite: _rewrite,
         operations.PutVectors: _put_vectors,
         operations.ReadVectorSets: _vector_sets,
-        operations.PrepareCutOver: _prepare_cut_over,
         operations.CutOver: _cut_over,
         operations.DropVectors: _drop_vectors,
         operations.BackUp: _back_up,

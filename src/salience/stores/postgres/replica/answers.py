@@ -49,10 +49,6 @@ SEARCHING = frozenset({operations.SearchRoute, *NAMESPACE_OPERATIONS, *_ROW_OPER
 class Replicas(ReplicaManager):
     """The replicas of a process, and answers out of them."""
 
-    def is_asked(self, op: operations.Op) -> bool:
-        """True if indexes answer an operation."""
-        return type(op) in SEARCHING
-
     def namespaces_of(self, op: operations.Op) -> Collection[str]:
         """The namespaces whose replicas answer an operation; none if that is for the server."""
         if isinstance(op, operations.SearchRoute):

@@ -393,24 +393,17 @@ def notes(op: operations.Notes, send: Send) -> dict[str, str]:
 def note(op: operations.Note, send: Send) -> bool:
     """Set a note if its value is still the one expected; True if it was set."""
     where = (op.namespace, op.key)
-    if op.value is None:
-        sql = "DELETE FROM notes WHERE namespace = %s AND key = %s AND value = %s RETURNING 1"
-        parameters: tuple[Any, ...] = (*where, op.was)
-    elif op.was is None:
-        sql = (
-            "INSERT INTO notes (namespace, key, value) VALUES (%s, %s, %s) "
-            "ON CONFLICT DO NOTHING RETURNING 1"
-        )
-        parameters = (*where, op.value)
-    else:
-        sql = (
-            "UPDATE notes SET value = %s WHERE namespace = %s AND key = %s AND value = %s "
-            "RETURNING 1"
-        )
-        parameters = (op.value, *where, op.was)
-    if op.value is None and op.was is None:
-        sql = "SELECT 1 WHERE NOT EXISTS (SELECT FROM notes WHERE namespace = %s AND key = %s)"
-        parameters = where
     lock = [] if op.value is None else [lock_namespace(op.namespace, changes=False)]
-    *_, done = send(*lock, Statement(sql, parameters))
-    return bool(done)
+    select = "SELECT value FROM notes WHERE namespace = %s AND key = %s FOR UPDATE"
+    *_, found = send(*lock, Statement(select, where))
+    if op.was != (found[0][0] if found else None):
+        raise Abandon(False)
+    change = Statement("DELETE FROM notes WHERE namespace = %s AND key = %s", where)
+    if op.value is not None:
+        change = Statement(
+            "INSERT INTO notes (namespace, key, value) VALUES (%s, %s, %s) "
+            "ON CONFLICT (namespace, key) DO UPDATE SET value = excluded.value",
+            (*where, op.value),
+        )
+    send(change)
+    return True
