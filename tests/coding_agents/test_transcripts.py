@@ -131,3 +131,24 @@ def test_reading_bit_by_bit_gives_the_same_as_reading_at_once(
             turns += new
     assert turns == at_once
     assert place == len(data)
+
+
+def test_a_large_transcript_is_read_visit_by_visit(tmp_path: Path) -> None:
+    path = tmp_path / "session.jsonl"
+    result = {"type": "user", "message": {"content": [{"type": "tool_result", "content": "x"}]}}
+    result["message"]["content"][0]["content"] = "x" * 2**20  # type: ignore[index]
+    said = {"type": "user", "message": {"content": "Use tabs."}}
+    long = {"type": "user", "message": {"content": "Use spaces." + " " * 6 * 2**20}}
+    with path.open("w", encoding="utf-8") as file:
+        for entry in [said, *[result] * 6, said, long, said]:
+            file.write(json.dumps(entry) + "\n")
+    sizes, texts, start = [], [], 0
+    while start < path.stat().st_size:
+        turns, end = read_turns(path, "claude-code", start)
+        assert end > start
+        sizes.append(end - start)
+        texts += [turn.text for turn in turns]
+        start = end
+    assert texts == ["Use tabs.", "Use tabs.", "Use spaces.", "Use tabs."]
+    assert len(sizes) >= 3
+    assert max(sizes) < 8 * 2**20

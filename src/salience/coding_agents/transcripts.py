@@ -18,7 +18,8 @@ from salience.display.for_models import whole
 
 Role = Literal["user", "assistant"]
 
-_MAX_READ_BYTES = 16 * 2**20  # of one visit; more of a transcript is left for the next one
+_READ_BYTES = 4 * 2**20  # of one visit, in well under a second; the next one reads on
+_MAX_READ_BYTES = 16 * 2**20  # of one line
 _MAX_COMMAND_CHARACTERS = 200
 # What programs put into the turn of a user, beside the user's words.
 _INSERTED = re.compile(
@@ -55,7 +56,9 @@ def read_turns(
     """
     with path.open("rb") as file:
         file.seek(start)
-        data = file.read(_MAX_READ_BYTES if end is None else end - start)
+        data = file.read(_READ_BYTES if end is None else end - start)
+        if end is None and b"\n" not in data:
+            data += file.read(_MAX_READ_BYTES - len(data))
     whole = data[: data.rfind(b"\n") + 1]
     if not whole and len(data) == _MAX_READ_BYTES:
         return [], start + len(data)  # one line of more than that
