@@ -126,7 +126,9 @@ class Frames:
 
     def names_several(self, noun: str) -> bool:
         """Test whether a noun is for what one has several of."""
-        return self.terms["several"].search(noun) is not None
+        several = self.terms["several"].finditer(noun)
+        # "My son's best friend" is one, as is "the brother's wife".
+        return any(at.end() == len(noun) or self.is_head_first for at in several)
 
     def _cued(self, plain: str, general: bool) -> list[Frame]:
         """The frames of which a sentence has a cue."""
@@ -157,7 +159,8 @@ class Frames:
             return None
         if self.names_several(what):
             return None
-        attribute = f"{frame.attribute} {self._named(what)}".strip()
+        noun = self.terms["ending"].sub("", self.terms["speaker"].sub(" ", what))
+        attribute = f"{frame.attribute} {self._named(noun)}".strip()
         if frame.count == "many":
             attribute = f"{attribute} {self._named(value)}"
         return self._named(who), attribute, {self._part(frame, value): value.replace(",", "")}
@@ -181,7 +184,7 @@ class Frames:
 
     def _named(self, phrase: str) -> str:
         """The stems of a noun phrase without whose it is, in order of the alphabet."""
-        bare = self.terms["ending"].sub("", self.terms["speaker"].sub(" ", phrase))
+        bare = self.terms["speaker"].sub(" ", phrase)
         said = words(self._spelled(bare)) if self.is_spaced else bare.split()
         return " ".join(sorted({*map(stem, said)}))
 

@@ -98,7 +98,7 @@ _LOCATION = whole(
     rf" {PLACE}",
 )
 _RELOCATED = re.compile(
-    r"^(?:I|We|They) (?:have )?(?:moved|relocated|migrated|switched|transferred)"
+    r"^(?:I|We|They) (?:have )?(?:moved|relocated|migrated|transferred)"
     rf" (?P<what>{OWNED}) (?:over )?to {PLACE}$"
 )
 
