@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from functools import partial
 from time import perf_counter
 from typing import Any
@@ -22,6 +23,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 import salience
 from salience.access import LOCAL, Keyring, Principal
 from salience.access.oauth import TokenVerifier
+from salience.api.operations import READ
 from salience.engine.async_memory import AsyncMemory
 from salience.engine.extraction import Extractor
 from salience.errors import SalienceError
@@ -29,7 +31,7 @@ from salience.importers import ImportProblem
 from salience.mcp.app import ToolSettings
 from salience.records.validation import namespace_name
 from salience.retrieval.operations import CheckWritable
-from salience.server import compat
+from salience.server import compat, inspector
 from salience.server.encoding import answer
 from salience.server.guard import InFlight, Metrics, guard
 from salience.server.mcp_door import PATH as MCP_PATH
@@ -55,6 +57,9 @@ COMPRESSED_BYTES = 16_384  # from which an answer is compressed for a client tha
 COMPRESSION = 4  # nine tenths of what the highest level saves, in a third of the time
 DRAIN_SECONDS = 30.0  # that requests in flight have when the server is told to stop
 Endpoint = Callable[[Request], Awaitable[Response]]
+READ_ONLY = Problem(
+    "ReadOnly", "this server only reads; `salience inspect --write` starts one that writes, too"
+)
 MATCHED_FIRST = ("search", "get_context", "add")  # routes are tried one after the other
 ALSO_WITHOUT_PREFIX = ("/health", "/ready", "/version", "/metrics", "/openapi.json", "/docs")
 
@@ -78,10 +83,15 @@ def create_app(
         openapi_url=None,
     )
     app.state.server = server
-    for path, operations in _by_path((*OPERATIONS, *compat.OPERATIONS)).items():
+    # The calls of mem0, like MCP, count uses.
+    offered = OPERATIONS if server.settings.read_only else (*OPERATIONS, *compat.OPERATIONS)
+    for path, operations in _by_path(offered).items():
         methods = {each.method: server.endpoint(each) for each in operations}
         app.router.routes.append(KnownRoute(path, _by_method(methods), methods=[*methods]))
-    app.router.routes.append(KnownRoute(MCP_PATH, server.mcp, methods=["POST"]))
+    for path, page in inspector.pages().items():
+        app.router.routes.append(KnownRoute(path, page, methods=["GET"]))
+    if not server.settings.read_only:
+        app.router.routes.append(KnownRoute(MCP_PATH, server.mcp, methods=["POST"]))
     if server.tokens is not None:
         app.add_route(server.tokens.settings.metadata_path, server.resource_metadata, ["GET"])
     for error in (SalienceError, ImportProblem, Refused, HTTPException, Exception):
@@ -217,8 +227,11 @@ class Server:
     async def authenticate(
         self, headers: Mapping[str, str], client: str | None, target: str
     ) -> Principal | Denied:
-        """Find whose a request is, by its header fields."""
-        return await self._authenticator.authenticate(headers, client, target)
+        """Find whose a request is, by its header fields; where nothing is written, all but read."""
+        found = await self._authenticator.authenticate(headers, client, target)
+        if self.settings.read_only and isinstance(found, Principal):
+            return replace(found, scopes=found.scopes & {READ})
+        return found
 
     async def resource_metadata(self, request: Request) -> Response:
         """Tell whose access tokens are taken, as RFC 9728 has it."""
@@ -256,7 +269,8 @@ class Server:
             principal = request.state.principal
             namespace = _namespace(request, principal, namespace)
             if operation.scope and not principal.may(operation.scope):
-                raise Refused(scope_missing(operation.scope))
+                missing = READ_ONLY if self.settings.read_only else scope_missing(operation.scope)
+                raise Refused(missing)
             note_effects(request.state, operation.scope, namespace, operation.id)
         arguments: dict[str, Any] = {}
         if operation.query is not None and request.url.query:
@@ -265,6 +279,8 @@ class Server:
             body = await request.body()
             if body or operation.needs_body:
                 arguments = operation.body.parse(body)
+        if self.settings.read_only and operation.body and "touch" in operation.body.members:
+            arguments["touch"] = False
         return Call(request, self, principal, namespace, arguments)
 
 

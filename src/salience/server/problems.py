@@ -64,6 +64,7 @@ KINDS: Mapping[str, Kind] = {
     "InvalidRequest": Kind(400, "The request is malformed"),
     "KeyRequired": Kind(401, "A valid key is required"),
     "ScopeMissing": Kind(403, "The key lacks a scope"),
+    "ReadOnly": Kind(403, "The server only reads"),
     "OriginRefused": Kind(403, "Requests of this page are refused"),
     "MethodNotAllowed": Kind(405, "The method is not offered here"),
     "BodyTimeout": Kind(408, "The body did not arrive in time"),

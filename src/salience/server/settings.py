@@ -9,6 +9,7 @@ from typing import Any, Self
 
 from salience.access.oauth import OAuthSettings
 from salience.errors import InvalidInput, shown
+from salience.server import inspector
 from salience.server.guard import GuardSettings
 from salience.server.guard.settings import PUBLIC_PATHS
 
@@ -28,6 +29,7 @@ class ServerSettings:
     workers: the number of processes.
     allowed_hosts: names under which it may be asked, besides loopback.
     cors_origins: web pages that may ask it from a browser; none by default.
+    read_only: nothing is written, whatever a key may do; without MCP and mem0's paths.
     oauth_issuer, oauth_audience, oauth_jwks_url: the server whose access tokens it takes besides
         keys, see `salience.access.oauth.OAuthSettings`; all three or none.
     """
@@ -41,6 +43,7 @@ class ServerSettings:
     workers: int = 1
     allowed_hosts: tuple[str, ...] = ()
     cors_origins: tuple[str, ...] = ()
+    read_only: bool = False
     oauth_issuer: str | None = None
     oauth_audience: str | None = None
     oauth_jwks_url: str | None = None
@@ -78,9 +81,9 @@ class ServerSettings:
         Raises:
             InvalidInput: a limit in the environment is out of its range.
         """
-        public_paths: tuple[str, ...] = PUBLIC_PATHS
+        public_paths: tuple[str, ...] = (*PUBLIC_PATHS, *inspector.pages())
         if self.oauth is not None:
-            public_paths = (*PUBLIC_PATHS, self.oauth.metadata_path)
+            public_paths = (*public_paths, self.oauth.metadata_path)
         return GuardSettings.from_environment(
             hosts=self.allowed_hosts,
             origins=self.cors_origins,
@@ -116,6 +119,8 @@ def _parsed(name: str, text: str, default: Any) -> Any:
     """The value of a setting from its text."""
     if isinstance(default, tuple):
         return tuple(part.strip() for part in text.split(",") if part.strip())
+    if isinstance(default, bool):
+        return text.lower() in ("1", "true", "yes")
     if not isinstance(default, int):
         return text
     try:

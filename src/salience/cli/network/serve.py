@@ -70,7 +70,7 @@ def serve(
 
     Without a key in the store (`salience keys create`) only this machine is served.
     """
-    _check_installed("serve")
+    check_installed("serve")
     from salience.server.connections import check_address
     from salience.server.connections import serve as run
     from salience.server.settings import ServerSettings
@@ -108,13 +108,13 @@ _SAMPLE_CALLS = (
 
 def openapi(settings: Settings) -> None:
     """Print the OpenAPI document of the server, from which clients are generated."""
-    _check_installed("openapi")
+    check_installed("openapi")
     from salience.server.app import create_app
 
     output.emit(create_app().openapi())
 
 
-def _check_installed(command: str) -> None:
+def check_installed(command: str) -> None:
     """Refuse a command whose packages are missing.
 
     Raises:

@@ -1,0 +1,108 @@
+// The view Search: the hits as cards, and why each stands where it does.
+import { html, useState } from "./html.js";
+import { groupSums, StackedBar, tallest } from "./draw.js";
+import { useAnswer } from "./answers.js";
+import { contributions, differences, groups } from "./scores.js";
+import { searched, write } from "./state.js";
+import { beginning, day, figure, percent, signed, Text, visible } from "./text.js";
+import { Tree, Waterfall } from "./waterfall.js";
+import { words } from "./words.js";
+
+// Where the meaning begins with a condition on the query, the name says more.
+const reason = (part) => (part.doc && !part.doc.includes(": ") ? part.doc.split(",")[0] : part.title);
+
+/** Why a row stands where it does, in one sentence. */
+export function sentence(table, row) {
+  const own = contributions(table, row).parts.filter(({ adds }) => adds > 0);
+  own.sort((a, b) => b.adds - a.adds);
+  const why = own.slice(0, 2).map(({ part, adds }) => `${reason(part)} (${signed(adds)})`);
+  const next = row + 1 < table.rows.length && table.rows[row + 1].score !== null ? row + 1 : null;
+  let rest = words.last;
+  if (next !== null) {
+    const gap = table.rows[row].score - table.rows[next].score;
+    const [most] = differences(table, row, next).filter((each) => each.gap > 0);
+    rest = gap > 0 ? words.ahead(signed(gap).slice(1), next + 1, most?.part.title) : words.tie(next + 1);
+  }
+  return `${words.because(row + 1)}${why.join(", and ") || words.none}. ${rest}`;
+}
+
+export function Search({ table, state, go }) {
+  const hits = table.rows.filter((row) => row.left === null);
+  const most = tallest(table, hits.map((_, place) => place));
+  const colours = groups(table);
+  const present = hits.map((_, place) => groupSums(table, place));
+  const shown = [...colours].filter(([name]) => present.some((sums) => sums.get(name) !== 0));
+  return html`
+    <p class="chance">${table.probability === null ? words.noChance : words.chance(percent(table.probability))}
+      <span class="soft">${words.found(hits.length, table.of)}</span></p>
+    ${hits.length === 0 && html`<p>${words.nothing}</p>`}
+    <ul class="legend">${shown.map(([name, colour]) => html`<li key=${name}>
+      <svg class="key" aria-hidden="true" viewBox="0 0 12 12"><rect class=${`g${colour}`} width="12" height="12"/></svg>
+      <${Text} of=${name}/></li>`)}</ul>
+    <ol class="cards">${hits.map((row, place) => html`<${Card} key=${`${row.namespace} ${row.id}`}
+      table=${table} row=${row} place=${place} most=${most} state=${state} go=${go}/>`)}</ol>`;
+}
+
+function Card({ table, row, place, most, state, go }) {
+  const [open, setOpen] = useState(false);
+  const toggle = () => setOpen(!open);
+  return html`<li class="card" tabindex="0" data-id=${row.id}
+      onKeyDown=${(event) => event.key === "Enter" && event.target === event.currentTarget && toggle()}>
+    <div class="head"><b class="rank">${place + 1}</b>
+      <p class="text">${row.title && html`<strong><${Text} of=${row.title}/></strong> `}<${Text} of=${row.text}/>${row.is_cut && " …"}</p></div>
+    <${StackedBar} table=${table} row=${place} most=${most}/>
+    <p class="facts"><${Facts} row=${row} state=${state} go=${go}/>
+      ${Object.entries(table.routes).map(([name, route]) => html`<span key=${name} class="soft">
+        ${route.rank[place] === null ? words.noRoute(name) : words.route(name, route.rank[place])}</span>`)}
+      <span>${words.score} ${figure(row.score)}</span>
+      ${row.probability !== null && html`<span>${words.probability} ${percent(row.probability)}</span>`}
+      <button class="why" aria-expanded=${open} onClick=${toggle}>${open ? words.hide : words.open}
+        <span class="hidden"> ${visible(row.id)}</span></button></p>
+    ${open && html`<div class="opened"><p class="sentence"><${Text} of=${sentence(table, place)}/></p>
+      <${Waterfall} table=${table} row=${place}/>
+      <${Before} table=${table} row=${place}/>
+      <${Odds} id=${row.id} state=${state} has=${row.probability !== null}/>
+      <p><a href=${write({ ...state, view: "trace", memory: row.id })}>${words.toTrace}</a></p></div>`}
+  </li>`;
+}
+
+/** What is known of a memory; a click on it filters. */
+function Facts({ row, state, go }) {
+  const only = (name, condition) => go({ filters: { ...state.filters, [name]: condition } });
+  const button = (name, value, condition, label = value) => value && html`<button class="chip"
+    title=${words.filterBy(name, visible(value))} onClick=${() => only(name, condition)}><${Text} of=${label}/></button> `;
+  const date = day(row.created_at);
+  return html`${button("kind", row.kind, row.kind)}${button("speaker", row.speaker, row.speaker)}
+    ${button("created_at", date, { gte: `${date}T00:00:00Z`, lte: `${date}T23:59:59.999999Z` })}
+    ${row.tags.map((tag) => button("tags", tag, { contains: tag }, `#${tag}`))}`;
+}
+
+/** What sets a row apart from any other. */
+function Before({ table, row }) {
+  const scored = table.rows.map((_, place) => place).filter((place) => place !== row && table.rows[place].score !== null);
+  const [chosen, setChosen] = useState("");
+  const other = chosen === "" ? null : Number(chosen);
+  const gap = other === null ? 0 : table.rows[row].score - table.rows[other].score;
+  const title = gap >= 0 ? words.before : words.behind;
+  return html`<p><label>${words.beforeTitle} <select value=${chosen} onChange=${(event) => setChosen(event.target.value)}>
+      <option value=""></option>
+      ${scored.map((place) => html`<option key=${place} value=${String(place)}>${place + 1}: ${visible(beginning(table.rows[place].text, 60))}</option>`)}
+    </select></label></p>
+    ${other !== null && html`<table><caption>${title(row + 1, other + 1, figure(Math.abs(gap)))}</caption><tbody>
+      ${differences(table, row, other).map(({ part, gap: each }) => html`<tr key=${part.name}>
+        <th scope="row"><${Text} of=${part.title}/></th><td class="n">${signed(each)}</td></tr>`)}</tbody></table>`}`;
+}
+
+/** The tree of a probability, asked when it is opened. */
+function Odds({ id, state, has }) {
+  const [open, setOpen] = useState(false);
+  if (!has) return null;
+  return html`<details onToggle=${(event) => setOpen(event.target.open)}><summary>${words.odds}</summary>
+    ${open && html`<${OddsTree} id=${id} state=${state}/>`}</details>`;
+}
+
+function OddsTree({ id, state }) {
+  const { answer, refusal } = useAnswer("/explain", { ...searched(state), id }, state.namespace);
+  if (refusal) return html`<p role="alert">${words.failed}${refusal}</p>`;
+  return answer ? html`<${Tree} node=${answer.probability}/>` : html`<p>${words.waiting}</p>`;
+}

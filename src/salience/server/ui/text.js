@@ -1,0 +1,51 @@
+// Texts of memories and numbers. A text is a text node and nothing else; what nobody sees is shown.
+import { html } from "./html.js";
+
+// Controls, directions, zero width, tags, fillers, private letters and lone surrogates.
+const INVISIBLE =
+  /[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Cs}\p{Zl}\p{Zp}\u00a0\u034f\u115f\u1160\u17b4\u17b5\u2000-\u200a\u202f\u205f\u2800\u3000\u3164\ufe00-\ufe0f\uffa0\u{e0100}-\u{e01ef}]/u;
+
+const code = (letter) => `U+${letter.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}`;
+
+/** A text of unknown origin, apart from the text around it, with the codes of what is invisible. */
+export function Text({ of }) {
+  const pieces = [];
+  let plain = "";
+  for (const letter of String(of ?? "")) {
+    if (letter !== "\n" && letter !== "\t" && INVISIBLE.test(letter)) {
+      if (plain) pieces.push(plain);
+      plain = "";
+      pieces.push(html`<span class="code">${code(letter)}</span>`);
+    } else {
+      plain += letter;
+    }
+  }
+  return html`<bdi>${[...pieces, plain]}</bdi>`;
+}
+
+/** The same as plain text, for attributes. */
+export const visible = (text) =>
+  [...String(text ?? "")].map((letter) => (INVISIBLE.test(letter) ? code(letter) : letter)).join("");
+
+/** A number to four places, or to three digits where that would hide it. */
+export function figure(value) {
+  if (value === null || value === undefined || Number.isNaN(value)) return "—";
+  const small = value !== 0 && Math.abs(value) < 0.001;
+  return (small ? value.toPrecision(3) : value.toFixed(4)).replace("-", "−");
+}
+
+/** A number to two places with its sign. */
+export const signed = (value) =>
+  (value < 0 ? "−" : "+") + (Math.abs(value) < 0.005 && value !== 0
+    ? Math.abs(value).toPrecision(1) : Math.abs(value).toFixed(2));
+
+export const percent = (value) =>
+  value > 0 && value < 0.01 ? "less than 1 %" : `${Math.round(value * 100)} %`;
+
+/** The first letters of a text. */
+export const beginning = (text, count) => {
+  const letters = [...text];
+  return letters.length > count ? `${letters.slice(0, count - 1).join("")}…` : text;
+};
+
+export const day = (time) => (time ? time.slice(0, 10) : "");

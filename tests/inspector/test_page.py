@@ -1,0 +1,344 @@
+"""The inspector's page in a browser: it shows the numbers of the API, and nothing else happens."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from playwright.sync_api import Browser, Page, Route
+
+from salience import Memory
+from salience.evaluation import sample
+from salience.ranking import profiles
+from support.browser import Inspector
+from support.children import PROGRAM
+from support.real_server import RealServer, real_server
+
+QUESTIONS = [question["text"] for question in sample.questions()]
+QUESTION = QUESTIONS[0]
+PROFILES = sorted(profiles.BUILT_IN)
+
+
+def check_sums(inspector: Inspector, client: httpx.Client, profile: str, question: str) -> None:
+    """Compare what the cards draw with what the API gives, to the bit."""
+    body = {"query": question, "profile": profile, "touch": False}
+    hits = client.post("/search", json=body).json()["hits"]
+    page = inspector.show("main .chance", q=question, profile=profile)
+    shown = page.eval_on_selector_all(".card", "cards => cards.map(card => card.dataset.id)")
+    assert shown == [hit["id"] for hit in hits]
+    page.eval_on_selector_all(".why", "buttons => buttons.forEach(button => button.click())")
+    if hits:
+        page.wait_for_selector(f".card:nth-child({len(hits)}) .waterfall")
+    sums = page.eval_on_selector_all(".waterfall", "all => all.map(each => each.dataset.sum)")
+    assert [float(text) for text in sums] == [hit["score"] for hit in hits]
+    assert "does not add up" not in page.inner_text("main")
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_what_is_drawn_adds_up_to_the_score(
+    inspector: Inspector, client: httpx.Client, profile: str
+) -> None:
+    check_sums(inspector, client, profile, QUESTION)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("profile", PROFILES)
+def test_what_is_drawn_adds_up_for_thirty_questions(
+    inspector: Inspector, client: httpx.Client, profile: str
+) -> None:
+    for question in QUESTIONS[:30]:
+        check_sums(inspector, client, profile, question)
+
+
+def check_order(
+    inspector: Inspector, client: httpx.Client, weights: dict[str, float], profile: str
+) -> None:
+    """Compare the order that the page shows for other weights with that of the server."""
+    ready = "[data-source=server]"
+    text = json.dumps(weights)
+    page = inspector.show(ready, q=QUESTION, view="whatif", profile=profile, weights=text)
+    order = page.eval_on_selector_all(".order li", "all => all.map(each => each.dataset.id)")
+    body = {"query": QUESTION, "profile": profile, "weights": weights, "touch": False}
+    assert order == [hit["id"] for hit in client.post("/search", json=body).json()["hits"]]
+
+
+@pytest.mark.parametrize(
+    ("profile", "weights"),
+    [
+        ("balanced", {"semantic": 3.0}),
+        ("balanced", {"lexical": -1.0, "recency": 2.5}),
+        ("balanced", {"current_version": 0.0, "named_speaker": 4.0}),
+        ("six_factor", {"recency": 1.0}),
+        ("vitality", {"semantic": 0.1}),
+        ("multi_route", {"memory_score": 1.0}),
+    ],
+)
+def test_the_order_after_other_weights_is_that_of_the_server(
+    inspector: Inspector, client: httpx.Client, profile: str, weights: dict[str, float]
+) -> None:
+    check_order(inspector, client, weights, profile)
+
+
+def test_what_is_computed_here_is_what_the_server_says(
+    inspector: Inspector, client: httpx.Client
+) -> None:
+    page = inspector.show("main .chance", q=QUESTION)
+    table = client.post("/candidates", json={"query": QUESTION}).json()
+    settable = [part["name"] for part in table["parts"] if part["values"] is not None]
+    for place in range(12):
+        name = settable[3 * place % len(settable)]
+        weights = {name: (place - 6) / 2}
+        moves = any(name in part["moves_with"] for part in table["parts"] if part["values"])
+        local = page.evaluate(
+            "async ([table, weights]) => (await import('/ui/scores.js'))"
+            ".reordered(table, weights).map(({row, score}) => [row.id, score])",
+            [table, weights],
+        )
+        body = {"query": QUESTION, "weights": weights}
+        rows = client.post("/candidates", json=body).json()["rows"]
+        if not moves:
+            assert local[:50] == [[row["id"], row["score"]] for row in rows[:50]]
+
+
+def test_a_memory_that_is_not_returned_says_why(inspector: Inspector, client: httpx.Client) -> None:
+    page = inspector.show(".verdict", q=QUESTION, view="trace", memory="fact-database-influx")
+    assert "superseded" in page.inner_text(".verdict")
+    rows = client.post("/candidates", json={"query": QUESTION}).json()["rows"]
+    page = inspector.show(".verdict", q=QUESTION, view="trace", memory=rows[20]["id"])
+    body = {"query": QUESTION, "id": rows[20]["id"]}
+    verdict = client.post("/explain", json=body).json()["verdict"]
+    assert page.inner_text(".verdict") == verdict
+    assert page.locator(".chosen").count() == 1
+
+
+def test_a_slow_answer_never_stands_under_a_new_question(inspector: Inspector) -> None:
+    page = inspector.page
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        if QUESTIONS[1] in (route.request.post_data or ""):
+            held.append(route)
+        else:
+            route.continue_()
+
+    page.route("**/v1/candidates", hold)
+    inspector.show("main .chance", q=QUESTION)
+    before = page.inner_text(".cards")
+    page.fill("#question", QUESTIONS[1])
+    page.press("#question", "Enter")
+    page.wait_for_selector("main[aria-busy=true]")
+    assert page.locator(".card").count() == 0  # the old answer is gone
+    page.fill("#question", QUESTIONS[5])
+    page.press("#question", "Enter")
+    page.wait_for_selector(".card")
+    for route in held:
+        route.continue_()
+    page.wait_for_timeout(300)
+    assert held
+    shown = page.eval_on_selector_all(".card", "cards => cards.map(card => card.dataset.id)")
+    body = {"query": QUESTIONS[5], "touch": False}
+    hits = httpx.post(f"{inspector.server.url}/v1/search", json=body).json()["hits"]
+    assert shown == [hit["id"] for hit in hits]
+    page.go_back()
+    page.go_back()
+    page.wait_for_selector(".card")
+    assert page.inner_text(".cards") == before
+
+
+def test_keys_move_open_and_ask(inspector: Inspector) -> None:
+    page = inspector.show(".card", q=QUESTION)
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    page.keyboard.press("k")
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".card:nth-child(1) .waterfall")
+    assert page.evaluate("document.activeElement.matches('.card:nth-child(1)')")
+    page.keyboard.press("/")
+    assert page.evaluate("document.activeElement.id") == "question"
+    page.keyboard.press("j")
+    assert page.input_value("#question").endswith("j")
+    page.goto("about:blank")
+    inspector.show(".card", q=QUESTION)
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.id") == "results"
+    assert "#q=" in page.url.replace("%23", "#")
+
+
+def test_a_click_filters_and_the_address_is_a_link(inspector: Inspector, chrome: Browser) -> None:
+    page = inspector.show(".card", q=QUESTION)
+    page.click(".card .chip:has-text('fact') >> nth=0")
+    page.wait_for_selector(".filters")
+    page.wait_for_selector(".card")
+    kinds = page.eval_on_selector_all(
+        ".card", "cards => cards.map(card => card.querySelector('.chip').innerText)"
+    )
+    assert set(kinds) == {"fact"}
+    with chrome.new_context() as other:
+        copy = other.new_page()
+        copy.goto(page.url)
+        copy.wait_for_selector(".card")
+        assert copy.inner_text(".cards") == page.inner_text(".cards")
+
+
+@pytest.mark.parametrize("width", [360, 3840])
+@pytest.mark.parametrize("view", ["search", "trace", "whatif"])
+def test_nothing_has_to_be_scrolled_sideways(inspector: Inspector, width: int, view: str) -> None:
+    inspector.page.set_viewport_size({"width": width, "height": 800})
+    page = inspector.show("main .chance, main table, main .order", q=QUESTION, view=view)
+    if view == "search":
+        page.click(".why >> nth=0")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def walk(inspector: Inspector) -> None:
+    """Go through every view."""
+    page = inspector.show(".card", q=QUESTION)
+    page.click(".why >> nth=0")
+    page.click(".opened summary:has-text('log-odds')")
+    page.wait_for_selector(".tree")
+    inspector.show(".verdict", q=QUESTION, view="trace", memory="fact-database-influx")
+    inspector.show("[data-source=server]", q=QUESTION, view="whatif", weights='{"semantic": 2}')
+
+
+def test_looking_changes_nothing(inspector: Inspector, client: httpx.Client) -> None:
+    def everything() -> tuple[bytes, list[Any]]:
+        client.post("/flush").raise_for_status()
+        records = client.get("/memories", params={"limit": 1000}).json()["memories"]
+        return client.get("/events", params={"limit": 1000}).content, records
+
+    before = everything()
+    walk(inspector)
+    assert everything() == before
+
+
+def test_a_key_that_reads_sees_nothing_that_is_refused(
+    chrome: Browser, sample_db: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "keys.db"
+    path.write_bytes(sample_db.read_bytes())
+    made = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            PROGRAM,
+            "keys",
+            "create",
+            "--db",
+            path,
+            "--scope",
+            "memories:read",
+            "--json",
+            "--namespace",
+            "*",
+        ],
+        capture_output=True,
+        check=True,
+    )
+    key = json.loads(made.stdout)["text"]
+    with real_server(path) as server, chrome.new_context() as context:
+        inspector = Inspector(context.new_page(), server)
+        page = inspector.show("input[type=password]", q=QUESTION)
+        page.fill("input[type=password]", key)
+        page.press("input[type=password]", "Enter")
+        page.wait_for_selector(".card")
+        inspector.statuses.clear()
+        page.click(".why >> nth=0")
+        page.click("nav a:nth-child(2)")
+        page.click(".ladder button >> nth=3")
+        page.wait_for_selector(".verdict")
+        page.click("nav a:nth-child(3)")
+        page.wait_for_selector(".order")
+        assert inspector.statuses
+        assert all(status < 400 for status in inspector.statuses)
+        kept = "[document.cookie, localStorage.length, sessionStorage.length, location.href]"
+        assert page.evaluate(kept)[:3] == ["", 0, 0]
+        assert key not in page.evaluate(kept)[3]
+        inspector.check()
+
+
+HOSTILE = [
+    "<img src=x onerror=alert(1)>",
+    "<script>alert(1)</script>",
+    "</bdi></p><svg onload=alert(1)>",
+    "javascript:alert(1)",
+    "[a](javascript:alert(1)) **bold** &lt;b&gt;",
+    "\u202egnirts desrever\u202c \u200bzero\u200dwidth \U000e0041\U000e0042 tag \x07 bell \ufeff",
+    "${constructor.constructor('alert(1)')()} {{7*7}}",
+    "__proto__",
+]
+
+
+def test_hostile_texts_are_shown_and_nothing_more(chrome: Browser, tmp_path: Path) -> None:
+    path = tmp_path / "hostile.db"
+    with Memory(path) as memory:
+        for place, text in enumerate(HOSTILE):
+            memory.add(
+                f"cello {text}",
+                id=f"{place} {text}"[:500].replace("\x07", ""),
+                title=text,
+                speaker=text,
+                session_id=text,
+                kind=text[:60],
+                tags=[text],
+                entities=[text],
+                metadata={text: text},
+            )
+    with real_server(path) as server, chrome.new_context() as context:
+        inspector = Inspector(context.new_page(), server)
+        for state in (
+            {"q": "cello"},
+            {"q": f"cello {HOSTILE[0]}", "profile": "vitality"},
+            {"q": "cello", "profile": HOSTILE[0], "namespace": HOSTILE[2], "memory": HOSTILE[1]},
+            {"q": "cello", "view": "trace", "memory": f"0 {HOSTILE[0]}"},
+            {"q": f"cello {HOSTILE[1]}", "view": "whatif", "weights": '{"semantic": 2}'},
+            {"q": "cello", "filters": json.dumps({"kind": HOSTILE[0]})},
+            {"view": "__proto__", "q": "cello", "weights": '{"__proto__": 1}'},
+        ):
+            ready = "main .card, main .verdict, main .order, main [role=alert]"
+            page = inspector.show(ready, **state)
+            page.eval_on_selector_all(".why", "buttons => buttons.forEach(b => b.click())")
+            made = "img, body script, iframe, b:not(.rank), [onerror], [onload]"
+            assert page.locator(f"{made}, a[href^=javascript]").count() == 0
+            inspector.check()
+        page = inspector.show(".card", q="cello")
+        shown = page.inner_text(".cards")
+        for code in ("U+202E", "U+202C", "U+200B", "U+200D", "U+E0041", "U+0007", "U+FEFF"):
+            assert code in shown
+        for text in (HOSTILE[0], HOSTILE[1], HOSTILE[4], HOSTILE[6]):
+            assert text in shown
+
+
+def axe(page: Page, source: str) -> list[str]:
+    page.evaluate(source)
+    found = page.evaluate("axe.run()")["violations"]
+    return [f"{each['id']}: {each['nodes'][0]['html'][:200]}" for each in found]
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_no_violation(
+    chrome: Browser, server: RealServer, tmp_path: Path, scheme: Any
+) -> None:
+    command = ["npm", "pack", "--silent", "axe-core@4.14.1"]
+    if subprocess.run(command, cwd=tmp_path, check=False).returncode:
+        pytest.skip("the npm registry is not reachable")
+    with tarfile.open(next(tmp_path.glob("*.tgz"))) as files:
+        member = files.extractfile("package/axe.min.js")
+        assert member is not None
+        source = member.read().decode()
+    with chrome.new_context(bypass_csp=True, color_scheme=scheme) as context:
+        inspector = Inspector(context.new_page(), server)
+        page = inspector.show(".card", q=QUESTION)
+        page.click(".why >> nth=0")
+        assert axe(page, source) == []
+        page = inspector.show(".verdict", q=QUESTION, view="trace", memory="fact-retention")
+        assert axe(page, source) == []
+        page = inspector.show(".order", q=QUESTION, view="whatif")
+        assert axe(page, source) == []

@@ -1,0 +1,79 @@
+"""Debian's Chromium, driven by Playwright: it is installed where that can be."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from urllib.parse import urlencode
+
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from support.real_server import RealServer
+
+_NAMES = ("chromium", "chromium-browser", "google-chrome")
+_INSTALL = "apt-get install --yes --no-install-recommends chromium fonts-dejavu-core"
+
+
+@cache
+def chromium() -> str:
+    """The path of the browser.
+
+    Without one, tests are skipped, and fail where CI is set: there it belongs to the machine.
+    """
+    if (found := _found()) is None and os.geteuid() == 0 and shutil.which("apt-get"):
+        environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+        for command in ("apt-get update", _INSTALL):
+            subprocess.run(command.split(), env=environment, capture_output=True, check=False)
+        found = _found()
+    if found is None:
+        message = f"there is no Chromium; {_INSTALL}"
+        (pytest.fail if os.environ.get("CI") else pytest.skip)(message)
+    return found
+
+
+def _found() -> str | None:
+    return next(filter(None, map(shutil.which, _NAMES)), None)
+
+
+@contextmanager
+def browser() -> Iterator[Browser]:
+    """A browser during a block. While it is open, this thread has an event loop that runs."""
+    with sync_playwright() as playwright:
+        launched = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
+        try:
+            yield launched
+        finally:
+            launched.close()
+
+
+class Inspector:
+    """A page of the inspector, with what went wrong in it."""
+
+    def __init__(self, page: Page, server: RealServer) -> None:
+        self.page, self.server = page, server
+        self.wrong: list[str] = []
+        self.statuses: list[int] = []
+        page.on("pageerror", lambda error: self.wrong.append(str(error)))
+        page.on("dialog", lambda dialog: self.wrong.append(f"dialog {dialog.message}"))
+        page.on("response", lambda response: self.statuses.append(response.status))
+        page.add_init_script(
+            "window.violations = [];"
+            "addEventListener('securitypolicyviolation', e => violations.push(e.violatedDirective))"
+        )
+
+    def show(self, ready: str, **state: str) -> Page:
+        """Show a state, given as the fragment has it, and wait until something is there."""
+        self.page.goto("about:blank")
+        self.page.goto(f"{self.server.url}/ui/#{urlencode(state)}")
+        self.page.wait_for_selector(ready, timeout=60_000)
+        return self.page
+
+    def check(self) -> None:
+        """Refuse errors, dialogs and violations of the policy."""
+        assert not self.wrong
+        assert not self.page.evaluate("window.violations")

@@ -1,0 +1,68 @@
+"""Draw the pictures of docs/inspector.md, by Chromium, over the memories of the demo.
+
+python tools/pictures.py
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+from PIL import Image
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "tests"))
+
+from salience import Memory  # noqa: E402
+from salience.evaluation import sample  # noqa: E402
+from support.browser import browser  # noqa: E402
+from support.real_server import real_server  # noqa: E402
+
+FOLDER = ROOT / "docs" / "inspector"
+MAX_BYTES = 60_000
+COLOURS = 96
+QUESTION = "Which database holds our telemetry now?"
+PICTURES: dict[str, tuple[dict[str, str], str, str, dict[str, Any]]] = {
+    "search": ({}, ".card", "", {}),
+    "why": ({}, ".card", ".why >> nth=0", {}),
+    "search-dark": ({}, ".card", "", {"color_scheme": "dark"}),
+    "search-narrow": ({}, ".card", "", {"viewport": {"width": 360, "height": 760}}),
+    "trace": ({"view": "trace", "memory": "fact-retention"}, ".verdict", "", {}),
+    "what-if": ({"view": "whatif", "weights": '{"semantic": 3}'}, "[data-source=server]", "", {}),
+}
+"""Of each picture: what the page shows, what it waits for, what is clicked, and the screen."""
+
+
+def draw() -> None:
+    """Write every picture."""
+    FOLDER.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory() as folder:
+        path, clock = Path(folder) / "sample.db", sample.Clock()
+        with Memory(path, clock=clock) as memory:
+            sample.live(memory, clock)
+        with real_server(path, cold=True) as server, browser() as chromium:
+            for name, (state, ready, clicked, screen) in PICTURES.items():
+                options = {"viewport": {"width": 1280, "height": 760}} | screen
+                with chromium.new_context(**options) as context:
+                    page = context.new_page()
+                    page.goto(f"{server.url}/ui/#{urlencode({'q': QUESTION} | state)}")
+                    page.wait_for_selector(ready)
+                    if clicked:
+                        page.click(clicked)
+                    write(FOLDER / f"{name}.png", page.screenshot())
+
+
+def write(path: Path, screen: bytes) -> None:
+    """Write a picture in few colours, and refuse one that is too large."""
+    image = Image.open(BytesIO(screen)).convert("RGB").quantize(COLOURS)
+    image.save(path, optimize=True)
+    if path.stat().st_size > MAX_BYTES:
+        raise SystemExit(f"{path.name} has {path.stat().st_size} bytes, more than {MAX_BYTES}")
+
+
+if __name__ == "__main__":
+    draw()
