@@ -22,7 +22,7 @@ export function Waterfall({ table, row }) {
       onChange=${(event) => setInOrder(event.target.checked)}/> ${words.order}</label>
     <table class="waterfall" data-sum=${String(score)} data-score=${String(given)}>
       <thead><tr><th>${words.part}</th><th class="n">${words.computed}</th>
-        <th class="n">${words.adds}</th><th class="wide"></th></tr></thead>
+        <th class="n">${words.adds}</th><td class="wide"></td></tr></thead>
       <tbody>
         ${shown.map(({ part, weight, value, adds }, place) => html`<tr key=${part.name}>
           <th scope="row"><${Text} of=${part.title}/> <span class="soft"><${Text} of=${part.doc}/></span></th>
