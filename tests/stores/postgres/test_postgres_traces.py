@@ -198,7 +198,7 @@ def test_rows_that_an_open_snapshot_still_sees_are_waited_for(
         memory.add(f"{MARKER} is told.", id="gone")
         reader.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
         reader.execute("SELECT 1")
-        monkeypatch.setattr("salience.stores.postgres.rewrite._WAIT_SECONDS", 1)
+        monkeypatch.setattr("salience.stores.postgres.rewrite._WAIT_SECONDS", 5)
         with pytest.raises(StoreError, match=r"still read by a transaction.*end it, then erase"):
             memory.delete_all({"id": "gone"}, rewrite=True)
         assert memory.count() == 1
