@@ -77,7 +77,7 @@ def test_an_export_streams_and_comes_back_the_same(
     with export_of(server, filled) as response:
         assert response.headers["content-type"] == "application/x-ndjson"
         assert "content-length" not in response.headers
-        chunks = list(response.iter_raw())
+        chunks = list(response.iter_bytes())
     assert len(chunks) > 1
     export = b"".join(chunks)
     assert len(export.splitlines()) == 400 + 3

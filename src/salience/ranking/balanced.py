@@ -60,7 +60,7 @@ PARTS: Mapping[str, Mapping[str, str]] = {
     "speaker": {
         "named_speaker": "by or about the person named",
         "speaker_session": "the person named speaks in its session",
-        "said_by_user": "query in the first person, or for advice: by the user, or by nobody",
+        "said_by_user": "query says I, or wants advice: by the user, or by nobody",
         "summary_by_assistant": "query for a summary: by the assistant",
     },
     "time": {
