@@ -1,4 +1,4 @@
-"""Which of two values comes first, for values that changed and for pairs where nothing changed.
+"""Shares of questions whose right value comes first, where one changed and where none did.
 
     python changes.py                  # the shares right, by set and language
     python changes.py --wrong          # with what is wrong
@@ -50,7 +50,7 @@ def memory_of(texts: Sequence[str], kind: str) -> tuple[Memory, list[str]]:
 
 
 def judged(row: Sequence[str], kind: str) -> dict[str, bool]:
-    """Whether the right one of a pair comes first, by the way of asking."""
+    """True if the right one of a pair comes first, by the way of asking."""
     language, old, new, present, past = row
     memory, _ = memory_of((old, new), kind)
     asked = {"present": (present, "1"), "now": (with_now(language, present), "1")}
@@ -63,7 +63,7 @@ def judged(row: Sequence[str], kind: str) -> dict[str, bool]:
 
 
 def moved(row: Sequence[str], kind: str) -> bool:
-    """Whether something unrelated is taken for a version of what it does not change."""
+    """True if something unrelated is taken for a version of what it does not change."""
     _, first, second, question = row
     memory, outcomes = memory_of((first, second), kind)
     with memory:

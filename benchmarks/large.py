@@ -1,4 +1,4 @@
-"""What a namespace too large for a process loses: by its index, and by candidates.
+"""The recall that a namespace too large for a process loses: by its index, and by candidates.
 
     python benchmarks/large.py FOLDER... [--questions 6] [--profiles balanced composite]
 

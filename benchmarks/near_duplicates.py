@@ -1,4 +1,4 @@
-"""How many near-duplicates of conversations say the same: what dedup would leave out, and what not.
+"""Near-duplicates of conversations that say the same: those that dedup would leave out, and others.
 
     python benchmarks/near_duplicates.py SET...          the counts of each set
     python benchmarks/near_duplicates.py SET... --show   and each pair, to be judged by reading

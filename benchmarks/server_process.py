@@ -104,7 +104,7 @@ class Server:
         return sum(map(_rss_mb, [self.process.pid, *_descendants(self.process.pid)]))
 
     def loop_lateness(self) -> Lateness:
-        """How late the heartbeats of its event loops were; empty if it does not say."""
+        """The delays of the heartbeats of its event loops; empty if it does not say."""
         try:
             lines = self.ask("GET", "/metrics").decode()
         except HTTPError:

@@ -32,7 +32,7 @@ _COUNTS = re.compile(r"^(?:=+ )?(\d+ (?:passed|failed|error|skipped).*?) in [\d.
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of one step: `brief` for the table, and whether it is as it should be."""
+    """The outcome of one step: `brief` for the table, and whether it is as it should be."""
 
     brief: str
     is_good: bool

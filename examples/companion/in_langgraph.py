@@ -56,7 +56,7 @@ class StoreTools:
         return "deleted"
 
     async def recalled(self, said: str) -> str:
-        """What may matter for the words of the user; "" for nothing."""
+        """The memories that may matter for the words of the user; "" for none."""
         return _fenced(await self._store.asearch(self._namespace, query=said, limit=6))
 
     async def keep(self, said: str, answered: str) -> None:
@@ -64,7 +64,7 @@ class StoreTools:
         await self._put(uuid4().hex, said)
 
     async def source(self, id: str) -> str | None:
-        """Who said a memory, when and in which session; None if there is none."""
+        """The source of a memory: who said it, when, in which session; None without one."""
         if (item := await self._store.aget(self._namespace, id)) is None:
             return None
         said = item.value

@@ -69,7 +69,7 @@ class MemoryTools:
         return "deleted" if await self._memory.delete(id) else f"there is no memory {id}"
 
     async def recalled(self, said: str) -> str:
-        """What may matter for the words of the user, from other sessions; "" for nothing."""
+        """The memories of other sessions that may matter for the words of the user; "" for none."""
         elsewhere = {"session_id": {"ne": self._session}}
         found = await self._memory.search(said, limit=6, filters=elsewhere)
         return fenced(found, max_tokens=1000)
@@ -83,7 +83,7 @@ class MemoryTools:
         await self._memory.add(turns, session_id=self._session)
 
     async def source(self, id: str) -> str | None:
-        """Who said a memory, when and in which session; None if there is none."""
+        """The source of a memory: who said it, when, in which session; None without one."""
         if (record := await self._memory.get(id)) is None:
             return None
         of_turn = f"session {record.session_id}"

@@ -12,7 +12,7 @@ MAX_ROUNDS = 8  # of calls of tools, before an answer is due
 
 
 class Tools(Protocol):
-    """What a model may call."""
+    """A function that a model may call."""
 
     schemas: Sequence[dict[str, Any]]
 

@@ -29,7 +29,7 @@ class McpTools:
         return _text(await self._client.call_tool(name, arguments))
 
     async def recalled(self, said: str) -> str:
-        """What may matter for the words of the user; "" for nothing."""
+        """The memories that may matter for the words of the user; "" for none."""
         query = {"query": said, "limit": 6, "cut": "none"}  # also what is only near may matter
         found = await self._client.call_tool("search_memories", query)
         return _text(found) if (found.structured_content or {}).get("memories") else ""
@@ -39,7 +39,7 @@ class McpTools:
         await self.call("add_memory", {"content": said})
 
     async def source(self, id: str) -> str | None:
-        """Who said a memory, when and in which session; None if there is none."""
+        """The source of a memory: who said it, when, in which session; None without one."""
         found = await self._client.call_tool("get_memory", {"id": id})
         if found.is_error or found.structured_content is None:
             return None

@@ -15,7 +15,7 @@ from companion.model import Model
 
 @dataclass(frozen=True)
 class Settings:
-    """What the command line and the environment say."""
+    """The settings that the command line and the environment give."""
 
     user: str
     db: str

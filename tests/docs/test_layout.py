@@ -43,6 +43,21 @@ def test_architecture_has_a_line_for_each_package() -> None:
     assert packages == set(re.findall(r"^ {2}(\w+)/ +\S", text, re.M))
 
 
+def test_the_files_that_the_pages_on_the_inside_name_are_there() -> None:
+    pages = [ROOT / "ARCHITECTURE.md", *(ROOT / "docs" / "internals").glob("*.md")]
+    named = {
+        name
+        for page in pages
+        for name in re.findall(r"`([\w/.]+\.(?:py|txt|sql|html))`", page.read_text("utf-8"))
+    }
+    assert len(named) > 50
+    places = [ROOT, PACKAGE, *(path for path in PACKAGE.rglob("*") if path.is_dir())]
+    gone = {name for name in named if not any((place / name).exists() for place in places)}
+    folders = set(re.findall(r"`([\w/.]+/)`", pages[0].read_text("utf-8")))
+    gone |= {name for name in folders if not any((place / name).is_dir() for place in places[:2])}
+    assert not gone
+
+
 def test_there_are_no_more_modules_than_there_were() -> None:
     assert len(modules()) <= MODULES
 

@@ -57,7 +57,8 @@ def docstrings(path: Path) -> Iterator[tuple[int, str]]:
 def test_docstrings_begin_with_a_noun_or_a_verb() -> None:
     questions = [
         f"{path.relative_to(ROOT)}:{line}: {text.splitlines()[0]}"
-        for path in sorted(SOURCE.rglob("*.py"))
+        for folder in (SOURCE, ROOT / "benchmarks", ROOT / "tools", ROOT / "examples")
+        for path in sorted(folder.rglob("*.py"))
         for line, text in docstrings(path)
         if re.split(r"\W", text.strip(), maxsplit=1)[0] in QUESTION_WORDS
     ]

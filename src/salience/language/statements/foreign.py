@@ -8,7 +8,7 @@ from functools import cache
 from salience.language.english import ORDINARY_WORDS, STOP_WORDS
 from salience.language.languages import LANGUAGES, language_of
 from salience.language.languages.table import Language
-from salience.language.statements.frames import frames_of
+from salience.language.statements.frames import cues_of, frames_of
 from salience.language.statements.slots import slot
 from salience.language.statements.values import Reading
 from salience.language.statements.wordings import WORDINGS, Wordings
@@ -52,8 +52,7 @@ def _all_evidence() -> frozenset[str]:
 @cache
 def _evidence(code: str) -> frozenset[str]:
     language = LANGUAGES[code]
-    cues = frozenset().union(*(frame.cues for frame in frames_of(code).frames))
-    own = language.stop_words | language.marks | WORDINGS[code].plain_words | cues
+    own = language.stop_words | language.marks | WORDINGS[code].plain_words | cues_of(code)
     return own - STOP_WORDS - ORDINARY_WORDS - _ALSO_ENGLISH
 
 

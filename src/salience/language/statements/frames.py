@@ -192,12 +192,12 @@ class Frames:
 @cache
 def frames_of(code: str) -> Frames:
     """The frames of the language with a code (ISO 639-1)."""
-    listed = resources.files("salience.language").joinpath("frames", f"{code}.toml")
-    table = tomllib.loads(listed.read_text("utf-8"))
-    is_spaced = table["terms"].pop("is_spaced", True)
-    is_head_first = table["terms"].pop("head_first", False)
-    needs_subject = table["terms"].pop("needs_subject", False)
-    terms = {name: _filled(text, table["terms"]) for name, text in table["terms"].items()}
+    table = _table(code)
+    texts = {name: text for name, text in table["terms"].items() if isinstance(text, str)}
+    is_spaced = table["terms"].get("is_spaced", True)
+    is_head_first = table["terms"].get("head_first", False)
+    needs_subject = table["terms"].get("needs_subject", False)
+    terms = {name: _filled(text, texts) for name, text in texts.items()}
     patterns = {name: re.compile(terms.get(name, _NEVER)) for name in _PATTERNS}
     for name in _WHOLE_WORDS:
         term = terms.get(name, _NEVER)
@@ -217,6 +217,18 @@ def frames_of(code: str) -> Frames:
         needs_subject,
         table.get("spellings", {}),
     )
+
+
+@cache
+def cues_of(code: str) -> frozenset[str]:
+    """The cues of all frames of a language, for which no pattern is compiled."""
+    return frozenset().union(*(fold(listed["cues"]).split() for listed in _table(code)["frames"]))
+
+
+@cache
+def _table(code: str) -> Mapping[str, Any]:
+    listed = resources.files("salience.language").joinpath("frames", f"{code}.toml")
+    return tomllib.loads(listed.read_text("utf-8"))
 
 
 def _frame(listed: Mapping[str, Any], terms: Mapping[str, str]) -> Frame:
