@@ -43,7 +43,7 @@ def test_the_site_is_whole(tmp_path: Path) -> None:
     assert not any(_STYLED.search(style.read_text()) for style in site.rglob("*.css"))
     _leads_to_files(site, pages)
     _has_plots(site, pages[Path("profiles.html")])
-    _has_the_reference(pages[Path("reference.html")])
+    _has_the_reference(pages[Path("reference/memory.html")])
 
 
 def _has_every_page(pages: dict[Path, str]) -> None:
@@ -79,3 +79,4 @@ def _has_the_reference(reference: str) -> None:
     for method in ("search", "add", "explain", "get_context", "export"):
         assert f'id="salience.engine.memory.Memory.{method}"' in reference
     assert "{options}" not in reference
+    assert "__enter__" not in reference
