@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from itertools import chain, islice
 from typing import Any
 
@@ -158,8 +158,12 @@ class CodedColumn:
         return CategoricalColumn(self._codes.view[ordinals], self.distinct, naming, self.code(None))
 
     def mask(self, operator: Operator, operand: Any, at: Places = ALL) -> Mask:
+        if operator in ("ne", "nin"):
+            return ~self.mask("eq" if operator == "ne" else "in", operand, at)
         codes = self.codes[at]
-        if operator == "eq" and isinstance(operand, str):
+        if operator == "exists":
+            return np.asarray((codes == self.code(None)) != operand)
+        if operator == "eq" and (operand is None or isinstance(operand, str)):
             return codes == self.code(operand)
         if operator == "in" and all(isinstance(item, str) for item in operand):
             chosen = np.zeros(len(self.distinct) + 1, dtype=bool)
@@ -167,10 +171,14 @@ class CodedColumn:
             if chosen[:-1].all():
                 return np.ones(len(codes), dtype=bool)
             return chosen[codes]
-        truth = np.array(
-            [satisfies(operator, value, operand) for value in self.distinct], dtype=bool
-        )
-        return truth[codes] if len(truth) else np.zeros(len(codes), dtype=bool)
+        return self._satisfying(codes, lambda value: satisfies(operator, value, operand))
+
+    def _satisfying(self, codes: NDArray[np.int32], test: Callable[[Any], bool]) -> Mask:
+        """True for each code whose value passes a test, which is asked once of each that occurs."""
+        if len(codes) >= len(self.distinct):
+            return np.array([test(value) for value in self.distinct], dtype=bool)[codes]
+        asked, places = np.unique(codes, return_inverse=True)
+        return np.array([test(self.distinct[code]) for code in asked.tolist()], dtype=bool)[places]
 
     @property
     def nbytes(self) -> int:
@@ -193,8 +201,9 @@ class TextsColumn(CodedColumn):
             chosen = np.zeros(len(self.distinct) + 1, dtype=bool)
             chosen[self._codes_with(operand)] = True
             return chosen[codes]
-        truth = [satisfies(operator, folded(value or ()), operand) for value in self.distinct]
-        return np.array([*truth, False])[codes]
+        return self._satisfying(
+            codes, lambda value: satisfies(operator, folded(value or ()), operand)
+        )
 
     def _codes_with(self, text: str) -> list[int]:
         """The codes of the lists that hold a text, maybe several times."""
