@@ -211,3 +211,51 @@ def test_a_memory_is_of_a_kind_if_it_names_all_words_of_one(said: list[str]) -> 
     part = hit.explanation and hit.explanation.find("of_kind")
     assert part
     assert part.value == float(bool(named))
+
+
+@pytest.mark.parametrize(
+    ("told", "asked", "query"),
+    [
+        (
+            "I put my passport into the blue drawer.",
+            "Where did I put my passport?",
+            "where did I put my passport",
+        ),
+        (
+            "I put my passport into the blue drawer.",
+            "Where did I put my passport?",
+            "where is my passport?",
+        ),
+        ("My dog Rex is a beagle.", "What's my dog's name?", "What is the name of my dog?"),
+        ("Meine Katze heißt Minka.", "Wie heißt meine Katze?", "Wie heißt meine Katze?"),
+        ("Mi hermana vive en Sevilla.", "¿Dónde vive mi hermana?", "¿Dónde vive mi hermana?"),
+        ("我的猫叫小白。", "我的猫叫什么名字?", "我的猫叫什么名字?"),
+    ],
+)
+def test_a_question_asked_before_stands_behind_what_answers_it(
+    told: str, asked: str, query: str
+) -> None:
+    with Memory("ram://", embedder="wordllama") as memory:
+        memory.add(told, speaker="user", session_id="1")
+        memory.add(asked, speaker="user", session_id="2")
+        memory.add("Nice weather today.", speaker="user", session_id="3")
+        assert memory.search(query)[0].content == told
+
+
+def test_a_question_asked_before_is_no_answer_for_the_probability() -> None:
+    with Memory("ram://", embedder="wordllama") as memory:
+        memory.add("Where did I put my passport?", speaker="user", session_id="1")
+        memory.add("We could go to Rome in May.", speaker="user", session_id="1")
+        unanswered = memory.search("Where did I put my passport?")
+        memory.add("I put my passport into the drawer.", speaker="user", session_id="2")
+        answered = memory.search("Where did I put my passport?")
+    assert unanswered.probability is not None
+    assert answered.probability is not None
+    assert unanswered.probability < 0.5 < answered.probability
+
+
+def test_a_yes_or_no_question_keeps_its_answer() -> None:
+    with Memory("ram://", embedder="wordllama") as memory:
+        memory.add("The meeting is on Friday.")
+        memory.add("Was the meeting with Ana about the budget on Friday?")
+        assert memory.search("Is the meeting on Friday?")[0].content == "The meeting is on Friday."

@@ -112,6 +112,7 @@ class QueryAnalysis:
         state: the number of the attribute that it asks for, below 0 if not of who asks; else 0.
         state_subject: the places of the terms that name whose attribute it is.
         weights: the weight of each term; empty if all have 1.
+        content_words: number of its words that are not stop words.
         taken: the words that each misspelt one was taken for, the likeliest first.
     """
 
@@ -134,6 +135,7 @@ class QueryAnalysis:
     state: float = 0.0
     state_subject: tuple[int, ...] = ()
     weights: tuple[float, ...] = ()
+    content_words: int = 0
     taken: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: _NOTHING_TAKEN)
 
     @property

@@ -101,6 +101,7 @@ def analyze_query(
     folded_question = _folded(question) if question else low
     terms = _terms(query_words, asked_words, names, prefixes, language)
     state = _state(low, language, query_words, terms)
+    stop = STOP_WORDS if language is None else language.stop_words
     common_names = [word for word, named in names.items() if not named & speakers <= rare]
     features = _features(
         folded_question, question_words(question or text), speakers, users, language
@@ -140,6 +141,7 @@ def analyze_query(
         state=state[0] if state else 0.0,
         state_subject=state[1] if state else (),
         weights=weights,
+        content_words=sum(word not in stop for word in spoken),
         taken={word: meant.words for word, meant in taken.items()},
     )
 

@@ -27,6 +27,7 @@ from salience.ranking.signals import (
     MinMax,
     NeighborMass,
     OnDate,
+    RepeatsQuery,
     SaidBy,
     SessionCover,
     StateInForce,
@@ -90,6 +91,7 @@ PARTS: Mapping[str, Mapping[str, str]] = {
         "incorrect": "judged incorrect",
     },
     "versions": {
+        "repeated_question": "asks what the query asks, and says no more",
         "contradicted": "contradicts a stronger one that is found: just below it",
         "current_version": "what holds: just above its older versions",
         "sunk": "judged incorrect twice: below all else that is found",
@@ -265,6 +267,7 @@ def _set_by_users() -> tuple[Signal, ...]:
 def _versions() -> tuple[Signal, ...]:
     """Places beside others, whatever the match."""
     return (
+        -0.5 * _part("repeated_question", RepeatsQuery(Subtotal())),
         1.0 * _part("contradicted", Contradicted(Subtotal())),
         1.0 * _part("current_version", CurrentVersion(Subtotal())),
         1.0 * _part("sunk", Sunk(Subtotal())),

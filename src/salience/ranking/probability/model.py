@@ -20,7 +20,7 @@ from typing import Any, Literal
 
 from salience.errors import InvalidInput, shown
 from salience.ranking.expressions import Col, NamedExpression, Signal, Sum, signal
-from salience.ranking.functions import Apply, QueryFlag, WhenQuery, maximum
+from salience.ranking.functions import Apply, QueryFlag, WhenQuery, at_most, maximum
 from salience.ranking.probability.signals import (
     AboveMedian,
     AnyOf,
@@ -30,7 +30,7 @@ from salience.ranking.probability.signals import (
     Coverage,
     NamesMissing,
 )
-from salience.ranking.signals import OnDate, SaidBy, Trusted
+from salience.ranking.signals import OnDate, RepeatsQuery, SaidBy, Trusted
 
 Meaning = Literal["cosine", "above_median", "none"]
 GENERIC, WORDS = "generic", "words"
@@ -216,10 +216,16 @@ def _on_date() -> Signal:
 
 @cache
 def _counts() -> Signal:
-    """1 for a memory that can answer: all of them, unless the query names one speaker.
+    """1 for a memory that can answer: by its speaker, and no question that only repeats the query.
 
-    Then those that the speaker told, and those about the speaker that nobody or the user told.
+    A query that names one speaker is answered by what the speaker told, and by what nobody or the
+    user told of the speaker; any other query by all.
     """
+    return _told_by_asked() * at_most(RepeatsQuery(signal(1.0)), 0.5)
+
+
+@cache
+def _told_by_asked() -> Signal:
     about = Col("mentions_named") * maximum(SaidBy("nobody"), SaidBy("user"))
     anyone = 1.0 + -1.0 * QueryFlag("query_names_one_speaker")
     return maximum(anyone, maximum(SaidBy("named"), about))
@@ -228,7 +234,7 @@ def _counts() -> Signal:
 @cache
 def _told_by_others() -> Signal:
     """1 for a memory that another speaker told than the one that the query names."""
-    return 1.0 + -1.0 * maximum(_counts(), SaidBy("nobody"))
+    return 1.0 + -1.0 * maximum(_told_by_asked(), SaidBy("nobody"))
 
 
 def _sigmoid(of: Signal) -> Signal:

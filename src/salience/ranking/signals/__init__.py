@@ -25,6 +25,7 @@ from salience.ranking.signals.query_match import (
     LabelCover,
     MentionsName,
     OnDate,
+    RepeatsQuery,
     SaidBy,
 )
 from salience.ranking.signals.session_context import NeighborMass, SessionCover
@@ -66,6 +67,7 @@ __all__ = [
     "MinMax",
     "NeighborMass",
     "OnDate",
+    "RepeatsQuery",
     "SaidBy",
     "SessionCover",
     "StateInForce",

@@ -13,6 +13,7 @@ from salience.arithmetic import exp, row_sums
 from salience.language.speakers import name_candidates
 from salience.language.tokens import stem, strings_in
 from salience.ranking.evaluation import Evaluation, Values
+from salience.ranking.explanation import Explanation
 from salience.ranking.expressions import Signal
 from salience.ranking.signals.vitality import DAY
 from salience.retrieval.candidates import CategoricalColumn
@@ -159,6 +160,31 @@ class HoldsTopic(Signal):
             held += column
         largest = held.max(initial=0.0)
         return held / largest if largest > 0.0 else 1.0
+
+
+@dataclass(frozen=True)
+class RepeatsQuery(Signal):
+    """max(0, x) for a question that has each word of the query and no further content word, else 0.
+
+    Half of it with one further content word.
+    """
+
+    of: Signal
+    matched: str = "lexical.matched"
+
+    def columns(self) -> frozenset[str]:
+        return frozenset({self.matched, "is_question", "content_words"})
+
+    def compute(self, ev: Evaluation, values: Values) -> Values:
+        further = ev.candidates.floats("content_words") - ev.query.reading.content_words
+        repeats = np.clip(1.0 - 0.5 * further, 0.0, 1.0) * ev.candidates.floats("is_question")
+        if not repeats.any():
+            return 0.0
+        repeats *= (ev.candidates[self.matched] > 0.0).all(axis=1)
+        return repeats * np.maximum(0.0, values)
+
+    def explain(self, ev: Evaluation, row: int) -> Explanation:
+        return Explanation(self.label(), ev.at(self, row))
 
 
 @dataclass(frozen=True)
