@@ -337,6 +337,20 @@ def test_stats_and_record_for_people(notes: Run) -> None:
     assert "home" in shown
 
 
+def test_get_list_and_stats_go_back(notes: Run) -> None:
+    past = ("--as-of", "2020-01-01")
+    assert notes("list", *past, "--json").json["total"] == 0
+    assert notes("stats", *past, "--json").json["memories"] == 0
+    assert notes("count", *past).out.strip() == "0"
+    ran = notes("get", "river", *past)
+    assert (ran.code, "there is no memory" in ran.err) == (1, True)
+    now = datetime.now(timezone.utc).isoformat()
+    assert notes("get", "river", "--as-of", now, "--json").json["id"] == "river"
+    listed = notes("list", "-n", "1", "--as-of", now)
+    assert f"more with --as-of '{now}' --cursor" in listed.err
+    assert "as_of" in notes("list", "--as-of", "2999-01-01").err
+
+
 def test_profiles_lists_and_shows(run: Run) -> None:
     listed = run("profiles", "--json").json
     assert {"balanced", "composite"} <= {one["name"] for one in listed}

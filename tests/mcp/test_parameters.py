@@ -132,6 +132,20 @@ def a_search_goes_back(c: Connection) -> None:
     assert found(c, "something", as_of="2026-01-01") == []
 
 
+@case("get_memory", "as_of")
+@case("list_memories", "as_of")
+@case("list_links", "as_of")
+@case("get_stats", "as_of")
+def listings_go_back(c: Connection) -> None:
+    one, two = add(c, "A pear."), add(c, "Ben has a cello.")
+    c.call("link_memories", source=one, target=two)
+    then = "2026-01-01"
+    assert "there is no memory" in c.refused("get_memory", id=one, as_of=then)
+    assert c.call("list_memories", as_of=then)["total"] == 0
+    assert c.call("list_links", id=one, as_of=then)["links"] == []
+    assert c.call("get_stats", as_of=then) == {"memories": 0, "findable": 0, "links": 0}
+
+
 @case("search_memories", "min_similarity")
 def what_is_unlike_is_left_out(c: Connection) -> None:
     add(c, "Ben has a cello.")

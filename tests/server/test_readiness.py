@@ -128,7 +128,7 @@ def fill(path: Path) -> None:
 class Silent(AsyncMemory):
     """A memory whose store does not answer."""
 
-    async def get(self, id: str) -> Any:
+    async def get(self, id: str, *, as_of: Any = None) -> Any:
         await asyncio.sleep(60)
 
 

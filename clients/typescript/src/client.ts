@@ -4,6 +4,7 @@ import { inBothNames, type ScoredMemory, scored, type SearchAnswer, type WireAns
 import {
   type CallOptions,
   type ChangeOptions,
+  type PastOptions,
   type Request,
   type Settings,
   Transport,
@@ -162,13 +163,14 @@ export class Salience {
   // Reading
 
   /** The memory of an id, null if there is none. */
-  get(id: string, options?: CallOptions): Promise<MemoryRecord | null> {
-    return orNull(this.#ask<MemoryRecord>(["memories", id], {}, options));
+  get(id: string, options?: PastOptions): Promise<MemoryRecord | null> {
+    return orNull(this.#ask<MemoryRecord>(["memories", id], { as_of: options?.asOf }, options));
   }
 
   /** The memories of some ids, in their order, null for those that are not there. */
-  async getMany(ids: readonly string[], options?: CallOptions): Promise<Answer<"/v1/memories/get">["memories"]> {
-    const answer = await this.#read<Answer<"/v1/memories/get">>("/v1/memories/get", { ids }, options);
+  async getMany(ids: readonly string[], options?: PastOptions): Promise<Answer<"/v1/memories/get">["memories"]> {
+    const body = { ids, as_of: options?.asOf };
+    const answer = await this.#read<Answer<"/v1/memories/get">>("/v1/memories/get", body, options);
     return answer.memories;
   }
 
@@ -215,8 +217,9 @@ export class Salience {
   }
 
   /** The links of a memory, or all of the namespace. */
-  async links(id?: string, options?: CallOptions): Promise<Answer<"/v1/links", "get">["links"]> {
-    return (await this.#ask<Answer<"/v1/links", "get">>("/v1/links", { id }, options)).links;
+  async links(id?: string, options?: PastOptions): Promise<Answer<"/v1/links", "get">["links"]> {
+    const query = { id, as_of: options?.asOf };
+    return (await this.#ask<Answer<"/v1/links", "get">>("/v1/links", query, options)).links;
   }
 
   /** The links that lead to no memory yet. */

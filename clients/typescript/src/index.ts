@@ -15,5 +15,5 @@ export {
 export { SalienceError, VersionConflict, type ErrorCode, type FieldError } from "./errors.js";
 export { Listing } from "./listing.js";
 export type { FoundMemory, ScoredMemory, SearchAnswer } from "./names.js";
-export type { CallOptions, ChangeOptions, WriteOptions } from "./transport.js";
+export type { CallOptions, ChangeOptions, PastOptions, WriteOptions } from "./transport.js";
 export type { Answer, Body, Query, Schemas } from "./types.js";

@@ -29,6 +29,12 @@ export interface CallOptions {
   headers?: Readonly<Record<string, string>>;
 }
 
+/** The options of a call that reads what is stored. */
+export interface PastOptions extends CallOptions {
+  /** Read what there was at this time, as it was then. */
+  asOf?: string | number;
+}
+
 /** The options of a call that writes. */
 export interface WriteOptions extends CallOptions {
   /** The key by which the server knows a repetition of this write; a new one by default. */

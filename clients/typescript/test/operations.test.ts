@@ -159,6 +159,9 @@ test("memories are judged, linked and superseded", async () => {
   assert.equal((await client.get("m0"))?.status, "superseded");
   await client.contradict({ one: "m1", other: "m2" });
   assert.ok((await client.links()).some(({ type }) => type === "contradicts"));
+  assert.deepEqual(await client.links("m2", { asOf: "2020-01-01" }), []);
+  assert.equal(await client.get("m2", { asOf: "2020-01-01" }), null);
+  assert.deepEqual(await client.getMany(["m2"], { asOf: "2020-01-01" }), [null]);
   await client.decayAll();
 });
 

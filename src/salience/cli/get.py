@@ -11,8 +11,13 @@ from salience.cli import output
 from salience.cli.search import CONDITIONS, Where, conditions
 from salience.cli.settings import Settings, parse_json, with_options
 from salience.errors import InvalidInput
+from salience.write.reading import not_found
 
 Prefix = Annotated[str, typer.Argument(help="Only those that begin so.")]
+Past = Annotated[
+    str | None,
+    typer.Option("--as-of", metavar="TIME", help="Show what there was at that time, as it was."),
+]
 Limit = Annotated[int, typer.Option("--limit", "-n", help="Maximum number of names.")]
 
 
@@ -23,10 +28,16 @@ class Order(StrEnum):
     oldest = "oldest"
 
 
-def get(settings: Settings, id: Annotated[str, typer.Argument(help="The memory's id.")]) -> None:
+def get(
+    settings: Settings,
+    id: Annotated[str, typer.Argument(help="The memory's id.")],
+    as_of: Past = None,
+) -> None:
     """Show one memory."""
     with settings.open(embeds=False) as memory:
-        record = memory[id]
+        record = memory.get(id, as_of=as_of)
+        if record is None:
+            raise not_found(id, memory.namespace)
     if settings.json:
         output.emit(record.to_dict())
         return
@@ -44,12 +55,13 @@ def list_(
     ] = None,
     order: Annotated[Order, typer.Option(help="The memories to list first.")] = Order.newest,
     where: Where = None,
+    as_of: Past = None,
     **options: Any,
 ) -> None:
     """List memories in the order of their time, page by page."""
     filters = conditions(where, options)
     with settings.open(embeds=False) as memory:
-        page = memory.get_all(filters, limit=limit, cursor=cursor, order=order.value)
+        page = memory.get_all(filters, limit=limit, cursor=cursor, order=order.value, as_of=as_of)
     if settings.json:
         output.emit(page.to_dict())
         return
@@ -61,7 +73,8 @@ def list_(
     output.note(f"{len(page)} of {page.total:,} memories")
     if page.cursor:
         same_order = "" if order is Order.newest else f"--order {order.value} "
-        output.note(f"more with {same_order}--cursor {page.cursor}")
+        same_time = f"--as-of '{as_of}' " if as_of else ""
+        output.note(f"more with {same_order}{same_time}--cursor {page.cursor}")
 
 
 def about(
@@ -93,12 +106,13 @@ def count(
         bool | None,
         typer.Option("--archived/--not-archived", help="Count the archive only, or all else."),
     ] = None,
+    as_of: Past = None,
     **options: Any,
 ) -> None:
     """Count memories."""
     filters = conditions(where, options)
     with settings.open(embeds=False) as memory:
-        number = memory.count(filters, archived=archived)
+        number = memory.count(filters, archived=archived, as_of=as_of)
     if settings.json:
         output.emit({"count": number})
     else:
@@ -174,10 +188,11 @@ def stats(
     everywhere: Annotated[
         bool, typer.Option("--all", help="Count all namespaces together.")
     ] = False,
+    as_of: Past = None,
 ) -> None:
     """Show figures about the memories and their store."""
     with settings.open(embeds=False) as memory:
-        figures = memory.stats(everywhere=everywhere)
+        figures = memory.stats(everywhere=everywhere, as_of=as_of)
     if settings.json:
         output.emit(figures)
         return

@@ -26,6 +26,7 @@ from salience.display.function_calls import (
 )
 from salience.display.result import short_repr
 from salience.embedders import EmbedderLike
+from salience.engine import time_travel
 from salience.engine.core import Core
 from salience.engine.extraction.adding import with_facts
 from salience.engine.lifecycle_api import Progress
@@ -112,6 +113,7 @@ from salience.search.request import (
     SearchOptions,
     SearchRequest,
     WordOptions,
+    past_time,
 )
 from salience.search.results import SearchResult
 from salience.stores.address import Address, opened_by
@@ -137,6 +139,17 @@ class AsyncPlanRunner:
         if recovery is not None and namespace not in recovery.namespaces:
             recovery.watch(namespace)
         return await self._core.run_in_thread(plan, searches=searches)
+
+    async def _run_at(self, plan: Plan[T], as_of: Moment) -> T:
+        """Run a plan that reads the namespace, as it was at a time if one is given.
+
+        Raises:
+            InvalidInput: it is no time, or in the future.
+        """
+        at = past_time(as_of, self._core.searches)
+        if at is not None:
+            plan = time_travel.as_of(plan, (self._core.namespace,), at)
+        return await self._run(plan)
 
 
 class AsyncWriteApi(AsyncPlanRunner):
@@ -502,19 +515,34 @@ class AsyncSearchApi(AsyncPlanRunner):
 class AsyncReadApi(AsyncPlanRunner):
     """Get memories by id, list, iterate and count them; looking is not an access."""
 
-    async def get(self, id: str) -> MemoryRecord | None:
-        """Get one memory by id, or None; looking is not an access."""
-        return await self._run(reading.read_record(text("id", id), self._core.namespace))
+    async def get(self, id: str, *, as_of: Moment = None) -> MemoryRecord | None:
+        """Get one memory by id, or None; looking is not an access.
 
-    async def get_many(self, ids: Iterable[str]) -> list[MemoryRecord | None]:
+        Args:
+            id: the id of the memory.
+            as_of: get it as it was at this time; None if it was not there yet.
+
+        Raises:
+            InvalidInput: names the argument that is wrong.
+        """
+        plan = reading.read_record(text("id", id), self._core.namespace)
+        return await self._run_at(plan, as_of)
+
+    async def get_many(
+        self, ids: Iterable[str], *, as_of: Moment = None
+    ) -> list[MemoryRecord | None]:
         """Get memories by id, in the order of the ids; None in the place of one that is not there.
+
+        Args:
+            ids: the ids of the memories.
+            as_of: get them as they were at this time.
 
         Raises:
             InvalidInput: names the argument that is wrong.
         """
         wanted = listing.parse_ids(ids)
         plan = reading.read_records(self._core.namespace, tuple(dict.fromkeys(wanted)))
-        records = await self._run(plan)
+        records = await self._run_at(plan, as_of)
         return [records.get(id) for id in wanted]
 
     @takes(FieldFilters, defaults=FIELD_DEFAULTS)
@@ -525,6 +553,7 @@ class AsyncReadApi(AsyncPlanRunner):
         limit: int = 100,
         cursor: str | None = None,
         order: Order = "newest",
+        as_of: Moment = None,
         **fields: Unpack[FieldFilters],
     ) -> Page:
         """Get one page of the memories that pass a filter, with their `total`.
@@ -539,6 +568,8 @@ class AsyncReadApi(AsyncPlanRunner):
             limit: the most memories of the page, 1 to 10,000.
             cursor: that of the page before.
             order: "newest" or "oldest" first.
+            as_of: list what there was at this time, as it was then; what was erased since cannot be
+                in it.
             {options}
 
         Raises:
@@ -546,7 +577,7 @@ class AsyncReadApi(AsyncPlanRunner):
         """
         filters = narrowed("AsyncMemory.get_all", filters, fields, "limit")
         request = listing.list_request(self._core.namespace, filters, order, limit, cursor)
-        return await self._run(listing.read_page(request))
+        return await self._run_at(listing.read_page(request), as_of)
 
     async def about(
         self, user: str | None = None, *, filters: Filters = None, limit: int = 1000
@@ -605,6 +636,7 @@ class AsyncReadApi(AsyncPlanRunner):
         filters: Filters = None,
         *,
         archived: bool | None = None,
+        as_of: Moment = None,
         **fields: Unpack[FieldFilters],
     ) -> int:
         """Count the memories that pass a filter, without reading them.
@@ -612,13 +644,14 @@ class AsyncReadApi(AsyncPlanRunner):
         Args:
             filters: a condition that each memory must meet.
             archived: True counts those in the archive only, False all others, None both.
+            as_of: count what there was at this time.
             {options}
 
         Raises:
             InvalidInput: names the argument that is wrong.
         """
         filters = narrowed("AsyncMemory.count", filters, fields)
-        return await self._run(listing.count(self._core.namespace, filters, archived))
+        return await self._run_at(listing.count(self._core.namespace, filters, archived), as_of)
 
     async def tags(
         self,
@@ -746,10 +779,18 @@ class AsyncJudgmentApi(AsyncPlanRunner):
         """
         await self._run(judgments.contradict(one, other, (await self._core.awrite_context())))
 
-    async def links(self, id: str | None = None) -> list[Link]:
-        """List the links from and to a memory, or all of the namespace."""
+    async def links(self, id: str | None = None, *, as_of: Moment = None) -> list[Link]:
+        """List the links from and to a memory, or all of the namespace.
+
+        Args:
+            id: the id of the memory.
+            as_of: list the links that there were at this time.
+
+        Raises:
+            InvalidInput: names the argument that is wrong.
+        """
         ids = None if id is None else (text("id", id),)
-        return list(await self._run(ask(LinksOf(self._core.namespace, ids))))
+        return list(await self._run_at(ask(LinksOf(self._core.namespace, ids)), as_of))
 
     async def zones(self, filters: Filters = None, *, now: Moment = None) -> Zones:
         """Label each memory by its vitality (active, stale, fading, dormant), the liveliest first.
@@ -1348,10 +1389,24 @@ class AsyncMemory(
         given = {name: text(name, value) for name, value in owner.items()}
         return AsyncTools(self, style, given, integer("max_tokens", max_tokens, 1))
 
-    async def stats(self, *, everywhere: bool = False) -> dict[str, Any]:
-        """Count memories, links and more in this namespace, or in all of them."""
+    async def stats(self, *, everywhere: bool = False, as_of: Moment = None) -> dict[str, Any]:
+        """Count memories, links and more in this namespace, or in all of them.
+
+        Args:
+            everywhere: count in all namespaces of the store.
+            as_of: count what there was in this namespace at this time.
+
+        Raises:
+            InvalidInput: names the argument that is wrong.
+        """
         namespaces = () if boolean("everywhere", everywhere) else (self._core.namespace,)
-        return await self._run(ask(ReadStats(namespaces)))
+        figures = await self._run(ask(ReadStats(namespaces)))
+        if as_of is None:
+            return figures
+        if not namespaces:
+            raise InvalidInput("as_of", "is about one namespace", "leave out everywhere")
+        past = await self._run_at(ask(ReadStats(namespaces)), as_of)
+        return {**past, "store": figures["store"], "embedder": figures["embedder"]}
 
     @staticmethod
     async def reembed(

@@ -80,10 +80,18 @@ class JudgmentApi(PlanRunner):
         """
         self._run(judgments.contradict(one, other, self._core.write_context()))
 
-    def links(self, id: str | None = None) -> list[Link]:
-        """List the links from and to a memory, or all of the namespace."""
+    def links(self, id: str | None = None, *, as_of: Moment = None) -> list[Link]:
+        """List the links from and to a memory, or all of the namespace.
+
+        Args:
+            id: the id of the memory.
+            as_of: list the links that there were at this time.
+
+        Raises:
+            InvalidInput: names the argument that is wrong.
+        """
         ids = None if id is None else (text("id", id),)
-        return list(self._run(ask(LinksOf(self._core.namespace, ids))))
+        return list(self._run_at(ask(LinksOf(self._core.namespace, ids)), as_of))
 
     def zones(self, filters: Filters = None, *, now: Moment = None) -> Zones:
         """Label each memory by its vitality (active, stale, fading, dormant), the liveliest first.

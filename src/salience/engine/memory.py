@@ -24,10 +24,12 @@ from salience.engine.reembedding import Reembedding, Step, take_step
 from salience.engine.search_api import ReadApi, SearchApi
 from salience.engine.transfer_api import TransferApi
 from salience.engine.write_api import WriteApi
+from salience.errors import InvalidInput
 from salience.records.record import MemoryRecord
 from salience.records.validation import boolean, integer, text
 from salience.retrieval.operations import ReadStats
 from salience.retrieval.plan import ask
+from salience.search.request import Moment
 from salience.stores.address import Address, opened_by
 from salience.stores.protocol import Store
 from salience.write import reading
@@ -136,10 +138,24 @@ class Memory(WriteApi, SearchApi, ReadApi, JudgmentApi, LifecycleApi, TransferAp
             raise reading.not_found(id, self.namespace)  # sync only
         return record  # sync only
 
-    def stats(self, *, everywhere: bool = False) -> dict[str, Any]:
-        """Count memories, links and more in this namespace, or in all of them."""
+    def stats(self, *, everywhere: bool = False, as_of: Moment = None) -> dict[str, Any]:
+        """Count memories, links and more in this namespace, or in all of them.
+
+        Args:
+            everywhere: count in all namespaces of the store.
+            as_of: count what there was in this namespace at this time.
+
+        Raises:
+            InvalidInput: names the argument that is wrong.
+        """
         namespaces = () if boolean("everywhere", everywhere) else (self._core.namespace,)
-        return self._run(ask(ReadStats(namespaces)))
+        figures = self._run(ask(ReadStats(namespaces)))
+        if as_of is None:
+            return figures
+        if not namespaces:
+            raise InvalidInput("as_of", "is about one namespace", "leave out everywhere")
+        past = self._run_at(ask(ReadStats(namespaces)), as_of)
+        return {**past, "store": figures["store"], "embedder": figures["embedder"]}
 
     @staticmethod
     def reembed(

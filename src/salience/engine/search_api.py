@@ -34,6 +34,7 @@ from salience.search.request import (
     CompareOptions,
     ExplainOptions,
     Filters,
+    Moment,
     SearchOptions,
     SearchRequest,
     WordOptions,
@@ -181,19 +182,32 @@ class SearchApi(PlanRunner):
 class ReadApi(PlanRunner):
     """Get memories by id, list, iterate and count them; looking is not an access."""
 
-    def get(self, id: str) -> MemoryRecord | None:
-        """Get one memory by id, or None; looking is not an access."""
-        return self._run(reading.read_record(text("id", id), self._core.namespace))
+    def get(self, id: str, *, as_of: Moment = None) -> MemoryRecord | None:
+        """Get one memory by id, or None; looking is not an access.
 
-    def get_many(self, ids: Iterable[str]) -> list[MemoryRecord | None]:
+        Args:
+            id: the id of the memory.
+            as_of: get it as it was at this time; None if it was not there yet.
+
+        Raises:
+            InvalidInput: names the argument that is wrong.
+        """
+        plan = reading.read_record(text("id", id), self._core.namespace)
+        return self._run_at(plan, as_of)
+
+    def get_many(self, ids: Iterable[str], *, as_of: Moment = None) -> list[MemoryRecord | None]:
         """Get memories by id, in the order of the ids; None in the place of one that is not there.
+
+        Args:
+            ids: the ids of the memories.
+            as_of: get them as they were at this time.
 
         Raises:
             InvalidInput: names the argument that is wrong.
         """
         wanted = listing.parse_ids(ids)
         plan = reading.read_records(self._core.namespace, tuple(dict.fromkeys(wanted)))
-        records = self._run(plan)
+        records = self._run_at(plan, as_of)
         return [records.get(id) for id in wanted]
 
     @takes(FieldFilters, defaults=FIELD_DEFAULTS)
@@ -204,6 +218,7 @@ class ReadApi(PlanRunner):
         limit: int = 100,
         cursor: str | None = None,
         order: Order = "newest",
+        as_of: Moment = None,
         **fields: Unpack[FieldFilters],
     ) -> Page:
         """Get one page of the memories that pass a filter, with their `total`.
@@ -218,6 +233,8 @@ class ReadApi(PlanRunner):
             limit: the most memories of the page, 1 to 10,000.
             cursor: that of the page before.
             order: "newest" or "oldest" first.
+            as_of: list what there was at this time, as it was then; what was erased since cannot be
+                in it.
             {options}
 
         Raises:
@@ -225,7 +242,7 @@ class ReadApi(PlanRunner):
         """
         filters = narrowed("Memory.get_all", filters, fields, "limit")
         request = listing.list_request(self._core.namespace, filters, order, limit, cursor)
-        return self._run(listing.read_page(request))
+        return self._run_at(listing.read_page(request), as_of)
 
     def about(
         self, user: str | None = None, *, filters: Filters = None, limit: int = 1000
@@ -284,6 +301,7 @@ class ReadApi(PlanRunner):
         filters: Filters = None,
         *,
         archived: bool | None = None,
+        as_of: Moment = None,
         **fields: Unpack[FieldFilters],
     ) -> int:
         """Count the memories that pass a filter, without reading them.
@@ -291,13 +309,14 @@ class ReadApi(PlanRunner):
         Args:
             filters: a condition that each memory must meet.
             archived: True counts those in the archive only, False all others, None both.
+            as_of: count what there was at this time.
             {options}
 
         Raises:
             InvalidInput: names the argument that is wrong.
         """
         filters = narrowed("Memory.count", filters, fields)
-        return self._run(listing.count(self._core.namespace, filters, archived))
+        return self._run_at(listing.count(self._core.namespace, filters, archived), as_of)
 
     def tags(
         self,

@@ -666,6 +666,62 @@ class TimeTravel(StoreCase):
             again = memory.search(**options, profile=profile, as_of=then - timedelta(days=1))
             assert [hit.to_dict() for hit in again] == [hit.to_dict() for hit in before]
 
+    def test_the_past_is_listed_and_read_as_it_was(self, memory: Memory, clock: Clock) -> None:
+        memory.add("Ana lives in Berlin.", id="a")
+        memory.add("Ben lives in Rome.", id="b", links=[{"target": "a", "type": "mentions"}])
+        memory.within("other").add("Somebody else.", id="a")
+        then = clock.pass_(days=1)
+        clock.pass_(days=1)
+        memory.update("a", content="Ana lives in Lisbon.", importance=0.9)
+        memory.add_many({"id": id, "content": f"apple {id}"} for id in "cd")
+        memory.supersede("b", "c")
+        memory.link("c", "d")
+        was = memory.get("a", as_of=then)
+        assert was is not None
+        assert (was.content, was.importance, was.version) == ("Ana lives in Berlin.", None, 1)
+        assert memory.get("c", as_of=then) is None
+        records = memory.get_many(["b", "c", "a", "b"], as_of=then)
+        contents = [record and (record.content, record.status) for record in records]
+        rome = ("Ben lives in Rome.", "active")
+        assert contents == [rome, None, (was.content, "active"), rome]
+        page = memory.get_all(limit=1, order="oldest", as_of=then.isoformat())
+        assert (page.total, [each.content for each in page]) == (2, [was.content])
+        rest = memory.get_all(cursor=page.cursor, order="oldest", as_of=then)
+        assert ([each.id for each in rest], rest.cursor) == (["b"], None)
+        assert memory.get_all({"importance": 0.9}, as_of=then).total == 0
+        assert (memory.count(as_of=then), memory.count({"status": "superseded"}, as_of=then)) == (
+            2,
+            0,
+        )
+        assert [(link.source, link.target) for link in memory.links(as_of=then)] == [("b", "a")]
+        assert memory.links("c", as_of=then) == []
+        figures = memory.stats(as_of=then)
+        assert figures == {
+            **memory.stats(),
+            "memories": 2,
+            "links": 1,
+            "namespaces": {"default": 2},
+        }
+        assert memory.stats()["memories"] == 4
+
+    def test_a_future_is_no_past(self, memory: Memory, clock: Clock) -> None:
+        memory.add("An apple.", id="a")
+        later = clock.now + timedelta(seconds=1)
+        for read in (
+            lambda at: memory.get("a", as_of=at),
+            lambda at: memory.get_many(["a"], as_of=at),
+            lambda at: memory.get_all(as_of=at),
+            lambda at: memory.count(as_of=at),
+            lambda at: memory.links("a", as_of=at),
+            lambda at: memory.stats(as_of=at),
+        ):
+            read(clock.now)
+            for wrong in (later, "some day", "1700000000"):
+                with pytest.raises(InvalidInput, match="as_of"):
+                    read(wrong)
+        with pytest.raises(InvalidInput, match="as_of: is about one namespace; leave out everyw"):
+            memory.stats(everywhere=True, as_of=clock.now)
+
     def test_going_back_touches_nothing(self, memory: Memory, clock: Clock) -> None:
         memory.add("An apple.", id="a")
         before = events(memory)

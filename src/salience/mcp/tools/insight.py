@@ -13,7 +13,7 @@ from salience.display.for_models import clean, fence, one_line, quoted
 from salience.display.result import to_json
 from salience.mcp.app import DEFAULT_TOKENS, EXPLANATION_META
 from salience.mcp.outputs import MAX_ID_CHARACTERS, fitted
-from salience.mcp.tool import READ, Answer, Caller, Id, MaxTokens, Query, tool
+from salience.mcp.tool import READ, Answer, AsOf, Caller, Id, MaxTokens, Query, tool
 from salience.records.events import Event
 from salience.search.explain import ExplainReport
 from salience.search.listing import NamePage
@@ -133,11 +133,13 @@ async def get_history(caller: Caller, id: Id, max_tokens: MaxTokens = DEFAULT_TO
 
 
 @tool("List links", scope=READ, result=Links)
-async def list_links(caller: Caller, id: Id, max_tokens: MaxTokens = DEFAULT_TOKENS) -> Answer:
+async def list_links(
+    caller: Caller, id: Id, as_of: AsOf = None, max_tokens: MaxTokens = DEFAULT_TOKENS
+) -> Answer:
     """List the links from and to a memory: what it supports, contradicts, supersedes, mentions."""
     links = [
         LinkView(source=_id(e.source), type=e.type, target=_id(e.target), weight=e.weight)
-        for e in await caller.memory.links(id)
+        for e in await caller.memory.links(id, as_of=as_of)
     ]
 
     def write(shown: Sequence[LinkView], left_out: int) -> Answer:
@@ -173,12 +175,12 @@ async def list_entities(
 
 
 @tool("Get statistics", scope=READ, result=Stats)
-async def get_stats(caller: Caller) -> Answer:
+async def get_stats(caller: Caller, as_of: AsOf = None) -> Answer:
     """Count what is remembered."""
-    figures = await caller.memory.stats()
+    figures = await caller.memory.stats(as_of=as_of)
     content = {
         "memories": figures["memories"],
-        "findable": await caller.memory.count(archived=False),
+        "findable": await caller.memory.count(archived=False, as_of=as_of),
         **{name: figures[name] for name in ("links",) if name in figures},
     }
     return Answer(content, ", ".join(f"{name}: {value}" for name, value in content.items()))

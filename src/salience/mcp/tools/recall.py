@@ -145,10 +145,11 @@ async def get_memory(
     start: Annotated[
         int, Field(ge=0, description="The character to begin at, to read on where one was cut.")
     ] = 0,
+    as_of: AsOf = None,
     max_tokens: MaxTokens = DEFAULT_TOKENS,
 ) -> Answer:
     """Read one memory in full by its id; a long one in parts."""
-    record = await caller.memory.get(id)
+    record = await caller.memory.get(id, as_of=as_of)
     if record is None:
         raise NotFound(f"there is no memory {shown(id)}")
     if start and start >= len(record.content):
@@ -172,11 +173,12 @@ async def list_memories(
     cursor: Annotated[
         str | None, Field(description="The next_cursor of the page before; same arguments.")
     ] = None,
+    as_of: AsOf = None,
     max_tokens: MaxTokens = DEFAULT_TOKENS,
 ) -> Answer:
     """List memories by time, page by page, to see what there is; to find something, search."""
     where = filters(tags, kind, speaker, since, until)
-    page = await caller.memory.get_all(where, limit=limit, cursor=cursor, order=order)
+    page = await caller.memory.get_all(where, limit=limit, cursor=cursor, order=order, as_of=as_of)
     extra: dict[str, Any] = {"total": page.total}
     if page.cursor is not None:
         extra["next_cursor"] = page.cursor

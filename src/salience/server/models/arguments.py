@@ -153,8 +153,8 @@ def _value(text: str, annotation: Any) -> Any:
         value = msgspec.json.decode(text)
     except (msgspec.DecodeError, RecursionError, UnicodeError):
         return text
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return value if is_number or not _allows(annotation, str) else text
+    is_told = isinstance(value, (int, float, str)) and not isinstance(value, bool)
+    return value if is_told or not _allows(annotation, str) else text
 
 
 def _allows(annotation: Any, kind: type) -> bool:
