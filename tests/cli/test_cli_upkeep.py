@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from salience import Memory
+from salience.cli.maintain import mending
+from salience.cli.settings import Settings
+from salience.lifecycle.audit import Finding
 
 if TYPE_CHECKING:
     from cli.conftest import Run
@@ -102,7 +105,8 @@ def test_audit_names_what_mends(old: Run) -> None:
     assert "salience archive todo" in told.out
     found = {one["name"]: one for one in old("audit", "--json").json["findings"]}
     assert found["duplicates"]["count"] == 2
-    assert found["duplicates"]["remedy"] == "salience archive m20 m21"
+    bodies = [action["body"] for action in found["duplicates"]["actions"]]
+    assert bodies == [{"ids": ["m20", "m21"]}]
     assert found["junk"]["rate"] == 1 / 23
     assert old("audit", "--mend", "dormant").code == 2
 
@@ -131,18 +135,20 @@ def test_each_command_that_an_audit_names_mends_its_finding(
             memory.add(f"The meeting is at {one}'s.", id=f"at {one}", dedup=False)
         memory.contradict("at Ana", "at Ben")
 
-    def findings() -> dict[str, dict[str, object]]:
+    def findings() -> dict[str, Finding]:
         found = run(*place, "audit", "--json").json["findings"]
-        return {one["name"]: one for one in found}
+        return {one["name"]: Finding.from_dict(one) for one in found}
 
-    names = [name for name, finding in findings().items() if finding["count"]]
+    settings = Settings(db=str(path), db_is_option=True, namespace="it's mine")
+
+    names = [name for name, finding in findings().items() if finding.count]
     assert names == ["duplicates", "junk", "dormant", "contradicted", "orphaned", "unembedded"]
     for name in names:
-        remedy = str(findings()[name]["remedy"])
+        remedy = settings.named(mending(findings()[name]))
         for command in remedy.split(" && "):
             program, *arguments = shlex.split(command)
             assert (program, run(*arguments).code) == ("salience", 0), command
-        assert findings()[name]["count"] == 0, remedy
+        assert findings()[name].count == 0, remedy
 
 
 def test_report_counts_and_draws(old: Run, tmp_path: Path) -> None:

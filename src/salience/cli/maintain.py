@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import importlib
+import shlex
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,7 +18,7 @@ from salience.cli.settings import Settings, parse_json
 from salience.errors import InvalidInput
 from salience.language.tokens import shorten
 from salience.lifecycle import maintenance, pruning
-from salience.lifecycle.audit import MENDABLE
+from salience.lifecycle.audit import MENDABLE, Action, Finding
 from salience.lifecycle.consolidation import Consolidation, Summariser, central_text
 
 if TYPE_CHECKING:
@@ -272,6 +272,25 @@ def maintain(
     output.say(f"{report.changed:,} {'would be changed' if dry_run else 'changed'}")
 
 
+def mending(finding: Finding) -> str:
+    """The commands that settle a finding, joined by `&&`; "" where there is nothing to do."""
+    if finding.name == "unembedded" and finding.count:  # by the embedder of this machine
+        return "salience reembed --missing"
+    return " && ".join(_command(action) for action in finding.actions)
+
+
+def _command(action: Action) -> str:
+    """The command that sends the request of an action; an id may begin like an option."""
+    body, name = action.body, action.path.rpartition("/")[2]
+    if name == "audit":
+        return shlex.join(["salience", name, "--mend", *body["mend"]])
+    if name == "prune":
+        return f"salience prune --apply --cap {body['cap']}"
+    ids = body.get("ids") or [body["old"], body["new"]]
+    separator = ["--"] if any(id.startswith("-") for id in ids) else []
+    return shlex.join(["salience", name, *separator, *ids])
+
+
 def audit(
     settings: Settings,
     mend: Annotated[
@@ -288,8 +307,6 @@ def audit(
     """Report problems of the memories, with examples and the commands that mend them."""
     with settings.open(embeds=False) as memory, output.progress() as progress:
         report = memory.audit(mend=mend or (), progress=progress)
-    named = [replace(one, remedy=settings.named(one.remedy)) for one in report]
-    report = replace(report, findings=tuple(named))
     if settings.json:
         output.emit(report.to_dict())
         return
@@ -300,8 +317,8 @@ def audit(
     rows = render.table("", "rate", "count", "for example", numbers=("rate", "count"))
     for finding in report:
         examples = Text("\n".join(f"{id} {why}" for id, why in finding.examples))
-        if finding.remedy:
-            examples.append(f"\nmended by: {finding.remedy}", style="cyan")
+        if command := mending(finding):
+            examples.append(f"\nmended by: {settings.named(command)}", style="cyan")
         rows.add_row(
             Text(finding.name, style="bold"),
             f"{finding.rate:.1%}",

@@ -792,16 +792,26 @@ class AsyncJudgmentApi(AsyncPlanRunner):
         ids = None if id is None else (text("id", id),)
         return list(await self._run_at(ask(LinksOf(self._core.namespace, ids)), as_of))
 
-    async def zones(self, filters: Filters = None, *, now: Moment = None) -> Zones:
+    async def zones(
+        self,
+        filters: Filters = None,
+        *,
+        now: Moment = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+    ) -> Zones:
         """Label each memory by its vitality (active, stale, fading, dormant), the liveliest first.
 
         The zones are computed for a time, the present by default; no memory is moved. Memories in
-        the archive, and those that were consolidated, are in no zone.
+        the archive, and those that were consolidated, are in no zone. With a `limit` the result is
+        a page, whose `cursor` gets the next one at the same time; its counts are of all, and 0
+        gives these alone.
+
+        Raises:
+            InvalidInput: names the argument that is wrong.
         """
-        at = self._core.time("now", now)
-        return await self._run(
-            zones((self._core.namespace,), at.timestamp(), parse_filter(filters))
-        )
+        at, where = self._core.time("now", now).timestamp(), parse_filter(filters)
+        return await self._run(zones((self._core.namespace,), at, where, limit, cursor))
 
     async def history(self, id: str) -> History:
         """List what happened to a memory, with its content before each edit; looking is not a use.

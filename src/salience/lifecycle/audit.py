@@ -1,10 +1,8 @@
-"""The audit of a namespace: findings with counts, examples and the command that helps."""
+"""The audit of a namespace: findings with counts, examples and the requests that help."""
 
 from __future__ import annotations
 
 import re
-import shlex
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -14,9 +12,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from salience.api.operations import PREFIX, UPKEEP, WRITE
 from salience.display.html import HtmlResult, header, nothing, section, table
 from salience.display.html import text as html_text
-from salience.display.result import Result
+from salience.display.result import Result, to_json
 from salience.errors import InvalidInput, shown
 from salience.language.tokens import text_key
 from salience.lifecycle.clustering import similar_pairs
@@ -52,8 +51,25 @@ _Problems = Sequence[tuple[str, str]]  # ids of memories, and what is wrong with
 
 
 @dataclass(frozen=True, slots=True, repr=False)
+class Action(Result):
+    """A request to the server that settles a finding, as data: verb, path, body, needed scope.
+
+    `undo` is the path that takes the `run` of its answer back, None where nothing does.
+    """
+
+    _shown = ("title",)
+
+    title: str
+    method: str
+    path: str
+    body: Mapping[str, Any]
+    scope: str
+    undo: str | None
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class Finding(Result):
-    """One kind of problem: how many of the memories looked at have it, examples, the remedy.
+    """One kind of problem: how many of the memories looked at have it, examples, what helps.
 
     An example is an id and the problem of that memory.
     """
@@ -62,13 +78,13 @@ class Finding(Result):
     _readers: ClassVar[Mapping[str, Any]] = {
         "examples": lambda pairs: tuple(map(itemgetter("id", "why"), pairs))
     }
-    _shown = ("name", "count", "of", "remedy")
+    _shown = ("name", "count", "of", "actions")
 
     name: str
     count: int
     of: int
     examples: tuple[tuple[str, str], ...]
-    remedy: str
+    actions: tuple[Action, ...]
 
     @property
     def rate(self) -> float:
@@ -83,7 +99,7 @@ class Finding(Result):
             "of": self.of,
             "rate": self.rate,
             "examples": [{"id": id, "why": why} for id, why in self.examples],
-            "remedy": self.remedy,
+            "actions": to_json(self.actions),
         }
 
 
@@ -112,13 +128,13 @@ class Audit(HtmlResult):
                 html_text(each.name),
                 f"{each.count:,} of {each.of:,}",
                 html_text(", ".join(id for id, _ in each.examples)),
-                f"<code>{html_text(each.remedy)}</code>",
+                html_text("; ".join(action.title for action in each.actions)),
             )
             for each in self.findings
             if each.count
         ]
         if rows:
-            yield section("", table(("problem", "memories", "such as", "remedy"), rows))
+            yield section("", table(("problem", "memories", "such as", "what helps"), rows))
         else:
             yield nothing("There is no problem.")
 
@@ -178,7 +194,7 @@ def audit(
         (yield from _dormant(scope)),
         _contradicted(facts, links),
         _finding("orphaned", problems["orphaned"], len(everything)),
-        _finding("unembedded", problems["unembedded"], len(table), "salience reembed --missing"),
+        _finding("unembedded", problems["unembedded"], len(table)),
     )
     report = Audit(scope.namespace, len(everything), findings)
     if not any(problems[name] for name in mend):
@@ -211,20 +227,26 @@ def _ids(table: Candidates) -> list[str]:
     return table["id"].tolist() if len(table) else []
 
 
-def _finding(name: str, problems: _Problems, of: int, remedy: str | None = None) -> Finding:
-    """A finding; unless another remedy is given, it is to archive what is shown, or to mend all."""
+def _finding(
+    name: str, problems: _Problems, of: int, actions: tuple[Action, ...] | None = None
+) -> Finding:
+    """A finding; unless others are given, its action is to archive the few shown, or to mend all.
+
+    A vector is made by the embedder of the caller, and by no request.
+    """
     ordered = sorted(problems)
     ids = [id for id, _ in ordered]
-    if remedy is None:
-        is_archived = name in ("duplicates", "junk") and len(ids) <= SHOWN_EXAMPLES
-        remedy = _command("archive", *ids) if is_archived else f"salience audit --mend {name}"
-    return Finding(name, len(ids), of, tuple(ordered[:SHOWN_EXAMPLES]), remedy if ids else "")
+    if name in ("duplicates", "junk") and len(ids) <= SHOWN_EXAMPLES:
+        actions = (_upkeep("Archive them", "/archive", {"ids": ids}),)
+    elif name in MENDABLE:
+        title = "Remove their links and activate them" if name == "orphaned" else "Archive all"
+        actions = (_upkeep(title, "/audit", {"mend": [name]}),)
+    examples = tuple(ordered[:SHOWN_EXAMPLES])
+    return Finding(name, len(ids), of, examples, (actions or ()) if ids else ())
 
 
-def _command(name: str, *ids: str) -> str:
-    """A command about memories, as a shell takes it; an id may begin like an option."""
-    separator = ["--"] if any(id.startswith("-") for id in ids) else []
-    return shlex.join(["salience", name, *separator, *ids])
+def _upkeep(title: str, path: str, body: Mapping[str, Any]) -> Action:
+    return Action(title, "POST", PREFIX + path, body, UPKEEP, f"{PREFIX}/undo")
 
 
 def _contents(table: Candidates, progress: Progress | None) -> Plan[list[str]]:
@@ -335,14 +357,14 @@ def _dormant(scope: WriteContext) -> Plan[Finding]:
     report = yield from prune(scope, cap=SHOWN_EXAMPLES)
     count = len(report.candidates) + report.left
     examples = tuple((one.id, f"has a vitality of {one.vitality:.2f}") for one in report.candidates)
-    remedy = f"salience prune --apply --cap {count}" if count else ""
-    return Finding("dormant", count, report.looked_at, examples, remedy)
+    archive = _upkeep("Archive all", "/prune", {"apply": True, "cap": count})
+    return Finding("dormant", count, report.looked_at, examples, (archive,) if count else ())
 
 
 def _contradicted(table: Candidates, links: Sequence[Link]) -> Finding:
     """Active facts that contradict each other, with nobody having said which one is right.
 
-    Turns of a conversation that disagree are both what was said, and no problem. The remedy lets
+    Turns of a conversation that disagree are both what was said, and no problem. An action lets
     the newer one of each pair shown take the place of the older one.
     """
     times = table.floats("created_at").tolist() if len(table) else []
@@ -359,8 +381,18 @@ def _contradicted(table: Candidates, links: Sequence[Link]) -> Finding:
         against.setdefault(new, old)
         against.setdefault(old, new)
     examples = [(id, f"and {other} contradict each other") for id, other in against.items()]
-    remedy = " && ".join(_command("supersede", *pair) for pair in pairs[:SHOWN_EXAMPLES])
-    return _finding("contradicted", examples, len(table), remedy)
+    actions = tuple(
+        Action(
+            f"Let {new} supersede {old}",
+            "POST",
+            f"{PREFIX}/supersede",
+            {"old": old, "new": new},
+            WRITE,
+            None,
+        )
+        for old, new in pairs[:SHOWN_EXAMPLES]
+    )
+    return _finding("contradicted", examples, len(table), actions)
 
 
 def _dangling(table: Candidates, links: Sequence[Link]) -> tuple[Link, ...]:
@@ -413,17 +445,16 @@ def junk_reason(text: str) -> str | None:
         return f"is only a placeholder: {bare}"
     if len(words) <= 3 and _SMALL_TALK.issuperset(words):
         return f"is only small talk: {' '.join(words)}"
-    most, count = Counter(words).most_common(1)[0]
-    if len(words) >= _REPEATED_MIN_WORDS and count >= _REPEATED_SHARE * len(words):
-        return f"says {most!r} {count} times in {len(words)} words"
-    longest = max(map(len, text.split()))
-    if (
-        longest >= _BLOB_CHARACTERS
-        and longest > len(text) / 2
-        and text.isascii()
-        and "://" not in text
-    ):
-        return f"is a run of {longest:,} characters without a space"
+    # The middle of the sorted words is the only one that can make up more than half of them.
+    if len(words) >= _REPEATED_MIN_WORDS:
+        most = sorted(words)[len(words) // 2]
+        count = words.count(most)
+        if count >= _REPEATED_SHARE * len(words):
+            return f"says {most!r} {count} times in {len(words)} words"
+    if len(text) >= _BLOB_CHARACTERS and text.isascii() and "://" not in text:
+        longest = max(map(len, text.split()))
+        if longest >= _BLOB_CHARACTERS and longest > len(text) / 2:
+            return f"is a run of {longest:,} characters without a space"
     copied = len(MEMORY_REFERENCE.findall(text))
     if copied > 1:
         return f"repeats {copied} memories out of a context"

@@ -122,7 +122,7 @@ def _screen(vectors: Floats32, usable: NDArray[np.bool_], min_cosine: float) -> 
     """
     size = vectors.shape[1]
     rows = vectors[np.flatnonzero(usable)[:: max(1, int(usable.sum()) // _SAMPLE_ROWS)]]
-    if len(rows) < _SAMPLE_ROWS // 4:
+    if len(rows) < _SAMPLE_ROWS:  # to compare all takes less than to find directions
         return vectors
     directions = np.linalg.eigh((rows.T @ rows).astype(np.float64))[1][:, ::-1]
     for dimensions in (size // 8, size // 4, size // 2):

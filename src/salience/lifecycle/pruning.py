@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -15,14 +14,14 @@ from salience.errors import InvalidInput, shown
 from salience.language.tokens import shorten
 from salience.lifecycle.undoing import ChangeRun
 from salience.ranking.signals.vitality import (
-    DORMANT,
     METABOLIC_RATES,
     REVIVAL_DAYS,
+    ZONES,
     Zone,
     alive,
     since_arrival,
     vitality,
-    zone,
+    zone_counts,
 )
 from salience.ranking.stages import score
 from salience.records.events import DAY_SECONDS, Event
@@ -147,7 +146,7 @@ def _report(table: Candidates, now: float, cap: int) -> Plan[Pruning]:
     ids, values = table["id"], table.floats("alive")
     is_bridge = table.floats("is_cut_vertex") == 1.0
     pinned = table.floats("pinned") == 1.0
-    faded = np.array([zone(value) == DORMANT for value in values.tolist()])
+    faded = np.array(values < ZONES[-1][0])
     revived = now - table.floats("newest_link") <= REVIVAL_DAYS * DAY_SECONDS
     places = np.flatnonzero(faded & ~is_bridge & ~pinned & ~revived)
     places = places[np.lexsort((ids[places].astype(str), values[places]))][:cap]
@@ -166,12 +165,9 @@ def _report(table: Candidates, now: float, cap: int) -> Plan[Pruning]:
             zip(places.tolist(), names, layers, texts, strict=True)
         )
     )
-    zones: Counter[Zone] = Counter(
-        zone(value) or DORMANT for value in table.floats("vitality").tolist()
-    )
     return Pruning(
         candidates,
-        zones,
+        zone_counts(table.floats("vitality")),
         int(faded.sum()),
         tuple(sorted(ids[faded & pinned])),
         tuple(sorted(ids[faded & is_bridge & ~pinned])),

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from salience.display.html import HtmlResult, header, section, shares, table, zone_key
 from salience.errors import InvalidInput
 from salience.lifecycle.pruning import PRUNED_STATUSES
-from salience.ranking.signals.vitality import DORMANT, ZONES, Zone, since_arrival, vitality
+from salience.ranking.signals.vitality import DORMANT, Zone, since_arrival, vitality, zone_counts
 from salience.ranking.stages import score
 from salience.records.events import USE_EVENTS, Event, apply, link_time, visible_at
 from salience.records.fields import GRAPH
@@ -116,11 +116,9 @@ def zone_history(
         if len(table):
             query = Query("", (namespace,), at.timestamp())
             values = _VITAL.apply(query, since_arrival(table)).floats("vitality")
-        counted = 0
-        for least, name in (*ZONES, (-np.inf, DORMANT)):
-            zone = len(values) if name == DORMANT else int(np.count_nonzero(values >= least))
-            counts[name].append(zone - counted)
-            counted = zone
+        now_in = zone_counts(values)
+        for name in ZONE_ORDER:
+            counts[name].append(now_in.get(name, 0))
         cut = table.floats("is_cut_vertex") if len(table) else np.zeros(1)
         protected.append(float(cut.mean()))
         uses.append(memories.uses - used)

@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
 
 from salience.display.html import HtmlResult, header, section, shares, table, text, zone_key
 from salience.display.result import Result
 from salience.lifecycle.pruning import PRUNED_STATUSES
 from salience.lifecycle.zone_history import ZONE_ORDER
-from salience.ranking.signals.vitality import Zone, since_arrival, vitality, zone
-from salience.ranking.stages import Keep, Pipeline, retrieve, score
+from salience.ranking.signals.vitality import (
+    DORMANT,
+    Zone,
+    since_arrival,
+    vitality,
+    zone,
+    zone_counts,
+)
+from salience.ranking.stages import Pipeline, retrieve, score
 from salience.ranking.stages.stage import Stage
 from salience.records.filters import And, Compare, Filter
-from salience.retrieval.candidates import Candidates
+from salience.records.validation import integer
+from salience.retrieval.candidates import Candidates, best_first
+from salience.retrieval.cursor import encode_zone_cursor, parse_zone_cursor
 from salience.retrieval.plan import Plan
 from salience.retrieval.query import Query
 from salience.retrieval.routes import MatchAll
@@ -35,7 +46,6 @@ _ALIVE = Pipeline(
         retrieve(MatchAll(), depth=None),
         _SinceArrival(),
         score(vitality(), into="vitality"),
-        Keep(None, "vitality"),
     )
 )
 
@@ -54,12 +64,16 @@ class ZonedMemory(Result):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Zones(HtmlResult):
-    """The vitality of memories, the liveliest first."""
+    """The vitality of memories, the liveliest first; one page of them if there was a limit.
 
-    _computed = ("counts", "protected")
-    _shown = ("memories", "counts", "protected")
+    `counts` has the number of all that pass the filter in each zone that has some, and `protected`
+    the share of them that hold the link graph together. `cursor` gets the next page.
+    """
 
     memories: tuple[ZonedMemory, ...]
+    counts: Mapping[Zone, int]
+    protected: float
+    cursor: str | None = None
 
     def __iter__(self) -> Iterator[ZonedMemory]:
         return iter(self.memories)
@@ -67,22 +81,12 @@ class Zones(HtmlResult):
     def __len__(self) -> int:
         return len(self.memories)
 
-    @property
-    def counts(self) -> Mapping[Zone, int]:
-        """The number of memories in each zone that has some."""
-        return Counter(item.zone for item in self.memories)
-
-    @property
-    def protected(self) -> float:
-        """The share of memories that hold the link graph together; 0 without any memory."""
-        return sum(item.bridge for item in self.memories) / max(1, len(self.memories))
-
     def _title(self) -> str:
-        return f"The zones of {len(self.memories):,} memories"
+        return f"The zones of {sum(self.counts.values()):,} memories"
 
     def _sections(self) -> Iterator[str]:
         yield header(self._title(), (f"{self.protected:.0%} hold the link graph together",))
-        counts, total = self.counts, max(1, len(self.memories))
+        counts, total = self.counts, max(1, sum(self.counts.values()))
         bar = shares([counts.get(name, 0) / total for name in ZONE_ORDER])
         key = zone_key(f"{name} {counts.get(name, 0):,}" for name in ZONE_ORDER)
         yield section("", bar + key)
@@ -96,24 +100,44 @@ class Zones(HtmlResult):
             yield section(f"The {len(lowest):,} least alive", table(head, rows, numbers=(0,)))
 
 
-def zones(namespaces: tuple[str, ...], now: float, where: Filter | None) -> Plan[Zones]:
+def zones(
+    namespaces: tuple[str, ...],
+    now: float,
+    where: Filter | None,
+    limit: Any = None,
+    cursor: str | None = None,
+) -> Plan[Zones]:
     """The plan of computing the zones of memories that pass a filter, at a time in seconds.
 
-    They are those that pruning looks at: what is in the archive has no zone any more.
+    They are those that pruning looks at: what is in the archive has no zone any more. A cursor
+    brings the time of its first page, at which each memory keeps its place.
+
+    Raises:
+        InvalidInput: names the argument that is wrong.
     """
+    last = parse_zone_cursor(cursor)
+    limit = None if limit is None else integer("limit", limit, 0)
+    now = now if last is None else last.now
     live = Compare("status", "in", PRUNED_STATUSES)
     condition = live if where is None else And((live, where))
     tables = yield from _ALIVE.plan(Query("", namespaces, now, where=condition))
-    table = tables[-1]
-    memories = []
-    for id, value, bridge in zip(
-        table["id"].tolist(),
-        table.floats("vitality").tolist(),
-        table.floats("is_cut_vertex").tolist(),
+    table = tables[-1].take(np.isfinite(tables[-1].floats("vitality")))  # none where just erased
+    values, bridges = table.floats("vitality"), table.floats("is_cut_vertex") == 1.0
+    left = table
+    if last is not None:
+        is_next = (values == last.vitality) & (table["id"] > last.id)
+        left = table.take((values < last.vitality) | is_next)
+    order = best_first(left.floats("vitality"), left.tie_keys, None if limit is None else limit + 1)
+    page = left.take(order[:limit])
+    rows = zip(
+        page["id"].tolist() if len(page) else (),
+        page.floats("vitality").tolist(),
+        page.floats("is_cut_vertex").tolist(),
         strict=True,
-    ):
-        label = zone(value)
-        if label is None:  # erased since it was retrieved: vitality is finite otherwise
-            continue
-        memories.append(ZonedMemory(id, value, label, bridge == 1.0))
-    return Zones(tuple(memories))
+    )
+    memories = tuple(ZonedMemory(id, v, zone(v) or DORMANT, cut == 1.0) for id, v, cut in rows)
+    following = None
+    if limit and len(order) > limit:
+        following = encode_zone_cursor(now, memories[-1].vitality, memories[-1].id)
+    protected = float(bridges.mean()) if len(table) else 0.0
+    return Zones(memories, zone_counts(values), protected, following)

@@ -173,6 +173,8 @@ class LinkGraph:
 
     def column(self, name: str, ids: Sequence[str]) -> NDArray[np.float64]:
         """A column of `fields.GRAPH` for some memories, or `linked`: 1 for those with any link."""
+        if not self._in:
+            return np.full(len(ids), np.nan if name == "newest_link" else 0.0)
         if name == "is_cut_vertex":
             cuts = self.cuts
             return np.fromiter((id in cuts for id in ids), np.float64, len(ids))

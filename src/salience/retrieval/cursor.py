@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
-from typing import Any
+from typing import Any, NamedTuple
 
 from salience.errors import InvalidInput, shown
 from salience.records.validation import finite, storable
@@ -27,6 +27,36 @@ def encode_name_cursor(folded: str) -> str:
 def encode_event_cursor(seq: int) -> str:
     """The cursor of events whose last so far has this place in the log."""
     return _encode("events", seq)
+
+
+class ZonePlace(NamedTuple):
+    """The place of a memory among zones: their time in seconds, its vitality, its id."""
+
+    now: float
+    vitality: float
+    id: str
+
+
+def encode_zone_cursor(now: float, vitality: float, id: str) -> str:
+    """The cursor of zones at a time whose last memory so far has this vitality and id."""
+    return _encode("zones", now, vitality, id)
+
+
+def parse_zone_cursor(cursor: str | None) -> ZonePlace | None:
+    """The place of a cursor among zones, None without one.
+
+    Raises:
+        InvalidInput: it does not come from a page of zones.
+    """
+    if cursor is None:
+        return None
+    try:
+        kind, now, vitality, id = _decode(cursor)
+        if kind != "zones" or not finite(now) or not finite(vitality):
+            raise ValueError("no place")
+        return ZonePlace(float(now), float(vitality), storable("cursor", id))
+    except _DAMAGED:
+        raise _refused("cursor", "a page of zones") from None
 
 
 def parse_name_cursor(cursor: str | None) -> str:

@@ -152,8 +152,7 @@ class EmbeddedStore(IndexReader):
 
     def _texts(self, op: operations.ReadTexts) -> list[str | None]:
         rows = op.rows.tolist()
-        records = self._records.read(rows)
-        return [records[row].content if row in records else None for row in rows]
+        return [*map(self._records.texts(rows).get, rows)]
 
     def _links_between(self, op: operations.LinksBetween) -> Sequence[operations.Edge] | Edges:
         parts: list[Sequence[operations.Edge] | Edges] = []

@@ -16,6 +16,7 @@ from salience.errors import InvalidInput, Locked, NotFound
 from salience.lifecycle.maintenance import Owner, consolidate_new, with_lock
 from salience.lifecycle.pruning import archive, restore
 from salience.lifecycle.undoing import undo
+from salience.lifecycle.zones import ZonedMemory
 from salience.retrieval import operations
 from salience.retrieval.plan import Plan, ask, drive
 from salience.testing.conformance._case import WORDS, Clock, StoreCase, get_record, perform
@@ -455,10 +456,15 @@ class Lifecycle(StoreCase):
             "unembedded": (0, 7),
         }
         assert audit["duplicates"].examples == (("b", "says the same as a"),)
-        assert audit["duplicates"].remedy == "salience archive b"
+        [archive] = audit["duplicates"].actions
+        assert (archive.method, archive.path, archive.scope) == ("POST", "/v1/archive", "upkeep")
+        assert (dict(archive.body), archive.undo) == ({"ids": ["b"]}, "/v1/undo")
         assert audit["junk"].examples == (("d", "is only a placeholder: null"),)
         assert audit["junk"].rate == 1 / 6
-        assert audit["contradicted"].remedy == "salience supersede e f"
+        [supersede] = audit["contradicted"].actions
+        assert (supersede.path, supersede.undo) == ("/v1/supersede", None)
+        assert dict(supersede.body) == {"old": "e", "new": "f"}
+        assert [one.name for one in audit if one.count and not one.actions] == []
         assert audit["orphaned"].examples == (
             ("g", "is superseded, but by no memory that is there"),
             ("h", "links to 'nobody', which is no memory"),
@@ -474,7 +480,8 @@ class Lifecycle(StoreCase):
         assert memory.audit()["contradicted"].count == 0
         memory.contradict("fact a", "fact b")
         found = memory.audit()["contradicted"]
-        assert (found.count, found.remedy) == (2, "salience supersede 'fact a' 'fact b'")
+        bodies = [dict(action.body) for action in found.actions]
+        assert (found.count, bodies) == (2, [{"old": "fact a", "new": "fact b"}])
 
     def test_an_audit_mends_what_it_is_told_to(self, memory: Memory, clock: Clock) -> None:
         memory.add_many(
@@ -547,6 +554,31 @@ class Lifecycle(StoreCase):
         assert done.run is not None
         memory.undo(done.run)
         assert memory.zones().counts == {"dormant": 3}
+
+    def test_zones_come_in_pages_at_one_time(self, memory: Memory, clock: Clock) -> None:
+        for id, days in (("a", 1), ("b", 1), ("c", 9), ("d", 0), ("e", 30)):
+            memory.add(f"about {id}", id=id, layer="activity")
+            clock.pass_(days=days)
+        everything = memory.zones()
+        assert (len(everything), everything.cursor) == (5, None)
+        counted = memory.zones(limit=0)
+        assert (counted.memories, counted.cursor) == ((), None)
+        assert counted.counts == everything.counts
+        assert sum(counted.counts.values()) == 5
+        found: list[ZonedMemory] = []
+        cursor = None
+        while True:
+            page = memory.zones(limit=2, cursor=cursor)
+            found += page.memories
+            assert page.counts == everything.counts
+            if (cursor := page.cursor) is None:
+                break
+            clock.pass_(days=100)  # all fade meanwhile, but for the pages to come
+        assert found == [*everything]
+        with pytest.raises(InvalidInput, match="cursor"):
+            memory.zones(limit=2, cursor=memory.get_all(limit=1).cursor)
+        with pytest.raises(InvalidInput, match="limit"):
+            memory.zones(limit=-1)
 
     def test_the_age_of_what_is_imported_counts_from_the_import(
         self, memory: Memory, clock: Clock

@@ -167,6 +167,17 @@ def zone(value: Any) -> Zone | None:
     return next((name for least, name in ZONES if value >= least), DORMANT)
 
 
+def zone_counts(values: Floats) -> dict[Zone, int]:
+    """The number of vitalities in each zone that has some; what is undefined is dormant."""
+    counts = dict[Zone, int]()
+    counted = 0
+    for least, name in (*ZONES, (-np.inf, DORMANT)):
+        reached = len(values) if name == DORMANT else int(np.count_nonzero(values >= least))
+        counts[name] = reached - counted
+        counted = reached
+    return {name: count for name, count in counts.items() if count}
+
+
 def since_arrival(table: Candidates) -> Candidates:
     """The memories as if each had been written when it came into the store, if not later.
 

@@ -377,7 +377,7 @@ _SHAPES: dict[type[Result], tuple[tuple[str, ...], dict[str, Any], frozenset[str
         frozenset(),
     ),
     Finding: (
-        ("name", "count", "of", "rate", "examples", "remedy"),
+        ("name", "count", "of", "rate", "examples", "actions"),
         {
             "examples": {
                 "type": "array",
