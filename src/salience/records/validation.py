@@ -90,6 +90,25 @@ def composed(name: str, value: str) -> str:
     return unicodedata.normalize("NFC", value)
 
 
+def composed_json(name: str, value: Any) -> Any:
+    """Stored JSON with its names in the normal form NFC: keys, and texts outside of metadata.
+
+    A key stays as it is where another one has that form already.
+    """
+    is_kept = name in ("metadata", "key")  # what a memory says, and keys of idempotency
+    if isinstance(value, str):
+        return value if is_kept else composed(name, value)
+    if isinstance(value, list):
+        return [composed_json(name, item) for item in value]
+    if isinstance(value, dict):
+        forms = {key: composed("key", key) for key in value}
+        return {
+            key if form in value else form: composed_json(name if is_kept else key, value[key])
+            for key, form in forms.items()
+        }
+    return value
+
+
 def storable(name: str, value: str) -> str:
     """Text as it is; InvalidInput if it has a NUL or half a character, which no store can keep."""
     if "\0" in value:

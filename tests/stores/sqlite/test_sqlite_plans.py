@@ -118,7 +118,7 @@ def test_a_statement_that_reads_a_whole_namespace_is_refused(tmp_path: Path) -> 
 
 FUNCTIONS_OF_MIGRATIONS = (
     *("text_key", "attribute_key", "feature_bytes", "term_bytes", "exact_json"),
-    *("passage_borders", "passage_terms", "checksum"),
+    *("passage_borders", "passage_terms", "checksum", "composed"),
 )
 
 

@@ -18,7 +18,7 @@ from salience.stores.postgres.wire.database import Database
 from salience.stores.postgres.wire.errors import translate_errors
 
 _OLDEST_SERVER_VERSION = 160_000
-_PASSAGES_VERSION = 7  # the first with passages
+_COMPOSED_VERSION = 16  # the first whose names are all in the normal form NFC
 _MEMORIES_AT_ONCE = 1000  # read and changed at once when what they are found by is worked out
 _log = logging.getLogger(__name__)
 _MIGRATION_LOCK = 0x5245434C  # "RECL": only one process migrates at a time
@@ -108,7 +108,7 @@ def migrate(database: Database, citus: bool = False) -> tuple[int, int]:
         kept = connection.execute("SELECT value FROM meta WHERE key = 'features'").fetchone()
         if kept is not None and int(kept[0]) > int(FEATURES_VERSION):
             raise StoreError(f"{database.server}: {_remedy_for_words(kept[0])}")
-        if kept is None or kept[0] != FEATURES_VERSION or before < _PASSAGES_VERSION:
+        if kept is None or kept[0] != FEATURES_VERSION or before < _COMPOSED_VERSION:
             if before:
                 _compute_words(database, connection)
                 _log.info("%s: words recomputed, as version %s", database.server, FEATURES_VERSION)

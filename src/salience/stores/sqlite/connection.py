@@ -21,10 +21,16 @@ from salience.language.tokens import text_key, words
 from salience.stores.codec import attribute_key, feature_bytes, passage_values, term_bytes
 from salience.stores.migrations import migrations, present_schema
 from salience.stores.sqlite.integrity.open_files import NEXT_STATE, OPEN_FILES, Identity, check_log
-from salience.stores.sqlite.integrity.row_checksums import damaged_memories, renew_checksums
+from salience.stores.sqlite.integrity.row_checksums import (
+    compose_names,
+    composed_value,
+    damaged_memories,
+    renew_checksums,
+)
 from salience.stores.sqlite.statements import checksum
 
 APPLICATION_ID = 0x5245434C  # "RECL", in the header of every file that this program made
+_COMPOSED_VERSION = 22  # the first whose names are all in the normal form NFC
 _log = logging.getLogger(__name__)
 BUSY_TIMEOUT_SECONDS = 30.0
 WRITER_POLL_MS = 20  # that a writer's connection waits for the lock before it asks again
@@ -265,11 +271,14 @@ def _migrate(db: sqlite3.Connection, steps: Sequence[str], path: str) -> None:
         db.create_function("passage_borders", 2, _passage_borders, deterministic=True)
         db.create_function("passage_terms", 2, _passage_terms, deterministic=True)
         db.create_function("exact_json", 1, _exact_json, deterministic=True)
+        db.create_function("composed", 2, composed_value, deterministic=True)
         # Steps may change what the checksums are of; what is damaged must not pass for sound then.
         damaged = damaged_memories(db) if 0 < version < len(steps) else []
         for step in steps[version:] if version else [present_schema("sqlite")]:
             for statement in _statements(step):
                 db.execute(statement)
+        if 0 < version < _COMPOSED_VERSION:
+            compose_names(db)
         if 0 < version < len(steps):
             renew_checksums(db, damaged)
         db.execute(NEXT_STATE)

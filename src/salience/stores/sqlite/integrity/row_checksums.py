@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import sqlite3
 from collections.abc import Collection, Iterable, Sequence
@@ -10,6 +11,7 @@ from typing import Any
 
 from salience.records.events import STATE
 from salience.records.fields import FIELDS, LEXICAL
+from salience.records.validation import composed, composed_json
 from salience.stores.sqlite.statements import checksum
 
 DERIVED = (
@@ -35,6 +37,17 @@ _BYTES = frozenset(
     ("vector", "features", "ids", *(n.replace(".", "_") for n in DERIVED if "." in n))
 )
 """The columns of bytes among them."""
+_JSON = ("tags", "entities", "metadata", "payload", "entry")
+_NAMES = {
+    "spaces": ("name",),
+    "memories": [
+        n for n, f in FIELDS.items() if n in _JSON or (f.type == "text" and not f.choices)
+    ],
+    "links": ("source", "target"),
+    "events": ("actor", "session", "payload"),
+    "access_keys": ("entry",),
+}
+"""The columns of texts that name something; those of what a memory says stay as they are."""
 _SAMPLED = 16  # memories looked at when a file is opened
 
 
@@ -93,6 +106,28 @@ def renew_checksums(db: sqlite3.Connection, damaged: Iterable[int] = ()) -> None
     db.execute(
         f"UPDATE memories SET checksum = {checksum_of('memories')} WHERE row NOT IN ({without});"
     )
+
+
+def compose_names(db: sqlite3.Connection) -> None:
+    """Bring names to the normal form NFC, but for what is damaged."""
+    for table, names in _NAMES.items():
+        sound = f"(checksum = -1 OR checksum IS {checksum_of(table)})"
+        is_apart = " OR ".join(f"{name} IS NOT composed('{name}', {name})" for name in names)
+        values = ", ".join(f"{name} = composed('{name}', {name})" for name in names)
+        db.execute(
+            f"UPDATE OR IGNORE {table} SET {values}, checksum = -1 WHERE {sound} AND ({is_apart});"
+        )
+        if table != "memories":  # all that are sound get their checksum in the end
+            db.execute(f"UPDATE {table} SET checksum = {checksum_of(table)} WHERE checksum = -1;")
+
+
+def composed_value(name: str, value: Any) -> Any:
+    """A stored value of a column with its names in the normal form NFC."""
+    if not isinstance(value, str) or value.isascii():
+        return value
+    if name not in _JSON:
+        return composed(name, value)
+    return json.dumps(composed_json(name, json.loads(value)), ensure_ascii=False, sort_keys=True)
 
 
 def damage_in_sample(db: sqlite3.Connection) -> list[str]:
