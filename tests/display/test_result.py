@@ -107,6 +107,7 @@ def results(folder: Path) -> list[Any]:
         memory.pending_links(),
         memory.zones(),
         memory.zone_shares(points=5),
+        memory.vitality("tea", until="2099-01-01", points=5),
         memory.verify(),
         memory.audit(),
         memory.consolidate(),

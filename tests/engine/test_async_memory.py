@@ -168,6 +168,7 @@ HEAVY = {
     "prune": lambda memory: memory.prune(apply=True),
     "search": lambda memory: memory.search("apple", limit=1000),
     "verify": lambda memory: memory.verify(),
+    "vitality": lambda memory: memory.vitality("m1"),
     "zone_shares": lambda memory: memory.zone_shares(),
     "zones": lambda memory: memory.zones(),
     "add_many": lambda memory: memory.add_many([f"pear {i}" for i in range(200)]),

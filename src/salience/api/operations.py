@@ -420,6 +420,14 @@ GROUPS: Mapping[str, tuple[Operation, ...]] = {
             heavy=True,
         ),
         Operation(
+            "vitality",
+            "GET /memories/{id}/vitality",
+            READ,
+            "Follow the vitality of a memory",
+            "Its vitality at each time, the changes of its zone, and when it is archived.",
+            heavy=True,
+        ),
+        Operation(
             "archive",
             "POST /archive",
             UPKEEP,

@@ -65,6 +65,7 @@ from salience.lifecycle.verify import (
     read_events,
     verify,
 )
+from salience.lifecycle.vitality_history import VitalityHistory, vitality_history
 from salience.lifecycle.zone_history import ZoneHistory
 from salience.lifecycle.zones import Zones, zones
 from salience.ranking import profiles as profiles_by_name
@@ -1163,6 +1164,31 @@ class AsyncLifecycleApi(AsyncPlanRunner):
         return await self._run(
             zone_history.zone_history(self._core.namespace, first, last, points, now, progress)
         )
+
+    async def vitality(
+        self, id: str, *, since: Moment = None, until: Moment = None, points: int = 53
+    ) -> VitalityHistory:
+        """Compute the vitality of one memory at several times, and each change of its zone.
+
+        The `points` times go from `since` to `until`. The past comes from the log; the future is
+        computed as if the memory was never used again.
+
+        Args:
+            id: the id of the memory.
+            since: the first time; that of its writing by default.
+            until: the last time; now by default.
+            points: the number of times.
+
+        Raises:
+            NotFound: there is no such memory.
+            InvalidInput: names the argument that is wrong.
+        """
+        points = integer("points", points, 1, zone_history.MAX_POINTS)
+        first = None if since is None else timestamp("since", since)
+        last = None if until is None else timestamp("until", until)
+        now = self._core.time()
+        plan = vitality_history(text("id", id), self._core.namespace, first, last, points, now)
+        return await self._run(plan)
 
     async def pending_links(self) -> list[Link]:
         """List the links that lead to no memory yet: to an id, title or alias that none has."""

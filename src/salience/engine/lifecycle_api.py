@@ -12,10 +12,11 @@ from salience.lifecycle.consolidation import Consolidation, Summariser
 from salience.lifecycle.maintenance import Maintenance, MaintenanceRequest, this_process
 from salience.lifecycle.pruning import Pruning
 from salience.lifecycle.undoing import Undone, WriterUndone
+from salience.lifecycle.vitality_history import VitalityHistory, vitality_history
 from salience.lifecycle.zone_history import ZoneHistory
 from salience.records.filters import parse_filter
 from salience.records.record import Link
-from salience.records.validation import boolean, callable_or_none, integer, texts, timestamp
+from salience.records.validation import boolean, callable_or_none, integer, text, texts, timestamp
 from salience.search.recording import log_upkeep
 from salience.search.request import Filters, Moment
 from salience.write import link_targets
@@ -217,6 +218,31 @@ class LifecycleApi(PlanRunner):
         return self._run(
             zone_history.zone_history(self._core.namespace, first, last, points, now, progress)
         )
+
+    def vitality(
+        self, id: str, *, since: Moment = None, until: Moment = None, points: int = 53
+    ) -> VitalityHistory:
+        """Compute the vitality of one memory at several times, and each change of its zone.
+
+        The `points` times go from `since` to `until`. The past comes from the log; the future is
+        computed as if the memory was never used again.
+
+        Args:
+            id: the id of the memory.
+            since: the first time; that of its writing by default.
+            until: the last time; now by default.
+            points: the number of times.
+
+        Raises:
+            NotFound: there is no such memory.
+            InvalidInput: names the argument that is wrong.
+        """
+        points = integer("points", points, 1, zone_history.MAX_POINTS)
+        first = None if since is None else timestamp("since", since)
+        last = None if until is None else timestamp("until", until)
+        now = self._core.time()
+        plan = vitality_history(text("id", id), self._core.namespace, first, last, points, now)
+        return self._run(plan)
 
     def pending_links(self) -> list[Link]:
         """List the links that lead to no memory yet: to an id, title or alias that none has."""

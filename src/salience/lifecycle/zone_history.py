@@ -104,7 +104,7 @@ def zone_history(
     memories = _ReplayedMemories()
     counts: dict[Zone, list[int]] = {name: [] for name in ZONE_ORDER}
     protected, uses = [], []
-    waiting = _in_order_of_time(log)
+    waiting = in_order_of_time(log)
     event = next(waiting, None)
     for at in times:
         used = memories.uses
@@ -128,7 +128,7 @@ def zone_history(
     return ZoneHistory(times, totals, tuple(protected), tuple(uses), now)
 
 
-def _in_order_of_time(log: Sequence[Event]) -> Iterator[Event]:
+def in_order_of_time(log: Sequence[Event]) -> Iterator[Event]:
     """The events by time, uses after all others of the same time, then by their place in the log.
 
     NumPy sorts them, as it lets other threads run meanwhile.

@@ -139,6 +139,7 @@ def _reading(memory: Memory, when: str) -> Iterator[tuple[str, Step]]:
         "stats": lambda: memory.stats(),
         "zones": lambda: memory.zones(),
         "zone_shares": lambda: memory.zone_shares(points=3),
+        "vitality": lambda: memory.vitality("m2", points=3),
         "audit": lambda: memory.audit(),
         "verify": lambda: memory.verify(),
         "prune": lambda: memory.prune(),

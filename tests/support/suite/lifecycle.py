@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from asyncio import CancelledError
 from collections.abc import Callable, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 from unittest.mock import patch
 
@@ -19,7 +19,7 @@ from salience.lifecycle.undoing import undo
 from salience.lifecycle.zones import ZonedMemory
 from salience.retrieval import operations
 from salience.retrieval.plan import Plan, ask, drive
-from salience.testing.conformance._case import WORDS, Clock, StoreCase, get_record, perform
+from salience.testing.conformance._case import START, WORDS, Clock, StoreCase, get_record, perform
 from support.suite.events import events
 from support.suite.links import ends
 
@@ -541,6 +541,124 @@ class Lifecycle(StoreCase):
             assert (report.revived, report.faded, report.left) == (("linked",), 3, 0)
         clock.pass_(seconds=1)
         assert [one.id for one in memory.prune(apply=True).candidates] == ["linked"]
+
+    def test_the_vitality_of_one_is_what_the_zones_were(self, memory: Memory, clock: Clock) -> None:
+        names = ("a", "b", "c", "d")
+        memory.add_many({"id": id, "content": f"about {id}", "layer": "activity"} for id in "abcd")
+        seen: list[tuple[datetime, dict[str, Any]]] = []
+
+        def look() -> None:
+            clock.pass_(hours=5)
+            seen.append((clock.now, {one.id: one for one in memory.zones()}))
+            clock.pass_(hours=5)
+
+        steps: tuple[Callable[[], object], ...] = (
+            lambda: memory.touch(["a", "b"]),
+            lambda: memory.link("a", "b"),
+            lambda: memory.link("b", "c", "supports"),  # the graph falls apart without b
+            lambda: memory.update("c", content="about another"),
+            lambda: memory.contradict("c", "d"),
+            lambda: memory.link("c", "a"),  # b is no bridge any more
+            lambda: memory.touch("a", utility=0.8),  # which lends its neighbours a boost
+            lambda: memory.add(
+                "late", id="e", layer="entity", created_at=START - timedelta(days=99)
+            ),
+            lambda: memory.link("d", "b", "mentions"),
+            lambda: memory.delete("a"),  # nor is it in the past of the others any more
+            lambda: memory.supersede("b", "c"),
+            lambda: memory.archive(["d"]),
+        )
+        for step in steps:
+            step()
+            memory.flush()
+            look()
+        erased = 9  # steps before it: "a" took its links along
+        for at, zoned in seen[erased:]:
+            for id in (*names[1:], "e"):
+                [point] = memory.vitality(id, since=at, until=at, points=1).points
+                one = zoned.get(id)
+                assert point.zone == (one and one.zone)
+                assert one is None or point.vitality == one.vitality
+        early = memory.vitality("e", since=START, points=2).points
+        assert [point.vitality is None for point in early] == [True, False]
+        with pytest.raises(NotFound):
+            memory.vitality("a")
+        with pytest.raises(InvalidInput, match="until"):
+            memory.vitality("b", until=START - timedelta(days=1))
+
+    def test_the_past_of_one_has_its_links_and_bridges(self, memory: Memory, clock: Clock) -> None:
+        memory.add_many({"id": id, "content": f"about {id}", "layer": "activity"} for id in "abcd")
+        seen, same = [], {"target": "d", "type": "same_as"}
+        changes: tuple[Callable[[], object], ...] = (
+            lambda: memory.link("a", "b"),
+            lambda: memory.link("c", "b"),
+            lambda: memory.link("a", "c"),
+            lambda: memory.link("b", "d"),
+            lambda: memory.add("early", id="e", links=[same, {"target": "x", "type": "mentions"}]),
+            lambda: memory.add("later", id="x", layer="activity"),
+            lambda: memory.undo_writer("nobody", apply=True),
+        )
+        for change in changes:
+            change()
+            memory.maintain()
+            clock.pass_(days=9)
+            seen.append((clock.now, {one.id: one for one in memory.zones()}))
+            clock.pass_(hours=1)
+        assert len(memory.links()) == 6
+        for at, zoned in seen:
+            for id, one in zoned.items():
+                [point] = memory.vitality(id, since=at, until=at, points=1).points
+                assert (point.vitality, point.zone) == (one.vitality, one.zone)
+        assert {one["b"].bridge for _, one in seen} == {True, False}
+
+    def test_each_change_of_zone_is_at_its_time(self, memory: Memory, clock: Clock) -> None:
+        memory.add("about a", id="a", layer="activity")
+        clock.pass_(days=9)
+        memory.touch("a")
+        memory.flush()
+        clock.pass_(days=1)
+        until = clock.now + timedelta(days=90)
+        found = memory.vitality("a", until=until, points=3)
+        zones = ["stale", "fading", "dormant", "active", "stale", "fading", "dormant"]
+        assert [crossing.zone for crossing in found.crossings] == zones
+        assert [point.at for point in found.points] == [START, START + (until - START) / 2, until]
+        before = "active"
+        for crossing in found.crossings:
+            for shift, zone in ((-1e-3, before), (1e-3, crossing.zone)):
+                [one] = memory.zones(now=crossing.at + timedelta(seconds=shift))
+                if crossing.at > clock.now:  # zones look at the present state
+                    assert one.zone == zone
+                at = crossing.at + timedelta(seconds=shift)
+                [point] = memory.vitality("a", since=at, until=at, points=1).points
+                assert point.zone == zone
+            before = crossing.zone
+        assert found.archived_at is not None
+        assert abs(found.archived_at - found.crossings[-1].at) < timedelta(seconds=1e-4)
+        clock.now = found.archived_at - timedelta(seconds=1)
+        assert memory.prune(apply=True).candidates == ()
+        clock.pass_(seconds=2)
+        assert len(memory.prune(apply=True).candidates) == 1
+        archived = memory.vitality("a", until=clock.now + timedelta(days=1), points=2)
+        assert (archived.archived_at, archived.points[1].zone) == (clock.now, None)
+
+    def test_what_is_never_archived_has_no_time_of_it(self, memory: Memory, clock: Clock) -> None:
+        ids = ("pinned", "entity", "linked", "plain")
+        memory.add_many({"id": id, "content": f"about {id}", "layer": "activity"} for id in ids)
+        memory.add("new", id="new")
+        memory.pin("pinned")
+        memory.update("entity", layer="entity")
+        clock.pass_(days=30)
+        memory.link("new", "linked")
+        begins = clock.now
+        at = {id: memory.vitality(id, points=1).archived_at for id in ids}
+        assert (at["pinned"], at["entity"]) == (None, None)
+        assert at["linked"] is not None
+        assert at["linked"] - clock.now >= timedelta(days=14)
+        clock.now = at["linked"]
+        assert "linked" in {one.id for one in memory.prune().candidates}
+        clock.pass_(seconds=-1)
+        assert "linked" not in {one.id for one in memory.prune().candidates}
+        assert at["plain"] == begins  # long due: it waits for a pruning
 
     def test_what_is_in_the_archive_has_no_zone(self, memory: Memory, clock: Clock) -> None:
         memory.add_many({"id": id, "content": f"about {id}", "layer": "activity"} for id in "abc")
