@@ -67,8 +67,11 @@ TWINS = {
             "__iter__": "__aiter__",
             "__next__": "__anext__",
             "StopIteration": "StopAsyncIteration",
+            "time.sleep": "asyncio.sleep",
         },
-        awaited=frozenset({"self._core.write_context", "self._core.dispatcher.close"}),
+        awaited=frozenset(
+            {"self._core.write_context", "self._core.dispatcher.close", "time.sleep"}
+        ),
         threaded=frozenset(
             {
                 "Core.open",

@@ -307,8 +307,7 @@ GROUPS: Mapping[str, tuple[Operation, ...]] = {
             "GET /events",
             READ,
             "List what has happened",
-            "A page of events, oldest first.",
-            heavy=True,
+            "A page of events, oldest first unless the newest are asked for.",
         ),
     ),
     "Recall": (

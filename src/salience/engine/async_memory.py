@@ -11,6 +11,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -29,6 +31,7 @@ from salience.embedders import EmbedderLike
 from salience.engine import time_travel
 from salience.engine.core import Core
 from salience.engine.extraction.adding import with_facts
+from salience.engine.judgment_api import _POLL_SECONDS, MAX_WAIT_SECONDS
 from salience.engine.lifecycle_api import Progress
 from salience.engine.options import (
     SETTINGS,
@@ -80,6 +83,7 @@ from salience.records.validation import (
     file_path,
     integer,
     namespace_name,
+    number,
     text,
     texts,
     timestamp,
@@ -102,7 +106,7 @@ from salience.search.candidates import DEFAULT_CANDIDATES, CandidateTable
 from salience.search.compare import Comparison
 from salience.search.context import CONTEXT_DEFAULTS, Context, ContextOptions, ContextRequest
 from salience.search.explain import ExplainReport
-from salience.search.listing import About, NamePage, Page
+from salience.search.listing import About, NamePage, Page, order_of
 from salience.search.recording import log_search, log_upkeep
 from salience.search.request import (
     MAX_HITS,
@@ -822,7 +826,14 @@ class AsyncJudgmentApi(AsyncPlanRunner):
         """
         return await self._run(history(text("id", id), self._core.namespace))
 
-    async def events(self, after: str | None = None, *, limit: int = 100) -> EventPage:
+    async def events(
+        self,
+        after: str | None = None,
+        *,
+        limit: int = 100,
+        order: Order = "oldest",
+        wait: float = 0.0,
+    ) -> EventPage:
         """Get one page of what has happened to the memories of this namespace, oldest first.
 
         Pass the page's `cursor` as `after` to get the next page; at the end it is empty, and its
@@ -830,11 +841,22 @@ class AsyncJudgmentApi(AsyncPlanRunner):
         without an id says when, by whom and how many were erased. A use by a search is written
         within a second or two; `flush` writes it at once.
 
+        Args:
+            after: the cursor of a page before.
+            limit: the most events of a page.
+            order: "newest" gives the latest of them, the newest first; their cursor is behind all.
+            wait: the seconds, at most 30, to wait for an event while there is none.
+
         Raises:
             InvalidInput: names the argument that is wrong.
         """
-        request = event_request(self._core.namespace, after, limit)
-        return await self._run(read_events(request))
+        request = event_request(self._core.namespace, after, limit, order_of(order))
+        until = time.monotonic() + (number("wait", wait, MAX_WAIT_SECONDS) or 0.0)
+        while True:
+            page = await self._run(read_events(request))
+            if page.events or time.monotonic() >= until:
+                return page
+            await asyncio.sleep(_POLL_SECONDS)
 
     async def touch(
         self,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+# async: import asyncio
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -19,12 +21,17 @@ from salience.lifecycle.verify import (
 from salience.lifecycle.zones import Zones, zones
 from salience.records.filters import parse_filter
 from salience.records.record import Link, MemoryRecord
-from salience.records.validation import text
-from salience.retrieval.operations import LinksOf
+from salience.records.validation import number, text
+from salience.retrieval.operations import LinksOf, Order
 from salience.retrieval.plan import ask
+from salience.search.listing import order_of
 from salience.search.request import Filters, Moment
 from salience.write import judgments, update
 from salience.write.items import parse_link
+
+MAX_WAIT_SECONDS = 30.0
+"""The longest time that `events` waits, half of what a server has for an answer."""
+_POLL_SECONDS = 0.25
 
 
 class JudgmentApi(PlanRunner):
@@ -122,7 +129,14 @@ class JudgmentApi(PlanRunner):
         """
         return self._run(history(text("id", id), self._core.namespace))
 
-    def events(self, after: str | None = None, *, limit: int = 100) -> EventPage:
+    def events(
+        self,
+        after: str | None = None,
+        *,
+        limit: int = 100,
+        order: Order = "oldest",
+        wait: float = 0.0,
+    ) -> EventPage:
         """Get one page of what has happened to the memories of this namespace, oldest first.
 
         Pass the page's `cursor` as `after` to get the next page; at the end it is empty, and its
@@ -130,11 +144,22 @@ class JudgmentApi(PlanRunner):
         without an id says when, by whom and how many were erased. A use by a search is written
         within a second or two; `flush` writes it at once.
 
+        Args:
+            after: the cursor of a page before.
+            limit: the most events of a page.
+            order: "newest" gives the latest of them, the newest first; their cursor is behind all.
+            wait: the seconds, at most 30, to wait for an event while there is none.
+
         Raises:
             InvalidInput: names the argument that is wrong.
         """
-        request = event_request(self._core.namespace, after, limit)
-        return self._run(read_events(request))
+        request = event_request(self._core.namespace, after, limit, order_of(order))
+        until = time.monotonic() + (number("wait", wait, MAX_WAIT_SECONDS) or 0.0)
+        while True:
+            page = self._run(read_events(request))
+            if page.events or time.monotonic() >= until:
+                return page
+            time.sleep(_POLL_SECONDS)
 
     def touch(
         self,

@@ -16,7 +16,14 @@ from salience.records.events import STATE, Event, field_from_json, record_at, re
 from salience.records.record import MemoryRecord
 from salience.records.validation import boolean, integer
 from salience.retrieval.cursor import encode_event_cursor, parse_event_cursor
-from salience.retrieval.operations import CheckStore, Events, ListRecords, ReadStats, SetFields
+from salience.retrieval.operations import (
+    CheckStore,
+    Events,
+    ListRecords,
+    Order,
+    ReadStats,
+    SetFields,
+)
 from salience.retrieval.plan import Plan, ask
 from salience.retrieval.safety import STRUCTURE, Finding
 from salience.write.reading import not_found, read_existing
@@ -83,7 +90,7 @@ class History(HtmlResult):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class EventPage(Result):
-    """Events of a namespace in their order, and the cursor behind the last of them.
+    """Events of a namespace in their order, and the cursor behind the latest of them.
 
     The page is empty when nothing more has happened; its cursor finds what happens later.
     """
@@ -101,22 +108,25 @@ class EventPage(Result):
         return self.events[index]
 
 
-def event_request(namespace: str, after: str | None, limit: Any) -> Events:
-    """The checked request for events after a cursor.
+def event_request(namespace: str, after: str | None, limit: Any, order: Order) -> Events:
+    """The checked request for events after a cursor, the first of them or the newest.
 
     Raises:
         InvalidInput: names the argument that is wrong.
     """
-    first = integer("limit", limit, 1, MAX_EVENTS)
+    limit = integer("limit", limit, 1, MAX_EVENTS)
+    first, last = (limit, None) if order == "oldest" else (None, limit)
     # What waits to be written has no place yet, and a cursor might pass it over.
-    return Events(namespace, after=parse_event_cursor(after), first=first, waiting=False)
+    place = parse_event_cursor(after)
+    return Events(namespace, after=place, first=first, last=last, waiting=False)
 
 
 def read_events(request: Events) -> Plan[EventPage]:
     """The plan of reading a page of events."""
     events: Sequence[Event] = yield from ask(request)
     last = events[-1].seq if events else request.after
-    return EventPage(tuple(events), encode_event_cursor(last))
+    shown = events if request.last is None else events[::-1]
+    return EventPage(tuple(shown), encode_event_cursor(last))
 
 
 def history(id: str, namespace: str) -> Plan[History]:

@@ -119,12 +119,12 @@ def list_request(
     Raises:
         InvalidInput: names the argument that is wrong.
     """
-    checked = _order(order)
+    checked = order_of(order)
     where, limit = parse_filter(filters), integer("limit", limit, 1, MAX_PAGE)
     return ListRecords(namespace, where, limit, checked, parse_cursor(cursor, checked))
 
 
-def _order(order: Any) -> Order:
+def order_of(order: Any) -> Order:
     """An order; InvalidInput otherwise."""
     order = native(order)
     if type(order) is str and order in ("newest", "oldest"):

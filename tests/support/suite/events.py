@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import combinations_with_replacement
+from threading import Timer
 from typing import Any
 
 import numpy as np
@@ -54,6 +55,23 @@ def types_and_ids(events: list[Event]) -> list[tuple[str, str | None]]:
 
 class EventLog(StoreCase):
     """The log has every event, and memories are what a replay of it gives."""
+
+    def test_the_newest_events_come_first_and_the_next_are_waited_for(self, memory: Memory) -> None:
+        memory.add_many([{"content": f"about {id}", "id": id} for id in "abc"])
+        latest = memory.events(limit=2, order="newest")
+        assert [event.id for event in latest] == ["c", "b"]
+        assert len(memory.events(latest.cursor)) == 0
+        assert len(memory.events(latest.cursor, wait=0.01)) == 0
+        later = Timer(0.3, lambda: memory.pin("b"))
+        later.start()
+        try:
+            waited = memory.events(latest.cursor, order="newest", wait=30)
+        finally:
+            later.join()
+        assert [(event.type, event.id) for event in waited] == [("pin", "b")]
+        for wrong in ({"order": "best"}, {"wait": 31}, {"wait": -1}):
+            with pytest.raises(InvalidInput, match=next(iter(wrong))):
+                memory.events(**wrong)
 
     def test_each_thing_that_happens_is_an_event(self, memory: Memory, clock: Clock) -> None:
         memory.add("An apple.", id="a", importance=0.4)

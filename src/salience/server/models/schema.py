@@ -11,6 +11,7 @@ from pydantic import BeforeValidator
 
 from salience.api.docstrings import descriptions
 from salience.display.result import Result
+from salience.engine.judgment_api import MAX_WAIT_SECONDS
 from salience.engine.options import MemoryChanges, MemoryFields
 from salience.lifecycle.audit import MENDABLE
 from salience.lifecycle.maintenance import STEPS
@@ -282,6 +283,8 @@ OF_METHODS: Mapping[str, Constraint] = {
     "add_chat.messages": MESSAGES,
     "add_chat.mode": {"enum": ("chunks", "hybrid")},
     "events.limit": {"minimum": 1, "maximum": MAX_EVENTS},
+    "events.wait": {"minimum": 0, "maximum": MAX_WAIT_SECONDS},
+    "zones.limit": {"minimum": 0},
     "feedback.context": {"maxLength": MAX_REASON_CHARACTERS, "pattern": TEXT},
     "feedback.kind": {"enum": tuple(FEEDBACK_WEIGHTS)},
     "get_many.ids": {"maxItems": MAX_IDS, "items": RECORD["content"]},
