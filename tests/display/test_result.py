@@ -93,7 +93,7 @@ def results(folder: Path) -> list[Any]:
         memory.explain(QUERY, "salad", min_score=0.9, limit=5, profile="composite"),
         memory.candidates(QUERY, limit=3),
         memory.compare(QUERY, ["balanced", "composite"]),
-        memory.get_context(QUERY, 60),
+        memory.get_context(QUERY, 60, trace=True),
         memory.get("tea"),
         memory.get_all(limit=3),
         memory.update("tea", content=LONG),

@@ -6,6 +6,7 @@ import asyncio
 import json
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
+from dataclasses import replace
 from math import ceil
 from typing import Any
 
@@ -110,7 +111,7 @@ def test_never_over_budget(
     memory.add_many([{**fields, "id": f"mine{i}"} for i, fields in enumerate(mine)], strict=True)
     memory.within("team").add_many([{**fields, "id": f"team{i}"} for i, fields in enumerate(team)])
 
-    def assembled() -> Context:
+    def assembled(**options: Any) -> Context:
         return memory.get_context(
             "abc saffron",
             budget,
@@ -119,6 +120,7 @@ def test_never_over_budget(
             counter=count,
             references=references,
             touch=False,
+            **options,
         )
 
     try:
@@ -131,6 +133,9 @@ def test_never_over_budget(
     assert count(context.text) == context.tokens <= budget
     assert sum(filled.tokens for filled in context.sections) == context.tokens - count("")
     assert context.to_dict() == assembled().to_dict()
+    traced = assembled(trace=True)
+    assert replace(traced, considered=()).to_dict() == context.to_dict()
+    check_trace(traced, count(""))
     sources = [(source.namespace, source.id) for source in context.provenance]
     assert len(sources) == len(set(sources))
     by_name = {section.name: section for section in own_sections or ()}
@@ -177,6 +182,62 @@ def test_the_search_decides_the_order_and_the_profile_is_chosen() -> None:
     context = memory.get_context(QUERY, 2000, sections=["memories"], profile="composite")
     assert context.ids == result.ids
     assert [source.score for source in context.provenance] == [hit.score for hit in result]
+
+
+def check_trace(context: Context, empty: int) -> None:
+    """Compare what a trace tells of each memory with the sections."""
+    told: dict[tuple[str, str], list[str]] = {}
+    for each in context.considered:
+        told.setdefault((each.section, each.outcome), []).append(each.id)
+    held = [each for each in context.considered if each.outcome in ("in", "shortened")]
+    assert sum(each.tokens for each in held) == context.tokens - empty
+    for filled in context.sections:
+        shortened = told.get((filled.name, "shortened"), [])
+        assert shortened == list(filled.cut)
+        assert sorted(told.get((filled.name, "in"), []) + shortened) == sorted(filled.ids)
+        assert len(told.get((filled.name, "no room"), [])) == filled.without_room
+
+
+def test_a_trace_says_what_became_of_each_memory() -> None:
+    memory = Memory.open("ram://", embedder=None, clock=lambda: NOW)
+    ana, ben = acting(memory, "ana"), acting(memory, "ben")
+    ana.add("Ana bakes with saffron.", id="ana", kind="profile")
+    ana.add_many(
+        {"id": f"a{i}", "content": f"Saffron {'and rice ' * 9}{i}", "created_at": NOW - i * DAY}
+        for i in range(4)
+    )
+    ben.add("Saffron and soup.", id="soup")
+    context = memory.get_context("saffron", 50, per_writer=3, trace=True, touch=False)
+    outcomes = {(each.section, each.id): each.outcome for each in context.considered}
+    assert outcomes == {
+        ("identity", "ana"): "in",
+        ("memories", "ana"): "said already",
+        ("memories", "soup"): "in",
+        ("memories", "a0"): "shortened",
+        ("memories", "a1"): "no room",
+        ("memories", "a2"): "beyond the cap",
+        ("memories", "a3"): "beyond the cap",
+    }
+    by_id = {each.id: each for each in context.considered if each.section == "memories"}
+    assert by_id["a1"].tokens == ceil(len(f"Saffron {'and rice ' * 9}1") / 4)
+    assert by_id["a1"].text.startswith("Saffron and rice")
+    assert by_id["soup"].score is not None
+    check_trace(context, 0)
+    assert memory.get_context("saffron", 60, touch=False).considered == ()
+
+
+def test_a_trace_has_what_a_cut_left_out() -> None:
+    memory = house()
+    whole = memory.search(QUERY, limit=100, touch=False)
+    chances = sorted((hit.probability or 0.0 for hit in whole), reverse=True)
+    least = (chances[1] + chances[2]) / 2
+    context = memory.get_context(
+        QUERY, sections=["memories"], min_probability=least, trace=True, touch=False
+    )
+    below = [each.id for each in context.considered if each.outcome == "below the floor"]
+    assert set(below) == set(whole.ids) - set(context.ids)
+    assert len(context.ids) == 2
+    check_trace(context, 0)
 
 
 def test_what_is_cut_says_how_much_was_left_out_and_the_mark_is_counted() -> None:

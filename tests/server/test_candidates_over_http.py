@@ -16,6 +16,19 @@ def test_profiles_list_their_parts_as_candidates_do(client: httpx.Client) -> Non
         assert parts == [{n: v for n, v in part.items() if n != "values"} for part in listed]
 
 
+def test_a_context_lists_what_was_considered(client: httpx.Client) -> None:
+    items = [f"Ana has bread number {number}. {'x' * 200}" for number in range(5)]
+    client.post("/memories/batch", json={"items": items}).raise_for_status()
+    body = {"query": "Who has bread?", "max_tokens": 150, "touch": False}
+    assert client.post("/context", json=body).json()["considered"] == []
+    told = client.post("/context", json={**body, "trace": True}).json()
+    outcomes = [each["outcome"] for each in told["considered"]]
+    assert (len(outcomes), outcomes[0], outcomes[-1]) == (5, "in", "no room")
+    assert (
+        sum(e["tokens"] for e in told["considered"] if e["outcome"] != "no room") == told["tokens"]
+    )
+
+
 def test_an_answer_is_compressed_where_the_client_asks(client: httpx.Client) -> None:
     items = [f"Ana has bread number {number}." for number in range(300)]
     client.post("/memories/batch", json={"items": items}).raise_for_status()

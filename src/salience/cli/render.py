@@ -327,6 +327,11 @@ def show_context(console: Console, context: Context) -> None:
         size = f"{len(section.ids)} memories, {section.tokens} of {section.allowed} tokens"
         console.print(Text(f"{section.name}: {size}{cut}{omitted}", style="dim"))
     console.print(Text(f"{context.tokens} of {context.max_tokens} tokens", style="dim"))
+    if context.considered:
+        rows = table("section", "memory", "tokens", "outcome")
+        for each in context.considered:
+            rows.add_row(each.section, each.id, str(each.tokens), each.outcome)
+        console.print(rows)
 
 
 def show_profile(console: Console, profile: Profile) -> None:

@@ -329,6 +329,9 @@ def context(
     touch: Annotated[
         bool, typer.Option("--touch/--no-touch", help="Count an access of each memory in it.")
     ] = True,
+    trace: Annotated[
+        bool, typer.Option("--trace", help="List all memories considered, and why some are not in.")
+    ] = False,
     **options: Any,
 ) -> None:
     """Write the memories that matter for a query as text for an agent, within a token budget."""
@@ -344,6 +347,7 @@ def context(
             cut=cut,  # type: ignore[arg-type]  # a wrong one is refused by name
             touch=touch,
             per_writer=per_writer,
+            trace=trace,
         )
     output.degraded(context.degraded)
     output.taken(context.taken)

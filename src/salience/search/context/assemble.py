@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from salience.records.filters import And, parse_filter
 from salience.records.validation import boolean, integer
 from salience.retrieval.operations import Touch
 from salience.retrieval.plan import Plan, ask
+from salience.search.candidates import TEXT_CHARACTERS
 from salience.search.context.packing import FORMATS, Block, Format, Packed, Packing, messages
 from salience.search.context.sections import (
     Gathered,
@@ -67,6 +68,27 @@ class Filled(Result):
     without_room: int
 
 
+Outcome = Literal["in", "shortened", "no room", "said already", "below the floor", "beyond the cap"]
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Considered(Result):
+    """A memory that a section could have held: its first letters, its score, what became of it.
+
+    `tokens` are those by which the text grew; of one that is not in it, those of its own text.
+    "said already": a section has its text; "below the floor": `cut` or `min_probability` left it
+    out; "beyond the cap": so many of its writer are there.
+    """
+
+    section: str
+    id: str
+    namespace: str
+    text: str
+    score: float | None
+    tokens: int
+    outcome: Outcome
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class Context(HtmlResult):
     """A text for an agent to read: tokens = counter(text) <= max_tokens.
@@ -76,7 +98,7 @@ class Context(HtmlResult):
     were taken for. `probability` is the chance that any memory that its first search found answers
     the query, None if the profile gives none. `beyond_cap` memories are left out as there are
     `per_writer` of their writers already. In the format "messages", `text` holds the `messages`
-    as JSON.
+    as JSON. `considered` are all memories that its sections could have held, with `trace`.
     """
 
     _shown = ("query", "tokens", "max_tokens", "format", "ids", "degraded")
@@ -93,6 +115,7 @@ class Context(HtmlResult):
     taken: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     probability: float | None = None
     beyond_cap: int = 0
+    considered: tuple[Considered, ...] = ()
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -138,6 +161,7 @@ class ContextOptions(FieldFilters, total=False):
     min_probability: leave out memories whose probability of answering the query is below it.
     per_writer: the most memories of one writer (`written_by`), over all sections, the important
         ones first; memories without one count as one's. Nobody fills a context alone then.
+    trace: list all memories that were considered, with their tokens and what became of each.
     """
 
     format: Format
@@ -152,6 +176,7 @@ class ContextOptions(FieldFilters, total=False):
     cut: Cut | None
     min_probability: float | None
     per_writer: int | None
+    trace: bool
 
 
 CONTEXT_DEFAULTS: Mapping[str, Any] = {
@@ -160,6 +185,7 @@ CONTEXT_DEFAULTS: Mapping[str, Any] = {
     "format": "text",
     "references": True,
     "touch": True,
+    "trace": False,
 }
 
 
@@ -177,6 +203,7 @@ class ContextRequest:
     now: datetime
     as_of: datetime | None
     searches: tuple[tuple[Section, SearchRequest], ...]
+    trace: bool = False
 
     @property
     def namespaces(self) -> tuple[str, ...]:
@@ -220,8 +247,19 @@ def context_request(
     per_writer = options["per_writer"]
     if per_writer is not None:
         per_writer = integer("per_writer", per_writer, 1)
+    trace = boolean("trace", options["trace"])
     return ContextRequest(
-        query, max_tokens, format, counter, references, touch, per_writer, now, as_of, searches
+        query,
+        max_tokens,
+        format,
+        counter,
+        references,
+        touch,
+        per_writer,
+        now,
+        as_of,
+        searches,
+        trace,
     )
 
 
@@ -246,8 +284,8 @@ def assemble(request: ContextRequest) -> Plan[Context]:
     """
     gathered: list[Gathered] = []
     for section, search in request.searches:
-        gathered.append((yield from gather(section, search)))
-    beyond = 0
+        gathered.append((yield from gather(section, search, trace=request.trace)))
+    whole, beyond = gathered, 0
     if request.per_writer is not None:
         gathered, beyond = capped(gathered, request.per_writer)
     packing = Packing(
@@ -277,7 +315,34 @@ def assemble(request: ContextRequest) -> Plan[Context]:
         taken={word: others for one in gathered for word, others in one.taken.items()},
         beyond_cap=beyond,
         probability=next((p for one in gathered if (p := one.probability) is not None), None),
+        considered=tuple(_considered(packing, whole)) if request.trace else (),
     )
+
+
+def _considered(packing: Packing, whole: Sequence[Gathered]) -> Iterator[Considered]:
+    """The fate of each memory that was gathered, section by section."""
+    for one, kept in zip(whole, packing.gathered, strict=True):
+        section = one.section.name
+        within, below = ({item.key for item in items} for items in (kept.items, one.below))
+        left_out = {piece.item.key: piece.left_out for piece in packing.pieces[section]}
+        for item in (*one.items, *one.below):
+            outcome: Outcome = "no room"
+            if item.key in left_out:
+                outcome = "shortened" if left_out[item.key] else "in"
+            elif (section, item.key) in packing.costs:
+                outcome = "said already"
+            elif item.key not in within:
+                outcome = "below the floor" if item.key in below else "beyond the cap"
+            record, cost = item.record, packing.costs.get((section, item.key))
+            yield Considered(
+                section,
+                record.id,
+                record.namespace,
+                item.content[:TEXT_CHARACTERS],
+                item.score,
+                packing.count(item.content) if cost is None else cost,
+                outcome,
+            )
 
 
 def _sources(block: Block) -> list[Provenance]:

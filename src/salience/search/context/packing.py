@@ -34,7 +34,11 @@ class Packed:
 
 
 class Packing:
-    """The text as it grows; `pieces` by section, `tokens` so far."""
+    """The text as it grows; `pieces` by section, `tokens` so far.
+
+    `costs` are the tokens by which each memory made it grow, None for one whose text was there, by
+    section and key.
+    """
 
     def __init__(
         self,
@@ -50,6 +54,7 @@ class Packing:
         self.counter = counter
         self.references = references
         self.pieces: dict[str, tuple[Piece, ...]] = {one.section.name: () for one in gathered}
+        self.costs: dict[tuple[str, tuple[str, str]], int | None] = {}
         self._packed_keys: set[tuple[str, str]] = set()
         self._packed_texts: set[str] = set()
         self.tokens = self.count("")
@@ -133,8 +138,11 @@ class Packing:
         max_tokens = min(max_tokens, self.max_tokens)
         section = gathered.section
         fresh = [item for item in gathered.items if not self._is_packed(item)]
+        said = {item.key for item in gathered.items} - {item.key for item in fresh}
+        self.costs.update(((section.name, key), None) for key in said)
         for place, item in enumerate(fresh):
             if self._is_packed(item):  # the same text twice in one section
+                self.costs[section.name, item.key] = None
                 continue
             pieces = self._pieces_of(section, item, max_tokens)
             if any(self._add(section, piece, max_tokens) for piece in pieces):
@@ -167,6 +175,7 @@ class Packing:
         tokens = self.count(self.text(pieces))
         if tokens > max_tokens:
             return False
+        self.costs[section.name, piece.item.key] = tokens - self.tokens
         self.pieces, self.tokens = pieces, tokens
         self._packed_keys.add(piece.item.key)
         self._packed_texts.add(_folded_text(piece.item))

@@ -7,12 +7,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal, get_args
 
+import numpy as np
+
 from salience.display.for_models import clean
 from salience.errors import InvalidInput, shown
 from salience.ranking.probability import estimate
 from salience.records.filters import Filter, all_of
 from salience.records.record import MemoryRecord
 from salience.records.validation import boolean, integer, text
+from salience.retrieval.candidates import Candidates
 from salience.retrieval.operations import ListRecords, ReadRecords, RowsById
 from salience.retrieval.plan import Plan, ask
 from salience.search.cutoff import DOUBTFUL
@@ -138,7 +141,8 @@ class Item:
 class Gathered:
     """A section, the memories it may hold, the most important first, and what was missing.
 
-    `probability` is the chance that any memory that its search found answers the query.
+    `probability` is the chance that any memory that its search found answers the query; `below` are
+    those that it found and a cut left out, if they are asked for.
     """
 
     section: Section
@@ -146,6 +150,7 @@ class Gathered:
     degraded: tuple[str, ...] = ()
     taken: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     probability: float | None = None
+    below: tuple[Item, ...] = ()
 
 
 def sections_of(sections: Sequence[SectionLike] | None) -> tuple[Section, ...]:
@@ -191,31 +196,32 @@ def _section(section: SectionLike) -> Section:
     return filled
 
 
-def gather(section: Section, request: SearchRequest) -> Plan[Gathered]:
-    """The plan of reading the memories that a section may hold; references are given later."""
+def gather(section: Section, request: SearchRequest, *, trace: bool) -> Plan[Gathered]:
+    """The plan of reading the memories that a section may hold; references are given later.
+
+    With `trace`, those that a cut leaves out are read as well.
+    """
     if section.source == "about_user":
         request = replace(request, where=all_of(request.where, SAID_OF_SELF))
     if section.source in ("search", "about_user"):
         run, degraded, _ = yield from rank(request)
         likely = estimate(run)
-        found, run = len(run.final), request.cutoff.apply(run, likely)
-        final = run.final
+        whole, run = run.final, request.cutoff.apply(run, likely)
+        found, final = len(whole), run.final
         records = yield from ask(ReadRecords(final.rows))
         passages = yield from matching_passages(request.profile, run.query, final.rows, records)
-        scores = final.floats("score").tolist() if len(final) else []
-        items = tuple(
-            Item(record, row, score=score, passages=own)
-            for record, row, score, own in zip(
-                records, final.rows.tolist(), scores, passages, strict=True
-            )
-            if record is not None
-        )
+        items = _items(final, records, passages)
+        below: tuple[Item, ...] = ()
+        if trace and len(final) < found:
+            rest = whole.take(~np.isin(whole.rows, final.rows))
+            records = yield from ask(ReadRecords(rest.rows))
+            below = _items(rest, records, [()] * len(rest))
         taken = run.query.reading.taken
         probability = None if likely is None else likely.of_any(likely.ranked)
         if found and probability is not None and probability < DOUBTFUL:
             section = replace(section, title=f"{section.heading} ({_NO_DIRECT_ANSWER})")
         if items or (found and likely is not None):  # or all that was found is cut
-            return Gathered(section, items, degraded, taken, probability)
+            return Gathered(section, items, degraded, taken, probability, below)
         note = f"{section.name}: nothing matches the query; the most recent instead"
         section = replace(section, title=f"{section.heading} (nothing matches, the most recent)")
         return Gathered(section, (yield from _newest(request)), (*degraded, note), taken)
@@ -229,6 +235,21 @@ def gather(section: Section, request: SearchRequest) -> Plan[Gathered]:
             "narrow its filters, or give it a larger limit",
         )
     return Gathered(section, items)
+
+
+def _items(
+    table: Candidates,
+    records: Sequence[MemoryRecord | None],
+    passages: Sequence[tuple[Passage, ...]],
+) -> tuple[Item, ...]:
+    """The memories of a ranking, but for those erased since."""
+    scores = table.floats("score").tolist() if len(table) else []
+    rows = zip(records, table.rows.tolist(), scores, passages, strict=True)
+    return tuple(
+        Item(record, row, score=score, passages=own)
+        for record, row, score, own in rows
+        if record is not None
+    )
 
 
 def _newest(request: SearchRequest) -> Plan[tuple[Item, ...]]:
