@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from salience.server.guard.admission import FairQueue, Slots, Turn, Waiter
+from salience.server.guard.admission import FairQueue, Slots, Waiter
 from support.guarded import Guarded, until, with_guard
 
 NAMES = st.sampled_from("abc")
@@ -31,7 +31,7 @@ def test_the_queue_serves_names_in_turn_and_each_name_in_its_order(names: list[s
         queue = FairQueue()
         owners: dict[Waiter, tuple[str, int]] = {}
         for place, name in enumerate(names):
-            waiter: Waiter = asyncio.get_running_loop().create_future()
+            waiter = Waiter()
             owners[waiter] = (name, place)
             queue.push(name, waiter)
         assert len(queue) == len(names)
@@ -54,7 +54,7 @@ def test_the_queue_serves_names_in_turn_and_each_name_in_its_order(names: list[s
 
 
 ACTS = st.lists(
-    st.tuples(st.just("enter"), NAMES)
+    st.tuples(st.just("enter"), st.tuples(NAMES, st.integers(1, 4)))
     | st.tuples(st.sampled_from(["release", "leave"]), st.integers(0, 20)),
     max_size=60,
 )
@@ -66,33 +66,33 @@ def test_slots_are_never_overdrawn_lost_or_idle(
 ) -> None:
     async def body() -> None:
         slots = Slots(capacity, length)
-        holders: list[str] = []  # who entered at once, or got a slot
+        holders: list[tuple[str, Waiter]] = []  # who entered at once, or got slots
         waiters: list[tuple[str, Waiter]] = []
 
         def note() -> None:
             for name, waiter in list(waiters):
                 if waiter.done():
                     waiters.remove((name, waiter))
-                    holders.extend([name] if waiter.result() is Turn.YOURS else [])
+                    holders.extend([(name, waiter)] if waiter.result() else [])
 
         for act, argument in acts:
             if act == "enter":
-                waiter = slots.enter(argument)
-                if waiter is None:
-                    holders.append(argument)
-                else:
-                    waiters.append((argument, waiter))
+                waiters.append((argument[0], slots.enter(*argument)))
             elif act == "release" and holders:
-                slots.release(holders.pop(argument % len(holders)))
+                slots.release(*holders.pop(argument % len(holders)))
             elif act == "leave" and waiters:
                 slots.leave(*waiters.pop(argument % len(waiters)))
             note()
-            assert slots.taken == len(holders) <= capacity + 1
-            assert max(Counter(holders).values(), default=0) <= capacity
+            held = Counter[str]()
+            for name, waiter in holders:
+                held[name] += waiter.result()
+                assert 1 <= waiter.result() <= waiter.cost
+            assert slots.taken == held.total() <= capacity + 1
+            assert max(held.values(), default=0) <= capacity
             assert len(slots.queue) == len(waiters) <= length
             if waiters:  # nobody who may begin waits, so nobody without a slot for those with all
                 assert slots.taken >= capacity
-                assert slots.taken > capacity or {name for name, _ in waiters} <= {*holders}
+                assert slots.taken > capacity or {name for name, _ in waiters} <= {*held}
 
     in_loop(body)
 
@@ -101,23 +101,24 @@ def test_slots_are_never_overdrawn_lost_or_idle(
 def test_a_busy_name_cannot_keep_others_out_of_the_queue(crowd: int, length: int) -> None:
     async def body() -> None:
         slots = Slots(1, length)
-        assert slots.enter("busy") is None
+        assert slots.enter("busy").result() == 1
         busy = [slots.enter("busy") for _ in range(length + crowd)]
-        assert sum(waiter is not None and waiter.done() for waiter in busy) == crowd
-        assert slots.enter("other") is None
+        assert sum(waiter.done() for waiter in busy) == crowd
+        other = slots.enter("other")
+        assert other.result() == 1
         if length > 1:
             waiter = slots.enter("quiet")
-            assert waiter is not None
-            slots.release("other")
-            assert waiter.done()
-            assert waiter.result() is Turn.YOURS
+            slots.release("other", other)
+            assert waiter.result() == 1
 
     in_loop(body)
 
 
-def search(client: httpx.AsyncClient, key: str = "ana") -> asyncio.Task[httpx.Response]:
-    headers = {"Authorization": f"Bearer {key}"}
-    return asyncio.create_task(client.post("/v1/search", json={"key": key}, headers=headers))
+def search(
+    client: httpx.AsyncClient, key: str = "ana", **fields: Any
+) -> asyncio.Task[httpx.Response]:
+    headers, body = {"Authorization": f"Bearer {key}"}, {"key": key, **fields}
+    return asyncio.create_task(client.post("/v1/search", json=body, headers=headers))
 
 
 def test_heavy_operations_run_so_many_at_once_and_others_begin_at_once() -> None:
@@ -167,6 +168,37 @@ def test_a_key_whose_requests_are_slow_leaves_a_slot_to_others() -> None:
         assert [(await each).status_code for each in searches] == [200] * 6
 
     with_guard(body, heavy_slots=2)
+
+
+@pytest.mark.parametrize("costly", [{"limit": 1_000}, {"limit": 50, "explain": True}])
+def test_what_costs_much_takes_several_slots_and_leaves_one_to_others(
+    costly: dict[str, Any],
+) -> None:
+    async def body(guarded: Guarded, client: httpx.AsyncClient) -> None:
+        guarded.gate.clear()
+        searches = [search(client, "slow", **costly) for _ in range(3)]
+        await until(lambda: waiting(guarded)() == 2)
+        assert guarded.calls == ["slow"]
+        searches.append(search(client, "ana"))
+        await until(lambda: guarded.calls == ["slow", "ana"])
+        assert waiting(guarded)() == 2
+        guarded.gate.set()
+        assert [(await each).status_code for each in searches] == [200] * 4
+        assert b'in_flight{kind="heavy"} 0.0' in guarded.metrics.text()
+
+    with_guard(body, heavy_slots=3)
+
+
+@pytest.mark.parametrize("cheap", [{"limit": 10, "explain": True}, {"limit": "x"}, {"limit": -9}])
+def test_what_costs_little_takes_one_slot(cheap: dict[str, Any]) -> None:
+    async def body(guarded: Guarded, client: httpx.AsyncClient) -> None:
+        guarded.gate.clear()
+        searches = [search(client, **cheap) for _ in range(3)]
+        await until(lambda: len(guarded.calls) == 3)
+        guarded.gate.set()
+        await asyncio.gather(*searches)
+
+    with_guard(body, heavy_slots=3)
 
 
 def test_the_history_of_a_memory_needs_a_slot() -> None:

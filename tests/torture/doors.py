@@ -23,7 +23,7 @@ from doors.parties import Party, Refused
 from doors.places import PLACES, Place
 from salience.coding_agents.statements import statements
 from salience.coding_agents.transcripts import read_turns
-from salience.server.guard.admission import Slots, Turn, Waiter
+from salience.server.guard.admission import Slots, Waiter
 from torture.tally import Tally
 
 Progress = Callable[[Tally], None]
@@ -173,28 +173,24 @@ def slots(tally: Tally, rounds: int, folder: Path, progress: Progress) -> Tally:
 
     async def run(random: Random, n: int) -> None:
         capacity, length = random.randint(1, 8), random.randint(4, 64)
-        held, waiters = Counter[str](), list[tuple[str, Waiter]]()
+        held, waiters = list[tuple[str, Waiter]](), list[tuple[str, Waiter]]()
         queue = Slots(capacity, length)
         for _ in range(300):
             name = random.choice(("slow", "slow", "slow", "ana", "ben"))
+            mine = [each for each in held if each[0] == name]
             if random.random() < 0.6:
-                waiter = queue.enter(name)
-                if waiter is None:
-                    held[name] += 1
-                else:
-                    waiters.append((name, waiter))
-            elif held[name] and name != "slow":
-                held[name] -= 1
-                queue.release(name)
-            for each in [each for each in waiters if each[1].done()]:
-                waiters.remove(each)
-                held[each[0]] += each[1].result() is Turn.YOURS
-            others = sum(count for each, count in held.items() if each != "slow")
-            starved = {each for each, _ in waiters} - {each for each in held if held[each]}
-            if starved and not others:
+                waiters.append((name, queue.enter(name, random.randint(1, 3))))
+            elif mine and name != "slow":
+                held.remove(mine[0])
+                queue.release(*mine[0])
+            held += [each for each in waiters if each[1].done() and each[1].result()]
+            waiters = [each for each in waiters if not each[1].done()]
+            starved = {each for each, _ in waiters} - {each for each, _ in held}
+            if starved and all(each == "slow" for each, _ in held):
                 tally.report("slow", f"round {n}: {starved} wait for slow requests alone")
-            if held["slow"] > capacity or held.total() > capacity + 1:
-                tally.report("slow", f"round {n}: {held} hold more than {capacity} slots")
+            slow = sum(waiter.result() for each, waiter in held if each == "slow")
+            if slow > capacity or queue.taken > capacity + 1:
+                tally.report("slow", f"round {n}: {queue.taken} of {capacity} slots are taken")
         tally.acknowledged += 1
 
     for n, random in _rounds(tally, rounds, progress):

@@ -7,10 +7,11 @@ import re
 from collections import Counter, OrderedDict, deque
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from enum import Enum
 from time import perf_counter
 from typing import Any
+from urllib.parse import parse_qsl
 
+import msgspec
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from salience.server.guard.request import identity, operation_of, state
@@ -19,6 +20,8 @@ from salience.server.guard.telemetry import Metrics
 from salience.server.problems import Problem, respond
 
 _ID = re.compile(r"(?<=/memories/)[^/]+(?=/history/?$)")
+_HITS_OF_A_SLOT = 500  # so many more take about as long as another request
+_HITS_OF_AN_EXPLANATION = 30  # take as long as one
 _BUSY = Problem(
     "Busy",
     "too many requests wait for the server; ask again in a moment",
@@ -70,13 +73,15 @@ class Admission:
             return
         state(scope)["route"] = operation.partition(" ")[2]  # for a refusal
         name = identity(scope)
-        waiter = kind.slots.enter(name)
-        kind.measure()
         inbox = _Inbox(receive)
+        cost = 1 if kind.until_end else await _cost(scope, inbox)
+        waiter = kind.slots.enter(name, cost)
+        kind.measure()
         try:
-            if waiter is not None and not await self._wait(kind, name, waiter, inbox, scope, send):
+            is_given = waiter.done() and waiter.result() > 0
+            if not is_given and not await self._wait(kind, name, waiter, inbox, scope, send):
                 return
-            await self._run(kind, name, scope, inbox.receive, send)
+            await self._run(kind, name, waiter, scope, inbox.receive, send)
         finally:
             await inbox.close()
 
@@ -87,17 +92,17 @@ class Admission:
         started = perf_counter()
         try:
             async with asyncio.timeout(self.queue_seconds):
-                turn = await inbox.unless_gone(waiter)
+                slots = await inbox.unless_gone(waiter)
         except TimeoutError:
-            turn = Turn.QUEUE_FULL
+            slots = 0
         except BaseException:
             self._leave(kind, name, waiter)
             raise
-        if turn is Turn.YOURS:
+        if slots:
             state(scope)["counts"]["queued_ms"] = round((perf_counter() - started) * 1e3, 3)
             return True
         self._leave(kind, name, waiter)
-        if turn is not None:
+        if slots is not None:
             await respond(scope, send, _BUSY)
         return False
 
@@ -105,14 +110,16 @@ class Admission:
         kind.slots.leave(name, waiter)
         kind.measure()
 
-    async def _run(self, kind: Kind, name: str, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _run(
+        self, kind: Kind, name: str, waiter: Waiter, scope: Scope, receive: Receive, send: Send
+    ) -> None:
         is_held = True
 
         def release() -> None:
             nonlocal is_held
             if is_held:
                 is_held = False
-                kind.slots.release(name)
+                kind.slots.release(name, waiter)
                 kind.measure()
 
         async def released(message: Message) -> None:
@@ -142,8 +149,13 @@ class _Inbox:
             return await pending
         return await self._source()
 
-    async def unless_gone(self, waiter: Waiter) -> Turn | None:
-        """Wait for a turn; None if the client goes away before."""
+    async def peek(self) -> bytes:
+        """The first part of the body, which stays the first to be received."""
+        self._messages.append(await self.receive())
+        return self._messages[-1].get("body", b"")
+
+    async def unless_gone(self, waiter: Waiter) -> int | None:
+        """Wait for slots, and return their number; None if the client goes away before."""
         is_watching = True
         while not waiter.done():
             if is_watching and self._pending is None:
@@ -167,6 +179,26 @@ class _Inbox:
                 await self._pending
 
 
+class _Wanted(msgspec.Struct):
+    """The fields of a body that say how much is wanted."""
+
+    limit: Any = None
+    explain: Any = None
+
+
+async def _cost(scope: Scope, inbox: _Inbox) -> int:
+    """The slots that a request is worth: one, and one more for so many hits that it asks for."""
+    if scope["method"] in ("GET", "HEAD"):
+        wanted = _Wanted(dict(parse_qsl(scope["query_string"].decode("latin-1"))).get("limit"))
+    else:
+        try:
+            wanted = msgspec.json.decode(await inbox.peek(), type=_Wanted)
+        except (msgspec.MsgspecError, UnicodeDecodeError):  # the operation refuses it
+            return 1
+    hits = int(wanted.limit) if str(wanted.limit).isdecimal() else 0
+    return 1 + hits * (_HITS_OF_AN_EXPLANATION if wanted.explain is True else 1) // _HITS_OF_A_SLOT
+
+
 def _each(operations: Iterable[str], kind: Kind) -> dict[str, Kind]:
     return dict.fromkeys(operations, kind)
 
@@ -174,14 +206,12 @@ def _each(operations: Iterable[str], kind: Kind) -> dict[str, Kind]:
 # Slots that a few may hold at once, and a queue for them that is fair between names
 
 
-class Turn(Enum):
-    """The outcome for somebody who waited for a slot."""
+class Waiter(asyncio.Future[int]):
+    """Somebody who wants slots; the number of those that he has got, 0 if the queue is full."""
 
-    YOURS = "yours"
-    QUEUE_FULL = "queue full"
-
-
-Waiter = asyncio.Future[Turn]
+    def __init__(self, cost: int = 1) -> None:
+        super().__init__(loop=asyncio.get_running_loop())
+        self.cost = cost
 
 
 class FairQueue:
@@ -243,9 +273,10 @@ class FairQueue:
 class Slots:
     """A number of slots, one more for names that hold none, and a queue of bounded length for them.
 
-    So a name with none does not wait for those who hold all others, however slow they are. If the
-    queue is full, the last waiter of the name with most waiters has to go: one busy name cannot
-    keep others out.
+    So a name with none does not wait for those who hold all others, however slow they are. What
+    costs more than one takes as many as are free, so that its name runs less at once. If the queue
+    is full, the last waiter of the name with most waiters has to go: one busy name cannot keep
+    others out.
     """
 
     def __init__(self, capacity: int, queue_length: int) -> None:
@@ -259,35 +290,39 @@ class Slots:
         """The number of slots that are held."""
         return self._held.total()
 
-    def enter(self, name: str) -> Waiter | None:
-        """Take a slot (None), or begin to wait for one.
+    def enter(self, name: str, cost: int = 1) -> Waiter:
+        """Take slots, or begin to wait for them: at most `cost`.
 
-        Whoever has a slot calls `release` in the end. Whoever stops waiting calls `leave`.
+        Whoever has got some calls `release` in the end. Whoever stops waiting calls `leave`.
         """
+        waiter = Waiter(cost)
         if self._may_begin(name):  # then nobody waits who may
-            self._held[name] += 1
-            return None
-        waiter: Waiter = asyncio.get_running_loop().create_future()
+            self._give(name, waiter)
+            return waiter
         self.queue.push(name, waiter)
         if len(self.queue) > self._queue_length:
             # Of names with equally many, the newcomer's gives way.
             longest = self.queue.longest()
             loser = name if self.queue.count(name) >= self.queue.count(longest) else longest
-            self.queue.pop_last(loser).set_result(Turn.QUEUE_FULL)
+            self.queue.pop_last(loser).set_result(0)
         return waiter
 
     def leave(self, name: str, waiter: Waiter) -> None:
-        """Stop waiting; a slot that was given meanwhile goes on to the next."""
-        if not self.queue.discard(name, waiter) and waiter.result() is Turn.YOURS:
-            self.release(name)
+        """Stop waiting; slots that were given meanwhile go on to the next."""
+        if not self.queue.discard(name, waiter) and waiter.result():
+            self.release(name, waiter)
 
-    def release(self, name: str) -> None:
-        """Give a slot of a name back; whoever may have it now is the next."""
-        self._held[name] -= 1
+    def release(self, name: str, waiter: Waiter) -> None:
+        """Give slots of a name back; whoever may have them now is the next."""
+        self._held[name] -= waiter.result()
         self._held += Counter()  # only names that hold some are kept
         while (following := self.queue.pop(self._may_begin)) is not None:
-            self._held[following[0]] += 1
-            following[1].set_result(Turn.YOURS)
+            self._give(*following)
+
+    def _give(self, name: str, waiter: Waiter) -> None:
+        slots = max(1, min(waiter.cost, self._capacity - self.taken))
+        self._held[name] += slots
+        waiter.set_result(slots)
 
     def _may_begin(self, name: str) -> bool:
         return self.taken < self._capacity + (name not in self._held)
