@@ -28,7 +28,7 @@ from salience.stores.access_queue import Batch, Use
 from salience.stores.sqlite.connection import translate_damage
 from salience.stores.sqlite.erase import erase_empty_space
 from salience.stores.sqlite.integrity.row_checksums import Insert, checksum_of
-from salience.stores.sqlite.reader import ALL_NAMESPACES, SqliteReader
+from salience.stores.sqlite.reader import ALL_NAMESPACES, Retrieved, SqliteReader
 from salience.stores.sqlite.statements import chunks, execute_rows, placeholders, take_places
 from salience.stores.sqlite.tombstones import last_tombstone, tombstones
 from salience.stores.sqlite.vectors import vector_sets, write_meta
@@ -42,12 +42,7 @@ _INSERT_EVENTS = Insert(
 )
 INSERT_FORMER_VECTORS = Insert("former_vectors", ("space", "memory", "event", "name", "vector"))
 _INSERT_SPACES = Insert("spaces", ("space", "name"))
-_RETRIEVED_TEXTS = """
-    SELECT id, content FROM spaces
-    JOIN events ON events.space = spaces.space AND seq > last - ?
-    JOIN memories ON memories.space = spaces.space AND sequence = memory
-    WHERE spaces.space = ? AND type = 'retrieval' AND at >= ?
-"""
+_KEPT_RETRIEVED = 64  # namespaces of which the last retrievals are kept in memory
 _REPLACE_NOTES = Insert("notes", ("space", "key", "value"), "REPLACE")
 Entry = tuple[int, int, Event]
 """The number of a namespace, the sequence number of a memory (0 for all), and an event."""
@@ -345,7 +340,16 @@ class SqliteLog(SqliteReader, ABC):
         waiting, since = self._accesses.waiting(ALL_NAMESPACES), op.since.timestamp()
         with self._snapshot() as db:
             space = self._space(db, op.namespace)
-            texts = dict(db.execute(_RETRIEVED_TEXTS, (op.last, space, since)).fetchall())
+            known = self._last_retrieved(db, space, op.last)
+            recent = {memory for _, at, memory in known.uses if at >= since}
+            for part in chunks([*recent - known.memories.keys()]):
+                select = f"sequence IN ({placeholders(part)})"
+                for sequence, *memory in db.execute(
+                    f"SELECT sequence, row, id, content FROM memories WHERE space = ? AND {select}",
+                    (space, *part),
+                ):
+                    known.memories[sequence] = tuple(memory)
+            texts = dict(known.memories[each][1:] for each in recent & known.memories.keys())
             rows = {
                 row
                 for rows, at, type_, *_ in self._waiting_uses(db, waiting)
@@ -354,6 +358,34 @@ class SqliteLog(SqliteReader, ABC):
             }
             texts.update(each[1:] for each in _rows_of(db, space, rows, "id, content"))
         return texts
+
+    def _last_retrieved(self, db: sqlite3.Connection, space: int, events: int) -> Retrieved:
+        """The retrievals among the last events of a namespace; only what is new is read.
+
+        The memories are those read before that are there as they were.
+        """
+        known = self._retrieved.pop(space, None) or Retrieved()
+        changes = self._changes(db, space, known.change)
+        if changes.reload:
+            known = Retrieved()
+        [last] = db.execute("SELECT max(last) FROM spaces WHERE space = ?", (space,)).fetchone()
+        first = (last or 0) - events
+        known.uses = [use for use in known.uses if use[0] > first]
+        known.uses += db.execute(
+            "SELECT seq, at, memory FROM events WHERE space = ? AND seq > ? AND type = 'retrieval'",
+            (space, max(first, known.event)),
+        )
+        used, gone = {memory for *_, memory in known.uses}, set(changes.removed)
+        known.memories = {
+            memory: values
+            for memory, values in known.memories.items()
+            if memory in used and values[0] not in gone
+        }
+        known.change, known.event = changes.seq, last or 0
+        self._retrieved[space] = known
+        if len(self._retrieved) > _KEPT_RETRIEVED:
+            del self._retrieved[next(iter(self._retrieved))]
+        return known
 
     def _unwritten(
         self, db: sqlite3.Connection, space: int, op: Events, waiting: Sequence[Batch]

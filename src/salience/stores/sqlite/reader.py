@@ -6,6 +6,7 @@ import sqlite3
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import Any
 
 from salience.records.access_key import AccessKey
@@ -56,6 +57,16 @@ _SELECT_RECORDS = f"SELECT {', '.join(FIELDS)}, sequence, row, space, {_CURRENT_
 _CREATED_AT, _SEQUENCE = list(FIELDS).index("created_at"), len(FIELDS)  # places of its columns
 
 
+@dataclass(slots=True)
+class Retrieved:
+    """The last retrievals of a namespace and the memories that they returned, as last read."""
+
+    change: int = 0
+    event: int = 0
+    uses: list[tuple[int, float, int]] = field(default_factory=list)  # event, time, memory
+    memories: dict[int, tuple[int, str, str]] = field(default_factory=dict)  # row, id, text
+
+
 class SqliteReader:
     """The reading half of `SqliteRecords`."""
 
@@ -75,6 +86,7 @@ class SqliteReader:
         self._version = IndexVersion(0, 0)
         # Two changes of the feed with nothing but accesses of this process between them
         self._counted = (0, 0)
+        self._retrieved: dict[int, Retrieved] = {}  # by namespace, the last used at the end
 
     @contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection]:
@@ -320,23 +332,24 @@ class SqliteReader:
     def changes(self, namespace: str, after: int) -> Changes:
         """The changes since `after`."""
         with self._snapshot() as db:
-            space = self._space(db, namespace)
-            first, last = self._counted
-            since = {"space": space, "after": after, "first_counted": first, "last_counted": last}
-            seq, kept_from, has_rows, has_changes = db.execute(_FEED_STATE, since).fetchone()
-            if after == 0 or seq == after:
-                return Changes(seq)
-            # The namespace was erased since, and perhaps begun again; or the feed begins later.
-            if not 0 < space <= after or after < kept_from:
-                return Changes(seq, reload=True)
-            added, changes = [], []
-            if has_rows:
-                added = [
-                    row for (row,) in db.execute(f"SELECT row {_NEW_ROWS} ORDER BY row", since)
-                ]
-            if has_changes:
-                select = f"SELECT DISTINCT row, kind {_NEW_CHANGES} ORDER BY row"
-                changes = db.execute(select, since).fetchall()
+            return self._changes(db, self._space(db, namespace), after)
+
+    def _changes(self, db: sqlite3.Connection, space: int, after: int) -> Changes:
+        """The changes of a namespace since `after`."""
+        first, last = self._counted
+        since = {"space": space, "after": after, "first_counted": first, "last_counted": last}
+        seq, kept_from, has_rows, has_changes = db.execute(_FEED_STATE, since).fetchone()
+        if after == 0 or seq == after:
+            return Changes(seq)
+        # The namespace was erased since, and perhaps begun again; or the feed begins later.
+        if not 0 < space <= after or after < kept_from:
+            return Changes(seq, reload=True)
+        added, changes = [], []
+        if has_rows:
+            added = [row for (row,) in db.execute(f"SELECT row {_NEW_ROWS} ORDER BY row", since)]
+        if has_changes:
+            select = f"SELECT DISTINCT row, kind {_NEW_CHANGES} ORDER BY row"
+            changes = db.execute(select, since).fetchall()
         return Changes(
             seq,
             added,

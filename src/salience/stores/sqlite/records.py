@@ -596,6 +596,8 @@ class SqliteRecords(SqliteLog):
     def _clear_log(self) -> None:
         """Empty the write-ahead log, which has text that was erased."""
         self._has_erased_text = True
+        with self._read_lock:
+            self._retrieved.clear()
         with suppress(StoreError):  # it is erased; the next write tries again
             self._truncate_log(_ERASE_WAIT_MS)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -90,6 +91,7 @@ def stated_facts(
 
 MEMORY_REFERENCE = re.compile(r"\[m:[^\[\]\s]+\]")  # without "[", no part is looked at twice
 """The form in which a context refers to a memory."""
+_RECALLED_TEXTS = 512  # of which the folded form is kept
 _MIN_WORDS = 5  # of a text that repeats memories
 _FRAMES = frozenset(
     "context known memories memory note noted recall recalled relevant remember".split()
@@ -112,10 +114,11 @@ def repeated_memory(content: str, recalled: Mapping[str, str]) -> str | None:
     if sum(map(len, said)) < _MIN_WORDS:
         return None
     holding: dict[str, list[_SaidSentence]] = {}
+    needed = [(sentence, _words_needed(sentence)) for sentence in said]
     for id, text in recalled.items():
         if len(text) <= MAX_COMPARED_CHARACTERS:
-            folded = plain(text).casefold()
-            likely = [sentence for sentence in said if _may_be_in(sentence, folded)]
+            has_word = _folded(text).__contains__
+            likely = [sentence for sentence, words in needed if all(map(has_word, words))]
             if likely:
                 known = set(_said(text))
                 holding[id] = [sentence for sentence in likely if sentence in known]
@@ -124,9 +127,15 @@ def repeated_memory(content: str, recalled: Mapping[str, str]) -> str | None:
     return max(holding, key=lambda id: (len(holding[id]), id))
 
 
-def _may_be_in(sentence: _SaidSentence, folded: str) -> bool:
-    """False only if a text lacks a word of a sentence; it is read word for word after that."""
-    return all(word.casefold() in folded for word in sentence if word != QUESTION)
+@lru_cache(maxsize=_RECALLED_TEXTS)
+def _folded(text: str) -> str:
+    return plain(text).casefold()
+
+
+def _words_needed(sentence: _SaidSentence) -> list[str]:
+    """The words that a text with a sentence holds, long ones first; it is read in full after."""
+    words = {word.casefold() for word in sentence if word != QUESTION}
+    return sorted(words, key=len, reverse=True)
 
 
 def _said(text: str) -> list[_SaidSentence]:
