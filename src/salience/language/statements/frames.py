@@ -46,9 +46,9 @@ _TERM = re.compile(r"\{([a-z_]+)\}")
 _NEVER = "(?!)"
 _WHOLE_WORDS = ("speaker", "article", "clause", "several", "unsure")
 _PATTERNS = ("denied", "denials", "inverted", "ending")
-_CLAUSES = (
-    r"(?P<first>(?:(?P<who>{pronoun}) )?[^,\uff0c]*?)(?:[,;\uff0c\uff1b] *(?:(?:{conjunction}) )?"
-    r"| (?:{conjunction}) )(?P<last>.+?)"
+_CLAUSES = (  # a comma before a digit stands in a figure
+    r"(?P<first>(?:(?P<who>{pronoun}) )?(?:[^,\uff0c]|,(?=\d))*?)"
+    r"(?:(?:,(?!\d)|[;\uff0c\uff1b]) *(?:(?:{conjunction}) )?| (?:{conjunction}) )(?P<last>.+?)"
 )
 _ACCENTS = re.compile("[\u0300-\u0305\u0307\u0309-\u036f]|(?<!\u0438)\u0306|\u0308")
 
