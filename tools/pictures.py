@@ -1,12 +1,13 @@
 """Draw the pictures of docs/inspector.md, by Chromium, over the memories of the demo.
 
-python tools/pictures.py
+python tools/pictures.py [NAME...]
 """
 
 from __future__ import annotations
 
 import sys
 import tempfile
+from collections.abc import Sequence
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -32,27 +33,34 @@ PICTURES: dict[str, tuple[dict[str, str], str, str, dict[str, Any]]] = {
     "search-dark": ({}, ".card", "", {"color_scheme": "dark"}),
     "search-narrow": ({}, ".card", "", {"viewport": {"width": 360, "height": 760}}),
     "trace": ({"view": "trace", "memory": "fact-retention"}, ".verdict", "", {}),
+    "health": (
+        {"view": "health"},
+        ".feed td",
+        "text=Count them over time then .chart",
+        {"viewport": {"width": 1280, "height": 1000}},
+    ),
     "what-if": ({"view": "whatif", "weights": '{"semantic": 3}'}, "[data-source=server]", "", {}),
 }
 """Of each picture: what the page shows, what it waits for, what is clicked, and the screen."""
 
 
-def draw() -> None:
-    """Write every picture."""
+def draw(names: Sequence[str]) -> None:
+    """Write the pictures of some names, every one for none."""
     FOLDER.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         path, clock = Path(folder) / "sample.db", sample.Clock()
         with Memory(path, clock=clock) as memory:
             sample.live(memory, clock)
         with real_server(path, cold=True) as server, browser() as chromium:
-            for name, (state, ready, clicked, screen) in PICTURES.items():
+            for name in names or PICTURES:
+                state, ready, clicked, screen = PICTURES[name]
                 options = {"viewport": {"width": 1280, "height": 760}} | screen
                 with chromium.new_context(**options) as context:
                     page = context.new_page()
                     page.goto(f"{server.url}/ui/#{urlencode({'q': QUESTION} | state)}")
                     page.wait_for_selector(ready)
-                    if clicked:
-                        page.click(clicked)
+                    for selector in filter(None, clicked.split(" then ")):
+                        page.click(selector)
                     write(FOLDER / f"{name}.png", page.screenshot())
 
 
@@ -65,4 +73,4 @@ def write(path: Path, screen: bytes) -> None:
 
 
 if __name__ == "__main__":
-    draw()
+    draw(sys.argv[1:])

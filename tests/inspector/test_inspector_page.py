@@ -190,7 +190,7 @@ def test_a_click_filters_and_the_address_is_a_link(inspector: Inspector, chrome:
 
 
 @pytest.mark.parametrize("width", [360, 3840])
-@pytest.mark.parametrize("view", ["search", "trace", "whatif"])
+@pytest.mark.parametrize("view", ["search", "trace", "whatif", "health"])
 def test_nothing_has_to_be_scrolled_sideways(inspector: Inspector, width: int, view: str) -> None:
     inspector.page.set_viewport_size({"width": width, "height": 800})
     page = inspector.show("main .chance, main table, main .order", q=QUESTION, view=view)
@@ -207,6 +207,11 @@ def walk(inspector: Inspector) -> None:
     page.wait_for_selector(".tree")
     inspector.show(".verdict", q=QUESTION, view="trace", memory="fact-database-influx")
     inspector.show("[data-source=server]", q=QUESTION, view="whatif", weights='{"semantic": 2}')
+    page = inspector.show(".feed td", view="health")
+    page.click("text=Count them over time")
+    page.click("text=Look for problems")
+    page.wait_for_selector(".chart")
+    page.wait_for_selector(".findings")
 
 
 def test_looking_changes_nothing(inspector: Inspector, client: httpx.Client) -> None:
@@ -301,9 +306,10 @@ def test_hostile_texts_are_shown_and_nothing_more(chrome: Browser, tmp_path: Pat
             {"q": "cello", "view": "trace", "memory": f"0 {HOSTILE[0]}"},
             {"q": f"cello {HOSTILE[1]}", "view": "whatif", "weights": '{"semantic": 2}'},
             {"q": "cello", "filters": json.dumps({"kind": HOSTILE[0]})},
+            {"view": "health"},
             {"view": "__proto__", "q": "cello", "weights": '{"__proto__": 1}'},
         ):
-            ready = "main .card, main .verdict, main .order, main [role=alert]"
+            ready = "main .card, main .verdict, main .order, main [role=alert], main .feed td"
             page = inspector.show(ready, **state)
             page.eval_on_selector_all(".why", "buttons => buttons.forEach(b => b.click())")
             made = "img, body script, iframe, b:not(.rank), [onerror], [onload]"
@@ -343,4 +349,10 @@ def test_axe_finds_no_violation(
         page = inspector.show(".verdict", q=QUESTION, view="trace", memory="fact-retention")
         assert axe(page, source) == []
         page = inspector.show(".order", q=QUESTION, view="whatif")
+        assert axe(page, source) == []
+        page = inspector.show(".feed td", view="health")
+        page.click("text=Count them over time")
+        page.click("text=Look for problems")
+        page.wait_for_selector(".chart")
+        page.click(".findings button >> nth=0")
         assert axe(page, source) == []

@@ -3,14 +3,14 @@ import { useEffect, useState } from "./html.js";
 import { ask } from "./api.js";
 
 /** The answer to a POST of a body, or its refusal; neither while it is on its way. */
-export function useAnswer(path, body, namespace, again = 0) {
-  const question = body && JSON.stringify([path, body, namespace, again]);
+export function useAnswer(path, body, namespace, again = 0, method = "POST") {
+  const question = body && JSON.stringify([method, path, body, namespace, again]);
   const [given, setGiven] = useState({});
   useEffect(() => {
     if (!question) return undefined;
     const gone = new AbortController();
     const put = (answer) => gone.signal.aborted || setGiven({ question, ...answer });
-    ask("POST", path, { body, namespace, signal: gone.signal }).then(
+    ask(method, path, { body: method === "GET" ? null : body, namespace, signal: gone.signal }).then(
       (answer) => put({ answer }),
       (problem) => put({ refusal: problem.message, status: problem.status }),
     );

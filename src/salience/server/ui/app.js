@@ -9,7 +9,12 @@ import { read, searched, write } from "./state.js";
 import { Text, visible } from "./text.js";
 import { words } from "./words.js";
 
-const MODULES = { trace: () => import("./trace.js"), whatif: () => import("./whatif.js") };
+const MODULES = {
+  trace: () => import("./trace.js"),
+  whatif: () => import("./whatif.js"),
+  health: () => import("./health.js"),
+};
+const ALONE = new Set(["health"]); // views of the whole namespace, which need no question
 
 /** The view of a name: the first one is there at once, another is loaded when it is asked for. */
 function useView(name) {
@@ -34,8 +39,12 @@ function Page() {
     setState(next);
   };
   useKeyboard();
-  const question = state.q.trim() ? searched(state) : null;
-  const { answer, refusal, status } = useAnswer("/candidates", question, state.namespace, signedIn);
+  const isAlone = ALONE.has(state.view);
+  const question = !isAlone && state.q.trim() ? searched(state) : null;
+  const found = useAnswer("/candidates", question, state.namespace, signedIn);
+  const allowed = useAnswer("/key", isAlone ? {} : null, state.namespace, signedIn, "GET");
+  const { refusal, status } = isAlone ? allowed : found;
+  const answer = found.answer;
   const View = useView(state.view);
   const unlock = (key) => {
     useKey(key);
@@ -46,11 +55,12 @@ function Page() {
       <nav aria-label=${words.title}>${Object.keys(words.views).map((name) => html`<a key=${name} href=${write({ ...state, view: name })}
         aria-current=${state.view === name ? "page" : undefined}>${words.views[name]}</a>`)}</nav></header>
     <main id="results" tabindex="-1" aria-busy=${Boolean(question && !answer && !refusal)}>
-      ${!question && html`<p>${words.start}</p>`}
+      ${!question && !isAlone && html`<p>${words.start}</p>`}
       ${question && !answer && !refusal && html`<p role="status">${words.waiting}</p>`}
       ${refusal && status === 401 && html`<${KeyForm} unlock=${unlock}/>`}
       ${refusal && status !== 401 && html`<p role="alert">${words.failed}<${Text} of=${refusal}/></p>`}
       ${answer?.degraded.length > 0 && html`<p class="degraded">${words.degraded}<${Text} of=${answer.degraded.join("; ")}/></p>`}
+      ${isAlone && allowed.answer && View && html`<${View} key=${state.namespace} scopes=${allowed.answer.scopes} state=${state} go=${go}/>`}
       ${answer && View && html`<${View} key=${JSON.stringify(question)} table=${answer} state=${state} go=${go}/><${Same} state=${state}/>`}
     </main>`;
 }

@@ -14,7 +14,7 @@ export function Same({ state }) {
   const isOne = state.view === "trace" && state.memory;
   if (isOne) body.id = state.memory;
   const path = isOne ? "explain" : "candidates";
-  const header = state.namespace ? ` -H ${quoted(`Salience-Namespace: ${encodeURIComponent(state.namespace)}`)}` : "";
+  const header = headerOf(state);
   const { query, id, ...options } = body;
   const given = Object.entries(options).map(([name, value]) => `, ${name}=${python(value)}`).join("");
   const flags = [
@@ -29,5 +29,16 @@ export function Same({ state }) {
     `memory.${path}(${[query, ...(isOne ? [id] : [])].map((text) => JSON.stringify(text)).join(", ")}${given})`,
     `salience ${isOne ? "explain" : "search"} ${[quoted(query), ...(isOne ? [quoted(id)] : []), ...flags, ...(isOne ? [] : ["--no-touch"])].join(" ")}`,
   ];
-  return html`<details class="same"><summary>${words.same}</summary><pre tabindex="0">${lines.map(visible).join("\n\n")}</pre></details>`;
+  return html`<${Lines} of=${lines}/>`;
+}
+
+const headerOf = (state) => (state.namespace ? ` -H ${quoted(`Salience-Namespace: ${encodeURIComponent(state.namespace)}`)}` : "");
+const Lines = ({ of }) => html`<details class="same"><summary>${words.same}</summary><pre tabindex="0">${of.map(visible).join("\n\n")}</pre></details>`;
+
+/** The same for a view that asks several things: each as verb, path, body, Python and command. */
+export function SameOf({ state, requests }) {
+  const flag = state.namespace ? ` --namespace ${quoted(state.namespace)}` : "";
+  return html`<${Lines} of=${requests.flatMap(([verb, path, body, call, command]) => [
+    `curl ${quoted(`${location.origin}/v1${path}`)}${headerOf(state)}${verb === "POST" ? ` --json ${quoted(JSON.stringify(body))}` : ""}`,
+    `memory.${call}`, ...(command ? [`salience${flag} ${command}`] : [])])}/>`;
 }

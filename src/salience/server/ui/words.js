@@ -2,7 +2,7 @@
 export const words = {
   title: "salience",
   skip: "Skip to the results",
-  views: { search: "Search", trace: "Trace and why not", whatif: "What if" },
+  views: { search: "Search", trace: "Trace and why not", whatif: "What if", health: "Health" },
   ask: "Ask the memory something",
   go: "Search",
   profile: "Profile",
