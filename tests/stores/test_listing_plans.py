@@ -9,6 +9,7 @@ import pytest
 from salience import Memory
 from salience.records.filters import parse_filter
 from salience.retrieval.operations import ListRecords, Order, Place
+from salience.stores.embedded import EmbeddedStore
 from salience.stores.postgres import PostgresStore
 from salience.stores.postgres.reads import select_page
 from salience.stores.sqlite.statements import page_clause
@@ -33,6 +34,32 @@ def test_sqlite_reads_a_page_off_its_index(
     beyond = ">" if order == "oldest" else "<"
     bound = f"(space=? AND (created_at,sequence){beyond}(?,?))"
     assert step == f"SEARCH memories USING INDEX memories_by_time {bound}"
+
+
+def test_memories_are_not_counted_in_the_file_once_their_index_is_loaded(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    with Memory.open(path, embedder=None) as memory, Memory.open(path, embedder=None) as other:
+        memory.add_many([{"content": f"Words {i}", "id": f"m{i}"} for i in range(30)], dedup=False)
+        assert memory.count() == 30
+        memory.search("words", touch=False)
+        statements: list[str] = []
+        store = memory._core.dispatcher.store
+        assert isinstance(store, EmbeddedStore)
+        store._records._reader.set_trace_callback(statements.append)
+        for step, count in (
+            (lambda: other.add("More words."), 31),
+            (lambda: other.delete("m3"), 30),
+            (lambda: memory.update("m4", content="Other words."), 30),
+            (lambda: memory.add("The last words."), 31),
+        ):
+            step()
+            assert memory.count() == count
+            assert memory.stats()["memories"] == count
+            assert memory.get_all(limit=2).total == count
+        assert not [each for each in statements if "count(*) FROM memories" in each]
+        assert memory.within("none").count() == 0
+        assert other.within("default").count() == 31
+        assert other.stats(everywhere=True)["namespaces"] == {"default": 31}
 
 
 @pytest.fixture(scope="module")

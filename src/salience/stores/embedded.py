@@ -217,9 +217,16 @@ class EmbeddedStore(IndexReader):
 
     def _count(self, op: operations.CountRecords) -> int:
         if op.where is None:
-            return self._records.count(op.namespace)
+            return self._size(op.namespace)
         with self._lock:
             return len(self._index(op.namespace).table.matching(op.where))
+
+    def _size(self, namespace: str) -> int:
+        """The number of memories, which only a file whose index is not loaded has to count."""
+        with self._lock:
+            if namespace in self._indexes:
+                return self._index(namespace).table.living
+        return self._records.count(namespace)
 
     def _rows_in_write_order(self, op: operations.RowsInWriteOrder) -> Rows:
         return np.array(self._records.rows_in_write_order(op.namespace), dtype=np.int64)
@@ -278,9 +285,7 @@ class EmbeddedStore(IndexReader):
         self._records.put_vectors(op.namespace, op.name, by_row, op.embedder, op.beside)
 
     def _stats(self, op: operations.ReadStats) -> dict[str, Any]:
-        counts = self._records.namespaces()
-        if op.namespaces:
-            counts = {name: counts.get(name, 0) for name in op.namespaces}
+        counts = {name: self._size(name) for name in op.namespaces} or self._records.namespaces()
         figures = {
             "memories": sum(counts.values()),
             "namespaces": counts,
