@@ -28,7 +28,6 @@ SMALL = {
     "integrations/_extra.py": "imported before a framework that may be missing",
     "language/statements/cues.py": "the names of a table, for seven modules",
     "records/fields.py": "derived from the record, for nearly fifty modules",
-    "stores/postgres/write/keys.py": "writes what belongs to no namespace",
 }
 """Modules of fewer lines, and why each stands alone."""
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -24,11 +25,12 @@ from salience.retrieval.candidates import Rows
 from salience.retrieval.edges import Edges
 from salience.retrieval.erasure import Erasure, Tally
 from salience.retrieval.turnstile import Turnstile
-from salience.stores.codec import decode_vector, encode_vector
+from salience.stores.codec import encode_vector
 from salience.stores.index.change_feed import IndexVersion
 from salience.stores.index.edge_table import StoredEdge
 from salience.stores.index.namespace_index import NamespaceIndex
 from salience.stores.index_reader import IndexReader
+from salience.stores.tables.values import notes, read_keys
 
 if TYPE_CHECKING:  # a remote memory needs no SQLite
     from salience.stores.sqlite.records import SqliteRecords
@@ -239,12 +241,6 @@ class EmbeddedStore(IndexReader):
         known = [some for some in names if some is not None]
         return frozenset[str]().union(*known) if known else None
 
-    def _former_vectors(
-        self, op: operations.FormerVectors
-    ) -> list[tuple[int, str, NDArray[np.float32]]]:
-        former = self._records.former_vectors(op.namespace)
-        return [(seq, name, decode_vector(blob)) for seq, name, blob in former]
-
     def _touch(self, op: operations.Touch) -> None:
         if not len(op.rows):
             return
@@ -256,17 +252,16 @@ class EmbeddedStore(IndexReader):
                 index.table.touch(rows, at)
 
     def _delete(self, op: operations.Delete) -> Erasure:
-        erase = partial(self._records.delete, op.namespace, op.erasing, where=op.where)
         if op.where is None or op.ids is not None:
-            return erase(ids=op.ids, user_id=op.user_id)
-        tally, before = Tally(), list[int]()
+            return self._records.delete(op)
+        tally, before, part = Tally(), list[int](), replace(op, user_id=None)
         while rows := self._matching(op.namespace, op.where):  # an edit gives a memory a new row
             if rows == before:  # none of them passed any more when they were to be erased
                 break
-            tally.add(erase(rows=rows))
+            tally.add(self._records.delete(part, rows=rows))
             before = rows
         if op.user_id is not None:
-            tally.add(erase(rows=(), user_id=op.user_id))
+            tally.add(self._records.delete(op, rows=()))
         return tally.erasure()
 
     def _matching(self, namespace: str, where: Filter) -> list[int]:
@@ -307,7 +302,7 @@ class EmbeddedStore(IndexReader):
         operations.ListRecords: _list,
         operations.CountRecords: _count,
         operations.VectorNames: _vector_names,
-        operations.FormerVectors: _former_vectors,
+        operations.FormerVectors: lambda store, op: store._records.former_vectors(op),
         operations.Touch: _touch,
         operations.Delete: _delete,
         operations.Unembedded: _unembedded,
@@ -319,13 +314,13 @@ class EmbeddedStore(IndexReader):
         operations.Dimensions: lambda store, op: store._records.dimensions(op.namespace, op.names),
         operations.Log: lambda store, op: store._records.log(op),
         operations.Events: lambda store, op: store._records.events(op),
-        operations.Notes: lambda store, op: store._records.notes(op.namespace),
+        operations.Notes: lambda store, op: store._records.ask(partial(notes, op)),
         operations.Note: lambda store, op: store._records.note(op),
-        operations.ReadKeys: lambda store, op: store._records.keys(op.ids),
-        operations.PutKey: lambda store, op: store._records.put_key(op.key),
+        operations.ReadKeys: lambda store, op: store._records.ask(partial(read_keys, op)),
+        operations.PutKey: lambda store, op: store._records.put_key(op),
         operations.UseKey: lambda store, op: store._records.use_key(op),
         operations.RetrievedTexts: lambda store, op: store._records.retrieved_texts(op),
-        operations.SetFields: lambda store, op: store._records.set_fields(op.namespace, op.values),
+        operations.SetFields: lambda store, op: store._records.set_fields(op),
         operations.Rewrite: lambda store, op: store._records.rewrite(),
         operations.ReadVectorSets: lambda store, op: store._records.vector_sets(),
         operations.CutOver: lambda store, op: store._records.cut_over(op.embedder),

@@ -17,7 +17,7 @@ from salience.language.analysis_types import QueryAnalysis
 from salience.language.tokens import terms, words
 from salience.records.record import Draft, MemoryRecord
 from salience.records.tombstones import Erasing
-from salience.retrieval.operations import Put
+from salience.retrieval.operations import Delete, Put
 from salience.retrieval.query import Query
 from salience.retrieval.routes import Lexical
 from salience.stores.index.namespace_index import NamespaceIndex
@@ -206,7 +206,7 @@ def test_what_was_erased_counts_for_nothing(
     scored(index, records, route, query)
     found = records.rows_by_id("n", [f"m{i}" for i in gone])
     erasing = Erasing(datetime.now(timezone.utc), None, "delete")
-    records.delete("n", erasing, rows=list(found.values()))
+    records.delete(Delete("n", erasing), rows=list(found.values()))
     index.table.refresh()
     kept = [doc for i, doc in enumerate(docs) if i not in gone]
     scores = scored(index, records, route, query)

@@ -16,7 +16,7 @@ from salience.language.analysis_types import QueryAnalysis
 from salience.language.features import FEATURES
 from salience.records.record import Draft, Edit, Link, MemoryRecord
 from salience.records.tombstones import Erasing
-from salience.retrieval.operations import Edge, Put, Touch
+from salience.retrieval.operations import Delete, Edge, Put, Touch
 from salience.retrieval.query import Query
 from salience.retrieval.routes import ExactMatch, Lexical, Trigram, Vector
 from salience.stores.index import memory_table, namespace_index
@@ -92,9 +92,8 @@ def take(records: SqliteRecords, index: NamespaceIndex, step: tuple[Any, ...]) -
             drafts[record.id] = kind_of_draft(record, {"content": vector} if number % 3 else {})
         assert records.put(Put(tuple(drafts.values()), at=START)) == ()
     elif kind == "erase":
-        records.delete(
-            "n", Erasing(START, None, "delete"), ids=[f"m{number}" for number in arguments[0]]
-        )
+        ids = tuple(f"m{number}" for number in arguments[0])
+        records.delete(Delete("n", Erasing(START, None, "delete"), ids))
     elif kind in ("link", "unlink"):
         link = Link("n", f"m{arguments[0]}", f"m{arguments[1]}", arguments[2], 1.0, START)
         if {link.source, link.target} <= records.rows_by_id("n", [link.source, link.target]).keys():

@@ -19,10 +19,10 @@ from salience.stores import migrate
 from salience.stores.migrations import migrations
 from salience.stores.postgres import PostgresStore, schema
 from salience.stores.postgres.large import indexes
-from salience.stores.postgres.wire.commands import Command, Copy, Many, Statement, set_local
 from salience.stores.postgres.wire.connection import Connections
 from salience.stores.postgres.wire.database import Database
 from salience.stores.postgres.wire.types import IntegerArray
+from salience.stores.tables.commands import Command, Copy, Many, Statement, set_local
 from salience.testing import WordHashEmbedder
 from support.suite.memory import MemoryConformance
 

@@ -11,7 +11,7 @@ import pytest
 from salience import Memory
 from salience.errors import StoreError
 from salience.stores.postgres import PostgresStore
-from salience.stores.postgres.write import erase
+from salience.stores.postgres.write.dialect import DELETED
 from salience.testing import WordHashEmbedder
 
 NAME = "qwrtzpsdfg"
@@ -114,4 +114,4 @@ def test_what_is_still_there_afterwards_undoes_the_erasure(database: str, by: st
         assert memory.count() == 3
         receipt = memory.delete_all(namespace="default")
         assert (receipt.memories, receipt.remaining["links"]) == (3, 0)
-        assert receipt.disk == erase.DELETED
+        assert receipt.disk == DELETED

@@ -22,9 +22,9 @@ from salience.stores.migrations import migrations
 from salience.stores.postgres import PostgresStore
 from salience.stores.postgres.schema import _MEMORIES_AT_ONCE
 from salience.stores.postgres.wire.breaker import WAIT_VARIABLE
-from salience.stores.postgres.wire.commands import Command, Many, Statement
 from salience.stores.postgres.wire.connection import Connections
-from salience.stores.postgres.write import erase
+from salience.stores.tables import erase
+from salience.stores.tables.commands import Command, Many, Statement
 from salience.testing import WordHashEmbedder
 from salience.testing.postgres import PostgresServer
 from state_sentences import SENTENCES
@@ -631,7 +631,7 @@ def test_erasing_a_namespace_that_is_cut_short_says_how_much_is_left_to_another_
     with Memory.open(store, embedder=None) as memory, opened(database) as other:
         memory.add_many({"id": f"m{i}", "content": f"Fact {i}."} for i in range(45))
         memory.link("m1", "m44")
-        write, left = store.connections.write, iter(range(4))
+        write, left = store.connections.write, iter(range(2))
 
         def broken(steps: Any, namespaces: Any) -> Any:
             if next(left, None) is None:

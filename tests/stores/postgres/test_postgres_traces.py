@@ -14,6 +14,7 @@ from salience.errors import StoreError
 from salience.stores import migrate
 from salience.stores.migrations import migrations
 from salience.stores.postgres.write import erase
+from salience.stores.postgres.write.dialect import DELETED
 from salience.testing import WordHashEmbedder
 from support.shared_postgres import Databases
 from support.traces import check_erasures
@@ -128,7 +129,7 @@ def test_no_sample_names_whom_was_forgotten(own: str, everything: bool) -> None:
         analyze(own)
         assert any(MARKER in values for values in samples(own).values())
         receipt = memory.forget_user(f"{MARKER}user")
-        assert receipt.disk.startswith(erase.DELETED)
+        assert receipt.disk.startswith(DELETED)
         assert erase.SAMPLED not in receipt.disk
         names = MARKER if everything else f"{MARKER}user"
         assert not any(names in values for values in samples(own).values())
@@ -141,7 +142,7 @@ def test_samples_of_an_empty_table_on_an_older_server_are_told_of(
     with opened(own, namespace=f"{MARKER}space") as memory:
         fill(memory, MARKER)
         analyze(own)
-        assert memory.forget_user(f"{MARKER}user").disk == erase.DELETED + erase.SAMPLED
+        assert memory.forget_user(f"{MARKER}user").disk == DELETED + erase.SAMPLED
         assert any(MARKER in values for values in samples(own).values())
 
 
@@ -154,7 +155,7 @@ def test_samples_that_nobody_may_take_are_told_of(own: str, postgres: Databases)
         connection.execute("REVOKE MAINTAIN ON ALL TABLES IN SCHEMA salience FROM guest")
     with opened(postgres.address("traces", "guest")) as memory:
         fill(memory, MARKER)
-        assert memory.forget_user(f"{MARKER}user").disk == erase.DELETED + erase.SAMPLED
+        assert memory.forget_user(f"{MARKER}user").disk == DELETED + erase.SAMPLED
         assert memory.forget_user(f"{MARKER}user").disk == "Nothing was there to be erased."
         memory.add("A cello.", id="kept")
         with pytest.raises(StoreError, match=r"deleted, but not rewritten: the owner of .*mem"):

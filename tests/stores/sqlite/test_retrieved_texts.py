@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from salience import Memory
-from salience.retrieval.operations import RetrievedTexts, Touch
+from salience.records.tombstones import Erasing
+from salience.retrieval.operations import Delete, RetrievedTexts, Touch
 from salience.stores.sqlite.records import SqliteRecords
 
 START = datetime(2026, 5, 1, 12, tzinfo=UTC)
@@ -97,7 +98,7 @@ def test_an_access_that_waits_counts_and_an_erased_text_is_let_go(tmp_path: Path
     assert asked(records, "default", START + timedelta(seconds=1)) == {}
     records.touch(Touch(np.array([row]), START + timedelta(seconds=2)))
     assert len(asked(records, "default", START + timedelta(seconds=1))) == 1
-    records.delete("default", None, ids=["apples"])
+    records.delete(Delete("default", Erasing(START, None, "delete"), ("apples",)))
     assert not records._retrieved
     assert asked(records, "default", START) == {}
     records.close()

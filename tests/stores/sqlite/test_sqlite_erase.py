@@ -12,9 +12,12 @@ import pytest
 from salience import Memory
 from salience.errors import StoreError
 from salience.records.tombstones import Erasing
+from salience.retrieval.operations import Delete
 from salience.stores import EmbeddedStore
-from salience.stores.sqlite import connection, erase, records
+from salience.stores.sqlite import connection
 from salience.stores.sqlite.records import SqliteRecords
+from salience.stores.sqlite.writes import IN_LOG, OVERWRITTEN, REWRITTEN
+from salience.stores.tables import erase
 
 ERASING: dict[str, Callable[[Memory], object]] = {
     "namespace": lambda memory: memory.delete_all(namespace=memory.namespace),
@@ -25,7 +28,7 @@ ERASING: dict[str, Callable[[Memory], object]] = {
 
 @pytest.fixture(autouse=True)
 def few_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(records, "_ERASED_AT_ONCE", 10)
+    monkeypatch.setattr(erase, "ERASED_AT_ONCE", 10)
 
 
 def opened(path: Path) -> tuple[Memory, SqliteRecords]:
@@ -56,7 +59,8 @@ def test_each_transaction_erases_few_memories(tmp_path: Path, by: str) -> None:
             erased = memory.delete_all({"tags": "t"}).memories
         else:
             erasing = Erasing(datetime.now(timezone.utc), None, "delete")
-            erased = store.delete("a", erasing, ids=[f"m{i}" for i in range(45)]).memories
+            ids = tuple(f"m{i}" for i in range(45))
+            erased = store.delete(Delete("a", erasing, ids)).memories
         store._writer.set_trace_callback(None)
         assert erased == 45
         assert left[-5:] == [45, 35, 25, 15, 5]  # as others see it, before each commit
@@ -148,11 +152,11 @@ def test_a_receipt_says_what_has_become_of_the_bytes(tmp_path: Path) -> None:
     memory, _ = filled(path, 3)
     with memory:
         receipt = memory.delete_all({"id": "m0"})
-        assert receipt.disk == erase.OVERWRITTEN
+        assert receipt.disk == OVERWRITTEN
         with sqlite3.connect(path) as reader:
             reader.execute("BEGIN")
             reader.execute("SELECT count(*) FROM memories").fetchone()
-            assert memory.delete_all({"id": "m1"}).disk == erase.IN_LOG
+            assert memory.delete_all({"id": "m1"}).disk == IN_LOG
             reader.execute("COMMIT")
         receipt = memory.forget_user("nobody", rewrite=True)
-        assert (receipt.memories, receipt.rewritten, receipt.disk) == (0, True, erase.REWRITTEN)
+        assert (receipt.memories, receipt.rewritten, receipt.disk) == (0, True, REWRITTEN)

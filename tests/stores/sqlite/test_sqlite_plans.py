@@ -14,7 +14,7 @@ from salience.access.keyring import Keyring
 from salience.retrieval.operations import Put, SetFields
 from salience.stores.copy import copy
 from salience.stores.migrations import migrations
-from salience.stores.sqlite import connection, event_log
+from salience.stores.sqlite import connection, dialect
 from salience.testing import WordHashEmbedder
 from salience.testing.conformance._case import perform
 from support.query_plans import VERBS, LinearPlan, PlanReader, normal, reading_plans
@@ -29,7 +29,7 @@ def literals() -> Iterator[str]:
             if isinstance(node, ast.JoinedStr):
                 node = node.values[0]
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
-                text = normal(node.value.split("{rows}")[0])
+                text = normal(dialect.translated(node.value.split("{rows}")[0])[0])
                 if text.startswith(tuple(f"{verb} " for verb in VERBS)):
                     yield text
 
@@ -93,7 +93,7 @@ def use_everything(folder: Path) -> None:
 def test_the_plan_of_every_statement_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(event_log, "_CHANGES_KEPT", 10)
+    monkeypatch.setattr(dialect, "CHANGES_KEPT", 10)
     with reading_plans():
         use_everything(tmp_path)
     read = {text for text, _ in PlanReader.read}

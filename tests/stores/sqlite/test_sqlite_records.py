@@ -11,7 +11,7 @@ import pytest
 from salience import Memory
 from salience.errors import EmbedderMismatch, StoreError
 from salience.stores import EmbeddedStore
-from salience.stores.sqlite import event_log as sqlite
+from salience.stores.sqlite import dialect as sqlite
 from salience.stores.sqlite.records import SqliteRecords
 from salience.testing import WordHashEmbedder
 from salience.testing.conformance._case import EVERYTHING, search_ids
@@ -118,7 +118,7 @@ def test_the_vectors_of_another_embedder_are_refused(tmp_path: Path) -> None:
 def test_an_index_that_missed_too_much_is_loaded_anew(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sqlite, "_CHANGES_KEPT", 20)
+    monkeypatch.setattr(sqlite, "CHANGES_KEPT", 20)
     path = tmp_path / "memory.db"
     reader, writer = opened(path), opened(path)
     writer.add_many({"id": f"m{i:03}", "content": f"apple number{i}"} for i in range(120))

@@ -17,6 +17,7 @@ import pytest
 
 from salience import Memory
 from salience.errors import EmbedderMismatch
+from salience.retrieval.operations import FormerVectors
 from salience.stores.migrations import migrations
 from salience.stores.sqlite import records, vectors
 from salience.testing import WordHashEmbedder
@@ -78,7 +79,10 @@ def stored(url: str) -> Any:
             assert reader.vector_names(space) == frozenset(names)
             missing = reader.unembedded(space, "content", 99, False)
             told.append((found, reader.dimensions(space, names), missing))
-        former = [(name, blob) for _, name, blob in reader.former_vectors("default")]
+        former = [
+            (name, vector.tobytes())
+            for _, name, vector in reader.former_vectors(FormerVectors("default"))
+        ]
     return told, former
 
 

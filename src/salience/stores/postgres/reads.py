@@ -28,8 +28,8 @@ from salience.stores.postgres.sql.vectors import (
     select_nearest,
     select_within,
 )
-from salience.stores.postgres.wire.commands import Send, Statement
 from salience.stores.postgres.wire.types import float_array, half_bytes, unpack_vectors
+from salience.stores.tables.commands import Send, Statement
 
 _LINK_COLUMNS = "source, target, type, weight, created_at"
 _SINGLE_COMPARISONS = 8  # up to so many vectors are compared with all others one by one
@@ -50,7 +50,7 @@ class StoreReader:
     ) -> None:
         self._row_ids = row_ids
         self._pending = pending
-        self._previews = previews
+        self.previews = previews
         self._size = "citus_total_relation_size" if distributed else "pg_total_relation_size"
 
     # Memories
@@ -107,6 +107,20 @@ class StoreReader:
             for place, row in zip(at.tolist(), rows.tolist(), strict=True):
                 texts[place] = by_row.get(row)
         return texts
+
+    def retrieved_texts(self, op: operations.RetrievedTexts, send: Send) -> dict[str, str]:
+        """The texts that searches have returned since a time, by id."""
+        [rows] = send(
+            Statement(
+                "SELECT DISTINCT m.id, m.content FROM (SELECT * FROM events WHERE namespace = %s "
+                "ORDER BY seq DESC LIMIT %s) AS e JOIN memories m ON m.namespace = e.namespace AND "
+                '(m."row" = e.memory AND m.sequence = m."row" '
+                'OR m.sequence = e.memory AND m."row" <> m.sequence) '
+                "WHERE e.type = 'retrieval' AND e.at >= %s",
+                (op.namespace, op.last, op.since.timestamp()),
+            )
+        )
+        return dict(rows)
 
     # Links
 
@@ -202,7 +216,7 @@ class StoreReader:
         )
         kept = dict(meta)
         sets = VectorSets.from_json(kept.get("vectors"))
-        sets = sets.previewed() if self._previews else sets
+        sets = sets.previewed() if self.previews else sets
         sizes = {name: size for kind, name, size, _ in tallies if kind == "vector"}
         numbers = {name: number for kind, name, _, number in tallies if kind == "vector"}
         indexed = {

@@ -13,9 +13,9 @@ from salience.language.features import FEATURES_VERSION
 from salience.retrieval.vector_sets import VectorSets
 from salience.stores.migrations import migrations
 from salience.stores.postgres.sql.columns import SELECT_MEMORIES, Found, written
-from salience.stores.postgres.wire.commands import Analyze, Send, Statement
 from salience.stores.postgres.wire.database import Database
 from salience.stores.postgres.wire.errors import translate_errors
+from salience.stores.tables.commands import Analyze, Send, Statement
 
 _OLDEST_SERVER_VERSION = 160_000
 _COMPOSED_VERSION = 16  # the first whose names are all in the normal form NFC

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from itertools import groupby
+from itertools import groupby, repeat
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -30,17 +29,17 @@ from salience.stores.postgres.replica.manager import memory_limit, most_memories
 from salience.stores.postgres.replica.replica import NotReplicated
 from salience.stores.postgres.row_ids import RowIds
 from salience.stores.postgres.safety.checkup import check_store
-from salience.stores.postgres.wire.commands import Send, Statement
 from salience.stores.postgres.wire.connection import Connections
 from salience.stores.postgres.wire.database import Database
-from salience.stores.postgres.write import (
-    erase,
-    event_log,
-    keys,
-    put,
-    tombstones,
-    vector_sets,
+from salience.stores.postgres.write import erase, put, vector_sets
+from salience.stores.postgres.write.dialect import (
+    DIALECT,
+    change_nothing,
+    write_accesses,
 )
+from salience.stores.tables import erase as erasing
+from salience.stores.tables import event_log, values
+from salience.stores.tables.commands import Send, Statement
 
 _MAX_ATTEMPTS = 10  # at a search whose index is dropped while it lasts
 T = TypeVar("T")
@@ -208,18 +207,17 @@ class PostgresStore:
 
     def _log(self, op: operations.Log) -> tuple[str, ...]:
         self._accesses.flush((op.namespace,))
-        work = partial(erase.erase_and_log if op.erased else event_log.log, op)
-        refused = self.connections.write(work, (op.namespace,))
+        refused = self.connections.write(partial(erase.erase_and_log, op), (op.namespace,))
         if op.erased:
             self._erase_name(op.namespace, Tally())
         return refused
 
     def _set_fields(self, op: operations.SetFields) -> None:
         self._accesses.flush((op.namespace,))
-        self.connections.write(partial(event_log.set_fields, op), (op.namespace,))
+        self.connections.write(partial(event_log.set_fields, op, DIALECT), (op.namespace,))
 
     def _note(self, op: operations.Note) -> bool:
-        done = self.connections.write(partial(event_log.note, op), (op.namespace,))
+        done = self.connections.write(partial(values.note, op, DIALECT), (op.namespace,))
         if done and op.value is None and op.key in operations.WORK_NOTES:
             self._erase_name(op.namespace, Tally())  # it was kept for the note
         return done
@@ -243,25 +241,21 @@ class PostgresStore:
         Raises:
             StoreError: it was cut short; says how many are erased.
         """
-        namespace = op.namespace
+        namespace, everything = op.namespace, op.ids is None and op.where is None
         self._accesses.flush((namespace,))
-        tally = Tally()
+        tally, left = Tally(), ""
         try:
-            is_empty = self._delete_some(op, tally)
-            if op.user_id is not None:
-                self._erase_user(op, tally)
-            left = ""
-            if is_empty:
-                left = self._erase_name(namespace, tally)
-            elif op.ids is None and tally.has_erased:
-                left = self._renew_samples()
-        except StoreError as problem:
-            if not tally.memories:
-                raise
-            rest = f"{tally.memories:,} are erased, erase again for the rest"
-            raise StoreError(f"{problem}; {rest}") from problem
+            with erasing.adding_up(tally):
+                is_empty = self._delete_some(op, tally)
+                if op.user_id is not None:
+                    erasing.forget_user(tally, op, DIALECT, lambda work: self._in(namespace, work))
+                if is_empty or everything:
+                    kept = () if everything else operations.WORK_NOTES
+                    left = self._erase_name(namespace, tally, kept)
+                elif op.ids is None and tally.has_erased:
+                    left = self._renew_samples()
         finally:
-            if op.ids is None and op.where is None:
+            if everything:
                 self.replicas.forget((namespace,))
         erasure = tally.erasure()
         return replace(erasure, disk=erasure.disk + left)
@@ -279,44 +273,28 @@ class PostgresStore:
 
     def _delete_some(self, op: operations.Delete, tally: Tally) -> bool:
         """Erase the memories of an operation, adding up; True if the namespace has no others."""
-        size = erase.ERASED_AT_ONCE
-        ids = None if op.ids is None else deque(op.ids)
-        everything = ids is None and op.where is None
-        emptied = is_done = False
-        while not is_done:
-            part = None if ids is None else [ids.popleft() for _ in range(min(size, len(ids)))]
-            if everything:  # once few are left, with all else that the namespace has
-                last: Erasure | None = self.connections.write(
-                    partial(erase.erase_namespace, op.namespace, op.erasing), (op.namespace,)
-                )
-                if last is not None:
-                    tally.add(last)
-                    return True
-            erased, is_empty = self.connections.write(
-                partial(erase.delete, op, part), (op.namespace,)
-            )
-            emptied |= is_empty
+        is_empty, size = False, erasing.ERASED_AT_ONCE
+        ids = op.ids or ()
+        parts = [ids[at : at + size] for at in range(0, len(ids), size)]
+        for part in parts if op.ids is not None else repeat(None):
+            erased, is_empty = self._in(op.namespace, partial(erase.delete, op, part))
             tally.add(erased)
-            count = erased.memories
-            is_done = count < (1 if everything else size) if ids is None else not ids
-        return emptied
+            if part is None and erased.memories < size:
+                break
+        return is_empty
 
-    def _erase_user(self, op: operations.Delete, tally: Tally) -> None:
-        """Take the name of a user out of the events of a namespace, in short transactions."""
-        forget = partial(tombstones.forget_actor, op.namespace, str(op.user_id))
-        self.connections.write(forget, (op.namespace,))
-        after: int | None = 0
-        while after is not None:
-            work = partial(erase.erase_user, op, after)
-            erased, after = self.connections.write(work, (op.namespace,))
-            tally.add(replace(erased, disk="") if tally.memories else erased)
+    def _in(self, namespace: str, work: Callable[[Send], T]) -> T:
+        """Write to one namespace."""
+        return self.connections.write(work, (namespace,))
 
-    def _erase_name(self, namespace: str, tally: Tally) -> str:
+    def _erase_name(
+        self, namespace: str, tally: Tally, kept: Sequence[str] = operations.WORK_NOTES
+    ) -> str:
         """Erase the name of a namespace if it has no memories any more; says what may name it.
 
         The answer is empty if nothing does.
         """
-        done = self.connections.write(partial(erase.erase_name, namespace), (namespace,))
+        done = self.connections.write(partial(erase.erase_name, namespace, kept), (namespace,))
         if done is None:
             return ""
         erased, own = done
@@ -397,7 +375,7 @@ class PostgresStore:
 
     def _write_accesses(self, batches: Mapping[str, Batch]) -> None:
         try:
-            self.connections.write(partial(event_log.write_accesses, batches), batches)
+            self.connections.write(partial(write_accesses, batches), batches)
         except BaseException:
             for batch in batches.values():
                 batch.seq = None
@@ -417,10 +395,12 @@ class PostgresStore:
         operations.Unembedded: StoreReader.unembedded,
         operations.LinksOf: StoreReader.links_of,
         operations.Events: lambda _, op, send: event_log.events(op, send),
-        operations.RetrievedTexts: lambda _, op, send: event_log.retrieved_texts(op, send),
-        operations.FormerVectors: lambda _, op, send: event_log.former_vectors(op, send),
-        operations.Notes: lambda _, op, send: event_log.notes(op, send),
-        operations.ReadKeys: lambda _, op, send: keys.read_keys(op, send),
+        operations.RetrievedTexts: StoreReader.retrieved_texts,
+        operations.FormerVectors: lambda reader, op, send: event_log.former_vectors(
+            op, DIALECT, reader.previews, send
+        ),
+        operations.Notes: lambda _, op, send: values.notes(op, send),
+        operations.ReadKeys: lambda _, op, send: values.read_keys(op, send),
     }
     _READ_ONLY: ClassVar[frozenset[type]] = frozenset({*_READS, *SEARCHING, operations.ReadStats})
     _WRITES: ClassVar[dict[type, Callable[[PostgresStore, Any], Any]]] = {
@@ -428,8 +408,10 @@ class PostgresStore:
         operations.Log: _log,
         operations.SetFields: _set_fields,
         operations.Note: _note,
-        operations.PutKey: lambda store, op: store.connections.write(partial(keys.put_key, op)),
-        operations.UseKey: lambda store, op: store.connections.write(partial(keys.use_key, op)),
+        operations.PutKey: lambda store, op: store.connections.write(
+            partial(values.put_key, op, DIALECT)
+        ),
+        operations.UseKey: lambda store, op: store.connections.write(partial(values.use_key, op)),
         operations.Touch: _touch,
         operations.Delete: _delete,
         operations.Rewrite: _rewrite,
@@ -439,9 +421,7 @@ class PostgresStore:
         operations.DropVectors: _drop_vectors,
         operations.BackUp: _back_up,
         operations.CheckStore: _check,
-        operations.CheckWritable: lambda store, op: store.connections.write(
-            event_log.change_nothing
-        ),
+        operations.CheckWritable: lambda store, op: store.connections.write(change_nothing),
     }
 
 

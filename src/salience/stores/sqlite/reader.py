@@ -4,20 +4,26 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
-from salience.records.access_key import AccessKey
-from salience.records.events import ACCESSES
+from salience.records.events import ACCESSES, Event
 from salience.records.fields import FIELDS
-from salience.records.record import Link, MemoryRecord
-from salience.retrieval.operations import FindByHash, Order, Place
+from salience.records.record import Embedding, Link, MemoryRecord
+from salience.retrieval.operations import (
+    Events,
+    FindByHash,
+    FormerVectors,
+    Order,
+    Place,
+    RetrievedTexts,
+)
 from salience.retrieval.vector_sets import VectorSets, VectorSetsFigures
 from salience.stores import codec
-from salience.stores.access_keys import SELECT_KEYS, keys_of
-from salience.stores.access_queue import AccessQueue, Batch, overlay
+from salience.stores.access_queue import AccessQueue, Batch, Use, overlay
 from salience.stores.index.change_feed import Changes, IndexVersion
 from salience.stores.sqlite.connection import (
     transaction,
@@ -25,6 +31,7 @@ from salience.stores.sqlite.connection import (
     translate_errors,
     translated_error,
 )
+from salience.stores.sqlite.dialect import DIALECT, Sender, space_of
 from salience.stores.sqlite.statements import chunks, column_name, page_clause, placeholders
 from salience.stores.sqlite.vectors import (
     count_vectors,
@@ -37,7 +44,10 @@ from salience.stores.sqlite.vectors import (
     vectors_by_row,
 )
 from salience.stores.sqlite.writes import select_by_key
+from salience.stores.tables import event_log
+from salience.stores.tables.commands import Command, Send
 
+T = TypeVar("T")
 _READ_CHUNK_ROWS = 4_096  # read at once when an index is loaded
 ALL_NAMESPACES = ""  # the key of queued accesses: rows are unique in a file
 _CURRENT_SEQ = "(SELECT value FROM counter)"  # the change that a statement reads at
@@ -53,6 +63,7 @@ _FEED_STATE = (
     "SELECT value, coalesce((SELECT CAST(value AS INTEGER) FROM meta WHERE key = 'changes_from'), "
     f"0), EXISTS (SELECT 1 {_NEW_ROWS}), EXISTS (SELECT 1 {_NEW_CHANGES}) FROM counter"
 )
+_KEPT_RETRIEVED = 64  # namespaces of which the last retrievals are kept in memory
 _SELECT_RECORDS = f"SELECT {', '.join(FIELDS)}, sequence, row, space, {_CURRENT_SEQ} FROM memories"
 _CREATED_AT, _SEQUENCE = list(FIELDS).index("created_at"), len(FIELDS)  # places of its columns
 
@@ -127,14 +138,15 @@ class SqliteReader:
         sets = vector_sets(db)
         return sets.previewed() if self._previews else sets
 
-    @staticmethod
-    def _space(db: sqlite3.Connection, name: str) -> int:
-        """The number of a namespace, 0 where there is none.
+    def ask(self, work: Callable[[Send], T]) -> T:
+        """Run what only reads: each round trip sees one state of the file."""
 
-        It is looked up each time, as another process may have erased it and begun it again.
-        """
-        row = db.execute("SELECT space FROM spaces WHERE name = ?", (name,)).fetchone()
-        return row[0] if row else 0
+        def send(*commands: Command) -> list[Any]:
+            with self._snapshot() as db:
+                return Sender(db)(*commands)
+
+        with translate_damage(self.path):
+            return work(send)
 
     def _name(self, space: int) -> str | None:
         """The name of a namespace, None if it was erased just now; no number is used twice."""
@@ -150,7 +162,7 @@ class SqliteReader:
         """Rows by id."""
         rows: dict[str, int] = {}
         with self._reading() as db:
-            space = self._space(db, namespace)
+            space = space_of(db, namespace)
             for part in chunks(ids, _READ_CHUNK_ROWS):
                 rows.update(
                     db.execute(
@@ -167,7 +179,7 @@ class SqliteReader:
         """Rows by a hash of their text, outside of any session, or of the attribute they state."""
         rows: dict[int, tuple[int, ...]] = {}
         with self._reading() as db:
-            space = self._space(db, op.namespace)
+            space = space_of(db, op.namespace)
             for key, row in sorted(
                 select_by_key(db, (op.column, "row"), space, op.column, op.keys)
             ):
@@ -224,7 +236,7 @@ class SqliteReader:
         select = f"{_SELECT_RECORDS} WHERE space = ? {clause}"
         waiting = self._accesses.waiting(ALL_NAMESPACES)
         with self._reading() as db, translate_damage(self.path):
-            memories = db.execute(select, (self._space(db, namespace), *values))
+            memories = db.execute(select, (space_of(db, namespace), *values))
             return [
                 (record, Place(stored[_CREATED_AT], stored[_SEQUENCE]))
                 for stored, record in self._decoded(memories, waiting)
@@ -233,7 +245,7 @@ class SqliteReader:
     def count(self, namespace: str) -> int:
         """The number of memories."""
         with self._reading() as db:
-            space = self._space(db, namespace)
+            space = space_of(db, namespace)
             select = "SELECT count(*) FROM memories WHERE space = ?"
             return int(db.execute(select, (space,)).fetchone()[0])
 
@@ -245,12 +257,6 @@ class SqliteReader:
                 Link(namespace, source, target, type_, weight, codec.decode("created_at", created))
                 for source, target, type_, weight, created in rows
             ]
-
-    def keys(self, ids: Sequence[str] | None) -> list[AccessKey]:
-        """Access keys, all or of some ids, oldest first."""
-        clause = "" if ids is None else f" WHERE id IN ({placeholders(ids)})"
-        with self._reading() as db, translate_damage(self.path):
-            return keys_of(db.execute(SELECT_KEYS + clause, ids or ()).fetchall())
 
     def edges(
         self, namespace: str, ids: Sequence[str] | None = None, type: str | None = None
@@ -264,7 +270,7 @@ class SqliteReader:
                 return db.execute(
                     "SELECT source, target, weight, type FROM links WHERE space = ? AND type = ? "
                     "ORDER BY source, target",
-                    (self._space(db, namespace), type),
+                    (space_of(db, namespace), type),
                 ).fetchall()
         rows = self._linked("source, target, type, weight", namespace, ids)
         return [(source, target, weight, type) for source, target, type, weight in rows]
@@ -272,7 +278,7 @@ class SqliteReader:
     def vector_names(self, namespace: str) -> frozenset[str] | None:
         """The names of the vectors of a namespace that are searched; None without memories."""
         with self._snapshot() as db:
-            space = self._space(db, namespace)
+            space = space_of(db, namespace)
             any_memory = "SELECT 1 FROM memories WHERE space = ? AND id > '' LIMIT 1"
             if db.execute(any_memory, (space,)).fetchone() is None:
                 return None
@@ -291,7 +297,7 @@ class SqliteReader:
             dropped, after = self._embedded_up_to.get((namespace, stored), (sets.dropped, 0))
             if dropped != sets.dropped:
                 after = 0
-            rows = rows_without(db, self._space(db, namespace), stored, after, limit)
+            rows = rows_without(db, space_of(db, namespace), stored, after, limit)
             self._embedded_up_to[namespace, stored] = sets.dropped, rows[0] - 1 if rows else last
             return rows
 
@@ -327,12 +333,119 @@ class SqliteReader:
         figures = {"store": "sqlite", "links": links}
         return figures if namespaces else {**figures, "file_mb": round(pages * size / 1e6, 3)}
 
+    def rows_in_write_order(self, namespace: str) -> list[int]:
+        """Rows in the order in which their memories were first written."""
+        with self._reading() as db:
+            cursor = db.execute(
+                "SELECT row FROM memories WHERE space = ? ORDER BY sequence",
+                (space_of(db, namespace),),
+            )
+            return [row for (row,) in cursor]
+
+    # The event log, with the uses that wait to be written
+
+    def events(self, op: Events) -> list[Event]:
+        """The log, oldest first; uses that wait to be written come last."""
+        waiting = self._accesses.waiting(ALL_NAMESPACES)
+        if not waiting or not op.waiting or op.keys is not None:
+            return self.ask(partial(event_log.events, op))
+        with self._snapshot() as db:
+            unwritten, last = self._unwritten(db, op, waiting)
+        logged = self.ask(partial(event_log.events, op, until=last))
+        return op.bounded([*logged, *unwritten])
+
+    def _unwritten(
+        self, db: sqlite3.Connection, op: Events, waiting: Sequence[Batch]
+    ) -> tuple[list[Event], int]:
+        """Uses that wait to be written, as events at the places that they would get now.
+
+        To write them first would let a read wait for other processes, or fail on a full disk. The
+        second part is the last place of the log.
+        """
+        space, uses = space_of(db, op.namespace), self._waiting_uses(db, waiting)
+        select = "SELECT coalesce(max(last), 0) FROM spaces WHERE space = ?"
+        [last] = db.execute(select, (space,)).fetchone()
+        ids = dict(_rows_of(db, space, {row for rows, *_ in uses for row in rows}, "id"))
+        used = [(ids[row], use) for use in uses for row in use[0] if row in ids]
+        events = [
+            event_log.event_of(place, type_, id, at, actor, session, None)
+            for place, (id, (_, at, type_, actor, session)) in enumerate(used, last + 1)
+            if place > op.after
+            and (op.ids is None or id in op.ids)
+            and (op.types is None or type_ in op.types)
+        ]
+        return events, last
+
+    @staticmethod
+    def _waiting_uses(db: sqlite3.Connection, waiting: Sequence[Batch]) -> list[Use]:
+        """The uses that the records lack."""
+        if not waiting:
+            return []
+        [seq] = db.execute("SELECT value FROM counter").fetchone()
+        return [use for batch in waiting if batch.waits(seq) for use in tuple(batch.uses)]
+
+    def retrieved_texts(self, op: RetrievedTexts) -> dict[str, str]:
+        """The texts that searches have returned since a time, by id (see `RetrievedTexts`)."""
+        waiting, since = self._accesses.waiting(ALL_NAMESPACES), op.since.timestamp()
+        with self._snapshot() as db:
+            space = space_of(db, op.namespace)
+            known = self._last_retrieved(db, space, op.last)
+            recent = {memory for _, at, memory in known.uses if at >= since}
+            for part in chunks([*recent - known.memories.keys()]):
+                select = f"sequence IN ({placeholders(part)})"
+                for sequence, *memory in db.execute(
+                    f"SELECT sequence, row, id, content FROM memories WHERE space = ? AND {select}",
+                    (space, *part),
+                ):
+                    known.memories[sequence] = tuple(memory)
+            texts = dict(known.memories[each][1:] for each in recent & known.memories.keys())
+            rows = {
+                row
+                for rows, at, type_, *_ in self._waiting_uses(db, waiting)
+                if type_ == "retrieval" and at >= since
+                for row in rows
+            }
+            texts.update(each[1:] for each in _rows_of(db, space, rows, "id, content"))
+        return texts
+
+    def _last_retrieved(self, db: sqlite3.Connection, space: int, events: int) -> Retrieved:
+        """The retrievals among the last events of a namespace; only what is new is read.
+
+        The memories are those read before that are there as they were.
+        """
+        known = self._retrieved.pop(space, None) or Retrieved()
+        changes = self._changes(db, space, known.change)
+        if changes.reload:
+            known = Retrieved()
+        [last] = db.execute("SELECT max(last) FROM spaces WHERE space = ?", (space,)).fetchone()
+        first = (last or 0) - events
+        known.uses = [use for use in known.uses if use[0] > first]
+        known.uses += db.execute(
+            "SELECT seq, at, memory FROM events WHERE space = ? AND seq > ? AND type = 'retrieval'",
+            (space, max(first, known.event)),
+        )
+        used, gone = {memory for *_, memory in known.uses}, set(changes.removed)
+        known.memories = {
+            memory: values
+            for memory, values in known.memories.items()
+            if memory in used and values[0] not in gone
+        }
+        known.change, known.event = changes.seq, last or 0
+        self._retrieved[space] = known
+        if len(self._retrieved) > _KEPT_RETRIEVED:
+            del self._retrieved[next(iter(self._retrieved))]
+        return known
+
+    def former_vectors(self, op: FormerVectors) -> list[tuple[int, str, Embedding]]:
+        """Vectors that edits replaced."""
+        return self.ask(partial(event_log.former_vectors, op, DIALECT, self._previews))
+
     # The feed of indexes
 
     def changes(self, namespace: str, after: int) -> Changes:
         """The changes since `after`."""
         with self._snapshot() as db:
-            return self._changes(db, self._space(db, namespace), after)
+            return self._changes(db, space_of(db, namespace), after)
 
     def _changes(self, db: sqlite3.Connection, space: int, after: int) -> Changes:
         """The changes of a namespace since `after`."""
@@ -391,13 +504,13 @@ class SqliteReader:
                     chunk = db.execute(
                         f"SELECT {what} FROM memories WHERE row IN ({placeholders(part)}) "
                         "AND +space = ? ORDER BY row",  # `+` keeps it from other indexes
-                        (*part, self._space(db, namespace)),
+                        (*part, space_of(db, namespace)),
                     ).fetchall()
                 if chunk:
                     yield chunk
             return
         with self._reading() as db:
-            space = self._space(db, namespace)
+            space = space_of(db, namespace)
         after = 0
         while True:
             with self._reading() as db:
@@ -425,7 +538,7 @@ class SqliteReader:
     ) -> Iterator[tuple[str, list[int], list[bytes]]]:
         # Of one set from the first chunk to the last, even if the other is searched by then
         with self._snapshot() as db:
-            space, sets = self._space(db, namespace), self._sets(db)
+            space, sets = space_of(db, namespace), self._sets(db)
             names = [] if rows is not None else searched_names(db, space, sets)
         if rows is None:
             for name in names:
@@ -469,7 +582,7 @@ class SqliteReader:
         """Columns of links, all or from and to some ids, by source, target and type."""
         select = f"SELECT {what} FROM links WHERE space = ?"
         with self._reading() as db:
-            space = self._space(db, namespace)
+            space = space_of(db, namespace)
             if ids is None:
                 return db.execute(f"{select} ORDER BY source, target, type", (space,)).fetchall()
             links: set[tuple[Any, ...]] = set()
@@ -492,3 +605,15 @@ def _overlay(columns: Mapping[str, list[Any]], waiting: Sequence[Batch]) -> None
         stored = {name: columns[name][i] for name in ACCESSES}
         for name, value in overlay(waiting, seq, row, stored).items():
             columns[name][i] = value
+
+
+def _rows_of(
+    db: sqlite3.Connection, space: int, rows: Collection[int], columns: str
+) -> Iterator[tuple[Any, ...]]:
+    """The rows of a namespace that are there, each with some columns behind its number."""
+    for part in chunks(sorted(rows)):
+        yield from db.execute(
+            f"SELECT row, {columns} FROM memories "  # by row: `+` keeps it from the index by id
+            f"WHERE +space = ? AND row IN ({placeholders(part)})",
+            (space, *part),
+        ).fetchall()

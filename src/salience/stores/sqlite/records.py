@@ -6,26 +6,37 @@ import logging
 import os
 import sqlite3
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from copy import copy
 from functools import partial
 from shutil import disk_usage
-from typing import Any
+from typing import Any, TypeVar
 
 from salience.errors import DiskFull, NotWritable, StoreError
 from salience.forks import renew_after_fork
-from salience.records.access_key import AccessKey
 from salience.records.events import Event, edit_event, link_event, unlink_event, write_event
 from salience.records.fields import FIELDS
 from salience.records.filters import Filter
 from salience.records.record import Draft, Edit
 from salience.records.tombstones import Erasing
-from salience.retrieval.erasure import IN_MEMORY, Erasure, Tally, checked
-from salience.retrieval.operations import BackUp, CheckStore, Put, Touch, UseKey
+from salience.retrieval.erasure import IN_MEMORY, Erasure, Tally
+from salience.retrieval.operations import (
+    WORK_NOTES,
+    BackUp,
+    CheckStore,
+    Delete,
+    ImportedHistory,
+    Log,
+    Note,
+    Put,
+    PutKey,
+    SetFields,
+    Touch,
+    UseKey,
+)
 from salience.retrieval.safety import Backup, Finding
 from salience.stores import codec
-from salience.stores.access_keys import PUT_KEY, USE_KEY, row_of, use_of
 from salience.stores.access_queue import AccessQueue, Batch
 from salience.stores.sqlite.connection import (
     BUSY_TIMEOUT_SECONDS,
@@ -40,19 +51,17 @@ from salience.stores.sqlite.connection import (
     translate_damage,
     translate_errors,
 )
-from salience.stores.sqlite.erase import (
-    IN_LOG,
-    OVERWRITTEN,
-    REWRITTEN,
-    count_rows,
-    erase_common,
-    erase_empty_space,
-    erase_traces,
-    erase_user,
-    kept_notes,
-    memories_to_erase,
+from salience.stores.sqlite.dialect import (
+    DIALECT,
+    Sender,
+    enter,
+    erase_rows,
+    note_changes,
+    reload_indexes,
+    space_of,
+    take_numbers,
+    write_meta,
 )
-from salience.stores.sqlite.event_log import INSERT_FORMER_VECTORS, Entry, SqliteLog
 from salience.stores.sqlite.integrity.open_files import (
     NEXT_STATE,
     OPEN_FILES,
@@ -63,21 +72,12 @@ from salience.stores.sqlite.integrity.open_files import (
 from salience.stores.sqlite.integrity.row_checksums import (
     DERIVED,
     Insert,
-    checksum_of,
     damage_in_sample,
 )
-from salience.stores.sqlite.reader import ALL_NAMESPACES
+from salience.stores.sqlite.reader import ALL_NAMESPACES, SqliteReader
 from salience.stores.sqlite.safety.backup import back_up, first_damage, remove_logs
 from salience.stores.sqlite.safety.checkup import check_file, check_namespace
-from salience.stores.sqlite.statements import chunks, placeholders, take_places
-from salience.stores.sqlite.tombstones import (
-    Tombstone,
-    buried,
-    bury,
-    forget_actor,
-    read_tombstones,
-    take_over,
-)
+from salience.stores.sqlite.statements import chunks, take_places
 from salience.stores.sqlite.vectors import (
     any_without_vector,
     drop_some,
@@ -87,32 +87,47 @@ from salience.stores.sqlite.vectors import (
     vector_dimensions,
     vector_sets,
     vectors_by_row,
-    write_meta,
     write_sets,
 )
 from salience.stores.sqlite.writes import (
+    IN_LOG,
+    OVERWRITTEN,
+    REWRITTEN,
+    Entry,
+    append,
     delete_links,
     insert_links,
     linking_memories,
     log_uses,
+    memories_to_erase,
     unseen_ids,
     update_accesses,
     used_keys,
 )
+from salience.stores.tables import erase, event_log
+from salience.stores.tables.commands import Abandon, Send, Statement
+from salience.stores.tables.dialect import (
+    records_by_id,
+    select_states,
+    select_stored,
+    states_by_id,
+    stored_by_id,
+)
+from salience.stores.tables.values import note, put_key, use_key
 
+T = TypeVar("T")
 _log = logging.getLogger(__name__)
 _LEAST_ROOM = 1 << 20  # bytes of a disk; with less, some writes fail, sooner or later all
 _MAX_USER_VERSION = 2**31 - 1  # the largest number that SQLite's user_version holds
-_ERASED_AT_ONCE = 2_000  # memories erased in one transaction
 _ERASE_WAIT_MS = 500  # that an erasure waits for others to finish reading
 _REWRITE_WAIT_MS = 30_000
 _MEMORY_COLUMNS = ("row", "space", "sequence", *FIELDS, *DERIVED)
 _INSERT_MEMORIES = Insert("memories", _MEMORY_COLUMNS)
-_RENEW_KEY = f"UPDATE access_keys SET checksum = {checksum_of('access_keys')} WHERE id = ?"
+_INSERT_FORMER_VECTORS = Insert("former_vectors", ("space", "memory", "event", "name", "vector"))
 _INSERT_VECTORS = Insert("vectors", ("space", "name", "row", "vector"))
 
 
-class SqliteRecords(SqliteLog):
+class SqliteRecords(SqliteReader):
     """The records of one file; `:memory:` keeps them in this process.
 
     Reads and writes have a connection each, so that a search never waits for a commit. Every
@@ -173,12 +188,23 @@ class SqliteRecords(SqliteLog):
                     check_schema(db, self.path)
                     db.execute(NEXT_STATE)
                     yield db
+            except Abandon:
+                raise
             except BaseException:
                 self._counted = (0, 0)
                 raise
             if self._has_erased_text:
                 with suppress(StoreError):  # the transaction itself is committed
                     self._truncate_log(0)
+
+    def run(self, work: Callable[[Send], T]) -> T:
+        """Run what writes in one transaction, which it may abandon with an answer."""
+        try:
+            with self._writing() as db, translate_damage(self.path):
+                return work(Sender(db))
+        except Abandon as end:
+            answer: T = end.args[0]
+            return answer
 
     def _check_writable(self) -> None:
         if self.read_only:
@@ -217,29 +243,62 @@ class SqliteRecords(SqliteLog):
             codec.check_vectors(op, embedder_of(db), sizes)
             self._insert(db, prepared, old, op)
             if op.also is not None:
-                states = self._states(db, self._space(db, op.also.namespace), op.also.ids)
-                self._log_events(db, op.also, states)
+                send = Sender(db)
+                reserve = DIALECT.reserve(op.also.namespace, len(op.also.events))
+                reserved, rows = send(reserve, select_states(op.also.namespace, op.also.ids))
+                states = states_by_id(rows, DIALECT)
+                event_log.write_events(op.also, states, reserved, DIALECT, send)
             self._unlink(db, op)
             self._link(db, op)
             if op.past is not None:
-                self._log_history(db, op.past)
+                self._import_history(db, op.past)
             if op.embedder and any(draft.vectors for draft in op.drafts):
                 note_embedder(db, op.embedder)
         return ()
 
-    def put_key(self, key: AccessKey) -> bool:
+    def _import_history(self, db: sqlite3.Connection, past: ImportedHistory) -> None:
+        send = Sender(db)
+        ids = sorted({event.id for event in past.events if event.id is not None})
+        own = "SELECT id, sequence FROM memories WHERE namespace = %s AND id = ANY(%s::text[])"
+        [sequences] = send(Statement(own, (past.namespace, ids)))
+        send(*event_log.import_history(past, dict(sequences), vector_sets(db), DIALECT))
+
+    def log(self, op: Log) -> tuple[str, ...]:
+        """Append events and apply them in one transaction; or return the ids in the way."""
+        self._accesses.flush()
+        refused = self.run(partial(self._erase_and_log, op))
+        if op.erased and not refused:
+            self._clear_log()
+        return refused
+
+    def _erase_and_log(self, op: Log, send: Sender) -> tuple[str, ...]:
+        if op.erased and op.erasing is not None:
+            self._erase_part(op.namespace, op.erasing, "id", op.erased, None, send)
+        return event_log.log(op, DIALECT, send)
+
+    def note(self, op: Note) -> bool:
+        """Set a note, if it is as it was; return whether it was."""
+        return self.run(partial(self._write_note, op))
+
+    def _write_note(self, op: Note, send: Sender) -> bool:
+        is_set = note(op, DIALECT, send)
+        if op.value is None and op.key in WORK_NOTES:  # the namespace was kept for it
+            erase.erase_name(op.namespace, WORK_NOTES, DIALECT, send)
+        return is_set
+
+    def set_fields(self, op: SetFields) -> None:
+        """Set patchable fields by id without an event."""
+        self._accesses.flush()
+        self.run(partial(event_log.set_fields, op, DIALECT))
+
+    def put_key(self, op: PutKey) -> bool:
         """Write a new access key or the next version of one; return whether it was written."""
-        with self._writing() as db:
-            is_written = bool(db.execute(PUT_KEY, row_of(key)).fetchall())
-            if is_written:
-                db.execute(_RENEW_KEY, (key.id,))
-        return is_written
+        return self.run(partial(put_key, op, DIALECT))
 
     def use_key(self, op: UseKey) -> None:
         """Note the last use of an access key; a store open for reading notes none."""
         if not self.read_only:
-            with self._writing() as db:
-                db.execute(USE_KEY, use_of(op.id, op.at))
+            self.run(partial(use_key, op))
 
     def _ids_in_the_way(
         self, db: sqlite3.Connection, op: Put, old: Mapping[tuple[str, str], dict[str, Any]]
@@ -248,23 +307,27 @@ class SqliteRecords(SqliteLog):
         with translate_damage(self.path):
             refused = codec.conflicting_ids(op, old, used_keys(db, op))
         if op.seen is not None and not refused:
-            refused = unseen_ids(db, self._space(db, op.seen.namespace), op.seen)
+            refused = unseen_ids(db, space_of(db, op.seen.namespace), op.seen)
         if op.also is not None and not refused:
-            stored = self._stored_ids(db, op.also.namespace, op.also.ids)
-            refused = op.refused_events(stored, self._those_that_were(db, op.also))
+            name, were = op.also.namespace, [was.id for was in op.also.were]
+            rows, now = Sender(db)(select_states(name, op.also.ids), select_stored(name, were))
+            with translate_damage(self.path):
+                states = states_by_id(rows, DIALECT)
+                refused = op.refused_events(states, records_by_id(name, now, DIALECT))
         return refused
 
     def _stored_values(
         self, db: sqlite3.Connection, drafts: Sequence[Draft]
     ) -> dict[tuple[str, str], dict[str, Any]]:
         """The stored values of memories that have the drafts' ids, by namespace and id."""
-        ids_by_namespace: dict[str, list[str]] = {}
+        ids: dict[str, list[str]] = {}
         for draft in drafts:
-            ids_by_namespace.setdefault(draft.record.namespace, []).append(draft.record.id)
+            ids.setdefault(draft.record.namespace, []).append(draft.record.id)
+        found = Sender(db)(*[select_stored(*each) for each in ids.items()])
         return {
             (namespace, id): values
-            for namespace, ids in ids_by_namespace.items()
-            for id, values in self._values_by_id(db, namespace, ids).items()
+            for namespace, rows in zip(ids, found, strict=True)
+            for id, values in stored_by_id(rows, DIALECT).items()
         }
 
     def _insert(
@@ -278,8 +341,8 @@ class SqliteRecords(SqliteLog):
         spaces = self._write_spaces(db, {draft.record.namespace for draft, _ in prepared})
         rows = [before["row"] for before in old.values()]
         old_vectors, sets = vectors_by_row(db, rows), vector_sets(db)
-        self._erase_rows(db, rows)
-        first = self._numbers(db, len(prepared))
+        erase_rows(db, rows)
+        first = take_numbers(db, len(prepared))
         places = iter(
             take_places(
                 db,
@@ -326,22 +389,14 @@ class SqliteRecords(SqliteLog):
             vectors += [(space, name, row, blob) for name, blob in blobs.items()]
         _INSERT_MEMORIES(db, memories)
         _INSERT_VECTORS(db, vectors)
-        logged = self._append(db, entries)
-        INSERT_FORMER_VECTORS(
+        logged = append(db, entries)
+        _INSERT_FORMER_VECTORS(
             db,
             [(space, memory, logged[edit], *rest) for space, memory, edit, *rest in former],
         )
 
     def _write_spaces(self, db: sqlite3.Connection, names: set[str]) -> dict[str, int]:
-        return {name: self._write_space(db, name) for name in sorted(names)}
-
-    def _erase_rows(self, db: sqlite3.Connection, rows: Sequence[int]) -> None:
-        for part in chunks(rows):
-            removed = db.execute(
-                f"DELETE FROM memories WHERE row IN ({placeholders(part)}) RETURNING space, row",
-                part,
-            ).fetchall()
-            self._note(db, "removed", removed)
+        return {name: enter(db, name) for name in sorted(names)}
 
     def _link(self, db: sqlite3.Connection, op: Put) -> None:
         insert_links(db, self._write_spaces(db, {link.namespace for link in op.links}), op.links)
@@ -358,14 +413,14 @@ class SqliteRecords(SqliteLog):
     ) -> None:
         """Log events of links, and note them for the indexes of their namespaces."""
         memories = linking_memories(db, events)
-        self._note(db, "linked", [(memory.space, memory.row) for memory in memories.values()])
+        note_changes(db, "linked", [(memory.space, memory.row) for memory in memories.values()])
         if logged:
             entries = [
                 (memories[namespace, event.id], event)
                 for namespace, event in events
                 if (namespace, event.id) in memories
             ]
-            self._append(db, [(memory.space, memory.sequence, event) for memory, event in entries])
+            append(db, [(memory.space, memory.sequence, event) for memory, event in entries])
 
     def put_vectors(
         self,
@@ -386,7 +441,7 @@ class SqliteRecords(SqliteLog):
                 note_embedder(db, embedder)
             put_vectors(db, namespace, sets.stored_name(name, beside=beside), vectors)
             if not beside:
-                self._load_anew(db, self._numbers(db, 1))
+                reload_indexes(db)
 
     def cut_over(self, embedder: str) -> bool:
         """Search the set beside if all memories have its vectors; return whether they do.
@@ -406,7 +461,7 @@ class SqliteRecords(SqliteLog):
                 return False  # others have written since
             write_sets(db, sets.cut_over(embedder_of(db), embedder))
             write_meta(db, "embedder", embedder)
-            self._load_anew(db, self._numbers(db, 1))
+            reload_indexes(db)
         return True
 
     def preview(self) -> SqliteRecords:
@@ -475,7 +530,7 @@ class SqliteRecords(SqliteLog):
             [before] = db.execute("SELECT value FROM counter").fetchone()
             with translate_damage(self.path):
                 memories = update_accesses(db, batch.rows)
-            self._note(db, "patched", [(memory.space, row) for row, memory in memories.items()])
+            note_changes(db, "patched", [(memory.space, row) for row, memory in memories.items()])
             log_uses(db, batch.uses, memories)
             [batch.seq] = db.execute("SELECT value FROM counter").fetchone()
             # Set before the commit: a search may ask for the version right after it.
@@ -483,109 +538,58 @@ class SqliteRecords(SqliteLog):
             self._counted = (first if last == before else before), int(batch.seq)
 
     def delete(
-        self,
-        namespace: str,
-        erasing: Erasing | None,
-        *,
-        rows: Sequence[int] | None = None,
-        ids: Sequence[str] | None = None,
-        where: Filter | None = None,
-        user_id: str | None = None,
+        self, op: Delete, *, rows: Sequence[int] | None = None, buries: bool = True
     ) -> Erasure:
         """Erase memories with all they have, and the name of a user; freed pages are overwritten.
 
-        Each transaction leaves a tombstone, unless nobody is `erasing`.
-
-        Each transaction erases at most 2,000 memories, so that other writers need not wait long.
-        What is cut short is continued by another call.
+        They are those of the rows, if these are given. Each transaction erases at most 2,000, so
+        that other writers need not wait long, and leaves a tombstone, if it `buries`. What is cut
+        short is continued by another call.
         """
         self._accesses.flush()
-        everything = rows is None and ids is None
-        key: str = "id" if rows is None else "row"
-        chosen = self._ids(namespace) if everything else ids if rows is None else rows
-        parts = list(chunks(chosen or (), _ERASED_AT_ONCE)) or [()]
+        everything = rows is None and op.ids is None
+        key, by = ("id" if rows is None else "row"), (op.erasing if buries else None)
+        chosen: Sequence[Any] | None = op.ids if rows is None else rows
+        chosen = self.ids(op.namespace) if chosen is None else chosen
+        parts = [*chunks(chosen, erase.ERASED_AT_ONCE)] or [()]
         tally = Tally()
         try:
-            for part in parts:
-                last = everything and part is parts[-1]
-                with self._writing() as db:
-                    erased = self._erase_memories(
-                        db, namespace, erasing, key, part, where, everything=last
+            with erase.adding_up(tally):
+                for part in parts:
+                    last = everything and part is parts[-1]
+                    erase_part = partial(
+                        self._erase_part, op.namespace, by, key, part, op.where, last=last
                     )
-                tally.add(erased)
-            after: int | None = None if user_id is None else 0
-            while after is not None:
-                with self._writing() as db:
-                    space = self._space(db, namespace)
-                    erased, after, written = erase_user(db, space, str(user_id), after)
-                    self._set(db, space, {row: {"written_by": None} for row in written})
-                    forget_actor(db, namespace, str(user_id))
-                    if erased.erased and erasing is not None:
-                        self._bury(db, space, namespace, erasing, ())
-                tally.add(erased)
-        except StoreError as problem:
-            if not tally.memories:
-                raise
-            rest = f"{tally.memories:,} are erased, erase again for the rest"
-            raise StoreError(f"{problem}; {rest}") from problem
+                    tally.add(self.run(erase_part))
+                if op.user_id is not None:
+                    erase.forget_user(tally, op, DIALECT, self.run)
         finally:
-            if tally.memories or everything or user_id is not None:
+            if tally.memories or everything or op.user_id is not None:
                 self._clear_log()
         return tally.erasure(self._disk())
 
-    def _erase_memories(
+    def _erase_part(
         self,
-        db: sqlite3.Connection,
         namespace: str,
         erasing: Erasing | None,
         key: str,
-        values: Sequence[Any],
-        where: Filter | None = None,
+        chosen: Sequence[Any],
+        where: Filter | None,
+        send: Sender,
         *,
-        everything: bool = False,
+        last: bool = False,
     ) -> Erasure:
-        """Erase memories by a key, counted before and after; with them what the last ones leave."""
-        space = self._space(db, namespace)
-        with translate_damage(self.path):
-            memories = memories_to_erase(db, space, key, values, where)
-        kept = kept_notes(db, space, memories, everything)
-        before = count_rows(db, space, memories, kept)
-        if kept is not None:
-            erase_common(db, space, kept)
-        erase_traces(db, space, memories)
-        self._erase_rows(db, [memory.row for memory in memories])
-        erasure = checked(before, count_rows(db, space, memories, kept))
-        if memories and erasing is not None:
-            self._bury(db, space, namespace, erasing, [memory.id for memory in memories])
-        erase_empty_space(db, space)
-        return erasure
-
-    def _bury(
-        self,
-        db: sqlite3.Connection,
-        space: int,
-        namespace: str,
-        erasing: Erasing,
-        ids: Sequence[str],
-    ) -> None:
-        """Leave a tombstone at the next place of the log."""
-        [place] = take_places(db, [space])
-        bury(db, namespace, place, erasing, ids)
-
-    def tombstones(self) -> list[Tombstone]:
-        """The tombstones of all namespaces."""
-        with self._reading() as db:
-            return read_tombstones(db)
-
-    def buried(self, namespace: str, under: Iterable[Tombstone]) -> list[str]:
-        """The ids of a namespace that are gone by tombstones of another file."""
-        return buried(namespace, self._ids(namespace), under)
-
-    def take_over(self, new: Sequence[Tombstone]) -> None:
-        """Add tombstones of another file."""
-        with self._writing() as db:
-            spaces = dict(db.execute("SELECT name, space FROM spaces").fetchall())
-            take_over(db, new, spaces)
+        """Erase memories by a key, with them what the `last` ones of a namespace leave."""
+        memories = memories_to_erase(send.db, space_of(send.db, namespace), key, chosen, where)
+        erased, is_empty = erase.erase(namespace, memories, erasing, DIALECT, send)
+        kept = () if last else WORK_NOTES
+        named = erase.erase_name(namespace, kept, DIALECT, send) if is_empty or last else None
+        if named is None:
+            return erased
+        both = Tally()
+        both.add(erased)
+        both.add(named)
+        return both.erasure()
 
     def _disk(self) -> str:
         """The state of the bytes of what was erased."""
@@ -631,10 +635,10 @@ class SqliteRecords(SqliteLog):
                 raise StoreError(f"{self.path}: was not rewritten; copies of texts may remain")
         return IN_MEMORY if self._full_path is None else REWRITTEN
 
-    def _ids(self, namespace: str) -> list[str]:
+    def ids(self, namespace: str) -> list[str]:
         """The ids of a namespace, in the order of their rows. An edit changes the row, no id."""
         with self._reading() as db:
-            space = self._space(db, namespace)
+            space = space_of(db, namespace)
             cursor = db.execute("SELECT id FROM memories WHERE space = ? ORDER BY row", (space,))
             return [id for (id,) in cursor]
 
@@ -695,13 +699,13 @@ class SqliteRecords(SqliteLog):
                 self._full_path,
                 writing=self._writing if op.fix else None,
                 fold_log=self._fold_log,
-                log_event=lambda writer, space, memory, event: self._append(
+                log_event=lambda writer, space, memory, event: append(
                     writer, [(space, memory, event)]
                 ),
             )
         if any(finding.fixed for finding in findings):
             with self._writing() as writer:
-                self._load_anew(writer, self._numbers(writer, 1))
+                reload_indexes(writer)
         return findings
 
     def _fold_log(self) -> bool:

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import closing
 from dataclasses import replace
+from datetime import datetime, timezone
+from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 from salience.errors import InvalidInput, StoreError
+from salience.records.tombstones import HASH_BYTES, Erasing, ErasureKind, id_hashes, name_hash
+from salience.retrieval.operations import Delete
 from salience.retrieval.safety import Backup
 from salience.stores.sqlite.connection import (
     APPLICATION_ID,
@@ -17,10 +22,13 @@ from salience.stores.sqlite.connection import (
     open_file,
     translate_errors,
 )
+from salience.stores.sqlite.dialect import DIALECT
 from salience.stores.sqlite.integrity.open_files import OPEN_FILES, file_identity
+from salience.stores.sqlite.integrity.row_checksums import checksum_of
 from salience.stores.sqlite.records import SqliteRecords
 from salience.stores.sqlite.safety.backup import Progress, back_up, check_target
-from salience.stores.sqlite.tombstones import Tombstone, read_tombstones
+from salience.stores.tables.commands import Send, Statement
+from salience.stores.tables.event_log import last_tombstone
 
 _UNREADABLE = (
     "what was erased from the store that was there cannot be read ({problem}): what was erased "
@@ -30,6 +38,24 @@ _USERS = (
     "users were forgotten since the backup ({count:,} erasures): their memories are erased again, "
     "but the history of others may name them again; call forget_user once more"
 )
+_COLUMNS = ("namespace", "seq", "at", "actor", "kind", "memories", "ids")
+
+
+class Tombstone(NamedTuple):
+    """A row of `erasures`: who erased how many memories when, under hashes alone."""
+
+    namespace: str
+    seq: int
+    at: float
+    actor: str | None
+    kind: ErasureKind
+    memories: int
+    ids: bytes
+
+    @property
+    def place(self) -> tuple[str, int, float]:
+        """The key that tells it from all others, in a file and its copies."""
+        return self.namespace, self.seq, self.at
 
 
 def restore_file(
@@ -83,7 +109,7 @@ def _known(path: str) -> tuple[list[Tombstone], str]:
         return [], ""
     try:
         with closing(connect(path, read_only=True)) as db, translate_errors(path):
-            return read_tombstones(db), ""
+            return _read_tombstones(db), ""
     except (StoreError, sqlite3.Error) as problem:
         return [], _UNREADABLE.format(problem=problem)
 
@@ -95,16 +121,48 @@ def _erase_again(path: str, known: Sequence[Tombstone]) -> tuple[int, int]:
     """
     records = SqliteRecords(path)
     try:
-        own = {tombstone.place for tombstone in records.tombstones()}
+        with closing(connect(path, read_only=True)) as db:
+            own = {tombstone.place for tombstone in _read_tombstones(db)}
         new = [tombstone for tombstone in known if tombstone.place not in own]
-        erased = sum(
-            records.delete(namespace, None, ids=ids).memories
-            for namespace in records.namespaces()
-            if (ids := records.buried(namespace, new))
-        )
-        records.take_over(new)
+        by, erased = Erasing(datetime.now(timezone.utc), None, "delete"), 0
+        for namespace in records.namespaces():
+            ids = _buried(namespace, records.ids(namespace), new)
+            if ids:
+                erased += records.delete(Delete(namespace, by, ids), buries=False).memories
+        records.run(partial(_take_over, new, list(records.namespaces())))
         if erased:
             records.rewrite()  # as thorough as any of the erasures can have been
         return erased, sum(tombstone.kind == "forget_user" for tombstone in new)
     finally:
         records.close()
+
+
+def _read_tombstones(db: sqlite3.Connection) -> list[Tombstone]:
+    """All tombstones of a file that are not damaged; none of one with an older schema."""
+    if not db.execute("SELECT 1 FROM sqlite_schema WHERE name = 'erasures'").fetchone():
+        return []
+    rows = db.execute(
+        f"SELECT {', '.join(_COLUMNS)} FROM erasures WHERE checksum IS {checksum_of('erasures')}"
+    )
+    return [Tombstone(*row) for row in rows]
+
+
+def _take_over(new: Sequence[Tombstone], namespaces: Iterable[str], send: Send) -> None:
+    """Add tombstones of another file; the logs of namespaces go on behind them."""
+    [taken] = send(Statement("SELECT namespace, seq FROM erasures"))
+    send(*DIALECT.insert("erasures", [each for each in new if each[:2] not in taken]))
+    for name in namespaces:
+        [[[last]]] = send(last_tombstone(name))
+        send(*DIALECT.advance(name, last))
+
+
+def _buried(namespace: str, ids: Iterable[str], under: Iterable[Tombstone]) -> tuple[str, ...]:
+    """Those of some ids of a namespace that are gone by tombstones."""
+    own = name_hash(namespace)
+    hashes = {
+        each.ids[start : start + HASH_BYTES]
+        for each in under
+        if each.namespace == own
+        for start in range(0, len(each.ids), HASH_BYTES)
+    }
+    return tuple(id for id in ids if id_hashes(namespace, (id,)) in hashes) if hashes else ()

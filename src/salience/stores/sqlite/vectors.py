@@ -7,17 +7,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from salience.language.passages import is_vector_name
 from salience.retrieval.vector_sets import VectorSets
-from salience.stores.sqlite.integrity.row_checksums import Insert
+from salience.stores.sqlite.dialect import write_meta
 from salience.stores.sqlite.statements import chunks, placeholders
 
-_REPLACE_META = Insert("meta", ("key", "value"), "REPLACE")
 DROPPED_AT_ONCE = 2_000
 """Vectors that are erased in one transaction; other writers wait for it."""
-
-
-def write_meta(db: sqlite3.Connection, key: str, value: str) -> None:
-    """Note something about the whole file, in the place of what was noted under the key."""
-    _REPLACE_META(db, [(key, value)])
 
 
 def note_embedder(db: sqlite3.Connection, embedder: str) -> None:

@@ -1,12 +1,14 @@
-"""Parts of a write to a SQLite file: links, accesses, and what stands in its way."""
+"""Parts of a write to a SQLite file: links, accesses, what stands in its way, what it erases."""
 
 from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from salience.records.events import Event
+from salience.records.filters import Filter, filter_fields, passes
 from salience.records.record import Link
 from salience.retrieval.operations import OWNER_FIELDS, HashColumn, Put, Seen
 from salience.stores import codec
@@ -15,14 +17,48 @@ from salience.stores.sqlite.integrity.row_checksums import Insert
 from salience.stores.sqlite.statements import (
     checksum,
     chunks,
+    column_name,
     execute_rows,
     placeholders,
     take_places,
 )
+from salience.stores.tables.erase import ErasedMemory
+from salience.stores.tables.event_log import event_row
 
+OVERWRITTEN = (
+    "The freed pages of the file are overwritten (secure_delete), and its write-ahead log is "
+    "emptied. Where SQLite has split a page before, a copy of a short text may be left in it; "
+    "rewrite=True leaves none."
+)
+IN_LOG = (
+    "The freed pages of the file are overwritten (secure_delete). Another process reads an older "
+    "state in the write-ahead log, so the text is in that until somebody writes after it has ended."
+)
+REWRITTEN = (
+    "The file was rewritten: its schema cookie has moved on, it has no free page, and its "
+    "write-ahead log is empty."
+)
 _REPLACE_LINKS = Insert(
     "links", ("space", "source", "target", "type", "weight", "created_at"), "REPLACE"
 )
+_INSERT_EVENTS = Insert(
+    "events", ("space", "seq", "memory", "type", "at", "actor", "session", "payload")
+)
+Entry = tuple[int, int, Event]
+"""The number of a namespace, the sequence number of a memory (0 for all), and an event."""
+
+
+def append(db: sqlite3.Connection, entries: Sequence[Entry]) -> list[int]:
+    """Log events; return their places."""
+    places = take_places(db, [space for space, *_ in entries])
+    _INSERT_EVENTS(
+        db,
+        [
+            event_row(space, place, sequence, event)
+            for place, (space, sequence, event) in zip(places, entries, strict=True)
+        ],
+    )
+    return places
 
 
 class LinkingMemory(NamedTuple):
@@ -188,3 +224,26 @@ def used_keys(db: sqlite3.Connection, op: Put) -> set[tuple[str, str]]:
             (namespace, key),
         ).fetchone()
     }
+
+
+def memories_to_erase(
+    db: sqlite3.Connection,
+    space: int,
+    key: str,
+    chosen: Sequence[Any],
+    where: Filter | None,
+) -> list[ErasedMemory]:
+    """The memories of a namespace with the chosen values of `key` (row, id) that pass a filter."""
+    if not chosen:
+        return []
+    names = ("id", "row", "sequence", *sorted(map(column_name, filter_fields(where))))
+    memories = db.execute(
+        f"SELECT {', '.join(names)} FROM memories "
+        f"WHERE space = ? AND {key} IN ({placeholders(chosen)})",
+        (space, *chosen),
+    )
+    return [
+        ErasedMemory(*values[:3])
+        for values in memories
+        if passes(where, partial(codec.index_value_of, dict(zip(names, values, strict=True))))
+    ]

@@ -23,7 +23,7 @@ from salience.stores.postgres.sql.vectors import (
     inline,
     split_halves,
 )
-from salience.stores.postgres.wire.commands import Statement, set_local
+from salience.stores.tables.commands import Statement, set_local
 
 _ALL_ROWS = 1_000  # candidates of a route that is to bring all memories
 _MARGIN = 1.5, 50  # a part brings half as many again as are wanted, and 50 more

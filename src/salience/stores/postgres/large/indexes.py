@@ -11,10 +11,10 @@ import psycopg
 
 from salience.retrieval.vector_sets import VectorSets
 from salience.stores.postgres.large.statistics import TERMS, WORD_INDEX, make_statistics
-from salience.stores.postgres.wire.commands import Send, Statement, quote_literal
 from salience.stores.postgres.wire.connection import Connections
 from salience.stores.postgres.wire.database import Database
 from salience.stores.postgres.wire.errors import translate_errors
+from salience.stores.tables.commands import Send, Statement, quote_literal
 
 _INDEX_TALLY = "index"  # the kind of tally for vectors of a name that have an index
 _EF_CONSTRUCTION = 128  # candidates considered for each vector that is added to an index

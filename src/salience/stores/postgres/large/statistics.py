@@ -10,7 +10,7 @@ from typing import Any
 
 from salience.language.passages import LONG_WORDS, PASSAGE_WORDS
 from salience.records.fields import LEXICAL
-from salience.stores.postgres.wire.commands import Send, Statement
+from salience.stores.tables.commands import Send, Statement
 
 STATISTICS = "statistics"  # the key of the note
 WORD_INDEX = "#terms"  # the name of the tally of the index over terms

@@ -21,7 +21,7 @@ from salience.stores.postgres.replica.feed import MissingColumns
 from salience.stores.postgres.replica.manager import ReplicaManager
 from salience.stores.postgres.replica.replica import LinkTable, Replica
 from salience.stores.postgres.row_ids import ROW_BITS
-from salience.stores.postgres.wire.commands import Send
+from salience.stores.tables.commands import Send
 
 _SUPPLIED_AT_ONCE = 50_000  # memories whose columns are read in one round trip
 _NOT_INDEXED = ("id", "content", "metadata")

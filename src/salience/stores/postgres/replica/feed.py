@@ -14,8 +14,8 @@ from salience.retrieval.vector_sets import VectorSets
 from salience.stores import codec
 from salience.stores.access_queue import Batch, overlay
 from salience.stores.index.change_feed import Changes
-from salience.stores.postgres.wire.commands import Statement
 from salience.stores.postgres.wire.types import float_list, unpack_vectors
+from salience.stores.tables.commands import Statement
 
 _SELECT_WATERMARK = """
 SELECT s.born, s.counter, s.version, s.erased, s.linked, s.living,

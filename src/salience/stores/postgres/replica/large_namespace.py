@@ -41,7 +41,7 @@ from salience.stores.postgres.replica.feed import Watermark
 from salience.stores.postgres.replica.replica import Pending, Replica
 from salience.stores.postgres.sql.columns import spelling_key
 from salience.stores.postgres.sql.vectors import inline
-from salience.stores.postgres.wire.commands import Send, Statement, set_local
+from salience.stores.tables.commands import Send, Statement, set_local
 
 _log = logging.getLogger(__name__)
 _COUNTED = 20_000  # memories with a term up to which these are counted

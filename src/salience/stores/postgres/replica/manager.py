@@ -22,7 +22,7 @@ from salience.stores.postgres.replica.feed import MissingColumns, Watermark
 from salience.stores.postgres.replica.large_namespace import LargeNamespace
 from salience.stores.postgres.replica.replica import Delta, NotReplicated, Pending, Replica
 from salience.stores.postgres.row_ids import RowIds
-from salience.stores.postgres.wire.commands import Send
+from salience.stores.tables.commands import Send
 
 MEMORY_VARIABLE = "SALIENCE_POSTGRES_MEMORY_MB"
 """The environment variable that says how much memory a process gives to replicas; 0 for none.

@@ -13,7 +13,7 @@ from salience.stores.index.change_feed import Changes
 from salience.stores.index.namespace_index import NamespaceIndex
 from salience.stores.postgres.replica import feed
 from salience.stores.postgres.replica.feed import ColumnRequest, ReplicaFeed, Watermark
-from salience.stores.postgres.wire.commands import Statement
+from salience.stores.tables.commands import Statement
 
 Pending = Callable[[str], Sequence[Batch]]
 """The accesses of a namespace that are not written yet."""

@@ -25,7 +25,7 @@ from salience.stores.postgres.replica.manager import memory_limit, most_memories
 from salience.stores.postgres.safety.namespace import NamespaceChecks
 from salience.stores.postgres.wire.connection import Connections
 from salience.stores.postgres.wire.errors import translate_errors
-from salience.stores.postgres.write.erase import NAMESPACE_TABLES
+from salience.stores.postgres.write.dialect import NAMESPACE_TABLES
 
 _FRESH = "salience_fresh"
 """The schema of a new store, made for the comparison in a transaction that is undone."""

@@ -12,9 +12,9 @@ from salience.retrieval.vector_sets import VectorSets
 from salience.stores import findings
 from salience.stores.findings import EXAMPLES, Problem, Quarantine, stale_words
 from salience.stores.postgres.sql.columns import SELECT_MEMORIES, Found, written
-from salience.stores.postgres.wire.commands import Send, Statement
 from salience.stores.postgres.wire.connection import Connections
 from salience.stores.postgres.write.batch import renew
+from salience.stores.tables.commands import Send, Statement
 
 _PAGE_MEMORIES = 1_000
 _SELECT_PAGE = (

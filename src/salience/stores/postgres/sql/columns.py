@@ -14,8 +14,8 @@ from salience.retrieval.query import Query
 from salience.retrieval.routes import Trigram
 from salience.stores import codec
 from salience.stores.postgres.sql.filters import folded_column
-from salience.stores.postgres.wire.commands import Many
 from salience.stores.postgres.wire.types import float_list
+from salience.stores.tables.commands import Many
 
 WHOLE_NUMBERS = tuple(name for name, field in FIELDS.items() if field.whole)
 """The fields that are whole numbers, which the server keeps as `double precision`."""
@@ -29,7 +29,7 @@ def codec_values_of(values: Sequence[Any]) -> dict[str, Any]:
 def codec_values(values: dict[str, Any]) -> dict[str, Any]:
     """Values as read, by name, as `codec` has them: JSON for lists, bytes for times."""
     converted = dict(values)
-    for name in ("tags", "entities"):
+    for name in {"tags", "entities"} & values.keys():  # events change neither
         converted[name] = codec.encode(name, tuple(values[name])) if values[name] else None
     converted["accesses"] = codec.pack_times(float_list(values["accesses"]))
     for name in WHOLE_NUMBERS:

@@ -14,7 +14,7 @@ from salience.arithmetic import NOISE, cosines
 from salience.retrieval.candidates import Floats
 from salience.retrieval.query import Query
 from salience.stores.postgres.sql.filters import Condition, row_condition
-from salience.stores.postgres.wire.commands import Statement, quote_literal, set_local
+from salience.stores.tables.commands import Statement, quote_literal, set_local
 
 _REST_SCALE = 4096.0  # of the second half of a split vector
 _PACKED_VECTORS = """array_agg(v."row"), string_agg(halfvec_send(v.vector), ''::bytea)"""

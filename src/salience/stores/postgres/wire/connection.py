@@ -15,7 +15,9 @@ from psycopg_pool import ConnectionPool
 
 from salience.errors import StoreClosed
 from salience.forks import leave_to_parent, renew_after_fork
-from salience.stores.postgres.wire.commands import (
+from salience.stores.postgres.wire.database import CONNECTION_SETTINGS, Database
+from salience.stores.postgres.wire.errors import RetryPolicy, translate_errors
+from salience.stores.tables.commands import (
     Abandon,
     Analyze,
     Command,
@@ -24,8 +26,6 @@ from salience.stores.postgres.wire.commands import (
     Send,
     Statement,
 )
-from salience.stores.postgres.wire.database import CONNECTION_SETTINGS, Database
-from salience.stores.postgres.wire.errors import RetryPolicy, translate_errors
 
 _CLEANUP_SHARE = 0.02  # of the writes clear away the marks of old ones
 BEGIN = Statement("BEGIN")
@@ -280,7 +280,7 @@ class Connections:
         elif isinstance(command, Analyze):
             if not self.database.distributed:
                 cursor.execute(command.sql.encode())
-        else:
+        elif isinstance(command, Statement):
             cursor.execute(command.sql, command.parameters or None)
         return cursor
 

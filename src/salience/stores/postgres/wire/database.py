@@ -14,9 +14,9 @@ from salience.errors import InvalidInput, StoreError
 from salience.records.tombstones import name_hash
 from salience.retrieval.vector_sets import VectorSets
 from salience.stores.postgres.wire.breaker import Breakers
-from salience.stores.postgres.wire.commands import Command, CommandHook, Copy, Statement, set_local
 from salience.stores.postgres.wire.errors import translate_errors
 from salience.stores.postgres.wire.types import register_types, vector_type
+from salience.stores.tables.commands import Command, CommandHook, Copy, Statement, set_local
 
 _SCHEMA = "salience"
 _OPTIONS = (

@@ -12,9 +12,9 @@ from salience.records.record import Link, MemoryRecord
 from salience.retrieval import operations
 from salience.retrieval.vector_sets import VectorSets
 from salience.stores import codec
-from salience.stores.postgres.wire.commands import Command, Many, Send, Statement
-from salience.stores.postgres.write import event_log
-from salience.stores.postgres.write.event_log import lock_namespace
+from salience.stores.postgres.write.dialect import DIALECT, lock_namespace
+from salience.stores.tables.commands import Command, Many, Send, Statement
+from salience.stores.tables.event_log import LogEntry
 
 _ADD_TALLY = (
     "INSERT INTO tallies (namespace, kind, name, number, size, version) VALUES (%s, %s, %s, %s,"
@@ -51,7 +51,7 @@ class NamespaceBatch:
     """Stored memories that have to be as they were when they were read, by id."""
     saying_the_same: Sequence[Sequence[tuple[str, int, operations.KeyOfOwner]]] = ()
     """Memories as `operations.Seen` compares them, by text and by attribute."""
-    log_entries: list[event_log.LogEntry] = field(default_factory=list)
+    log_entries: list[LogEntry] = field(default_factory=list)
     former_vectors: list[tuple[int, int, int, list[str]]] = field(default_factory=list)
     """Sequence of the memory, index of the event, old row, names of the vectors."""
     moved_vectors: list[tuple[int, str, str, int]] = field(default_factory=list)
@@ -106,16 +106,7 @@ def link_commands(op: operations.Put, batches: Mapping[str, NamespaceBatch]) -> 
                 [(each.namespace, each.source, each.target, each.type) for each in op.unlinks],
             )
         )
-    if op.links:
-        commands.append(
-            Many(
-                "INSERT INTO links (namespace, source, target, type, weight, created_at) "
-                "VALUES (%s, %s, %s, %s, %s, %s) ON CONFLICT (namespace, source, target, type) "
-                "DO UPDATE SET weight = excluded.weight,"
-                " created_at = excluded.created_at",
-                [_link_values(link) for link in op.links],
-            )
-        )
+    commands += DIALECT.replace("links", [_link_values(link) for link in op.links])
     changed = {link.namespace for link in (*op.links, *op.unlinks)}
     commands += [
         Statement(

@@ -6,55 +6,26 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from salience.records.events import Event, edit_event, write_event
-from salience.records.fields import FIELDS
 from salience.records.record import Draft, Edit
 from salience.retrieval import operations
-from salience.retrieval.vector_sets import VectorSets
 from salience.stores import codec
 from salience.stores.postgres import schema
-from salience.stores.postgres.sql.columns import (
-    DERIVED,
-    TERMS,
-    WHOLE_NUMBERS,
-    codec_values,
-    names_of,
-    terms_of,
-)
-from salience.stores.postgres.wire.commands import Abandon, Command, Copy, Many, Send, Statement
-from salience.stores.postgres.write import event_log, tombstones
+from salience.stores.postgres.sql.columns import WHOLE_NUMBERS, names_of, terms_of
 from salience.stores.postgres.write.batch import NamespaceBatch, link_commands, log_links
+from salience.stores.postgres.write.dialect import DIALECT, MEMORY_COLUMNS, lock_namespace
+from salience.stores.tables.commands import Abandon, Command, Many, Send, Statement
+from salience.stores.tables.dialect import (
+    SELECT_SETS,
+    parse_sets,
+    records_by_id,
+    select_states,
+    select_stored,
+    states_by_id,
+    stored_by_id,
+)
+from salience.stores.tables.event_log import append_events, import_history, last_tombstone
 
-_INSERT_MAX_ROWS = 24  # up to so many, rows share a round trip instead of going by COPY
-_COLUMN_TYPES = {
-    "text": "text",
-    "number": "float8",
-    "time": "float8",
-    "list": "text[]",
-    "json": "text",
-}
-_MEMORY_COLUMNS: dict[str, str] = {
-    "namespace": "text",
-    "row": "int4",
-    "sequence": "int4",
-    **{name: _COLUMN_TYPES.get(each.type, "float8[]") for name, each in FIELDS.items()},
-    **DERIVED,
-}
-_WORDS_COLUMNS: dict[str, str] = {
-    "namespace": "text",
-    "row": "int4",
-    **dict.fromkeys(TERMS, "bytea"),
-}
-_PLACES_COLUMNS: dict[str, str] = {
-    "namespace": "text",
-    "row": "int4",
-    "version": "int8",
-    "living": "bool",
-}
-_VECTORS_COLUMNS = {"namespace": "text", "name": "text", "row": "int4", "vector": "halfvec"}
 SHARE_SETS = "SELECT pg_advisory_xact_lock_shared(1380402262)"  # see `vector_sets`
-SELECT_SETS = Statement("SELECT key, value FROM meta WHERE key IN ('embedder', 'vectors')")
-
-
 PreparedDrafts = Sequence[tuple[Draft, dict[str, Any]]]
 
 
@@ -90,29 +61,27 @@ def put(op: operations.Put, prepared: PreparedDrafts, send: Send) -> tuple[str, 
         batch = batches[op.also.namespace]
         states = {**batch.event_states, **batch.written_states}
         changed, entries = op.also.applied(states)
-        changes = event_log.set_rows(op.also.namespace, changed)
+        changes = DIALECT.set_rows(op.also.namespace, changed)
         batch.log_entries += entries
     for batch in batches.values() if op.past is None else ():
         log_links(batch, op)
     for name in [name for name, counter in before.items() if not counter]:
-        tombstones.resume_log(name, send)
+        [[[last]]] = send(last_tombstone(name))
+        if last:  # of one of that name before; its log goes on
+            send(*DIALECT.advance(name, last))
     places = send(
-        *[event_log.advance_clock(name, len(batch.log_entries)) for name, batch in batches.items()]
+        *[DIALECT.reserve(name, len(batch.log_entries)) for name, batch in batches.items()]
     )
     commands: list[Command] = []
     for batch, [[last]] in zip(batches.values(), places, strict=True):
         commands += _write_commands(batch, last)
-        commands += event_log.append_events(batch.namespace, last, batch.log_entries)
+        commands += append_events(batch.namespace, last, batch.log_entries, DIALECT)
     commands += [*changes, *link_commands(op, batches)]
     if op.past is not None:
         batch = batches[op.past.namespace]
-        commands += event_log.import_history(op.past, batch.sequences, batch.sets)
+        commands += import_history(op.past, batch.sequences, batch.sets, DIALECT)
     if op.embedder and embedder is None and any(draft.vectors for draft in op.drafts):
-        commands.append(
-            Statement(
-                "INSERT INTO meta VALUES ('embedder', %s) ON CONFLICT DO NOTHING", (op.embedder,)
-            )
-        )
+        commands += DIALECT.replace("meta", [("embedder", op.embedder)])
     send(*commands)
     for batch in batches.values():
         schema.analyze_if_doubled(batch.namespace, before[batch.namespace], batch.counter, send)
@@ -140,7 +109,7 @@ def _begin(op: operations.Put, send: Send) -> tuple[dict[str, NamespaceBatch], s
             *further,
         ) = (next(remaining) for _ in own)
         batch = batches[name] = NamespaceBatch(name, counter, version, sets)
-        batch.replaced = event_log.stored_by_id(old)
+        batch.replaced = stored_by_id(old, DIALECT)
         batch.dimensions = dict(dimensions)
         for row, vector in vectors:
             batch.replaced_vectors.setdefault(row, set()).add(vector)
@@ -154,15 +123,9 @@ def _begin(op: operations.Put, send: Send) -> tuple[dict[str, NamespaceBatch], s
             ]
             further = further[2:]
         if further:
-            batch.event_states = event_log.states_by_id(further[0])
-            batch.those_that_were = event_log.records_by_id(name, further[1])
+            batch.event_states = states_by_id(further[0], DIALECT)
+            batch.those_that_were = records_by_id(name, further[1], DIALECT)
     return batches, embedder
-
-
-def parse_sets(answer: Sequence[Any]) -> tuple[str | None, VectorSets]:
-    """The answer to SELECT_SETS: the embedder of the searched vectors, and the sets of vectors."""
-    values = dict(answer)
-    return values.get("embedder"), VectorSets.from_json(values.get("vectors"))
 
 
 def _select_state(op: operations.Put, name: str) -> list[Statement]:
@@ -173,8 +136,8 @@ def _select_state(op: operations.Put, name: str) -> list[Statement]:
     links = [link for link in (*op.links, *op.unlinks) if link.namespace == name]
     unlinks = [link for link in op.unlinks if link.namespace == name]
     statements = [
-        event_log.lock_namespace(name),
-        event_log.select_stored(name, ids, lock=True),
+        lock_namespace(name),
+        select_stored(name, ids, locked=True),
         Statement(
             "SELECT name, size FROM tallies WHERE namespace = %s AND kind = 'vector' "
             "AND number > 0",
@@ -213,8 +176,8 @@ def _select_state(op: operations.Put, name: str) -> list[Statement]:
             for column, keys_seen, after in op.seen.lookups()
         ]
     if op.also is not None and op.also.namespace == name:
-        statements.append(event_log.lock_state(name, op.also.ids))
-        statements.append(event_log.select_those_that_were(op.also))
+        statements.append(select_states(name, op.also.ids))
+        statements.append(select_stored(name, [was.id for was in op.also.were]))
     return statements
 
 
@@ -226,9 +189,9 @@ def _has_seen(op: operations.Put, namespace: str) -> bool:
 def _check_ids(op: operations.Put, batches: Mapping[str, NamespaceBatch]) -> None:
     """Abandon the write if memories stand in its way."""
     old = {
-        (name, id): codec_values(o)
+        (name, id): stored
         for name, batch in batches.items()
-        for id, o in batch.replaced.items()
+        for id, stored in batch.replaced.items()
     }
     used = {(name, key) for name, batch in batches.items() for key in batch.used_keys}
     refused = codec.conflicting_ids(op, old, used)
@@ -266,7 +229,7 @@ def _add_memory(
         **names_of(record),
     )
     values.update((name, float(values[name])) for name in WHOLE_NUMBERS)
-    batch.memories.append([values[name] for name in _MEMORY_COLUMNS])
+    batch.memories.append([values[name] for name in MEMORY_COLUMNS])
     batch.words.append([batch.namespace, row, *terms_of(values)])
     batch.places.append([batch.namespace, row, batch.version, True])
     if record.speaker:
@@ -290,12 +253,11 @@ def _replace_memory(
         (values["row"], batch.namespace, name, before["row"]) for name in sorted(handed)
     ]
     batch.remove(before["row"], before, handed)
-    stored = codec_values(before)
-    values.update(codec.succession(values, stored, draft.note), sequence=before["sequence"])
+    values.update(codec.succession(values, before, draft.note), sequence=before["sequence"])
     batch.former_vectors.append(
         (before["sequence"], len(batch.log_entries), before["row"], sorted(lost))
     )
-    old = codec.record_of(batch.namespace, stored)
+    old = codec.record_of(batch.namespace, before)
     had = {batch.sets.searched_name(name) for name in names}
     return edit_event(old, draft, op.actor, draft.vectors.keys() - had)
 
@@ -305,14 +267,13 @@ def _write_commands(batch: NamespaceBatch, last: int) -> list[Command]:
     name = batch.namespace
     old = [values["row"] for values in batch.replaced.values()] if batch.memories else []
     commands = _replace_commands(batch, old, last - len(batch.log_entries) + 1)
-    for table, columns, rows in (
-        ("memories", _MEMORY_COLUMNS, batch.memories),
-        ("words", _WORDS_COLUMNS, batch.words),
-        ("places", _PLACES_COLUMNS, batch.places),
-        ("vectors", _VECTORS_COLUMNS, batch.new_vectors),
+    for table, rows in (
+        ("memories", batch.memories),
+        ("words", batch.words),
+        ("places", batch.places),
+        ("vectors", batch.new_vectors),
     ):
-        if rows:
-            commands.append(_insert(table, columns, rows))
+        commands += DIALECT.insert(table, rows)
     commands.append(
         Statement(
             "UPDATE spaces SET counter = %s, living = living + %s WHERE namespace = %s",
@@ -373,16 +334,6 @@ def delete_vectors(batch: NamespaceBatch, rows: Sequence[int]) -> Statement:
         "WHERE namespace = %s AND kind = 'vector') AND \"row\" = ANY(%s::integer[])",
         (batch.namespace, batch.namespace, list(rows)),
     )
-
-
-def _insert(table: str, columns: Mapping[str, str], rows: Sequence[Sequence[Any]]) -> Command:
-    if len(rows) > _INSERT_MAX_ROWS:
-        return Copy(table, tuple(columns), tuple(columns.values()), rows)
-    names = ", ".join(f'"{name}"' for name in columns)
-    marks = ", ".join(
-        "%s::json" if name == "metadata" else f"%s::{kind}" for name, kind in columns.items()
-    )
-    return Many(f"INSERT INTO {table} ({names}) VALUES ({marks})", rows)
 
 
 def prepare(drafts: Sequence[Draft]) -> PreparedDrafts:

@@ -11,9 +11,11 @@ from collections.abc import Sequence
 from salience.records.record import Embedding
 from salience.retrieval.operations import PutVectors
 from salience.retrieval.vector_sets import VectorSets, VectorSetsFigures
-from salience.stores.postgres.wire.commands import Abandon, Many, Send, Statement
 from salience.stores.postgres.write.batch import MARK_RENEWED
-from salience.stores.postgres.write.put import SELECT_SETS, SHARE_SETS, parse_sets
+from salience.stores.postgres.write.dialect import DIALECT
+from salience.stores.postgres.write.put import SHARE_SETS
+from salience.stores.tables.commands import Abandon, Many, Send, Statement
+from salience.stores.tables.dialect import SELECT_SETS, parse_sets
 
 DROPPED_AT_ONCE = 2_000
 """Vectors of a namespace that are erased in one transaction; its other writers wait for it."""
@@ -67,15 +69,7 @@ def begin_beside(embedder: str, name: str, send: Send) -> None:
     """Note that the set beside has vectors of a name of an embedder."""
     _, stored_sets = send(Statement(_LOCK_SETS), SELECT_SETS)
     _, sets = parse_sets(stored_sets)
-    send(_write_sets(sets.with_beside(embedder, name)))
-
-
-def _write_sets(sets: VectorSets) -> Statement:
-    return Statement(
-        "INSERT INTO meta VALUES ('vectors', %s) ON CONFLICT (key) DO UPDATE SET "
-        "value = excluded.value",
-        (sets.to_json(),),
-    )
+    send(*DIALECT.replace("meta", [("vectors", sets.with_beside(embedder, name).to_json())]))
 
 
 def read_sets(send: Send) -> VectorSets:
@@ -112,14 +106,8 @@ def cut_over(embedder: str, send: Send) -> bool:
     )
     if missing:
         raise Abandon(False)
-    send(
-        _write_sets(sets.cut_over(former, embedder)),
-        Statement(
-            "INSERT INTO meta VALUES ('embedder', %s) ON CONFLICT (key) DO UPDATE SET "
-            "value = excluded.value",
-            (embedder,),
-        ),
-    )
+    after = sets.cut_over(former, embedder).to_json()
+    send(*DIALECT.replace("meta", [("vectors", after), ("embedder", embedder)]))
     return True
 
 
@@ -127,7 +115,7 @@ def begin_dropping(send: Send) -> VectorSets:
     """The sets of vectors, of which the one beside is about to be dropped."""
     _, stored_sets = send(Statement(_LOCK_SETS), SELECT_SETS)
     sets = parse_sets(stored_sets)[1].dropping()
-    send(_write_sets(sets))
+    send(*DIALECT.replace("meta", [("vectors", sets.to_json())]))
     return sets
 
 
@@ -175,5 +163,5 @@ def end_dropping(sets: VectorSets, send: Send) -> bool:
     now = parse_sets(stored_sets)[1]
     if now != sets:
         raise Abandon(now == sets.alone())  # it was noted, and the answer to that was lost
-    send(_write_sets(sets.alone()))
+    send(*DIALECT.replace("meta", [("vectors", sets.alone().to_json())]))
     return True

@@ -78,7 +78,7 @@ class Insert:
     """
 
     def __init__(self, table: str, columns: Sequence[str], verb: str = "INSERT") -> None:
-        names = [name.replace(".", "_") for name in columns]
+        self.columns = names = [name.replace(".", "_") for name in columns]
         self.statement = (
             f"{verb} INTO {table} ({', '.join(names)}, checksum) "
             f"VALUES ({', '.join('?' * (len(names) + 1))})"

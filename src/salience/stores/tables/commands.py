@@ -1,7 +1,7 @@
-"""Commands to a server, as data; whoever is given `send` sends those of a round trip.
+"""Commands to a database, as data; whoever is given `send` sends those of a round trip.
 
 What reads or writes is a function whose last argument is `send`, which answers with the results of
-the commands, one for each. `connection.py` runs it, as a transaction, and again if that breaks.
+the commands, one for each. A store runs it as a transaction; PostgreSQL's again if that breaks.
 """
 
 from __future__ import annotations
@@ -61,7 +61,14 @@ class Analyze:
         return f"ANALYZE {', '.join(self.tables)}"
 
 
-Command = Statement | Many | Copy | Analyze
+@dataclass(frozen=True)
+class Call:
+    """Work on a connection to SQLite, for which there is no statement; the result is its answer."""
+
+    work: Callable[[Any], Any]
+
+
+Command = Statement | Many | Copy | Analyze | Call
 CommandHook = Callable[[Command], None]
 
 

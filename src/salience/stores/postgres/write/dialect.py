@@ -1,0 +1,341 @@
+"""The tables of PostgreSQL, and what is written to them about events and accesses."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from salience.records.fields import FIELDS
+from salience.records.record import ACCESSES_KEPT, Embedding
+from salience.stores import codec
+from salience.stores.access_queue import Batch
+from salience.stores.postgres.sql.columns import DERIVED, TERMS, codec_values
+from salience.stores.postgres.wire.types import vector_matrix
+from salience.stores.tables.commands import Command, Copy, Many, Send, Statement
+
+_INSERT_MAX_ROWS = 24  # up to so many, rows share a round trip instead of going by COPY
+_COLUMN_TYPES = {
+    "text": "text",
+    "number": "float8",
+    "time": "float8",
+    "list": "text[]",
+    "times": "float8[]",
+    "json": "text",
+}
+_COLUMNS: dict[str, dict[str, str]] = {
+    "memories": {
+        "namespace": "text",
+        "row": "int4",
+        "sequence": "int4",
+        **{name: _COLUMN_TYPES[field.type] for name, field in FIELDS.items()},
+        **DERIVED,
+    },
+    "words": {"namespace": "text", "row": "int4", **dict.fromkeys(TERMS, "bytea")},
+    "places": {"namespace": "text", "row": "int4", "version": "int8", "living": "bool"},
+    "vectors": {"namespace": "text", "name": "text", "row": "int4", "vector": "halfvec"},
+    "events": {
+        "namespace": "text",
+        "seq": "int8",
+        "memory": "int4",
+        "type": "text",
+        "at": "float8",
+        "actor": "text",
+        "session": "text",
+        "payload": "text",
+    },
+    "erasures": {
+        "namespace": "text",
+        "seq": "int8",
+        "at": "float8",
+        "actor": "text",
+        "kind": "text",
+        "memories": "int4",
+    },
+    "former_vectors": {
+        "namespace": "text",
+        "memory": "int4",
+        "event": "int8",
+        "name": "text",
+        "vector": "halfvec",
+    },
+}
+"""The columns of the tables to which rows are written, with their types."""
+MEMORY_COLUMNS = tuple(_COLUMNS["memories"])
+_KEYS = {
+    "meta": (("key", "value"), 1),
+    "notes": (("namespace", "key", "value"), 2),
+    "links": (("namespace", "source", "target", "type", "weight", "created_at"), 4),
+}
+"""The columns of the tables whose rows are replaced, and how many are the key."""
+# Of a namespace that was erased meanwhile nothing is written, not even its name.
+_ADVANCE_CLOCK = (
+    "INSERT INTO clocks AS c (namespace, seq) SELECT namespace, %s FROM spaces WHERE namespace = %s"
+    " ON CONFLICT (namespace) DO UPDATE SET seq = c.seq + excluded.seq RETURNING seq"
+)
+_LOCK_NAMESPACE = (
+    "INSERT INTO spaces (namespace, counter, version, born) VALUES (%s, 0, %s, %s) ON CONFLICT "
+    "(namespace) DO UPDATE SET version = spaces.version + %s RETURNING counter, version"
+)
+
+DELETED = (
+    "The rows are deleted, and no statement finds them. PostgreSQL overwrites their bytes only "
+    "some time after VACUUM has freed their room, which it does by itself sooner or later; "
+    "rewrite=True, for the owner of the tables, rewrites them at once. The write-ahead log, the "
+    "replicas and the backups of the server have the bytes for as long as they are kept."
+)
+_TERM_BYTES = " + ".join(
+    f"coalesce(octet_length({name.removeprefix('terms.')}), 0)" for name in codec.TERMS
+)
+_OF_ROWS = '"row" = ANY(%s::integer[])'
+_VERSION = "(SELECT version FROM spaces WHERE namespace = %s)"
+_NAMED = "name IN (SELECT name FROM tallies WHERE namespace = %s AND kind = 'vector')"
+NAMESPACE_TABLES = (
+    "memories", "places", "words", "vectors", "links", "former_vectors", "notes", "events",
+)  # fmt: skip
+"""The tables that have rows of a namespace beside its name, its counters and its numbers."""
+ALL_TABLES = (*NAMESPACE_TABLES, "attempts", "tallies", "clocks", "spaces")
+
+
+class PostgresDialect:
+    """The tables of a database, in which `spaces` is locked and `clocks` has the places of logs."""
+
+    erased = DELETED
+
+    def enter(self, namespace: str) -> Statement:
+        """See `Dialect.enter`."""
+        return lock_namespace(namespace, changes=False)
+
+    def lock(self, namespace: str) -> Statement:
+        """See `Dialect.lock`."""
+        return self.enter(namespace)
+
+    def reserve(self, namespace: str, count: int) -> Statement:
+        """See `Dialect.reserve`."""
+        return Statement(_ADVANCE_CLOCK, (count, namespace))
+
+    def advance(self, namespace: str, place: int) -> list[Command]:
+        """See `Dialect.advance`."""
+        advance = (
+            "INSERT INTO clocks AS c (namespace, seq) VALUES (%s, %s) "
+            "ON CONFLICT (namespace) DO UPDATE SET seq = greatest(c.seq, excluded.seq)"
+        )
+        return [Statement(advance, (namespace, place))]
+
+    def insert(self, table: str, rows: Sequence[Sequence[Any]]) -> list[Command]:
+        """See `Dialect.insert`."""
+        columns = _COLUMNS[table]
+        if table == "erasures":  # without hashes of ids, by which a file is restored
+            rows = [row[: len(columns)] for row in rows]
+        if len(rows) > _INSERT_MAX_ROWS:
+            return [Copy(table, tuple(columns), tuple(columns.values()), rows)]
+        names = ", ".join(f'"{name}"' for name in columns)
+        marks = ", ".join(
+            "%s::json" if name in ("metadata", "payload") else f"%s::{kind}"
+            for name, kind in columns.items()
+        )
+        return [Many(f"INSERT INTO {table} ({names}) VALUES ({marks})", rows)] if rows else []
+
+    def replace(self, table: str, rows: Sequence[Sequence[Any]]) -> list[Command]:
+        """See `Dialect.replace`."""
+        columns, keys = _KEYS[table]
+        marks = ", ".join(["%s"] * len(columns))
+        values = ", ".join(f"{name} = excluded.{name}" for name in columns[keys:])
+        write = (
+            f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks}) "
+            f"ON CONFLICT ({', '.join(columns[:keys])}) DO UPDATE SET {values}"
+        )
+        return [Many(write, rows)] if rows else []
+
+    def renew(self, table: str, where: str, keys: Sequence[Sequence[Any]]) -> list[Command]:
+        """See `Dialect.renew`."""
+        return []
+
+    def set_rows(self, namespace: str, changes: Mapping[int, Mapping[str, Any]]) -> list[Command]:
+        """See `Dialect.set_rows`."""
+        return _set_rows(namespace, changes)
+
+    def note_set(self, namespace: str, rows: Sequence[int]) -> list[Command]:
+        """See `Dialect.note_set`."""
+        change = "UPDATE spaces SET version = version + 1 WHERE namespace = %s"
+        at = f"UPDATE places SET version = {_VERSION} WHERE namespace = %s"
+        of_rows = Statement(
+            f'{at} AND "row" = ANY(%s::integer[])', (namespace, namespace, list(rows))
+        )
+        return [Statement(change, (namespace,)), of_rows] if rows else []
+
+    def count_parts(self, namespace: str, rows: Sequence[int]) -> list[Statement]:
+        """See `Dialect.count_parts`."""
+        return [
+            Statement(
+                f"SELECT 'terms', sum({_TERM_BYTES})::bigint / 8 FROM words "
+                f"WHERE namespace = %s AND {_OF_ROWS}",
+                (namespace, rows),
+            ),
+            Statement(
+                f"SELECT 'vectors', count(*) FROM vectors WHERE namespace = %s AND {_NAMED} "
+                f"AND {_OF_ROWS}",
+                (namespace, namespace, rows),
+            ),
+        ]
+
+    def erase_rows(self, namespace: str, rows: Sequence[int]) -> list[Command]:
+        """See `Dialect.erase_rows`."""
+        own = (namespace, rows)
+        speakers = (
+            "SELECT speaker AS name, count(*)::integer AS number FROM memories "
+            f"WHERE namespace = %s AND {_OF_ROWS} GROUP BY speaker"
+        )
+        vectors = (
+            "SELECT name, count(*)::integer AS number FROM vectors "
+            f"WHERE namespace = %s AND {_NAMED} AND {_OF_ROWS} GROUP BY name"
+        )
+        count_out = (
+            f"UPDATE tallies SET number = tallies.number - own.number, version = {_VERSION} "
+            "FROM ({own}) AS own WHERE namespace = %s AND kind = '{kind}' "
+            "AND tallies.name = own.name"
+        )
+        return [
+            Statement(
+                "UPDATE spaces SET version = version + 1, living = living - %s, "
+                "linked = version + 1 WHERE namespace = %s",
+                (len(rows), namespace),
+            ),
+            Statement(count_out.format(own=speakers, kind="speaker"), (namespace, *own, namespace)),
+            Statement(
+                count_out.format(own=vectors, kind="vector"),
+                (namespace, namespace, *own, namespace),
+            ),
+            Statement(
+                "DELETE FROM tallies WHERE namespace = %s AND kind = 'speaker' AND number <= 0",
+                (namespace,),
+            ),
+            Statement(f"DELETE FROM memories WHERE namespace = %s AND {_OF_ROWS}", own),
+            Statement(f"DELETE FROM words WHERE namespace = %s AND {_OF_ROWS}", own),
+            Statement(
+                f"DELETE FROM vectors WHERE namespace = %s AND {_NAMED} AND {_OF_ROWS}",
+                (namespace, namespace, rows),
+            ),
+            Statement(
+                f"UPDATE places SET living = FALSE, version = {_VERSION} "
+                f"WHERE namespace = %s AND {_OF_ROWS}",
+                (namespace, *own),
+            ),
+        ]
+
+    def erase_name(self, namespace: str) -> list[Command]:
+        """See `Dialect.erase_name`."""
+        return [
+            Statement(f"DELETE FROM {table} WHERE namespace = %s", (namespace,))
+            for table in ALL_TABLES
+        ]
+
+    def decoded(self, values: dict[str, Any]) -> dict[str, Any]:
+        """See `Dialect.decoded`."""
+        return codec_values(values)
+
+    def vector(self, vector: Embedding) -> Embedding:
+        """See `Dialect.vector`."""
+        return vector
+
+    def embedding(self, stored: bytes) -> Embedding:
+        """See `Dialect.embedding`."""
+        return vector_matrix([stored])[0]
+
+
+DIALECT = PostgresDialect()
+
+
+def lock_namespace(namespace: str, *, changes: bool = True) -> Statement:
+    """Lock a namespace, a new one if it is not there; the answer is its counter and version.
+
+    Other writes to it wait, so that it is read as they leave it. The version stays if nothing
+    `changes` for which an index has to be updated. The first version is a time, so
+    that a namespace that was erased and comes again has none of its former versions.
+    """
+    born = time.time_ns() // 1_000
+    return Statement(_LOCK_NAMESPACE, (namespace, born, born, int(changes)))
+
+
+def _set_rows(namespace: str, changes: Mapping[int, Mapping[str, Any]]) -> list[Command]:
+    """Set fields by row; rows with the same fields share a statement."""
+    rows_by_fields: dict[tuple[str, ...], list[tuple[Any, ...]]] = {}
+    for row, values in changes.items():
+        if values:
+            stored = [_stored_value(name, value) for name, value in values.items()]
+            rows_by_fields.setdefault(tuple(values), []).append((*stored, row))
+    commands: list[Command] = []
+    for names, rows in rows_by_fields.items():
+        if "accesses" in names or len(rows) <= _INSERT_MAX_ROWS:
+            assignments = ", ".join(f"{name} = %s::{_type(name)}" for name in names)
+            commands.append(
+                Many(
+                    f"UPDATE memories SET {assignments} WHERE namespace = %s "
+                    'AND "row" = %s::integer',
+                    [(*values, namespace, row) for *values, row in rows],
+                )
+            )
+            continue
+        columns = list(zip(*rows, strict=True))
+        arrays = ", ".join(f"%s::{_COLUMNS['memories'][name]}[]" for name in names)
+        assignments = ", ".join(
+            f"{name} = u.{name}" + ("::json" if name == "metadata" else "") for name in names
+        )
+        commands.append(
+            Statement(
+                f"UPDATE memories AS m SET {assignments} FROM unnest({arrays}, %s::integer[]) "
+                f'AS u({", ".join(names)}, "row") WHERE m.namespace = %s AND m."row" = u."row"',
+                (*map(list, columns), namespace),
+            )
+        )
+    return commands
+
+
+def _type(name: str) -> str:
+    return "json" if name == "metadata" else _COLUMNS["memories"][name]
+
+
+def _stored_value(name: str, value: Any) -> Any:
+    stored = codec.encode(name, value)
+    return list(codec.unpack_times(stored)) if name == "accesses" else stored
+
+
+def write_accesses(batches: Mapping[str, Batch], send: Send) -> None:
+    """Count accesses by namespace."""
+    commands: list[Command] = []
+    for namespace, batch in sorted(batches.items()):
+        uses = [(row, type, at, *who) for rows, at, type, *who in batch.uses for row in rows]
+        rows, types, times, actors, sessions = map(list, zip(*uses, strict=True))
+        commands += [
+            DIALECT.reserve(namespace, len(uses)),
+            Statement(
+                "UPDATE memories AS m SET access_count = access_count + u.number, last_accessed = "
+                "greatest(last_accessed, u.latest), accesses = ARRAY(SELECT at FROM "
+                "unnest(m.accesses || u.times) AS at ORDER BY at DESC "
+                f"LIMIT {ACCESSES_KEPT}) FROM (SELECT "
+                '"row", count(*) AS number, max(at) AS latest, array_agg(at) AS times FROM '
+                'unnest(%s::integer[], %s::float8[]) AS used("row", at) GROUP BY "row") AS u '
+                'WHERE m.namespace = %s AND m."row" = u."row"',
+                (rows, times, namespace),
+            ),
+            Statement(
+                f"INSERT INTO events ({', '.join(_COLUMNS['events'])}) "
+                "SELECT m.namespace, c.seq - %s::integer + u.place, m.sequence, u.type, u.at, "
+                "u.actor, u.session, NULL FROM clocks c CROSS JOIN unnest("
+                "%s::integer[], %s::text[], %s::float8[], %s::text[], %s::text[]) WITH ORDINALITY "
+                'AS u("row", type, at, actor, session, place) JOIN memories m ON m.namespace = '
+                'c.namespace AND m."row" = u."row" WHERE c.namespace = %s',
+                (len(uses), rows, types, times, actors, sessions, namespace),
+            ),
+        ]
+    answers = send(*commands)
+    # From here on the write may be committed; until then readers overlay these accesses.
+    for (_, batch), clock in zip(sorted(batches.items()), answers[::3], strict=True):
+        if clock:
+            batch.seq = clock[0][0]
+
+
+def change_nothing(send: Send) -> None:
+    """Begin a change, which no replica takes, and leave everything as it is."""
+    change = Statement("UPDATE meta SET value = value WHERE false RETURNING 1")
+    send(Statement("SELECT pg_current_xact_id()"), change)

@@ -1,0 +1,129 @@
+"""Commands for all that the tables of one store have otherwise than those of another."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Protocol
+
+from salience.records.fields import FIELDS
+from salience.records.record import Embedding, MemoryRecord
+from salience.retrieval.vector_sets import VectorSets
+from salience.stores import codec
+from salience.stores.tables.commands import Command, Statement
+
+_STORED_COLUMNS = ("row", "sequence", *FIELDS)
+SELECT_SETS = Statement("SELECT key, value FROM meta WHERE key IN ('embedder', 'vectors')")
+
+
+class Dialect(Protocol):
+    """The tables of one store; `erased` says what has become of the bytes of what was erased."""
+
+    erased: str
+
+    def enter(self, namespace: str) -> Command:
+        """Lock a namespace, a new one if it is not there."""
+
+    def lock(self, namespace: str) -> Command:
+        """Lock a namespace, also one to which its first memories are just being written."""
+
+    def reserve(self, namespace: str, count: int) -> Command:
+        """Take the next places of a log; the answer is the last, none if the namespace is gone."""
+
+    def advance(self, namespace: str, place: int) -> list[Command]:
+        """Let a log go on behind a place, if it is not there yet."""
+
+    def insert(self, table: str, rows: Sequence[Sequence[Any]]) -> list[Command]:
+        """Write new rows, their values in the order of the columns."""
+
+    def replace(self, table: str, rows: Sequence[Sequence[Any]]) -> list[Command]:
+        """Write rows in the place of those with their keys."""
+
+    def renew(self, table: str, where: str, keys: Sequence[Sequence[Any]]) -> list[Command]:
+        """Give rows that were changed the checksums that fit, where there are any."""
+
+    def set_rows(self, namespace: str, changes: Mapping[int, Mapping[str, Any]]) -> list[Command]:
+        """Set fields of memories by row."""
+
+    def note_set(self, namespace: str, rows: Sequence[int]) -> list[Command]:
+        """Let indexes read memories again whose fields were set by no event."""
+
+    def count_parts(self, namespace: str, rows: Sequence[int]) -> list[Statement]:
+        """Count the terms and vectors of rows, each with its kind before it."""
+
+    def erase_rows(self, namespace: str, rows: Sequence[int]) -> list[Command]:
+        """Erase memories with their terms and vectors, and let indexes know."""
+
+    def erase_name(self, namespace: str) -> list[Command]:
+        """Erase a namespace that has nothing any more."""
+
+    def decoded(self, values: dict[str, Any]) -> dict[str, Any]:
+        """Values as read, by name, as `codec` has them."""
+
+    def vector(self, vector: Embedding) -> Any:
+        """A vector as it is written."""
+
+    def embedding(self, stored: Any) -> Embedding:
+        """A vector as it was read."""
+
+
+def lock(namespace: str) -> Statement:
+    """Lock a namespace that is there."""
+    return Statement("SELECT 1 FROM spaces WHERE namespace = %s FOR UPDATE", (namespace,))
+
+
+def parse_sets(answer: Iterable[Any]) -> tuple[str | None, VectorSets]:
+    """The answer to SELECT_SETS: the embedder of the searched vectors, and the sets of vectors."""
+    values = dict(answer)
+    return values.get("embedder"), VectorSets.from_json(values.get("vectors"))
+
+
+def _read(names: Sequence[str]) -> str:
+    return ", ".join({"metadata": "metadata::text", "row": '"row"'}.get(n, n) for n in names)
+
+
+def select_states(namespace: str, ids: Sequence[str] | None) -> Statement:
+    """Read and lock the fields of memories (all for None) that events may change."""
+    where = "" if ids is None else " AND id = ANY(%s::text[])"
+    return Statement(
+        f'SELECT id, "row", sequence, {_read(codec.EVENT_FIELDS)} FROM memories '
+        f'WHERE namespace = %s{where} ORDER BY +"row" FOR UPDATE',
+        (namespace,) if ids is None else (namespace, list(ids)),
+    )
+
+
+def states_by_id(rows: Iterable[Sequence[Any]], dialect: Dialect) -> dict[str, dict[str, Any]]:
+    """The memories that `select_states` has read, by id."""
+    states = {}
+    for id, row, sequence, *values in rows:
+        stored = dialect.decoded(dict(zip(codec.EVENT_FIELDS, values, strict=True)))
+        states[id] = {**codec.decode_state(stored), "row": row, "sequence": sequence}
+    return states
+
+
+def select_stored(namespace: str, ids: Sequence[str], *, locked: bool = False) -> Statement:
+    """Read all stored values of memories, and lock them if told."""
+    return Statement(
+        f"SELECT {_read(_STORED_COLUMNS)} FROM memories WHERE namespace = %s "
+        'AND id = ANY(%s::text[]) ORDER BY +"row"' + (" FOR UPDATE" if locked else ""),
+        (namespace, list(ids)),
+    )
+
+
+def stored_by_id(rows: Iterable[Sequence[Any]], dialect: Dialect) -> dict[str, dict[str, Any]]:
+    """The values that `select_stored` has read, by id."""
+    stored = (dialect.decoded(dict(zip(_STORED_COLUMNS, row, strict=True))) for row in rows)
+    return {values["id"]: values for values in stored}
+
+
+def records_by_id(
+    namespace: str, rows: Iterable[Sequence[Any]], dialect: Dialect
+) -> dict[str, MemoryRecord]:
+    """The memories that `select_stored` has read, by id."""
+    stored = stored_by_id(rows, dialect)
+    return {id: codec.record_of(namespace, values) for id, values in stored.items()}
+
+
+def payload_text(payload: Mapping[str, Any]) -> str | None:
+    """The payload of an event as stored."""
+    return json.dumps(payload, ensure_ascii=False, default=dict) if payload else None

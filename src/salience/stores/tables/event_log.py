@@ -1,0 +1,259 @@
+"""The event log: events are appended, applied to memories, and read; tombstones are among them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from salience.records.events import Event, check_payload
+from salience.records.record import Embedding
+from salience.records.tombstones import Erasing, name_hash
+from salience.retrieval.operations import (
+    Events,
+    FormerVectors,
+    ImportedHistory,
+    Log,
+    SetFields,
+)
+from salience.retrieval.vector_sets import VectorSets
+from salience.stores import codec
+from salience.stores.tables.commands import Abandon, Command, Send, Statement
+from salience.stores.tables.dialect import (
+    SELECT_SETS,
+    Dialect,
+    lock,
+    parse_sets,
+    payload_text,
+    records_by_id,
+    select_states,
+    select_stored,
+    states_by_id,
+)
+
+_EVENTS_AT_ONCE = 20_000  # events read while others wait for the connection
+_COLUMNS = (
+    "events.seq, events.type, events.memory, coalesce(first.id, later.id), events.at, "
+    "events.actor, events.session, events.payload::text"
+)
+_MEMORY_OF_EVENT = (  # most have the row that they began with, for which PostgreSQL has an index
+    "LEFT JOIN memories AS first ON first.namespace = events.namespace "
+    'AND first."row" = events.memory AND first.sequence = events.memory '
+    "LEFT JOIN memories AS later ON later.namespace = events.namespace "
+    'AND later.sequence = events.memory AND later."row" <> later.sequence'
+)
+LogEntry = tuple[int, Event]
+"""The sequence number of a memory (0 for all), and an event of it."""
+
+
+# Writing
+
+
+def log(op: Log, dialect: Dialect, send: Send) -> tuple[str, ...]:
+    """Append events and apply them; or nothing, and the ids that are not there."""
+    _, reserved, rows, now = send(
+        dialect.lock(op.namespace),
+        dialect.reserve(op.namespace, len(op.events)),
+        select_states(op.namespace, op.ids),
+        select_stored(op.namespace, [was.id for was in op.were]),
+    )
+    states = states_by_id(rows, dialect)
+    refused = op.refused_ids(states, records_by_id(op.namespace, now, dialect))
+    if refused:
+        raise Abandon(refused)
+    write_events(op, states, reserved, dialect, send)
+    return ()
+
+
+def write_events(
+    op: Log, states: Mapping[str, dict[str, Any]], reserved: Sequence[Any], dialect: Dialect,
+    send: Send,
+) -> None:  # fmt: skip
+    """Apply events to the states of memories, and append them at the places that are reserved."""
+    for [last] in reserved:
+        changed, entries = op.applied(states)
+        send(
+            *dialect.set_rows(op.namespace, changed),
+            *append_events(op.namespace, last, entries, dialect),
+        )
+
+
+def set_fields(op: SetFields, dialect: Dialect, send: Send) -> None:
+    """Set fields by id without an event."""
+    _, rows = send(lock(op.namespace), select_states(op.namespace, sorted(op.values)))
+    states = states_by_id(rows, dialect)
+    changes = {states[id]["row"]: op.values[id] for id in states}
+    set_rows = dialect.set_rows(op.namespace, changes)
+    send(*set_rows, *dialect.note_set(op.namespace, list(changes)))
+
+
+def append_events(
+    namespace: str, last: int, entries: Sequence[LogEntry], dialect: Dialect
+) -> list[Command]:
+    """Log events, the last of them at the place `last`."""
+    first = last - len(entries) + 1
+    rows = [
+        event_row(namespace, place, sequence, event)
+        for place, (sequence, event) in enumerate(entries, first)
+    ]
+    return dialect.insert("events", rows)
+
+
+def import_history(
+    past: ImportedHistory, sequences: Mapping[str, int], sets: VectorSets, dialect: Dialect
+) -> list[Command]:
+    """Log events of another store at their places, with the vectors that edits replaced."""
+    of = {event.seq: 0 if event.id is None else sequences[event.id] for event in past.events}
+    events = [event_row(past.namespace, event.seq, of[event.seq], event) for event in past.events]
+    former = [
+        (past.namespace, of[seq], seq, sets.stored_name(name), dialect.vector(vector))
+        for seq, name, vector in past.vectors
+    ]
+    return [
+        *dialect.insert("events", events),
+        *dialect.insert("former_vectors", former),
+        *dialect.advance(past.namespace, max(of, default=0)),
+    ]
+
+
+def event_row(namespace: str | int, seq: int, sequence: int, event: Event) -> tuple[Any, ...]:
+    """The row of an event of the memory of a sequence number."""
+    at = codec.encode("created_at", event.at)
+    payload = payload_text(event.payload)
+    return (namespace, seq, sequence, event.type, at, event.actor, event.session, payload)
+
+
+# Reading
+
+
+def events(op: Events, send: Send, until: int | None = None) -> list[Event]:
+    """The log, oldest first, up to a place.
+
+    A whole log is read in pages, so that others need not wait for the connection for long.
+    """
+    select, values = _selected(op, send, until)
+    bound = op.first if op.last is None else op.last
+    in_pages = op.ids is None and op.keys is None and bound is None
+    limit = _EVENTS_AT_ONCE if in_pages else bound
+    select += f" ORDER BY events.seq{' DESC' if op.last is not None else ''}"
+    select += "" if limit is None else f" LIMIT {limit:d}"
+    tombstones = [_select_tombstones(op)] if op.has_tombstones else []
+    rows: list[Sequence[Any]] = []
+    after, is_end = op.after, False
+    while not is_end:
+        page, *told = send(Statement(select, (op.namespace, after, *values)), *tombstones)
+        rows += page
+        is_end = not in_pages or len(page) < _EVENTS_AT_ONCE
+        after = page[-1][0] if page else after
+    logged = [
+        event_of(seq, type, id, *rest)
+        for seq, type, memory, id, *rest in (reversed(rows) if op.last is not None else rows)
+        if not memory or id is not None  # the others are of memories that are gone
+    ]
+    for rows in filter(None, told):
+        logged = sorted([*logged, *_tombstones(rows)], key=lambda event: event.seq)
+    return op.bounded(logged)
+
+
+def _selected(op: Events, send: Send, until: int | None) -> tuple[str, list[Any]]:
+    """The statement that selects events of a namespace after a place, and its other values."""
+    select = (
+        f"SELECT {_COLUMNS} FROM events {_MEMORY_OF_EVENT} "
+        "WHERE events.namespace = %s AND events.seq > %s"
+    )
+    values: list[Any] = []
+    if until is not None:
+        select += " AND events.seq <= %s"
+        values.append(until)
+    if op.types is not None:
+        select += " AND events.type = ANY(%s::text[])"
+        values.append(list(op.types))
+    if op.keys is not None:  # with the condition of the index over keys
+        select += (
+            " AND events.payload IS NOT NULL AND events.payload ->> 'key' IS NOT NULL "
+            "AND events.payload ->> 'key' = ANY(%s::text[])"
+        )
+        values.append(list(op.keys))
+    if op.ids is not None:
+        own = "SELECT sequence FROM memories WHERE namespace = %s AND id = ANY(%s::text[])"
+        [sequences] = send(Statement(own, (op.namespace, list(op.ids))))
+        select += " AND events.memory = ANY(%s::integer[])"
+        values.append([0, *(sequence for (sequence,) in sequences)])
+    return select, values
+
+
+def event_of(
+    seq: int, type: Any, id: str | None, at: float, actor: str | None, session: str | None,
+    payload: str | None,
+) -> Event:  # fmt: skip
+    """The event of a row.
+
+    Raises:
+        ValueError, TypeError: the row is damaged.
+    """
+    moment = codec.decode("created_at", at)
+    if moment is None:
+        raise ValueError("an event without its time")
+    values = codec.decode("metadata", payload)
+    if values or type in ("feedback", "link"):
+        check_payload(type, values)
+    return Event(type, id, moment, actor, session, values, seq)
+
+
+def former_vectors(
+    op: FormerVectors, dialect: Dialect, previews: bool, send: Send
+) -> list[tuple[int, str, Embedding]]:
+    """The vectors that edits replaced, each with the place of the edit in the log, and its name."""
+    rows, stored_sets = send(
+        Statement(
+            "SELECT event, name, vector FROM former_vectors WHERE namespace = %s "
+            "ORDER BY event, name",
+            (op.namespace,),
+        ),
+        SELECT_SETS,
+    )
+    _, sets = parse_sets(stored_sets)
+    sets = sets.previewed() if previews else sets
+    return [
+        (event, name, dialect.embedding(vector))
+        for event, stored, vector in rows
+        if (name := sets.searched_name(stored)) is not None
+    ]
+
+
+# Tombstones: who erased how many memories when, under a hash of the namespace
+
+
+def _select_tombstones(op: Events) -> Statement:
+    """Read the tombstones of a namespace after a place of its log."""
+    return Statement(
+        "SELECT at, actor, kind, memories, seq FROM erasures WHERE namespace = %s AND seq > %s",
+        (name_hash(op.namespace), op.after),
+    )
+
+
+def _tombstones(rows: Iterable[Sequence[Any]]) -> list[Event]:
+    return [
+        Erasing(codec.decode("created_at", at), actor, kind).event(memories, seq)
+        for at, actor, kind, memories, seq in rows
+    ]
+
+
+def last_tombstone(namespace: str) -> Statement:
+    """Read the place of the last tombstone of a namespace, 0 for none."""
+    return Statement(
+        "SELECT coalesce(max(seq), 0) FROM erasures WHERE namespace = %s",
+        (name_hash(namespace),),
+    )
+
+
+def forget_actor(namespace: str, user_id: str, dialect: Dialect, send: Send) -> None:
+    """Take the name of a user out of the tombstones of a namespace."""
+    own = name_hash(namespace)
+    [renamed] = send(
+        Statement(
+            "UPDATE erasures SET actor = NULL WHERE namespace = %s AND actor = %s RETURNING seq",
+            (own, user_id),
+        )
+    )
+    where = "namespace = %s AND seq = %s"
+    send(*dialect.renew("erasures", where, [(own, seq) for (seq,) in renamed]))
