@@ -25,7 +25,7 @@ from support.real_server import real_server  # noqa: E402
 
 FOLDER = ROOT / "docs" / "inspector"
 MAX_BYTES = 60_000
-COLOURS = 96
+COLOURS = 64
 QUESTION = "Which database holds our telemetry now?"
 PICTURES: dict[str, tuple[dict[str, str], str, str, dict[str, Any]]] = {
     "search": ({}, ".card", "", {}),
@@ -33,6 +33,18 @@ PICTURES: dict[str, tuple[dict[str, str], str, str, dict[str, Any]]] = {
     "search-dark": ({}, ".card", "", {"color_scheme": "dark"}),
     "search-narrow": ({}, ".card", "", {"viewport": {"width": 360, "height": 760}}),
     "trace": ({"view": "trace", "memory": "fact-retention"}, ".verdict", "", {}),
+    "context": ({"view": "context", "tokens": "400"}, ".considered", "", {}),
+    "time": (
+        {
+            "view": "time",
+            "asOf": "2026-09-01",
+            "memory": "fact-heron-april",
+            "filters": '{"kind": "fact"}',
+        },
+        ".halves:has(.successor):has(polyline)",
+        "",
+        {},
+    ),
     "health": (
         {"view": "health"},
         ".feed td",

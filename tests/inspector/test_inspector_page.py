@@ -190,10 +190,11 @@ def test_a_click_filters_and_the_address_is_a_link(inspector: Inspector, chrome:
 
 
 @pytest.mark.parametrize("width", [360, 3840])
-@pytest.mark.parametrize("view", ["search", "trace", "whatif", "health"])
+@pytest.mark.parametrize("view", ["search", "trace", "whatif", "context", "time", "health"])
 def test_nothing_has_to_be_scrolled_sideways(inspector: Inspector, width: int, view: str) -> None:
     inspector.page.set_viewport_size({"width": width, "height": 800})
-    page = inspector.show("main .chance, main table, main .order", q=QUESTION, view=view)
+    ready = "main .chance, main table, main .order"
+    page = inspector.show(ready, q=QUESTION, view=view, memory="fact-heron-april")
     if view == "search":
         page.click(".why >> nth=0")
     assert page.evaluate("document.documentElement.scrollWidth") <= width
@@ -212,6 +213,8 @@ def walk(inspector: Inspector) -> None:
     page.click("text=Look for problems")
     page.wait_for_selector(".chart")
     page.wait_for_selector(".findings")
+    inspector.show(".considered", q=QUESTION, view="context")
+    inspector.show(".plot polyline", view="time", asOf="2026-06-01", memory="fact-heron-april")
 
 
 def test_looking_changes_nothing(inspector: Inspector, client: httpx.Client) -> None:
@@ -297,6 +300,7 @@ def test_hostile_texts_are_shown_and_nothing_more(chrome: Browser, tmp_path: Pat
                 entities=[text],
                 metadata={text: text},
             )
+        memory.update(f"0 {HOSTILE[0]}", content=f"cello {HOSTILE[1]}")
     with real_server(path) as server, chrome.new_context() as context:
         inspector = Inspector(context.new_page(), server)
         for state in (
@@ -305,11 +309,15 @@ def test_hostile_texts_are_shown_and_nothing_more(chrome: Browser, tmp_path: Pat
             {"q": "cello", "profile": HOSTILE[0], "namespace": HOSTILE[2], "memory": HOSTILE[1]},
             {"q": "cello", "view": "trace", "memory": f"0 {HOSTILE[0]}"},
             {"q": f"cello {HOSTILE[1]}", "view": "whatif", "weights": '{"semantic": 2}'},
+            {"q": "cello", "view": "context", "tokens": "150"},
+            {"view": "time", "memory": f"0 {HOSTILE[0]}"},
+            {"view": "time", "memory": HOSTILE[1], "asOf": HOSTILE[0]},
             {"q": "cello", "filters": json.dumps({"kind": HOSTILE[0]})},
             {"view": "health"},
             {"view": "__proto__", "q": "cello", "weights": '{"__proto__": 1}'},
         ):
             ready = "main .card, main .verdict, main .order, main [role=alert], main .feed td"
+            ready += ", .considered, .diff"
             page = inspector.show(ready, **state)
             page.eval_on_selector_all(".why", "buttons => buttons.forEach(b => b.click())")
             made = "img, body script, iframe, b:not(.rank), [onerror], [onload]"
@@ -348,8 +356,13 @@ def test_axe_finds_no_violation(
         assert axe(page, source) == []
         page = inspector.show(".verdict", q=QUESTION, view="trace", memory="fact-retention")
         assert axe(page, source) == []
-        page = inspector.show(".order", q=QUESTION, view="whatif")
-        assert axe(page, source) == []
+        for ready, state in (
+            (".order", {"view": "whatif"}),
+            (".considered", {"view": "context"}),
+            (".plot polyline", {"view": "time", "memory": "fact-heron-april"}),
+        ):
+            page = inspector.show(ready, q=QUESTION, **state)
+            assert axe(page, source) == []
         page = inspector.show(".feed td", view="health")
         page.click("text=Count them over time")
         page.click("text=Look for problems")

@@ -1,6 +1,8 @@
 // Answers to questions: one is given only under the question that asked for it.
-import { useEffect, useState } from "./html.js";
+import { html, useEffect, useState } from "./html.js";
 import { ask } from "./api.js";
+import { Text } from "./text.js";
+import { words } from "./words.js";
 
 /** The answer to a POST of a body, or its refusal; neither while it is on its way. */
 export function useAnswer(path, body, namespace, again = 0, method = "POST") {
@@ -18,3 +20,10 @@ export function useAnswer(path, body, namespace, again = 0, method = "POST") {
   }, [question]);
   return given.question === question ? given : {};
 }
+
+/** The answer to a GET, or its refusal; nothing is asked without a path. */
+export const useGet = (path, namespace, again) => useAnswer(path, path && {}, namespace, again, "GET");
+
+/** The place of an answer that is on its way or refused. */
+export const Pending = ({ refusal }) => (refusal
+  ? html`<p role="alert">${words.failed}<${Text} of=${refusal}/></p>` : html`<p role="status">${words.waiting}</p>`);

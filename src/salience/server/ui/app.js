@@ -1,7 +1,7 @@
 // The page: the question above, the view below. Its state is the fragment of the address.
 import { html, render, useEffect, useRef, useState } from "./html.js";
-import { ask, useKey } from "./api.js";
-import { useAnswer } from "./answers.js";
+import { useKey } from "./api.js";
+import { useAnswer, useGet } from "./answers.js";
 import { Patterns } from "./draw.js";
 import { Same } from "./same.js";
 import { Search } from "./search.js";
@@ -12,9 +12,11 @@ import { words } from "./words.js";
 const MODULES = {
   trace: () => import("./trace.js"),
   whatif: () => import("./whatif.js"),
+  context: () => import("./context.js"),
+  time: () => import("./time.js"),
   health: () => import("./health.js"),
 };
-const ALONE = new Set(["health"]); // views of the whole namespace, which need no question
+const ALONE = new Set(["context", "time", "health"]); // views that ask the server themselves
 
 /** The view of a name: the first one is there at once, another is loaded when it is asked for. */
 function useView(name) {
@@ -42,7 +44,7 @@ function Page() {
   const isAlone = ALONE.has(state.view);
   const question = !isAlone && state.q.trim() ? searched(state) : null;
   const found = useAnswer("/candidates", question, state.namespace, signedIn);
-  const allowed = useAnswer("/key", isAlone ? {} : null, state.namespace, signedIn, "GET");
+  const allowed = useGet(isAlone && "/key", state.namespace, signedIn);
   const { refusal, status } = isAlone ? allowed : found;
   const answer = found.answer;
   const View = useView(state.view);
@@ -92,7 +94,7 @@ function useKeyboard() {
 
 function Question({ state, go, again }) {
   const [text, setText] = useState(state.q);
-  const profiles = useListed("/profiles", again);
+  const profiles = useGet("/profiles", "", again).answer;
   useEffect(() => setText(state.q), [state.q]);
   const send = (event) => {
     event.preventDefault();
@@ -112,15 +114,6 @@ function Question({ state, go, again }) {
       <label>${words.asOf} <input type="date" value=${state.asOf} onChange=${(event) => go({ asOf: event.target.value })}/></label></form>
     ${Object.keys(state.filters).length > 0 && html`<p class="filters">${words.filters}: ${Object.entries(state.filters).map(([name, condition]) => html`
       <button class="chip" key=${name} title=${words.noFilter(visible(name))} onClick=${() => without(name)}><${Text} of=${`${name} ${JSON.stringify(condition)}`}/> ✕</button> `)}</p>`}`;
-}
-
-/** The answer to a GET; null until it is there, and where it is refused. */
-function useListed(path, again) {
-  const [answer, setAnswer] = useState(null);
-  useEffect(() => {
-    ask("GET", path).then(setAnswer, () => setAnswer(null));
-  }, [path, again]);
-  return answer;
 }
 
 function KeyForm({ unlock }) {

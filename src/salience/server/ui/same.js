@@ -1,6 +1,6 @@
 // The same as the page shows, by curl, Python and the command line.
 import { html } from "./html.js";
-import { searched } from "./state.js";
+import { searched, TOKENS } from "./state.js";
 import { visible } from "./text.js";
 import { words } from "./words.js";
 
@@ -8,26 +8,39 @@ const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;
 const python = (value) => JSON.stringify(value).replace(/\b(null|true|false)\b(?=(?:[^"]*"[^"]*")*[^"]*$)/g,
   (word) => ({ null: "None", true: "True", false: "False" })[word]);
 
+/** Path, method, command, its arguments by place, the other arguments, and flags, of a view. */
+function asked(state) {
+  const { query, ...options } = searched(state);
+  if (state.view === "time") {
+    delete options.profile;
+    return ["memories/list", "get_all", "list", {}, options, []];
+  }
+  if (state.view === "context") {
+    const most = Number(state.tokens) || TOKENS;
+    return ["context", "get_context", "context", { query }, { ...options, max_tokens: most, touch: false, trace: true },
+      ["--max-tokens", String(most), "--no-touch", "--trace"]];
+  }
+  if (state.view === "trace" && state.memory) return ["explain", "explain", "explain", { query, id: state.memory }, options, []];
+  const isChanged = state.view === "whatif" && Object.keys(state.weights).length > 0;
+  return ["candidates", "candidates", "search", { query }, isChanged ? { ...options, weights: state.weights } : options, ["--no-touch"]];
+}
+
 export function Same({ state }) {
-  const body = searched(state);
-  if (state.view === "whatif" && Object.keys(state.weights).length) body.weights = state.weights;
-  const isOne = state.view === "trace" && state.memory;
-  if (isOne) body.id = state.memory;
-  const path = isOne ? "explain" : "candidates";
+  const [path, method, command, given, options, more] = asked(state);
   const header = headerOf(state);
-  const { query, id, ...options } = body;
-  const given = Object.entries(options).map(([name, value]) => `, ${name}=${python(value)}`).join("");
+  const named = Object.entries(options).map(([name, value]) => `${name}=${python(value)}`);
   const flags = [
-    state.profile && `--profile ${quoted(state.profile)}`,
+    options.profile && `--profile ${quoted(state.profile)}`,
     state.namespace && `--namespace ${quoted(state.namespace)}`,
     state.asOf && `--as-of ${quoted(state.asOf)}`,
-    Object.keys(state.filters).length && `--filter ${quoted(JSON.stringify(state.filters))}`,
-    ...Object.entries(body.weights || {}).map(([name, weight]) => `--weight ${quoted(`${name}=${weight}`)}`),
+    options.filters && `--filter ${quoted(JSON.stringify(state.filters))}`,
+    ...Object.entries(options.weights || {}).map(([name, weight]) => `--weight ${quoted(`${name}=${weight}`)}`),
   ].filter(Boolean);
+  const places = Object.values(given);
   const lines = [
-    `curl ${location.origin}/v1/${path}${header} --json ${quoted(JSON.stringify(body))}`,
-    `memory.${path}(${[query, ...(isOne ? [id] : [])].map((text) => JSON.stringify(text)).join(", ")}${given})`,
-    `salience ${isOne ? "explain" : "search"} ${[quoted(query), ...(isOne ? [quoted(id)] : []), ...flags, ...(isOne ? [] : ["--no-touch"])].join(" ")}`,
+    `curl ${location.origin}/v1/${path}${header} --json ${quoted(JSON.stringify({ ...given, ...options }))}`,
+    `memory.${method}(${[...places.map((text) => JSON.stringify(text)), ...named].join(", ")})`,
+    `salience ${[command, ...places.map(quoted), ...flags, ...more].join(" ")}`,
   ];
   return html`<${Lines} of=${lines}/>`;
 }

@@ -1,7 +1,7 @@
 // The view Search: the hits as cards, and why each stands where it does.
 import { html, useState } from "./html.js";
 import { groupSums, StackedBar, tallest } from "./draw.js";
-import { useAnswer } from "./answers.js";
+import { Pending, useAnswer } from "./answers.js";
 import { contributions, differences, groups } from "./scores.js";
 import { searched, write } from "./state.js";
 import { beginning, day, figure, percent, signed, Text, visible } from "./text.js";
@@ -103,6 +103,5 @@ function Odds({ id, state, has }) {
 
 function OddsTree({ id, state }) {
   const { answer, refusal } = useAnswer("/explain", { ...searched(state), id }, state.namespace);
-  if (refusal) return html`<p role="alert">${words.failed}${refusal}</p>`;
-  return answer ? html`<${Tree} node=${answer.probability}/>` : html`<p>${words.waiting}</p>`;
+  return answer ? html`<${Tree} node=${answer.probability}/>` : html`<${Pending} refusal=${refusal}/>`;
 }

@@ -1,8 +1,9 @@
 // What the page shows, as the fragment of its address: so a question is a link. Never the key.
 import { words } from "./words.js";
 
+export const TOKENS = 500; // of a context, where none are asked for
 export const EMPTY = {
-  view: "search", q: "", profile: "", namespace: "", asOf: "", memory: "", filters: {}, weights: {},
+  view: "search", q: "", profile: "", namespace: "", asOf: "", memory: "", tokens: "", filters: {}, weights: {},
 };
 
 const parsed = (text) => {

@@ -1,6 +1,6 @@
 // The view Trace and why not: who entered and left each stage, and what became of one memory.
 import { html, useEffect, useState } from "./html.js";
-import { useAnswer } from "./answers.js";
+import { Pending, useAnswer } from "./answers.js";
 import { Range } from "./draw.js";
 import { searched } from "./state.js";
 import { beginning, figure, Text, visible } from "./text.js";
@@ -48,8 +48,7 @@ function Chooser({ table, state, go }) {
 
 function Verdict({ state }) {
   const { answer, refusal } = useAnswer("/explain", { ...searched(state), id: state.memory }, state.namespace);
-  if (refusal) return html`<p role="alert">${words.failed}<${Text} of=${refusal}/></p>`;
-  if (!answer) return html`<p role="status">${words.waiting}</p>`;
+  if (!answer) return html`<${Pending} refusal=${refusal}/>`;
   const why = answer.why_not;
   return html`<blockquote><${Text} of=${answer.content}/></blockquote>
     <p class="verdict" data-verdict=${answer.found ? "in" : "out"}><${Text} of=${answer.verdict}/></p>

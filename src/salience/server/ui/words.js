@@ -2,7 +2,9 @@
 export const words = {
   title: "salience",
   skip: "Skip to the results",
-  views: { search: "Search", trace: "Trace and why not", whatif: "What if", health: "Health" },
+  views: {
+    search: "Search", trace: "Trace and why not", whatif: "What if", context: "Context", time: "Time", health: "Health",
+  },
   ask: "Ask the memory something",
   go: "Search",
   profile: "Profile",

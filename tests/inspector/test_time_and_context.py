@@ -1,0 +1,115 @@
+"""The views Time and Context in a browser: they show what the API gives, as it gives it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import httpx
+from playwright.sync_api import Browser
+
+from salience import Memory
+from salience.testing.conformance._case import Clock
+from support.browser import Inspector
+from support.real_server import real_server
+
+QUESTION = "Which database holds our telemetry now?"
+FACTS = '{"kind": "fact"}'
+
+
+def test_a_context_is_what_a_model_gets(inspector: Inspector, client: httpx.Client) -> None:
+    page = inspector.show(".considered", q=QUESTION, view="context", tokens="400")
+    body = {"query": QUESTION, "max_tokens": 400, "trace": True, "touch": False}
+    told = client.post("/context", json=body).json()
+    assert page.inner_text("pre.context") == told["text"]
+    assert f"{told['tokens']} of 400 tokens" in page.inner_text(".chance")
+    page.click("main section:last-of-type button:has-text('Show the other')")
+    rows = page.eval_on_selector_all(
+        ".considered tbody tr", "rows => rows.map(row => [row.dataset.id, row.dataset.outcome])"
+    )
+    expected = [[each["id"], each["outcome"]] for each in told["considered"]]
+    assert sorted(rows) == sorted(expected)
+    assert {outcome for _, outcome in rows} == {"in", "shortened", "no room", "said already"}
+
+
+def test_a_budget_that_is_refused_says_by_how_much(
+    inspector: Inspector, client: httpx.Client
+) -> None:
+    page = inspector.show(".considered", q=QUESTION, view="context")
+    page.fill("main input[type=number]", "150")
+    page.press("main input[type=number]", "Enter")
+    page.wait_for_selector("main [role=alert]")
+    body = {"query": QUESTION, "max_tokens": 150, "touch": False}
+    detail = client.post("/context", json=body).json()["detail"]
+    assert "never cut and takes" in detail
+    assert detail in page.inner_text("main [role=alert]")
+    assert "tokens=150" in page.url
+    assert page.locator("pre.context").count() == 0
+
+
+def test_the_store_is_listed_as_it_was(inspector: Inspector, client: httpx.Client) -> None:
+    page = inspector.show(".then li", view="time", filters=FACTS)
+    for day in ("2026-02-01", "2026-08-01"):
+        page.evaluate(
+            """day => {
+                const slider = document.getElementById("then");
+                slider.value = Math.round((Date.parse(day) - Date.parse("2026-01-06")) / 864e5);
+                slider.dispatchEvent(new Event("input", { bubbles: true }));
+                slider.dispatchEvent(new Event("change", { bubbles: true }));
+            }""",
+            day,
+        )
+        page.wait_for_selector(f".then[data-as-of='{day}'] li")
+        body = {"limit": 25, "filters": {"kind": "fact"}, "as_of": day}
+        listed = client.post("/memories/list", json=body).json()["memories"]
+        shown = page.eval_on_selector_all(".then li", "all => all.map(each => each.dataset.id)")
+        assert shown == [each["id"] for each in listed]
+        superseded = {each["id"] for each in listed if each["status"] == "superseded"}
+        struck = page.locator(".then li:has(> button s)")
+        ids = struck.evaluate_all("all => all.map(each => each.dataset.id)")
+        assert set(ids) == superseded
+    page.wait_for_selector("[data-id=fact-database-influx] .successor")
+    assert "TimescaleDB" in page.inner_text("[data-id=fact-database-influx] .successor")
+    assert "asOf=2026-08-01" in page.url
+
+
+def test_a_life_has_every_event_and_its_vitality(
+    inspector: Inspector, client: httpx.Client
+) -> None:
+    page = inspector.show(".plot polyline", view="time", memory="fact-database-influx")
+    events = client.get("/memories/fact-database-influx/history").json()["events"]
+    assert page.locator(".life tbody tr").count() == len(events)
+    found = client.get("/memories/fact-database-influx/vitality", params={"points": 2}).json()
+    now = found["points"][-1]
+    label = page.get_attribute(".plot", "aria-label") or ""
+    assert f"{now['vitality']:.4f} now: {now['zone']}" in label
+    page.click("summary:has-text('Changes of zone')")
+    assert page.locator("details tbody tr").count() >= len(found["crossings"])
+
+
+def test_an_edit_shows_the_words_that_changed(chrome: Browser, tmp_path: Path) -> None:
+    clock = Clock()
+    with Memory(tmp_path / "edited.db", clock=clock, actor="ana") as memory:
+        memory.add("The spare key is with Ben, the neighbour.", id="key", layer="activity")
+        clock.pass_(days=2)
+        memory.update("key", content="The spare key is in the drawer.", importance=0.8)
+    with real_server(tmp_path / "edited.db") as server, chrome.new_context() as context:
+        inspector = Inspector(context.new_page(), server)
+        page = inspector.show(".diff", view="time", memory="key")
+        assert page.locator("del").all_inner_texts() == ["with Ben, ", "neighbour."]
+        assert page.locator("ins").all_inner_texts() == ["in ", "drawer."]
+        row = page.inner_text(".life tbody tr:last-child")
+        assert "ana" in row
+        assert "importance: null → 0.8" in row
+        page.wait_for_selector(".plot polyline")
+        assert "in no zone" not in page.inner_text(".sentence")
+        assert "If never used again" in page.inner_text(
+            ".sentence"
+        ) or "dormant" in page.inner_text(".sentence")
+        inspector.check()
+
+
+def test_a_time_before_the_store_or_a_memory_that_is_none_is_said(inspector: Inspector) -> None:
+    page = inspector.show("main [role=alert]", view="time", memory="nobody", asOf="2025-01-01")
+    assert "nobody" in page.inner_text("main [role=alert]")
+    assert "of 0 memories" in page.inner_text("main")
+    inspector.statuses.clear()
