@@ -28,6 +28,7 @@ from salience.retrieval.turnstile import Turnstile
 from salience.stores.codec import encode_vector
 from salience.stores.index.change_feed import IndexVersion
 from salience.stores.index.edge_table import StoredEdge
+from salience.stores.index.memory_table import MANY_LINKS
 from salience.stores.index.namespace_index import NamespaceIndex
 from salience.stores.index_reader import IndexReader
 from salience.stores.tables.values import notes, read_keys
@@ -168,16 +169,14 @@ class EmbeddedStore(IndexReader):
                     parts.append(self._passing(index, edges, op.query.where))
                     continue
                 of_many = index.edges_of_many(rows, op.query.where, read)
-                few = () if of_many is not None else self._edges_of(index, rows, op.query.where)
-                parts.append(few if of_many is None else of_many)
+                if of_many is None:
+                    few = self._records.edges(index.namespace, index.ids_of(rows))
+                    if len(few) > MANY_LINKS:  # those of a hub are not read again
+                        index.table.edges(read)
+                    parts.append(self._passing(index, few, op.query.where))
+                else:
+                    parts.append(of_many)
         return parts[0] if len(parts) == 1 else [edge for part in parts for edge in part]
-
-    def _edges_of(
-        self, index: NamespaceIndex, rows: Rows, where: Filter | None
-    ) -> list[operations.Edge]:
-        """The links from and to a few rows."""
-        edges = self._records.edges(index.namespace, index.ids_of(rows))
-        return self._passing(index, edges, where)
 
     def _passing(
         self, index: NamespaceIndex, edges: Sequence[StoredEdge], where: Filter | None

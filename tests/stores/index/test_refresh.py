@@ -19,7 +19,7 @@ from salience.records.tombstones import Erasing
 from salience.retrieval.operations import Delete, Edge, Put, Touch
 from salience.retrieval.query import Query
 from salience.retrieval.routes import ExactMatch, Lexical, Trigram, Vector
-from salience.stores.index import memory_table, namespace_index
+from salience.stores.index import memory_table
 from salience.stores.index.namespace_index import NamespaceIndex
 from salience.stores.index.words import postings
 from salience.stores.sqlite.records import SqliteRecords
@@ -143,7 +143,7 @@ def test_a_refreshed_index_answers_like_one_built_anew(
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(postings, "_MAX_RECENT_WORDS", recent)
-        patch.setattr(namespace_index, "_LINK_CHECK_ROWS", -1)
+        patch.setattr(memory_table, "MANY_LINKS", -1)
         patch.setattr(memory_table, "_MAX_CHANGED_SHARE", 1.0)
         patch.setattr(speakers, "NICKNAME_MIN_GREETINGS", 1)
         records = SqliteRecords(":memory:")

@@ -29,6 +29,15 @@ class EdgeTable:
         self._missing = {id for id in {*sources, *targets} if id not in ordinal_of}
         weight, type = np.array(weights, dtype=np.float64), np.array(types, dtype=object)
         self._edges = Edges(source, target, weight, type).take((source >= 0) & (target >= 0))
+        self._counts = self._counted()
+
+    def _counted(self) -> NDArray[np.intp]:
+        """The number of links from and to each memory, up to the last one that has any."""
+        return np.bincount(np.append(self._edges.source, self._edges.target))
+
+    def count(self, ordinals: NDArray[np.int64]) -> int:
+        """The number of links from and to some memories."""
+        return int(self._counts[ordinals[ordinals < len(self._counts)]].sum())
 
     def lacks(self, ids: Iterable[str]) -> bool:
         """Test whether a link has an end of one of these ids, which was not there."""
@@ -44,6 +53,7 @@ class EdgeTable:
         others = self._edges.take(~np.isin(self._edges.source, sources))
         self._missing |= fresh._missing
         self._edges = others.joined(fresh._edges)
+        self._counts = self._counted()
 
     def between(self, ordinals: NDArray[np.int64], passing: NDArray[np.bool_], rows: Rows) -> Edges:
         """The links from and to some memories, both ends of which pass, by the rows of both."""

@@ -51,6 +51,8 @@ _TYPE_OF_KEYS: dict[str, Type] = {"attribute_key": "number"}
 _RELOAD_DEAD_SHARE = 0.25  # share of dead ordinals above which the table is reloaded,
 _RELOAD_DEAD_ROWS = 1_000  # unless they are no more than this
 _MAX_COUNTED_TURNS = 64  # that come or go at once, up to which speakers are not recounted
+MANY_LINKS = 500
+"""Links of some memories above which all links are kept and looked through."""
 _MAX_CHANGED_SHARE = 0.1  # of a column of links; beyond it the column is recomputed
 _TOKEN_BUFFER_ROWS = 1 << 18  # memories whose words are buffered before they become postings
 
@@ -464,6 +466,14 @@ class MemoryTable:
             self._edges.relink(ids, read(ids), self._ordinal_of)
         self._relinked = set()
         return self._edges
+
+    def has_many_links(self, ordinals: Ordinals) -> bool:
+        """Test whether memories have so many links that all links are looked through.
+
+        Of few memories that is known only once all links are here.
+        """
+        many = len(ordinals) > MANY_LINKS
+        return many or (self._edges is not None and self._edges.count(ordinals) > MANY_LINKS)
 
     def edges_of_type(
         self, type: str, read: Callable[[str], Sequence[StoredEdge]]

@@ -42,7 +42,6 @@ _FEATURE = {name: place for place, name in enumerate(FEATURES)}
 _PREVIOUS = {f"previous.{name}": place for name, place in _FEATURE.items()}
 _COMPUTED = frozenset({*_FEATURE, *_PREVIOUS, *GRAPH, "id", "namespace", "position"})
 """Columns that are no field of a memory."""
-_LINK_CHECK_ROWS = 500  # rows above which all links are looked through, not those of each
 
 
 class NamespaceIndex:
@@ -241,13 +240,13 @@ class NamespaceIndex:
 
         `read` is that of `MemoryTable.edges`. Both ends are memories that pass the filter.
         """
-        if len(rows) <= _LINK_CHECK_ROWS:
+        table, ordinals = self.table, self.table.ordinals(rows)
+        ordinals = ordinals[ordinals >= 0]
+        if not table.has_many_links(ordinals):
             return None
-        table = self.table
         mask = table.mask(where)
         passing = np.ones(len(table), dtype=bool) if mask is None else mask
-        ordinals = table.ordinals(rows)
-        return table.edges(read).between(ordinals[ordinals >= 0], passing, table.rows)
+        return table.edges(read).between(ordinals, passing, table.rows)
 
     def edges_of_type(
         self, rows: Rows, type: str, read: Callable[[str], Sequence[StoredEdge]]
