@@ -8,9 +8,11 @@ In an environment of its own, whose Python has to load SQLite extensions (Debian
     python peers.py recall locomo realtalk beam-100k
 
 All run in this process, embedded, without a language model or a network, each with its own defaults
-and the default embedder's vectors, which every question pays for. The others are given
-"speaker: text"; what else a memory has, they have no use for. `speed` asks every library the same
-questions, each of them once, in several rounds by turns.
+and the default embedder's vectors, which every question pays for unless `--vectors-given` makes
+them before. The others are given "speaker: text"; what else a memory has, they have no use for.
+`speed` asks every library the same questions, each of them once, in several rounds by turns, and
+after each question adds one memory. It prints milliseconds of processor time, and their ratios to
+those of the first library.
 """
 
 from __future__ import annotations
@@ -24,21 +26,40 @@ import tempfile
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 os.environ["ANONYMIZED_TELEMETRY"] = "False"
 os.environ["MEM0_TELEMETRY"] = "False"
 
+import numpy as np
+
 from salience import Memory
-from salience.embedders import StaticEmbedder
+from salience.embedders import Embedder, Kind, StaticEmbedder
 from salience.evaluation.datasets import load
 from salience.evaluation.metrics import Metrics, mean, per_query
 from salience.evaluation.synthetic_chats import queries, realistic
 
-EMBEDDER = StaticEmbedder()
+EMBEDDER: Embedder = StaticEmbedder()
 ITEMS = 4_000  # written at once
 Item = dict[str, Any]
+
+
+class KnownVectors:
+    """An embedder that makes the vector of a text once, so that it is there when it is timed."""
+
+    def __init__(self, embedder: StaticEmbedder) -> None:
+        self.identity = embedder.identity
+        self._embedder = embedder
+        self._known: dict[str, Any] = {}
+
+    def embed(self, texts: Sequence[str], *, kind: Kind = "document") -> Any:
+        """Unit rows of texts, float32 of shape (texts, dimensions)."""
+        new = [text for text in dict.fromkeys(texts) if text not in self._known]
+        if new:
+            self._known.update(zip(new, self._embedder.embed(new), strict=True))
+        return np.stack([self._known[text] for text in texts])
 
 
 class Library(ABC):
@@ -75,7 +96,7 @@ class Salience(Library):
     """The default profile on SQLite."""
 
     def __init__(self, folder: Path) -> None:
-        self.memory = Memory.open(f"sqlite:///{folder}/memory.db")
+        self.memory = Memory.open(f"sqlite:///{folder}/memory.db", embedder=EMBEDDER)
 
     def add(self, items: Sequence[Item]) -> None:
         self.memory.add_many(items, strict=True)
@@ -262,33 +283,47 @@ def filled(name: str, folder: Path, items: Sequence[Item], speakers: bool = True
     return library
 
 
-def speed(names: Sequence[str], memories: int, rounds: int, asked: int) -> None:
-    """Print the median milliseconds of a search of each round."""
-    items = [{**item, "id": str(n)} for n, item in enumerate(realistic(memories))]
-    opening, *questions = queries(1 + rounds * asked, items)
+def timed(call: Callable[[], Any]) -> float:
+    """The milliseconds of processor time that a call takes, in all threads of this process."""
+    began = time.process_time()
+    call()
+    return (time.process_time() - began) * 1e3
+
+
+def speed(
+    names: Sequence[str], memories: int, rounds: int, asked: int, vectors_given: bool
+) -> None:
+    """Print the median milliseconds of a search and of an add of one memory, by library."""
+    global EMBEDDER
+    wanted = rounds * asked
+    items = [{**item, "id": str(n)} for n, item in enumerate(realistic(memories + wanted))]
+    opening, *questions = queries(1 + wanted, items[:memories])
+    if vectors_given:
+        EMBEDDER = KnownVectors(StaticEmbedder())
+        embedded([*questions, *(said(item)["content"] for item in items[memories:])])
+    took: dict[str, tuple[list[float], list[float]]] = {name: ([], []) for name in names}
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         libraries = {}
         for name in names:
             began = time.perf_counter()
-            libraries[name] = filled(name, Path(folder, name), items)
+            libraries[name] = filled(name, Path(folder, name), items[:memories])
             print(f"{name}: written in {time.perf_counter() - began:.1f} s", file=sys.stderr)
-        medians: dict[str, list[float]] = {name: [] for name in names}
-        for start in range(0, rounds * asked, asked):
+        for start in range(0, wanted, asked):
             for name, library in libraries.items():
                 for _ in range(3):
                     library.search(opening, 10)
-                took = []
-                for question in questions[start : start + asked]:
-                    began = time.perf_counter()
-                    found = library.search(question, 10)
-                    took.append((time.perf_counter() - began) * 1e3)
-                    assert found, name
-                medians[name].append(statistics.median(took))
+                for place in range(start, start + asked):
+                    question, item = questions[place], items[memories + place]
+                    added = [item if name == "salience" else said(item)]
+                    took[name][0].append(timed(partial(library.search, question, 10)))
+                    took[name][1].append(timed(partial(library.add, added)))
         for library in libraries.values():
             library.close()
-    for name, each in medians.items():
-        rest = " ".join(f"{median:.2f}" for median in each)
-        print(f"{name:12} {statistics.median(each):9.2f} ms   {rest}")
+    first = [statistics.median(each) for each in took[names[0]]]
+    for name, each in took.items():
+        search, add = map(statistics.median, each)
+        ratios = search / first[0], add / first[1]
+        print(f"{name:12} search {search:8.2f} ({ratios[0]:.2f})  add {add:8.2f} ({ratios[1]:.2f})")
 
 
 def recall(names: Sequence[str], sets: Sequence[str], speakers: bool) -> None:
@@ -318,18 +353,19 @@ def main() -> None:
     """Measure what the command line asks for."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     tasks = parser.add_subparsers(dest="task", required=True)
-    timed = tasks.add_parser("speed")
-    timed.add_argument("memories", type=int)
-    timed.add_argument("--rounds", type=int, default=5)
-    timed.add_argument("--questions", type=int, default=50)
+    measured = tasks.add_parser("speed")
+    measured.add_argument("memories", type=int)
+    measured.add_argument("--rounds", type=int, default=5)
+    measured.add_argument("--questions", type=int, default=50)
+    measured.add_argument("--vectors-given", action="store_true", help="no embedding is timed")
     found = tasks.add_parser("recall")
     found.add_argument("sets", nargs="+")
     found.add_argument("--texts-only", action="store_true", help="no speakers for the others")
-    for task in (timed, found):
+    for task in (measured, found):
         task.add_argument("--only", nargs="+", choices=LIBRARIES, default=list(LIBRARIES))
     given = parser.parse_args()
     if given.task == "speed":
-        speed(given.only, given.memories, given.rounds, given.questions)
+        speed(given.only, given.memories, given.rounds, given.questions, given.vectors_given)
     else:
         recall(given.only, given.sets, not given.texts_only)
 

@@ -1,0 +1,129 @@
+"""The processor time of single adds, and of the steps of a search.
+
+    python benchmarks/costs.py adds 1000 10000 100000
+    python benchmarks/costs.py steps 10000 --profile balanced
+
+Both are of one thread, in milliseconds, with the memories of `salience bench` in a file. `adds`
+adds turns, notes and facts one by one, with and without a look for duplicates, and times the search
+after each. `steps` asks each question in several rounds and takes the least: the time of each batch
+of operations, named by these, and of what the plan computes between them; the number of Python and
+C calls; and the bytes of the index for each memory.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from salience import Memory
+from salience.evaluation.benchmark import Setup, bench, questions_about
+
+_QUESTIONS = 60
+_WARM = 20  # questions that nothing is measured of
+_ADDED = [("turn", None), ("note", None), ("fact", None), ("note", False), ("fact", False)]
+
+
+def timed(call: Callable[[], Any]) -> float:
+    """The milliseconds of processor time that a call takes in this thread."""
+    began = time.thread_time()
+    call()
+    return (time.thread_time() - began) * 1e3
+
+
+def adds(memory: Memory, questions: Sequence[str]) -> None:
+    """Print the median of an add by kind, and of the search after it."""
+    took: dict[str, list[float]] = {}
+    for number, text in enumerate(questions):
+        for kind, dedup in _ADDED:
+            name = kind if dedup is None else f"{kind} (dedup=False)"
+            content = f"{number} {name}: {text}"
+            added = timed(partial(memory.add, content, kind=kind, dedup=dedup))
+            took.setdefault(name, []).append(added)
+            after = timed(partial(memory.search, text))
+            took.setdefault("search after it", []).append(after)
+    for name, each in took.items():
+        print(f"{statistics.median(each):9.2f}  {name}")
+
+
+def steps(memory: Memory, questions: Sequence[str], rounds: int, profile: str) -> None:
+    """Print the mean over questions of the least of each step."""
+    spent: dict[str, float] = {}
+    answer = memory._core.dispatcher.batch
+
+    def batch(ops: Sequence[Any]) -> list[Any]:
+        answers: list[Any] = []
+        name = " ".join(dict.fromkeys(type(op).__name__ for op in ops))
+        spent[name] = spent.get(name, 0.0) + timed(lambda: answers.extend(answer(ops)))
+        return answers
+
+    memory._core.dispatcher.batch = batch  # type: ignore[method-assign]
+    least: dict[str, list[float]] = {}
+    for text in questions:
+        of_question: dict[str, float] = {}
+        for _ in range(rounds):
+            spent.clear()
+            whole = timed(partial(memory.search, text, profile=profile, touch=False))
+            spent["the plan"] = whole - sum(spent.values())
+            for name, each in [*spent.items(), ("all", whole)]:
+                of_question[name] = min(each, of_question.get(name, each))
+        for name, each in of_question.items():
+            least.setdefault(name, []).append(each)
+    means = {name: sum(each) / len(questions) for name, each in least.items()}
+    for name, mean in sorted(means.items(), key=lambda item: -item[1]):
+        print(f"{mean:9.3f}  {mean / means['all']:5.2f}  {name}")
+    made = calls(memory, questions, profile)
+    print(f"{made['call']:.0f} Python and {made['c_call']:.0f} C calls a search")
+    figures = memory.stats(everywhere=True)
+    print(f"{figures['index_mb'] * 1e6 / figures['memories']:.0f} bytes of the index a memory")
+
+
+def calls(memory: Memory, questions: Sequence[str], profile: str) -> dict[str, float]:
+    """The mean number of calls of Python and of C functions in a search."""
+    made: Counter[str] = Counter()
+
+    def count(_: Any, event: str, __: Any) -> None:
+        made[event] += 1
+
+    for text in questions:
+        sys.setprofile(count)
+        memory.search(text, profile=profile, touch=False)
+        sys.setprofile(None)
+    return {event: number / len(questions) for event, number in made.items()}
+
+
+def main() -> None:
+    """Measure what the command line asks for."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("task", choices=("adds", "steps"))
+    parser.add_argument("sizes", nargs="+", type=int)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--profile", default="balanced")
+    given = parser.parse_args()
+    for size in given.sizes:
+        with tempfile.TemporaryDirectory(prefix="salience-") as folder:
+            path = Path(folder, "memory.db")
+            bench(Setup(size, queries=1), keep=path)
+            [(name, _), *asked] = questions_about(Setup(size, queries=_WARM + _QUESTIONS))
+            texts = [text for _, text in asked]
+            with Memory.open(f"sqlite:///{path}") as whole:
+                memory = whole.within(name)
+                for text in texts[:_WARM]:
+                    memory.search(text, profile=given.profile)
+                    memory.add(f"Before: {text}")
+                print(f"{size:,} memories")
+                if given.task == "adds":
+                    adds(memory, texts[_WARM:])
+                else:
+                    steps(memory, texts[_WARM:], given.rounds, given.profile)
+
+
+if __name__ == "__main__":
+    main()
