@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any
 
@@ -23,6 +23,7 @@ from salience.forks import renew_after_fork
 from salience.language.entities import RULES, EntityExtractor
 from salience.language.tokens import shorten
 from salience.ranking.expressions import Signal
+from salience.records.events import visible_at
 from salience.records.record import Embedding
 from salience.records.validation import texts
 from salience.rerankers.pipeline import limited
@@ -110,6 +111,17 @@ def _named(value: Any) -> str:
 
 
 MAX_SNAPSHOTS = 4  # of the past, kept ready
+
+
+@dataclass(frozen=True, slots=True)
+class _Past:
+    """A store of the past; the end of each log, and the number of memories, when it was made."""
+
+    store: Store
+    ends: Sequence[int]
+    memories: int
+
+
 _OWN = (Embed, Extract, Rerank, AsOf, Outside)  # operations that the dispatcher answers itself
 
 
@@ -128,7 +140,7 @@ class Dispatcher:
         self.store = store
         self._has_identified = False
         self.extractor = extractor
-        self._snapshots: OrderedDict[Any, Store] = OrderedDict()
+        self._snapshots: OrderedDict[Any, _Past] = OrderedDict()
         self._snapshot_lock = threading.Lock()
         self._owns_embedder = owns_embedder  # then it is closed with this
         # Threads for awaited searches; None when closed
@@ -221,23 +233,35 @@ class Dispatcher:
 
     def _as_of(self, op: AsOf) -> list[Any]:
         """Answers out of a store that holds the past; the last few such stores are kept."""
-        ends = self.store.batch([Events(namespace, last=1) for namespace in op.namespaces])
-        memories = self.store.batch([ReadStats(op.namespaces)])[0]["memories"]
-        key = (op.namespaces, op.at, tuple(end[0].seq for end in ends if end), memories)
+        key = op.namespaces, op.at
         with self._snapshot_lock:
-            if key not in self._snapshots:
+            kept = self._snapshots.pop(key, None)
+            logs = self.store.batch([Events(n, last=1, waiting=False) for n in op.namespaces])
+            ends = [log[0].seq if log else 0 for log in logs]
+            memories = self.store.batch([ReadStats(op.namespaces)])[0]["memories"]
+            if kept is None or self._has_changed(op, kept, memories):
                 context = WriteContext(
                     "", self.embedder is not None, self.identity, self.dimensions, op.at
                 )
-                plan = snapshot_at(op.namespaces, op.at, context)
-                self._snapshots[key] = drive(plan, self.batch)
-            self._snapshots.move_to_end(key)
+                store = drive(snapshot_at(op.namespaces, op.at, context), self.batch)
+            else:
+                store = kept.store
+            self._snapshots[key] = _Past(store, ends, memories)
             while len(self._snapshots) > MAX_SNAPSHOTS:
                 self._snapshots.popitem(last=False)
-            store = self._snapshots[key]
         past = Dispatcher(store, None, self.extractor)
         past.embedder, past.recovery = self.embedder, self.recovery
         return past.batch(op.ops)
+
+    def _has_changed(self, op: AsOf, past: _Past, memories: int) -> bool:
+        """Test whether the past of an operation is not what it was: erased, or added to since."""
+        logs = self.store.batch(
+            [Events(n, after=end) for n, end in zip(op.namespaces, past.ends, strict=True)]
+        )
+        since = [event for log in logs for event in log]
+        types = Counter(event.type for event in since)
+        is_whole = memories == past.memories + types["write"] and not types["erase"]
+        return not is_whole or bool(visible_at(since, op.at))
 
     def _extract(self, op: Extract) -> list[tuple[str, ...]]:
         if self.extractor is None:
