@@ -33,6 +33,7 @@ PICTURES: dict[str, tuple[dict[str, str], str, str, dict[str, Any]]] = {
     "search-dark": ({}, ".card", "", {"color_scheme": "dark"}),
     "search-narrow": ({}, ".card", "", {"viewport": {"width": 360, "height": 760}}),
     "trace": ({"view": "trace", "memory": "fact-retention"}, ".verdict", "", {}),
+    "ab": ({"view": "ab", "weights": '{"semantic": 3}'}, ".moves", "", {}),
     "context": ({"view": "context", "tokens": "400"}, ".considered", "", {}),
     "time": (
         {

@@ -190,11 +190,12 @@ def test_a_click_filters_and_the_address_is_a_link(inspector: Inspector, chrome:
 
 
 @pytest.mark.parametrize("width", [360, 3840])
-@pytest.mark.parametrize("view", ["search", "trace", "whatif", "context", "time", "health"])
+@pytest.mark.parametrize("view", ["search", "trace", "whatif", "ab", "context", "time", "health"])
 def test_nothing_has_to_be_scrolled_sideways(inspector: Inspector, width: int, view: str) -> None:
     inspector.page.set_viewport_size({"width": width, "height": 800})
     ready = "main .chance, main table, main .order"
-    page = inspector.show(ready, q=QUESTION, view=view, memory="fact-heron-april")
+    state = {"view": view, "memory": "fact-heron-april", "other": "composite"}
+    page = inspector.show(ready, q=QUESTION, **state)
     if view == "search":
         page.click(".why >> nth=0")
     assert page.evaluate("document.documentElement.scrollWidth") <= width
@@ -213,6 +214,7 @@ def walk(inspector: Inspector) -> None:
     page.click("text=Look for problems")
     page.wait_for_selector(".chart")
     page.wait_for_selector(".findings")
+    inspector.show(".moves", q=QUESTION, view="ab", other="composite")
     inspector.show(".considered", q=QUESTION, view="context")
     inspector.show(".plot polyline", view="time", asOf="2026-06-01", memory="fact-heron-april")
 
@@ -309,6 +311,8 @@ def test_hostile_texts_are_shown_and_nothing_more(chrome: Browser, tmp_path: Pat
             {"q": "cello", "profile": HOSTILE[0], "namespace": HOSTILE[2], "memory": HOSTILE[1]},
             {"q": "cello", "view": "trace", "memory": f"0 {HOSTILE[0]}"},
             {"q": f"cello {HOSTILE[1]}", "view": "whatif", "weights": '{"semantic": 2}'},
+            {"q": "cello", "view": "ab", "other": "composite"},
+            {"q": "cello", "view": "ab", "other": HOSTILE[0]},
             {"q": "cello", "view": "context", "tokens": "150"},
             {"view": "time", "memory": f"0 {HOSTILE[0]}"},
             {"view": "time", "memory": HOSTILE[1], "asOf": HOSTILE[0]},
@@ -317,7 +321,7 @@ def test_hostile_texts_are_shown_and_nothing_more(chrome: Browser, tmp_path: Pat
             {"view": "__proto__", "q": "cello", "weights": '{"__proto__": 1}'},
         ):
             ready = "main .card, main .verdict, main .order, main [role=alert], main .feed td"
-            ready += ", .considered, .diff"
+            ready += ", .moves, .considered, .diff"
             page = inspector.show(ready, **state)
             page.eval_on_selector_all(".why", "buttons => buttons.forEach(b => b.click())")
             made = "img, body script, iframe, b:not(.rank), [onerror], [onload]"
@@ -358,6 +362,7 @@ def test_axe_finds_no_violation(
         assert axe(page, source) == []
         for ready, state in (
             (".order", {"view": "whatif"}),
+            (".moves", {"view": "ab", "other": "composite"}),
             (".considered", {"view": "context"}),
             (".plot polyline", {"view": "time", "memory": "fact-heron-april"}),
         ):

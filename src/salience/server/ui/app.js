@@ -12,6 +12,7 @@ import { words } from "./words.js";
 const MODULES = {
   trace: () => import("./trace.js"),
   whatif: () => import("./whatif.js"),
+  ab: () => import("./ab.js"),
   context: () => import("./context.js"),
   time: () => import("./time.js"),
   health: () => import("./health.js"),
@@ -41,6 +42,7 @@ function Page() {
     setState(next);
   };
   useKeyboard();
+  const named = useGet("/profiles", "", signedIn).answer?.profiles.map((profile) => profile.name) || [];
   const isAlone = ALONE.has(state.view);
   const question = !isAlone && state.q.trim() ? searched(state) : null;
   const found = useAnswer("/candidates", question, state.namespace, signedIn);
@@ -53,7 +55,7 @@ function Page() {
     setSignedIn(signedIn + 1);
   };
   return html`<a class="skip" href="#results" onClick=${skip}>${words.skip}</a><${Patterns}/>
-    <header><h1>${words.title}</h1><${Question} state=${state} go=${go} again=${signedIn}/>
+    <header><h1>${words.title}</h1><${Question} state=${state} go=${go} named=${named}/>
       <nav aria-label=${words.title}>${Object.keys(words.views).map((name) => html`<a key=${name} href=${write({ ...state, view: name })}
         aria-current=${state.view === name ? "page" : undefined}>${words.views[name]}</a>`)}</nav></header>
     <main id="results" tabindex="-1" aria-busy=${Boolean(question && !answer && !refusal)}>
@@ -63,7 +65,7 @@ function Page() {
       ${refusal && status !== 401 && html`<p role="alert">${words.failed}<${Text} of=${refusal}/></p>`}
       ${answer?.degraded.length > 0 && html`<p class="degraded">${words.degraded}<${Text} of=${answer.degraded.join("; ")}/></p>`}
       ${isAlone && allowed.answer && View && html`<${View} key=${state.namespace} scopes=${allowed.answer.scopes} state=${state} go=${go}/>`}
-      ${answer && View && html`<${View} key=${JSON.stringify(question)} table=${answer} state=${state} go=${go}/><${Same} state=${state}/>`}
+      ${answer && View && html`<${View} key=${JSON.stringify(question)} table=${answer} state=${state} go=${go} profiles=${named}/><${Same} state=${state}/>`}
     </main>`;
 }
 
@@ -92,15 +94,13 @@ function useKeyboard() {
   }, []);
 }
 
-function Question({ state, go, again }) {
+function Question({ state, go, named }) {
   const [text, setText] = useState(state.q);
-  const profiles = useGet("/profiles", "", again).answer;
   useEffect(() => setText(state.q), [state.q]);
   const send = (event) => {
     event.preventDefault();
     go({ q: text.trim(), memory: "" });
   };
-  const named = profiles?.profiles.map((profile) => profile.name) || [];
   const without = (name) => {
     const { [name]: _, ...filters } = state.filters;
     go({ filters });

@@ -83,4 +83,11 @@ export const later = {
   ifUnused: "The upright line is the present. Dashed: if never used again.",
   crossings: "Changes of zone",
   now: "now",
+  otherSide: "Compare with",
+  ownWeights: "the weights of What if",
+  chooseSide: "Choose a profile to compare with, or move weights in What if.",
+  shared: (both, left, right) => `Of ${left} on the left and ${right} on the right, ${both} ${both === 1 ? "is" : "are"} the same.`,
+  lifts: "What changes, memory by memory",
+  liftedBy: "Most of it by",
+  onOneSide: "ranked on one side only",
 };

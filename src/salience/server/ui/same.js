@@ -21,7 +21,8 @@ function asked(state) {
       ["--max-tokens", String(most), "--no-touch", "--trace"]];
   }
   if (state.view === "trace" && state.memory) return ["explain", "explain", "explain", { query, id: state.memory }, options, []];
-  const isChanged = state.view === "whatif" && Object.keys(state.weights).length > 0;
+  if (state.view === "ab" && state.other) options.profile = state.other; // the side that is compared
+  const isChanged = (state.view === "whatif" || (state.view === "ab" && !state.other)) && Object.keys(state.weights).length > 0;
   return ["candidates", "candidates", "search", { query }, isChanged ? { ...options, weights: state.weights } : options, ["--no-touch"]];
 }
 
@@ -30,7 +31,7 @@ export function Same({ state }) {
   const header = headerOf(state);
   const named = Object.entries(options).map(([name, value]) => `${name}=${python(value)}`);
   const flags = [
-    options.profile && `--profile ${quoted(state.profile)}`,
+    options.profile && `--profile ${quoted(options.profile)}`,
     state.namespace && `--namespace ${quoted(state.namespace)}`,
     state.asOf && `--as-of ${quoted(state.asOf)}`,
     options.filters && `--filter ${quoted(JSON.stringify(state.filters))}`,

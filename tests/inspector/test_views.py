@@ -1,10 +1,13 @@
-"""The views Time and Context in a browser: they show what the API gives, as it gives it."""
+"""The views A/B, Context and Time in a browser: they show what the API gives, as it gives it."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 import httpx
+import pytest
 from playwright.sync_api import Browser
 
 from salience import Memory
@@ -14,6 +17,37 @@ from support.real_server import real_server
 
 QUESTION = "Which database holds our telemetry now?"
 FACTS = '{"kind": "fact"}'
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"profile": "composite"},
+        {"weights": {"semantic": 3.0, "lexical": -1.0}},
+        {"profile": "multi_route"},
+    ],
+)
+def test_two_sides_have_the_lists_of_both_searches(
+    inspector: Inspector, client: httpx.Client, changed: dict[str, Any]
+) -> None:
+    state = {"other": changed.get("profile", ""), "weights": json.dumps(changed.get("weights", {}))}
+    page = inspector.show(".moves", q=QUESTION, view="ab", **state)
+    found = [
+        [hit["id"] for hit in client.post("/search", json=body).json()["hits"]]
+        for options in ({}, changed)
+        for body in [{"query": QUESTION, "touch": False, **options}]
+    ]
+    shown = page.eval_on_selector_all(
+        ".side", "sides => sides.map(side => [...side.children].map(each => each.dataset.id))"
+    )
+    assert shown == found
+    both = set(found[0]) & set(found[1])
+    assert page.locator(".links path").count() == len(both)
+    assert f"{len(both)} {'is' if len(both) == 1 else 'are'} the same" in page.inner_text(".chance")
+    rows = page.eval_on_selector_all(".moves tbody tr", "rows => rows.map(row => row.dataset.id)")
+    assert sorted(rows) == sorted({*found[0], *found[1]})
+    for place, id in enumerate(found[1], 1):
+        assert page.inner_text(f".moves [data-id='{id}'] td:nth-child(3)") == str(place)
 
 
 def test_a_context_is_what_a_model_gets(inspector: Inspector, client: httpx.Client) -> None:
