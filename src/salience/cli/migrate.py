@@ -14,6 +14,8 @@ from salience.cli.search import CONDITIONS, Where, conditions
 from salience.cli.settings import Settings, parse_json, with_options
 from salience.engine.memory import Memory
 from salience.errors import InvalidInput
+from salience.records.tombstones import Tombstone
+from salience.retrieval.operations import Tombstones
 from salience.retrieval.safety import Backup
 from salience.stores import copy as copying
 from salience.write.outcomes import Transferred
@@ -159,6 +161,33 @@ def restore_backup(
             progress=lambda copied, total: progress("copying", copied, total),
         )
     _show_backup(settings, done, "restored and checked")
+
+
+def erased(
+    settings: Settings,
+    apply: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Erase what is on this list, from a restored store."),
+    ] = None,
+) -> None:
+    """Print the list of all that was erased, as hashes, or erase it again from a restored store."""
+    store = stores.open_store(settings.url)
+    try:
+        if apply is None:
+            for tombstone in store.batch([Tombstones()])[0]:
+                print(tombstone.to_line())
+            return
+        with apply.open("rb") as lines:
+            known = list(map(Tombstone.from_line, lines))
+        gone, users = copying.erase_again(store.batch, known)
+    finally:
+        store.close()
+    if settings.json:
+        output.emit({"erased_again": gone})
+    else:
+        output.say(f"{gone:,} memories erased again")
+    if users:
+        output.note(copying.USERS.format(count=users))
 
 
 def _show_backup(settings: Settings, done: Backup, what: str) -> None:

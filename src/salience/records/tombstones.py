@@ -1,18 +1,19 @@
 """Tombstones: what an erasure leaves in the log of its namespace, with nothing of its content.
 
 A tombstone says when, by whom and how memories were erased, and how many. It is kept under a hash
-of the namespace, as a name can be telling; where a file can be restored, hashes of the ids say
-what was erased since a backup.
+of the namespace, as a name can be telling; hashes of the ids say what was erased since a backup.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
 from hashlib import blake2b
-from typing import Literal, Self
+from typing import Literal, NamedTuple, Self
 
+from salience.errors import InvalidInput, shown
 from salience.records.events import Event
 
 ErasureKind = Literal["delete", "delete_all", "forget_user", "undo"]
@@ -35,6 +36,53 @@ class Erasing:
         """The tombstone as an event of a namespace, at a place in its log."""
         payload = {"erasure": self.kind, "memories": memories}
         return Event("erase", None, self.at, self.actor, payload=payload, seq=seq)
+
+
+class Tombstone(NamedTuple):
+    """A tombstone as stores keep it; `at` in seconds, `ids` the hashes of the ids."""
+
+    namespace: str
+    seq: int
+    at: float
+    actor: str | None
+    kind: ErasureKind
+    memories: int
+    ids: bytes
+
+    @property
+    def place(self) -> tuple[str, int, float]:
+        """The key that tells it from all others, in a store and its copies."""
+        return self.namespace, self.seq, self.at
+
+    def to_line(self) -> str:
+        """A line of the list of what was erased, which `from_line` reads."""
+        return json.dumps({**self._asdict(), "ids": self.ids.hex()})
+
+    @classmethod
+    def from_line(cls, line: bytes) -> Self:
+        """The tombstone of a line of the list of what was erased.
+
+        Raises:
+            InvalidInput: it is no such line.
+        """
+        try:
+            fields = json.loads(line)
+            return cls(**{**fields, "ids": bytes.fromhex(fields["ids"])})
+        except (ValueError, TypeError, KeyError):
+            remedy = "give a list that `salience erased` has printed"
+            raise InvalidInput("line", f"{shown(line)} is no erasure", remedy) from None
+
+
+def buried(namespace: str, ids: Iterable[str], under: Iterable[Tombstone]) -> tuple[str, ...]:
+    """Those of some ids of a namespace that are gone by tombstones."""
+    own = name_hash(namespace)
+    hashes = {
+        each.ids[start : start + HASH_BYTES]
+        for each in under
+        if each.namespace == own
+        for start in range(0, len(each.ids), HASH_BYTES)
+    }
+    return tuple(id for id in ids if id_hashes(namespace, (id,)) in hashes) if hashes else ()
 
 
 def name_hash(namespace: str) -> str:

@@ -24,7 +24,7 @@ from salience.records.access_key import AccessKey
 from salience.records.events import ACCESSES, Event, EventType, apply_with_previous
 from salience.records.filters import Filter
 from salience.records.record import Draft, Edit, Embedding, Link, MemoryRecord
-from salience.records.tombstones import Erasing
+from salience.records.tombstones import Erasing, Tombstone
 from salience.retrieval.candidates import Floats, Rows
 from salience.retrieval.query import Query
 from salience.retrieval.routes import Lexical, Route
@@ -807,7 +807,8 @@ class Delete:
     """Erase memories by id (None for all) that pass a filter -> Erasure.
 
     Each transaction looks up again what it has erased, and is undone if anything is left; it leaves
-    a tombstone that says who erased how many memories (see `records.tombstones`). The name of a
+    a tombstone that says who erased how many memories (see `records.tombstones`), unless nobody is
+    `erasing`, as where it is done again. The name of a
     `user_id` is taken out of the events of other memories, too.
 
     Raises:
@@ -815,10 +816,17 @@ class Delete:
     """
 
     namespace: str
-    erasing: Erasing
+    erasing: Erasing | None
     ids: tuple[str, ...] | None = None
     where: Filter | None = None
     user_id: str | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Tombstones:
+    """All tombstones of the store, after some of another were added -> list of Tombstone."""
+
+    new: Sequence[Tombstone] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -990,6 +998,7 @@ Op = (
     | CutOver
     | DropVectors
     | Delete
+    | Tombstones
     | Rewrite
     | LinksOf
     | Notes

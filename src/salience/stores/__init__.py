@@ -126,7 +126,7 @@ def restore_backup(
     if not address.startswith(SQLITE) or options or path == ":memory:":
         remedy = NO_FILE if _is_postgres(address) else "name a file, as sqlite:///memory.db"
         raise InvalidInput("url", "is no file to restore", remedy)
-    from salience.stores.sqlite.restore import restore_file
+    from salience.stores.restore import restore_file
 
     return restore_file(
         file_path("backup", backup), file_path("url", path), overwrite=overwrite, progress=progress

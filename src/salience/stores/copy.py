@@ -1,20 +1,29 @@
-"""Copying between stores: memories with their vectors, links, history and notes, and a check."""
+"""Copying between stores: memories with their vectors, links, history and notes, and a check.
+
+And what is erased again in a copy, as it is erased in the original.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any
 
 from salience.display.result import Result
 from salience.errors import StoreError
+from salience.records.tombstones import Tombstone, buried, name_hash
 from salience.retrieval import operations
 from salience.retrieval.plan import drive
 from salience.stores import open_store
 from salience.stores.protocol import Store
 from salience.write.transfer import parts
+
+USERS = (
+    "users were forgotten since the backup ({count:,} erasures): their memories are erased again, "
+    "but the history of others may name them again; call forget_user once more"
+)
 
 _ORIGIN = "1"  # of what is copied: the note on a namespace that is not complete yet
 _CHECKSUM_MODULUS = 1 << 128
@@ -57,6 +66,30 @@ def copy(source: str, target: str, progress: Progress | None = None) -> tuple[Co
             other.close()
     finally:
         one.close()
+
+
+def erase_again(
+    batch: Callable[[Sequence[operations.Op]], Sequence[Any]], known: Iterable[Tombstone]
+) -> tuple[int, int]:
+    """Erase what is erased by tombstones that a store does not have, and give them to it.
+
+    The numbers of memories that were there, and of the erasures of users.
+    """
+    own = {tombstone.place for tombstone in batch([operations.Tombstones()])[0]}
+    new = [tombstone for tombstone in known if tombstone.place not in own]
+    erased = 0
+    names = batch([operations.ReadStats()])[0]["namespaces"]
+    touched = {tombstone.namespace for tombstone in new}
+    for namespace in (name for name in names if name_hash(name) in touched):
+        [rows] = batch([operations.RowsInWriteOrder(namespace)])
+        for start in range(0, len(rows), parts.CHUNK_MEMORIES):
+            [records] = batch([operations.ReadRecords(rows[start : start + parts.CHUNK_MEMORIES])])
+            ids = buried(namespace, (record.id for record in records if record), new)
+            if ids:
+                [erasure] = batch([operations.Delete(namespace, None, ids)])
+                erased += erasure.memories
+    batch([operations.Tombstones(new)])
+    return erased, sum(tombstone.kind == "forget_user" for tombstone in new)
 
 
 class _NamespaceCopy:

@@ -320,6 +320,7 @@ class EmbeddedStore(IndexReader):
         operations.UseKey: lambda store, op: store._records.use_key(op),
         operations.RetrievedTexts: lambda store, op: store._records.retrieved_texts(op),
         operations.SetFields: lambda store, op: store._records.set_fields(op),
+        operations.Tombstones: lambda store, op: store._records.tombstones(op),
         operations.Rewrite: lambda store, op: store._records.rewrite(),
         operations.ReadVectorSets: lambda store, op: store._records.vector_sets(),
         operations.CutOver: lambda store, op: store._records.cut_over(op.embedder),

@@ -234,6 +234,7 @@ def erase(op: Delete, *, rewrite: bool = False) -> Plan[ErasureReceipt]:
     Raises:
         StoreError: not all was erased, or it is, but the store could not be rewritten.
     """
+    assert op.erasing is not None  # the receipt says when it was
     erasure: Erasure = yield from ask(op)
     receipt = ErasureReceipt(
         op.namespace,

@@ -14,6 +14,7 @@ import numpy as np
 from salience.errors import InvalidInput, StoreClosed, StoreError
 from salience.records.events import ACCESSES
 from salience.records.filters import filter_fields
+from salience.records.tombstones import Tombstone
 from salience.retrieval import operations
 from salience.retrieval.erasure import Erasure, Tally
 from salience.retrieval.safety import NO_FILE, Backup, Finding
@@ -260,6 +261,10 @@ class PostgresStore:
         erasure = tally.erasure()
         return replace(erasure, disk=erasure.disk + left)
 
+    def _tombstones(self, op: operations.Tombstones) -> list[Tombstone]:
+        names = list(self.batch([operations.ReadStats()])[0]["namespaces"])
+        return self.connections.write(partial(event_log.tombstones, op.new, names, DIALECT), names)
+
     def _rewrite(self, op: operations.Rewrite) -> str:
         self._accesses.flush(())
         try:
@@ -414,6 +419,7 @@ class PostgresStore:
         operations.UseKey: lambda store, op: store.connections.write(partial(values.use_key, op)),
         operations.Touch: _touch,
         operations.Delete: _delete,
+        operations.Tombstones: _tombstones,
         operations.Rewrite: _rewrite,
         operations.PutVectors: _put_vectors,
         operations.ReadVectorSets: _vector_sets,

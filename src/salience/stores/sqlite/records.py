@@ -19,7 +19,7 @@ from salience.records.events import Event, edit_event, link_event, unlink_event,
 from salience.records.fields import FIELDS
 from salience.records.filters import Filter
 from salience.records.record import Draft, Edit
-from salience.records.tombstones import Erasing
+from salience.records.tombstones import Erasing, Tombstone
 from salience.retrieval.erasure import IN_MEMORY, Erasure, Tally
 from salience.retrieval.operations import (
     WORK_NOTES,
@@ -32,6 +32,7 @@ from salience.retrieval.operations import (
     Put,
     PutKey,
     SetFields,
+    Tombstones,
     Touch,
     UseKey,
 )
@@ -537,18 +538,16 @@ class SqliteRecords(SqliteReader):
             first, last = self._counted
             self._counted = (first if last == before else before), int(batch.seq)
 
-    def delete(
-        self, op: Delete, *, rows: Sequence[int] | None = None, buries: bool = True
-    ) -> Erasure:
+    def delete(self, op: Delete, *, rows: Sequence[int] | None = None) -> Erasure:
         """Erase memories with all they have, and the name of a user; freed pages are overwritten.
 
         They are those of the rows, if these are given. Each transaction erases at most 2,000, so
-        that other writers need not wait long, and leaves a tombstone, if it `buries`. What is cut
-        short is continued by another call.
+        that other writers need not wait long, and leaves a tombstone, unless nobody is `erasing`.
+        What is cut short is continued by another call.
         """
         self._accesses.flush()
         everything = rows is None and op.ids is None
-        key, by = ("id" if rows is None else "row"), (op.erasing if buries else None)
+        key = "id" if rows is None else "row"
         chosen: Sequence[Any] | None = op.ids if rows is None else rows
         chosen = self.ids(op.namespace) if chosen is None else chosen
         parts = [*chunks(chosen, erase.ERASED_AT_ONCE)] or [()]
@@ -558,7 +557,7 @@ class SqliteRecords(SqliteReader):
                 for part in parts:
                     last = everything and part is parts[-1]
                     erase_part = partial(
-                        self._erase_part, op.namespace, by, key, part, op.where, last=last
+                        self._erase_part, op.namespace, op.erasing, key, part, op.where, last=last
                     )
                     tally.add(self.run(erase_part))
                 if op.user_id is not None:
@@ -590,6 +589,10 @@ class SqliteRecords(SqliteReader):
         both.add(erased)
         both.add(named)
         return both.erasure()
+
+    def tombstones(self, op: Tombstones) -> list[Tombstone]:
+        """The tombstones of all namespaces, after some of another store were added."""
+        return self.run(partial(event_log.tombstones, op.new, list(self.namespaces()), DIALECT))
 
     def _disk(self) -> str:
         """The state of the bytes of what was erased."""

@@ -129,8 +129,7 @@ def erase(
     erased.forget_mentions(send)
     *after, others = send(*counts, Statement(_ANY_MEMORY, (namespace,)))
     erasure = checked(before, _sums(after), dialect.erased)
-    if erasing is not None:
-        _bury(namespace, erasing, [memory.id for memory in memories], dialect, send)
+    _bury(namespace, erasing, [memory.id for memory in memories], dialect, send)
     return erasure, not others
 
 
@@ -156,9 +155,11 @@ def _rewrite_events(
 
 
 def _bury(
-    namespace: str, erasing: Erasing, ids: Sequence[str], dialect: Dialect, send: Send
+    namespace: str, erasing: Erasing | None, ids: Sequence[str], dialect: Dialect, send: Send
 ) -> None:
     """Leave a tombstone at the next place of the log, with the hashes of the ids that are gone."""
+    if erasing is None:
+        return
     [[[place]]] = send(dialect.reserve(namespace, 1))
     who = (codec.encode("created_at", erasing.at), erasing.actor, erasing.kind)
     hashes = id_hashes(namespace, ids)

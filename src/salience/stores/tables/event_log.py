@@ -7,7 +7,7 @@ from typing import Any
 
 from salience.records.events import Event, check_payload
 from salience.records.record import Embedding
-from salience.records.tombstones import Erasing, name_hash
+from salience.records.tombstones import Erasing, Tombstone, name_hash
 from salience.retrieval.operations import (
     Events,
     FormerVectors,
@@ -236,6 +236,22 @@ def _tombstones(rows: Iterable[Sequence[Any]]) -> list[Event]:
         Erasing(codec.decode("created_at", at), actor, kind).event(memories, seq)
         for at, actor, kind, memories, seq in rows
     ]
+
+
+def tombstones(
+    new: Sequence[Tombstone], namespaces: Iterable[str], dialect: Dialect, send: Send
+) -> list[Tombstone]:
+    """All tombstones of the store, after some of another were added; logs go on behind these."""
+    select = Statement(f"SELECT {', '.join(Tombstone._fields)} FROM erasures")
+    [held] = send(select)
+    if new:
+        taken = {(namespace, seq) for namespace, seq, *_ in held}
+        send(*dialect.insert("erasures", [each for each in new if each[:2] not in taken]))
+        for name in namespaces:
+            [[[last]]] = send(last_tombstone(name))
+            send(*(dialect.advance(name, last) if last else ()))
+        [held] = send(select)
+    return [Tombstone(*row) for row in held]
 
 
 def last_tombstone(namespace: str) -> Statement:

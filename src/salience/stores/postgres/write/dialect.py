@@ -51,6 +51,7 @@ _COLUMNS: dict[str, dict[str, str]] = {
         "actor": "text",
         "kind": "text",
         "memories": "int4",
+        "ids": "bytea",
     },
     "former_vectors": {
         "namespace": "text",
@@ -125,8 +126,6 @@ class PostgresDialect:
     def insert(self, table: str, rows: Sequence[Sequence[Any]]) -> list[Command]:
         """See `Dialect.insert`."""
         columns = _COLUMNS[table]
-        if table == "erasures":  # without hashes of ids, by which a file is restored
-            rows = [row[: len(columns)] for row in rows]
         if len(rows) > _INSERT_MAX_ROWS:
             return [Copy(table, tuple(columns), tuple(columns.values()), rows)]
         names = ", ".join(f'"{name}"' for name in columns)

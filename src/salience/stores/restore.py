@@ -4,58 +4,32 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import replace
-from datetime import datetime, timezone
-from functools import partial
 from pathlib import Path
-from typing import NamedTuple
 
 from salience.errors import InvalidInput, StoreError
-from salience.records.tombstones import HASH_BYTES, Erasing, ErasureKind, id_hashes, name_hash
-from salience.retrieval.operations import Delete
+from salience.records.tombstones import Tombstone
+from salience.retrieval.operations import Rewrite
 from salience.retrieval.safety import Backup
+from salience.stores.copy import USERS, erase_again
+from salience.stores.embedded import EmbeddedStore
 from salience.stores.sqlite.connection import (
     APPLICATION_ID,
     connect,
     open_file,
     translate_errors,
 )
-from salience.stores.sqlite.dialect import DIALECT
 from salience.stores.sqlite.integrity.open_files import OPEN_FILES, file_identity
 from salience.stores.sqlite.integrity.row_checksums import checksum_of
 from salience.stores.sqlite.records import SqliteRecords
 from salience.stores.sqlite.safety.backup import Progress, back_up, check_target
-from salience.stores.tables.commands import Send, Statement
-from salience.stores.tables.event_log import last_tombstone
 
 _UNREADABLE = (
     "what was erased from the store that was there cannot be read ({problem}): what was erased "
     "since the backup may be back, so erase it again"
 )
-_USERS = (
-    "users were forgotten since the backup ({count:,} erasures): their memories are erased again, "
-    "but the history of others may name them again; call forget_user once more"
-)
-_COLUMNS = ("namespace", "seq", "at", "actor", "kind", "memories", "ids")
-
-
-class Tombstone(NamedTuple):
-    """A row of `erasures`: who erased how many memories when, under hashes alone."""
-
-    namespace: str
-    seq: int
-    at: float
-    actor: str | None
-    kind: ErasureKind
-    memories: int
-    ids: bytes
-
-    @property
-    def place(self) -> tuple[str, int, float]:
-        """The key that tells it from all others, in a file and its copies."""
-        return self.namespace, self.seq, self.at
 
 
 def restore_file(
@@ -95,7 +69,7 @@ def _restore(backup: str, path: str, overwrite: bool, progress: Progress | None)
         def amend(copy: str) -> None:
             nonlocal erased, note
             erased, users = _erase_again(copy, known)
-            note = note or (_USERS.format(count=users) if users else "")
+            note = note or (USERS.format(count=users) if users else "")
 
         done = back_up(
             source, path, overwrite=overwrite, progress=progress, amend=amend if known else None
@@ -115,26 +89,15 @@ def _known(path: str) -> tuple[list[Tombstone], str]:
 
 
 def _erase_again(path: str, known: Sequence[Tombstone]) -> tuple[int, int]:
-    """Erase what is erased by tombstones that a copy does not have, and give them to it.
-
-    The numbers of memories that were there, and of the erasures of users.
-    """
-    records = SqliteRecords(path)
+    """Erase again what is erased by tombstones, as thoroughly as any erasure before."""
+    store = EmbeddedStore(SqliteRecords(path))
     try:
-        with closing(connect(path, read_only=True)) as db:
-            own = {tombstone.place for tombstone in _read_tombstones(db)}
-        new = [tombstone for tombstone in known if tombstone.place not in own]
-        by, erased = Erasing(datetime.now(timezone.utc), None, "delete"), 0
-        for namespace in records.namespaces():
-            ids = _buried(namespace, records.ids(namespace), new)
-            if ids:
-                erased += records.delete(Delete(namespace, by, ids), buries=False).memories
-        records.run(partial(_take_over, new, list(records.namespaces())))
+        erased, users = erase_again(store.batch, known)
         if erased:
-            records.rewrite()  # as thorough as any of the erasures can have been
-        return erased, sum(tombstone.kind == "forget_user" for tombstone in new)
+            store.batch([Rewrite()])
+        return erased, users
     finally:
-        records.close()
+        store.close()
 
 
 def _read_tombstones(db: sqlite3.Connection) -> list[Tombstone]:
@@ -142,27 +105,7 @@ def _read_tombstones(db: sqlite3.Connection) -> list[Tombstone]:
     if not db.execute("SELECT 1 FROM sqlite_schema WHERE name = 'erasures'").fetchone():
         return []
     rows = db.execute(
-        f"SELECT {', '.join(_COLUMNS)} FROM erasures WHERE checksum IS {checksum_of('erasures')}"
+        f"SELECT {', '.join(Tombstone._fields)} FROM erasures "
+        f"WHERE checksum IS {checksum_of('erasures')}"
     )
     return [Tombstone(*row) for row in rows]
-
-
-def _take_over(new: Sequence[Tombstone], namespaces: Iterable[str], send: Send) -> None:
-    """Add tombstones of another file; the logs of namespaces go on behind them."""
-    [taken] = send(Statement("SELECT namespace, seq FROM erasures"))
-    send(*DIALECT.insert("erasures", [each for each in new if each[:2] not in taken]))
-    for name in namespaces:
-        [[[last]]] = send(last_tombstone(name))
-        send(*DIALECT.advance(name, last))
-
-
-def _buried(namespace: str, ids: Iterable[str], under: Iterable[Tombstone]) -> tuple[str, ...]:
-    """Those of some ids of a namespace that are gone by tombstones."""
-    own = name_hash(namespace)
-    hashes = {
-        each.ids[start : start + HASH_BYTES]
-        for each in under
-        if each.namespace == own
-        for start in range(0, len(each.ids), HASH_BYTES)
-    }
-    return tuple(id for id in ids if id_hashes(namespace, (id,)) in hashes) if hashes else ()
