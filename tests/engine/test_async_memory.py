@@ -167,6 +167,7 @@ HEAVY = {
     "maintain": lambda memory: memory.maintain(),
     "prune": lambda memory: memory.prune(apply=True),
     "search": lambda memory: memory.search("apple", limit=1000),
+    "score_questions": lambda memory: memory.score_questions(),
     "verify": lambda memory: memory.verify(),
     "vitality": lambda memory: memory.vitality("m1"),
     "zone_shares": lambda memory: memory.zone_shares(),

@@ -95,6 +95,7 @@ def test_a_line_says_what_was_asked_and_shown_and_no_text(
         "query": "Where is the kettle?",
         "profile": "balanced",
         "ids": list(result.ids),
+        "probability": result.probability,
         "filters": {"kind": "note"},
     }
     assert log.stat().st_mode & 0o777 == 0o600

@@ -93,7 +93,8 @@ def test_every_example_is_answered_as_the_document_says(
     for each in OPERATIONS:
         if each.tag == KEYS:  # the first key would close the server; they have tests of their own
             continue
-        path = each.path.format(id="note-1", key_id="none", name="balanced")
+        id = "question-1" if "/questions/" in each.path else "note-1"
+        path = each.path.format(id=id, key_id="none", name="balanced")
         options: dict[str, Any] = {} if each.example is None else {"json": each.example}
         if each.id == "undo":
             archived = notes.post("/archive", json={"ids": ["note-2"]}).json()

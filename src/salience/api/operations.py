@@ -358,6 +358,49 @@ GROUPS: Mapping[str, tuple[Operation, ...]] = {
             heavy=True,
         ),
     ),
+    "Questions": (
+        Operation(
+            "questions",
+            "GET /questions",
+            READ,
+            "List the labelled questions",
+            "The questions.",
+            heavy=True,
+        ),
+        Operation(
+            "add_question",
+            "POST /questions",
+            WRITE,
+            "Keep a question with what answers it",
+            "The question as it is kept.",
+            {"query": "Where does Ana live?", "relevant": ["note-1"], "id": "question-1"},
+        ),
+        Operation(
+            "delete_question",
+            "DELETE /questions/{id}",
+            WRITE,
+            "Drop a labelled question",
+            "It is dropped.",
+            absent=False,
+        ),
+        Operation(
+            "score_questions",
+            "POST /questions/score",
+            READ,
+            "Measure profiles on the labelled questions",
+            "The measures of each profile with their intervals.",
+            {"profiles": ["balanced", "six_factor"]},
+            heavy=True,
+        ),
+        Operation(
+            "searches",
+            "GET /searches",
+            READ,
+            "List the recorded searches",
+            "A page of searches, newest first.",
+            heavy=True,
+        ),
+    ),
     "Server": (
         Operation(
             "stats", "GET /stats", READ, "Count memories, links and more", "The counts.", heavy=True

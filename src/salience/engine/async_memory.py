@@ -17,6 +17,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from importlib import import_module
 from os import PathLike
 from typing import IO, Any, Self, Unpack
 
@@ -31,7 +32,7 @@ from salience.embedders import EmbedderLike
 from salience.engine import time_travel
 from salience.engine.core import Core
 from salience.engine.extraction.adding import with_facts
-from salience.engine.judgment_api import _POLL_SECONDS, MAX_WAIT_SECONDS
+from salience.engine.judgment_api import _MEASURED_HITS, _POLL_SECONDS, MAX_WAIT_SECONDS
 from salience.engine.lifecycle_api import Progress
 from salience.engine.options import (
     SETTINGS,
@@ -55,6 +56,14 @@ from salience.lifecycle.audit import Audit
 from salience.lifecycle.consolidation import Consolidation, Summariser
 from salience.lifecycle.maintenance import Maintenance, MaintenanceRequest, this_process
 from salience.lifecycle.pruning import Pruning
+from salience.lifecycle.questions import (
+    LabelledQuestion,
+    Questions,
+    QuestionScores,
+    drop_question,
+    put_question,
+    read_questions,
+)
 from salience.lifecycle.spreading_boost import spread_boost
 from salience.lifecycle.undoing import Undone, WriterUndone
 from salience.lifecycle.verify import (
@@ -106,8 +115,8 @@ from salience.search.candidates import DEFAULT_CANDIDATES, CandidateTable
 from salience.search.compare import Comparison
 from salience.search.context import CONTEXT_DEFAULTS, Context, ContextOptions, ContextRequest
 from salience.search.explain import ExplainReport
-from salience.search.listing import About, NamePage, Page, order_of
-from salience.search.recording import log_search, log_upkeep
+from salience.search.listing import MAX_PAGE, About, NamePage, Page, order_of
+from salience.search.recording import SearchPage, log_search, log_upkeep, recorded
 from salience.search.request import (
     MAX_HITS,
     SEARCH_DEFAULTS,
@@ -857,6 +866,91 @@ class AsyncJudgmentApi(AsyncPlanRunner):
             if page.events or time.monotonic() >= until:
                 return page
             await asyncio.sleep(_POLL_SECONDS)
+
+    async def questions(self) -> Questions:
+        """List the labelled questions of this namespace: what answers each, and what does not."""
+        return await self._run(read_questions(self._core.namespace))
+
+    async def add_question(
+        self,
+        query: str,
+        relevant: str | Sequence[str] = (),
+        not_relevant: str | Sequence[str] = (),
+        *,
+        id: str | None = None,
+        at: Moment = None,
+        filters: Filters = None,
+    ) -> LabelledQuestion:
+        """Keep a question with the memories that answer it, in the place of the one with its id.
+
+        At most 1,000 are kept. They are erased with the namespace.
+
+        Args:
+            query: what is asked, in words.
+            relevant: the ids of memories that answer it; none says that nothing there does.
+            not_relevant: the ids of memories that do not.
+            id: its id; a new one by default.
+            at: the time at which it is asked; the present by default.
+            filters: a condition that each hit must meet.
+
+        Raises:
+            InvalidInput: names the argument that is wrong.
+        """
+        kept = put_question(self._core.namespace, query, relevant, not_relevant, id, at, filters)
+        return await self._run(kept)
+
+    async def delete_question(self, id: str) -> bool:
+        """Drop a labelled question; False if there is none of that id."""
+        return await self._run(drop_question(self._core.namespace, id))
+
+    async def score_questions(self, profiles: Sequence[str] = ("balanced",)) -> QuestionScores:
+        """Measure profiles on the labelled questions: Recall@k, MRR and nDCG with their intervals.
+
+        Each question with an answer is searched with each profile, at its time; no access counts.
+
+        Args:
+            profiles: the names of the profiles.
+
+        Raises:
+            InvalidInput: there is no such profile.
+            SalienceError: `ir_measures` is not installed.
+        """
+        asked = [each for each in (await self.questions()) if each.relevant]
+        score = import_module("salience.evaluation.questions").score  # which stands above
+        scores = []
+        for profile in texts("profiles", profiles):
+            ranked = {}
+            for each in asked:
+                request = self._core.request(
+                    each.query,
+                    profile=profile,
+                    limit=_MEASURED_HITS,
+                    now=each.at,
+                    filters=each.filters,
+                    touch=False,
+                )
+                ranked[each.id] = (await self._run(search.search(request), searches=True)).ids
+            scores.append(score(profile, asked, ranked))
+        return QuestionScores(tuple(scores))
+
+    async def searches(
+        self, after: str | None = None, *, limit: int = 100, below: float | None = None
+    ) -> SearchPage:
+        """Get one page of the recorded searches of this namespace, newest first.
+
+        They are those that `search_log` keeps; without one the page is empty and says so.
+
+        Args:
+            after: the cursor of the page before, to get the next one.
+            limit: the most searches of a page.
+            below: only those whose probability was below this, from 0 to 1.
+
+        Raises:
+            InvalidInput: names the argument that is wrong, or says what in the log is damaged.
+        """
+        recorder, namespace = self._core.recorder, self._core.namespace
+        limit, below = integer("limit", limit, 1, MAX_PAGE), number("below", below, 1.0)
+        return await self._run(recorded(recorder, namespace, after, limit, below))
 
     async def touch(
         self,

@@ -6,8 +6,17 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from importlib import import_module
 
 from salience.engine.runner import PlanRunner
+from salience.lifecycle.questions import (
+    LabelledQuestion,
+    Questions,
+    QuestionScores,
+    drop_question,
+    put_question,
+    read_questions,
+)
 from salience.lifecycle.spreading_boost import spread_boost
 from salience.lifecycle.verify import (
     EventPage,
@@ -21,10 +30,12 @@ from salience.lifecycle.verify import (
 from salience.lifecycle.zones import Zones, zones
 from salience.records.filters import parse_filter
 from salience.records.record import Link, MemoryRecord
-from salience.records.validation import number, text
+from salience.records.validation import integer, number, text, texts
 from salience.retrieval.operations import LinksOf, Order
 from salience.retrieval.plan import ask
-from salience.search.listing import order_of
+from salience.search import search
+from salience.search.listing import MAX_PAGE, order_of
+from salience.search.recording import SearchPage, recorded
 from salience.search.request import Filters, Moment
 from salience.write import judgments, update
 from salience.write.items import parse_link
@@ -32,6 +43,7 @@ from salience.write.items import parse_link
 MAX_WAIT_SECONDS = 30.0
 """The longest time that `events` waits, half of what a server has for an answer."""
 _POLL_SECONDS = 0.25
+_MEASURED_HITS = 20
 
 
 class JudgmentApi(PlanRunner):
@@ -160,6 +172,91 @@ class JudgmentApi(PlanRunner):
             if page.events or time.monotonic() >= until:
                 return page
             time.sleep(_POLL_SECONDS)
+
+    def questions(self) -> Questions:
+        """List the labelled questions of this namespace: what answers each, and what does not."""
+        return self._run(read_questions(self._core.namespace))
+
+    def add_question(
+        self,
+        query: str,
+        relevant: str | Sequence[str] = (),
+        not_relevant: str | Sequence[str] = (),
+        *,
+        id: str | None = None,
+        at: Moment = None,
+        filters: Filters = None,
+    ) -> LabelledQuestion:
+        """Keep a question with the memories that answer it, in the place of the one with its id.
+
+        At most 1,000 are kept. They are erased with the namespace.
+
+        Args:
+            query: what is asked, in words.
+            relevant: the ids of memories that answer it; none says that nothing there does.
+            not_relevant: the ids of memories that do not.
+            id: its id; a new one by default.
+            at: the time at which it is asked; the present by default.
+            filters: a condition that each hit must meet.
+
+        Raises:
+            InvalidInput: names the argument that is wrong.
+        """
+        kept = put_question(self._core.namespace, query, relevant, not_relevant, id, at, filters)
+        return self._run(kept)
+
+    def delete_question(self, id: str) -> bool:
+        """Drop a labelled question; False if there is none of that id."""
+        return self._run(drop_question(self._core.namespace, id))
+
+    def score_questions(self, profiles: Sequence[str] = ("balanced",)) -> QuestionScores:
+        """Measure profiles on the labelled questions: Recall@k, MRR and nDCG with their intervals.
+
+        Each question with an answer is searched with each profile, at its time; no access counts.
+
+        Args:
+            profiles: the names of the profiles.
+
+        Raises:
+            InvalidInput: there is no such profile.
+            SalienceError: `ir_measures` is not installed.
+        """
+        asked = [each for each in self.questions() if each.relevant]
+        score = import_module("salience.evaluation.questions").score  # which stands above
+        scores = []
+        for profile in texts("profiles", profiles):
+            ranked = {}
+            for each in asked:
+                request = self._core.request(
+                    each.query,
+                    profile=profile,
+                    limit=_MEASURED_HITS,
+                    now=each.at,
+                    filters=each.filters,
+                    touch=False,
+                )
+                ranked[each.id] = self._run(search.search(request), searches=True).ids
+            scores.append(score(profile, asked, ranked))
+        return QuestionScores(tuple(scores))
+
+    def searches(
+        self, after: str | None = None, *, limit: int = 100, below: float | None = None
+    ) -> SearchPage:
+        """Get one page of the recorded searches of this namespace, newest first.
+
+        They are those that `search_log` keeps; without one the page is empty and says so.
+
+        Args:
+            after: the cursor of the page before, to get the next one.
+            limit: the most searches of a page.
+            below: only those whose probability was below this, from 0 to 1.
+
+        Raises:
+            InvalidInput: names the argument that is wrong, or says what in the log is damaged.
+        """
+        recorder, namespace = self._core.recorder, self._core.namespace
+        limit, below = integer("limit", limit, 1, MAX_PAGE), number("below", below, 1.0)
+        return self._run(recorded(recorder, namespace, after, limit, below))
 
     def touch(
         self,

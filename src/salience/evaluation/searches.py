@@ -9,12 +9,11 @@ that were never shown were never judged, so the profile that showed the hits is 
 
 from __future__ import annotations
 
-import json
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta, timezone
+from datetime import timedelta
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -32,22 +31,11 @@ from salience.importers.conversation import Query
 from salience.ranking.profile import Profile
 from salience.ranking.profiles import get as profile_named
 from salience.records.events import Event
+from salience.search.recording import RecordedSearch, parse_line, read_lines
 from salience.stores.address import Address
 
 WITHIN = timedelta(hours=1)
 _PAGE = 1_000
-
-
-@dataclass(frozen=True, slots=True)
-class RecordedSearch:
-    """A search in one namespace: what was asked when, by which filters, and the ids of its hits."""
-
-    id: str
-    at: datetime
-    namespace: str
-    query: str
-    ids: frozenset[str]
-    filters: Mapping[str, Any] | None
 
 
 def read_searches(path: str | Path) -> list[RecordedSearch]:
@@ -58,29 +46,8 @@ def read_searches(path: str | Path) -> list[RecordedSearch]:
     Raises:
         InvalidInput: the file cannot be read, or a line is no search, and which.
     """
-    remedy = "give a file that Memory.open(search_log=FILE) has kept"
-    try:
-        lines = Path(path).read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as problem:
-        raise InvalidInput("log", f"{path} cannot be read: {problem}", remedy) from None
-    searches = []
-    for number, line in enumerate(lines, start=1):
-        try:
-            recorded = json.loads(line)
-            namespaces, filters = recorded["namespaces"], recorded.get("filters")
-            search = RecordedSearch(
-                recorded["search_id"],
-                datetime.fromtimestamp(recorded["at"], timezone.utc),
-                namespaces[0],
-                recorded["query"],
-                frozenset(recorded["ids"]),
-                filters,
-            )
-        except (ValueError, KeyError, TypeError, IndexError, OverflowError, OSError) as problem:
-            reason = f"{path}, line {number}, is no search ({type(problem).__name__}: {problem})"
-            raise InvalidInput("log", reason, remedy) from None
-        if len(namespaces) == 1 and ("filters" not in recorded or filters is not None):
-            searches.append(search)
+    parsed = (parse_line(path, n, line) for n, line in enumerate(read_lines(path), start=1))
+    searches = [search for search in parsed if search is not None]
     return sorted(searches, key=lambda search: search.at)
 
 

@@ -59,6 +59,31 @@ def parse_zone_cursor(cursor: str | None) -> ZonePlace | None:
         raise _refused("cursor", "a page of zones") from None
 
 
+def encode_search_cursor(line: int) -> str:
+    """The cursor of recorded searches that go on with this line, backwards."""
+    return _encode("searches", line)
+
+
+def parse_search_cursor(cursor: str | None) -> int | None:
+    """The line of a cursor of recorded searches, None without one.
+
+    Raises:
+        InvalidInput: it does not come from a page of searches.
+    """
+    return None if cursor is None else _parse_whole(cursor, "searches")
+
+
+def _parse_whole(cursor: str, kind: str) -> int:
+    """The whole number of a cursor of a kind; InvalidInput otherwise."""
+    try:
+        own, number = _decode(cursor)
+        if own != kind or type(number) is not int or not 0 <= number <= _MAX_SEQUENCE:
+            raise ValueError("no place")
+    except _DAMAGED:
+        raise _refused("after", f"a page of {kind}") from None
+    return number
+
+
 def parse_name_cursor(cursor: str | None) -> str:
     """The name of a cursor, "" without one.
 
@@ -82,15 +107,7 @@ def parse_event_cursor(cursor: str | None) -> int:
     Raises:
         InvalidInput: it does not come from a page of events.
     """
-    if cursor is None:
-        return 0
-    try:
-        kind, seq = _decode(cursor)
-        if kind != "events" or type(seq) is not int or not 0 <= seq <= _MAX_SEQUENCE:
-            raise ValueError("no place")
-    except _DAMAGED:
-        raise _refused("after", "a page of events") from None
-    return seq
+    return 0 if cursor is None else _parse_whole(cursor, "events")
 
 
 def parse_cursor(cursor: str | None, order: Order) -> Place | None:

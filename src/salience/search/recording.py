@@ -10,18 +10,141 @@ from __future__ import annotations
 import json
 import logging
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from salience.display.result import to_json
+from salience.display.result import Result, to_json
 from salience.errors import InvalidInput
 from salience.records.validation import file_path
+from salience.retrieval.cursor import encode_search_cursor, parse_search_cursor
+from salience.retrieval.plan import Plan
 from salience.search.request import SearchRequest
 from salience.search.results import SearchResult
 
 SEARCH_LOG_VARIABLE = "SALIENCE_SEARCH_LOG"
+_REMEDY = "give a file that Memory.open(search_log=FILE) has kept"
 _logger = logging.getLogger("salience.search")
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class RecordedSearch(Result):
+    """A search in one namespace: what was asked when, by which filters, and the ids of its hits.
+
+    `probability` is that of an answer among the hits, None where it was not known.
+    """
+
+    _shown = ("id", "at", "query", "probability")
+
+    id: str
+    at: datetime
+    namespace: str
+    query: str
+    profile: str
+    ids: tuple[str, ...]
+    filters: Mapping[str, Any] | None
+    probability: float | None
+
+    @classmethod
+    def of(cls, line: str) -> RecordedSearch | None:
+        """The search of a line; None if it was in several namespaces, or its filter is no mapping.
+
+        Raises:
+            ValueError, KeyError, TypeError, IndexError, OverflowError, OSError: it is no search.
+        """
+        values = json.loads(line)
+        namespaces, filters = values["namespaces"], values.get("filters")
+        search = cls(
+            values["search_id"],
+            datetime.fromtimestamp(values["at"], timezone.utc),
+            namespaces[0],
+            values["query"],
+            values.get("profile", ""),
+            tuple(values["ids"]),
+            filters,
+            values.get("probability"),
+        )
+        is_whole = len(namespaces) == 1 and ("filters" not in values or filters is not None)
+        return search if is_whole else None
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class SearchPage(Result):
+    """Recorded searches, newest first, and the cursor of the next page (None at the end).
+
+    `is_kept` is False where no searches are recorded.
+    """
+
+    searches: tuple[RecordedSearch, ...]
+    cursor: str | None = None
+    is_kept: bool = True
+
+    def __iter__(self) -> Iterator[RecordedSearch]:
+        return iter(self.searches)
+
+    def __len__(self) -> int:
+        return len(self.searches)
+
+
+def read_lines(path: str | os.PathLike[str]) -> list[str]:
+    """The lines of a file of recorded searches.
+
+    Raises:
+        InvalidInput: it cannot be read.
+    """
+    try:
+        return Path(path).read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as problem:
+        raise InvalidInput("log", f"{path} cannot be read: {problem}", _REMEDY) from None
+
+
+def parse_line(path: object, number: int, line: str) -> RecordedSearch | None:
+    """The search of a numbered line of a file, as `RecordedSearch.of` has it.
+
+    Raises:
+        InvalidInput: it is no search.
+    """
+    try:
+        return RecordedSearch.of(line)
+    except (ValueError, KeyError, TypeError, IndexError, OverflowError, OSError) as problem:
+        reason = f"{path}, line {number}, is no search ({type(problem).__name__}: {problem})"
+        raise InvalidInput("log", reason, _REMEDY) from None
+
+
+def recorded(
+    recorder: SearchRecorder | None,
+    namespace: str,
+    after: str | None,
+    limit: int,
+    below: float | None,
+) -> Plan[SearchPage]:
+    """The plan of reading searches before a cursor, newest first; see `Memory.searches`.
+
+    It asks nothing of the store.
+
+    Raises:
+        InvalidInput: the cursor is none of a page of searches, or a line is no search.
+    """
+    yield from ()
+    end = parse_search_cursor(after)
+    if recorder is None:
+        return SearchPage((), is_kept=False)
+    lines = recorder.lines()
+    found: list[RecordedSearch] = []
+    for number in range(len(lines) if end is None else min(end, len(lines)), 0, -1):
+        search = parse_line(recorder.path, number, lines[number - 1])
+        if search is None or search.namespace != namespace:
+            continue
+        if below is not None and not (
+            search.probability is not None and search.probability < below
+        ):
+            continue
+        if len(found) == limit:
+            return SearchPage(tuple(found), encode_search_cursor(number))
+        found.append(search)
+    return SearchPage(tuple(found))
 
 
 class SearchRecorder:
@@ -32,11 +155,11 @@ class SearchRecorder:
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self._path = Path(file_path("search_log", path)).absolute()
+        self.path = Path(file_path("search_log", path)).absolute()
         try:
             self._append(b"")
         except OSError as problem:
-            reason = f"{self._path} cannot be written: {problem.strerror}"
+            reason = f"{self.path} cannot be written: {problem.strerror}"
             raise InvalidInput("search_log", reason, "give a file in a folder") from None
 
     def record(self, request: SearchRequest, result: SearchResult, filters: object) -> None:
@@ -50,16 +173,25 @@ class SearchRecorder:
             "query": request.text,
             "profile": result.profile,
             "ids": [hit.id for hit in result.hits],
+            "probability": to_json(result.probability),
         }
         if filters is not None:  # one that is no mapping cannot be asked again
             line["filters"] = to_json(filters) if isinstance(filters, Mapping) else None
         try:
             self._append(json.dumps(line).encode() + b"\n")
         except (OSError, TypeError, ValueError) as problem:
-            _logger.warning("a search could not be recorded in %s: %s", self._path, problem)
+            _logger.warning("a search could not be recorded in %s: %s", self.path, problem)
+
+    def lines(self) -> list[str]:
+        """The lines of the file, oldest first.
+
+        Raises:
+            InvalidInput: it cannot be read.
+        """
+        return read_lines(self.path)
 
     def _append(self, line: bytes) -> None:
-        file = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        file = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         try:
             os.write(file, line)  # a single write, so that lines of others are never between
         finally:

@@ -52,6 +52,33 @@ def one_by_one(memory: Memory, filters: Any, order: Order) -> Iterator[MemoryRec
 class Listing(StoreCase):
     """`get_all`, `iterate`, `count`, `get_many` and what Python has for collections."""
 
+    def test_questions_are_kept_changed_dropped_and_erased_with_the_namespace(
+        self, memory: Memory
+    ) -> None:
+        memory.add_many([{"content": f"about {id}", "id": id} for id in "abc"])
+        first = memory.add_question(
+            "about a?", "a", ["b"], at="2026-01-01", filters={"kind": "note"}
+        )
+        none = memory.add_question("about nothing?")
+        assert sorted(memory.questions(), key=lambda one: one.query) == [first, none]
+        changed = memory.add_question("about a?", ["a", "c"], id=first.id)
+        assert (changed.id, changed.relevant, changed.filters) == (first.id, ("a", "c"), None)
+        assert set(memory.questions()) == {changed, none}
+        assert (memory.delete_question(none.id), memory.delete_question(none.id)) == (True, False)
+        assert not memory.within("other").questions().questions
+        memory.delete("c")  # a label stays, though nothing finds its memory any more
+        assert [*memory.questions()] == [changed]
+        for wrong in (
+            {"query": ""},
+            {"query": "x", "relevant": "a", "not_relevant": "a"},
+            {"query": "x", "filters": {"nothing": 1}},
+            {"query": "x", "at": "soon"},
+        ):
+            with pytest.raises(InvalidInput, match=[*wrong][-1]):
+                memory.add_question(**wrong)
+        memory.delete_all(namespace=memory.namespace)
+        assert not memory.questions().questions
+
     def test_newest_first_then_what_was_written_later(self, memory: Memory) -> None:
         for id, days in (("b", 1), ("c", 2), ("a", 1), ("d", 0)):
             memory.add("x", id=id, created_at=START + timedelta(days=days))

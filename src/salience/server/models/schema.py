@@ -285,6 +285,8 @@ OF_METHODS: Mapping[str, Constraint] = {
     "events.limit": {"minimum": 1, "maximum": MAX_EVENTS},
     "events.wait": {"minimum": 0, "maximum": MAX_WAIT_SECONDS},
     "zones.limit": {"minimum": 0},
+    "searches.limit": _PAGE,
+    "searches.below": {"minimum": 0, "maximum": 1},
     "feedback.context": {"maxLength": MAX_REASON_CHARACTERS, "pattern": TEXT},
     "feedback.kind": {"enum": tuple(FEEDBACK_WEIGHTS)},
     "get_many.ids": {"maxItems": MAX_IDS, "items": RECORD["content"]},

@@ -1,0 +1,140 @@
+"""Labelled questions: what answers a query and what does not, kept as notes of a namespace."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import uuid4
+
+from salience.display.result import Result
+from salience.errors import InvalidInput
+from salience.records.filters import parse_filter
+from salience.records.validation import MAX_IDS, elements, optional_text, text, timestamp
+from salience.retrieval.operations import Note, Notes
+from salience.retrieval.plan import Plan, ask
+
+MAX_QUESTIONS = 1_000
+"""The most of a namespace; more is a set of conversations, see `salience.evaluation`."""
+_KEY = "question:"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class LabelledQuestion(Result):
+    """A query, the ids of memories that answer it, and of those that do not.
+
+    Without an id that answers, none of what is there does. `at` is the time at which it is asked,
+    None for the present; `filters` is the condition that each hit must meet.
+    """
+
+    _shown = ("id", "query", "relevant", "not_relevant")
+
+    id: str
+    query: str
+    relevant: tuple[str, ...] = ()
+    not_relevant: tuple[str, ...] = ()
+    at: datetime | None = None
+    filters: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Questions(Result):
+    """The labelled questions of a namespace, by id."""
+
+    questions: tuple[LabelledQuestion, ...]
+
+    def __iter__(self) -> Iterator[LabelledQuestion]:
+        return iter(self.questions)
+
+    def __len__(self) -> int:
+        return len(self.questions)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Measure(Result):
+    """The mean of a measure over questions, and its 95 % interval over questions resampled."""
+
+    mean: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ProfileScore(Result):
+    """The measures of a profile over the questions that have an answer, and those of each one."""
+
+    _shown = ("profile", "questions")
+
+    profile: str
+    questions: int
+    measures: Mapping[str, Measure]
+    by_question: Mapping[str, Mapping[str, float]]
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class QuestionScores(Result):
+    """The scores of profiles on the labelled questions, in the order asked for."""
+
+    scores: tuple[ProfileScore, ...]
+
+    def __iter__(self) -> Iterator[ProfileScore]:
+        return iter(self.scores)
+
+    def __len__(self) -> int:
+        return len(self.scores)
+
+
+def read_questions(namespace: str) -> Plan[Questions]:
+    """The plan of reading the questions of a namespace."""
+    notes: Mapping[str, str] = yield from ask(Notes(namespace))
+    kept = sorted(key for key in notes if key.startswith(_KEY))
+    return Questions(tuple(LabelledQuestion.from_dict(json.loads(notes[key])) for key in kept))
+
+
+def put_question(
+    namespace: str,
+    query: Any,
+    relevant: Any,
+    not_relevant: Any,
+    id: Any,
+    at: Any,
+    filters: Any,
+) -> Plan[LabelledQuestion]:
+    """The plan of keeping a question, in the place of the one with its id.
+
+    Raises:
+        InvalidInput: names the argument that is wrong.
+    """
+    if parse_filter(filters) is not None and not isinstance(filters, Mapping):
+        raise InvalidInput("filters", "cannot be kept", "give a mapping, as JSON has it")
+    question = LabelledQuestion(
+        optional_text("id", id) or uuid4().hex,
+        text("query", query),
+        _ids("relevant", relevant),
+        _ids("not_relevant", not_relevant),
+        None if at is None else timestamp("at", at),
+        filters or None,
+    )
+    if both := sorted({*question.relevant} & {*question.not_relevant}):
+        raise InvalidInput("not_relevant", f"has {both[0]!r}, as relevant has", "take one out")
+    key, value = _KEY + question.id, json.dumps(question.to_dict())
+    while True:  # another may change the same one meanwhile; the last holds
+        notes: Mapping[str, str] = yield from ask(Notes(namespace))
+        if key not in notes and sum(each.startswith(_KEY) for each in notes) >= MAX_QUESTIONS:
+            raise InvalidInput("id", f"is one more than {MAX_QUESTIONS:,}", "delete another first")
+        if (yield from ask(Note(namespace, key, value, notes.get(key)))):
+            return question
+
+
+def drop_question(namespace: str, id: Any) -> Plan[bool]:
+    """The plan of dropping a question; False if there is none of that id."""
+    key = _KEY + text("id", id)
+    notes: Mapping[str, str] = yield from ask(Notes(namespace))
+    return key in notes and (yield from ask(Note(namespace, key, None, notes[key])))
+
+
+def _ids(name: str, ids: Any) -> tuple[str, ...]:
+    listed: Sequence[Any] = [ids] if isinstance(ids, str) else elements(name, ids, MAX_IDS)
+    return tuple(dict.fromkeys(text(name, id) for id in listed))
