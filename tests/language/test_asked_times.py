@@ -158,3 +158,33 @@ def test_each_language_has_all_months_days_and_numbers(code: str) -> None:
 def test_any_text_is_read(text: str, language: str, now: datetime) -> None:
     times = asked_times(fold(text), now.replace(tzinfo=timezone.utc), language).times
     assert all(start < end for time in times for start, end, _ in time.readings)
+
+
+@pytest.mark.parametrize(
+    ("time", "text"),
+    [
+        (("2026-03-23", 1), "What's on Monday?"),
+        (("2026-03-23", 1), "Have I got anything on Monday?"),
+        (("2026-03-16", 1), "What happened on Monday?"),
+        (("2026-03-16", 1), "What have you heard on Monday?"),
+        (("2026-03-20", 1), "What is planned for Friday?"),
+        (("2026-03-30", 1), "Is anything due on the 30th?"),
+        (("2026-02-28", 1), "What did Ana say on the 28th?"),
+        (("2026-05-01", 31), "What are the plans for May?"),
+        (("2026-03-21", 2), "What's planned for the weekend?"),
+        (("2026-03-14", 2), "What did I do at the weekend?"),
+        (("2025-06-01", 92), "Where did we go last summer?"),
+        (("2026-06-01", 92), "Are there plans for this summer?"),
+        (("2025-12-01", 90), "What happened this winter?"),
+        (("2025-09-01", 91), "What did I do in autumn?"),
+        (("2027-03-01", 92), "What will we do next spring?"),
+    ],
+)
+def test_a_question_for_what_is_to_come_means_the_next_such_time(
+    time: tuple[str, int], text: str
+) -> None:
+    assert days_asked(text) == time
+
+
+def test_spring_is_no_season_before_a_framework() -> None:
+    assert days_asked("How do I log in Spring Boot?") is None

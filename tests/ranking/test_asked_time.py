@@ -197,3 +197,27 @@ def test_a_day_beyond_the_first_candidates_is_found() -> None:
             dedup=False,
         )
         assert memory.search("What did I do at lunch two days ago?").ids[0] == "then"
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("What's on Monday?", "Dentist on Monday at ten."),
+        ("What do I have to do today?", "Pick up the cake tomorrow."),
+        ("Any visitors tomorrow?", "Aunt Vera visits on Saturday."),
+        ("Was steht am Mittwoch an?", "Am Mittwoch kommt der Klempner."),
+    ],
+)
+def test_a_memory_may_tell_of_a_day_by_its_weekday(question: str, answer: str) -> None:
+    told = {
+        "2026-03-12": "Aunt Vera was ill.",
+        "2026-03-16": "Cleaned the windows.",
+        "2026-03-17": "Am Mittwoch kommt der Klempner.",
+        "2026-03-18": "Aunt Vera visits on Saturday.",
+        "2026-03-19T09:00": "Pick up the cake tomorrow.",
+        "2026-03-19T10:00": "Dentist on Monday at ten.",
+    }
+    with Memory("ram://") as memory:
+        for day, text in told.items():
+            memory.add(text, created_at=day, dedup=False)
+        assert memory.search(question, now=NOW)[0].content == answer

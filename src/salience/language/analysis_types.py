@@ -93,7 +93,8 @@ class QueryAnalysis:
         semantic_text: the text to embed, without the names of speakers.
         speakers: the speakers that it names.
         wordings: the wordings by which a text names what the question names: the speakers under
-            "named", its dates under "date", things of the kind that it asks for under "kind".
+            "named", its dates under "date", days of at most a week under "weekday" and
+            "tomorrow", things of the kind that it asks for under "kind".
         users: the speakers whose role is the user.
         assistants: the speakers whose role is the assistant.
         asked_times: the times that it asks about: start <= t < end in seconds, and how likely each

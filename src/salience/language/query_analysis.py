@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
-from datetime import datetime
+from datetime import datetime, timezone
 from itertools import islice
 from types import MappingProxyType
 
 from salience.language.analysis_types import QueryAnalysis, Term, TimeRange, Wording
-from salience.language.dates import AskedTimes, asked_times, date_wordings
+from salience.language.dates import AskedTimes, asked_times, date_wordings, day_wordings
 from salience.language.english import (
     ABOUT_BODY,
     ASKS,
@@ -109,7 +109,7 @@ def analyze_query(
     if "query_asks_advice" in features:  # "What can I cook tonight?" asks about no memory of today
         asked = asked.past
     times = tuple(reading for time in asked.times for reading in time.readings)
-    wordings = _wordings(names, asked, now.year, language.code if language else "")
+    wordings = _wordings(names, asked, now, language.code if language else "")
     instances = instance_wordings(folded_question) if language is None else ()
     if instances:
         wordings["kind"] = instances
@@ -146,6 +146,8 @@ def analyze_query(
     )
 
 
+_RELATIVE_DAYS = frozenset("today tomorrow yesterday tonight".split())
+"""Words that mean another day in a memory, which was written on another one."""
 _OF_USER = {"does": "do", "is": "am", "has": "have"}
 
 
@@ -226,7 +228,7 @@ def _terms(
 
     Without any, words that frame a question; without those, all words of the query.
     """
-    stop, framing = STOP_WORDS, FRAMING_WORDS
+    stop, framing = STOP_WORDS | _RELATIVE_DAYS, FRAMING_WORDS
     if language is not None:
         stop, framing = stop | language.stop_words, framing | language.framing
     content = [word for word in asked_words if word not in names and word not in stop]
@@ -258,11 +260,13 @@ def _time_terms(terms: Sequence[Term], asked: AskedTimes) -> frozenset[int]:
 
 
 def _wordings(
-    names: Collection[str], asked: AskedTimes, this_year: int, language: str
+    names: Collection[str], asked: AskedTimes, now: datetime, language: str
 ) -> dict[str, tuple[Wording, ...]]:
     """The words by which a memory mentions the dates and speakers that the query names."""
-    dates = date_wordings(asked.dates, this_year, language) if asked.times else ()
+    dates = date_wordings(asked.dates, now.year, language) if asked.times else ()
     wordings = {"date": dates} if dates else {}
+    days = day_wordings(asked.times, now.tzinfo or timezone.utc, language)
+    wordings |= {kind: (wording,) for kind, wording in days.items()}
     if names:
         wordings["named"] = ((tuple(dict.fromkeys(map(stem, names))),),)
     return wordings

@@ -32,6 +32,7 @@ from salience.ranking.signals import (
     SessionCover,
     StateInForce,
     Sunk,
+    TellsOfDay,
     Trusted,
     WhereIs,
     WhereJudged,
@@ -210,7 +211,8 @@ def _asked_time() -> Signal:
     # A fact holds at other times than the one at which it was told: the last one before counts.
     of_time = OnDate() * (1.0 + -1.0 * IsFact()) + _LATEST_NAMED
     matches = minimum(1.0, 0.7 + 0.4 * HoldsTopic() + 0.3 * _SIMILARITY)
-    return WhenQuery("query_names_date", maximum(of_time, Col("mentions_date")) * matches)
+    told = maximum(Col("mentions_date"), TellsOfDay())
+    return WhenQuery("query_names_date", maximum(of_time, told) * matches)
 
 
 def _answer_type() -> tuple[Signal, ...]:

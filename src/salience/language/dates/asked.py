@@ -16,6 +16,8 @@ from typing import NamedTuple
 
 from salience.language.analysis_types import NamedDates
 from salience.language.dates.grammar import (
+    AHEAD,
+    BEHIND,
     BOUND_AFTER,
     BOUND_BEFORE,
     DATE_RANGE,
@@ -94,6 +96,9 @@ class AskedTimes(NamedTuple):
         return self._replace(times=times) if times else AskedTimes()
 
 
+_Times = Iterator[Interval]
+
+
 class _Time(NamedTuple):
     """A time and where it stands in the text: its readings, and what else its words may mean.
 
@@ -114,7 +119,10 @@ def asked_times(folded: str, now: datetime, language: str = "") -> AskedTimes:
     for pattern, order in _SHARED_MONTHS:
         text = pattern.sub(order, text)
     local = now.replace(tzinfo=timezone.utc)  # the clock on the wall, for sums of days
-    found = [*_joined(text, _bare_times(text, local), local)]
+    times = _bare_times(text, local)
+    if AHEAD.search(text) and not BEHIND.search(text):
+        times = [_ahead(time, local) for time in times]
+    found = [*_joined(text, times, local)]
     if not found:
         return AskedTimes()
     named = named_dates(text)
@@ -124,6 +132,17 @@ def asked_times(folded: str, now: datetime, language: str = "") -> AskedTimes:
         replace(named, days=days),
         translated.words.union(words(" ".join(text[time.start : time.end] for time in found))),
     )
+
+
+def _ahead(time: _Time, now: datetime) -> _Time:
+    """A time of words that recur as the next one from today on: "what's on Monday?"."""
+    coming = time.again(_midnight(now), 1) if time.again else None
+    others = tuple(each for each in time.intervals if each != coming)
+    return time if coming is None else time._replace(intervals=(coming, *others))
+
+
+def _midnight(moment: datetime) -> datetime:
+    return moment.replace(hour=0, minute=0, second=0, microsecond=0)
 
 
 def _asked(time: _Time, text: str, now: datetime, local: datetime) -> AskedTime:
@@ -216,7 +235,7 @@ def _again(mention: DateMention) -> Callable[[datetime, int], Interval | None]:
 
 
 def _relative(text: str, now: datetime) -> Iterator[_Time]:
-    today = now.replace(hour=0, minute=0, second=0, microsecond=0)
+    today = _midnight(now)
     for match in RELATIVE_TIME.finditer(text):
         time = _of_words(match, today, now)
         if time is not None and time.intervals:
@@ -240,7 +259,12 @@ def _of_words(match: re.Match[str], today: datetime, now: datetime) -> _Time | N
         if match["period"]:
             step = _STEPS.get(match["which"], 0)
             return _Time(*place, (_period(match["period"], today, step),))
-        return _Time(*place, _month_day(int(match["ordinal"]), today), None)
+        if match["the_weekend"]:
+            return _recurring(place, today, _weekends)
+        if match["season"]:
+            return _season(match, today)
+        day = int(match["ordinal"])
+        return _recurring(place, today, lambda year: _month_days(year, day))
     except (OverflowError, ValueError):  # beyond the years of the calendar
         return None
 
@@ -314,22 +338,63 @@ def _weekday(match: re.Match[str], today: datetime) -> _Time:
     others = (_days(today, 0),) if not back else (_days(last[0], -7),) if match["which_day"] else ()
 
     def again(moment: datetime, step: int) -> Interval | None:
-        start = moment.replace(hour=0, minute=0, second=0, microsecond=0)
+        start = _midnight(moment)
         offset = (number - start.weekday()) % 7
         return _days(start, offset if step > 0 else offset - 7)
 
     return _Time(*match.span(), (last, *others), again)
 
 
-def _month_day(day: int, today: datetime) -> tuple[Interval, ...]:
-    """The last such day of a month that has begun."""
-    mention = DateMention(None, today.month, day, 0, 0)
-    for months in range(12):
-        year, month = divmod(today.year * 12 + today.month - 1 - months, 12)
-        interval = exactly(year, mention._replace(month=month + 1))
-        if interval is not None and interval[0] <= today:
-            return (interval,)
-    return ()
+def _recurring(place: tuple[int, int], today: datetime, times: Callable[[int], _Times]) -> _Time:
+    """The last of such times that has begun; `times` gives those around a year, in order."""
+
+    def again(moment: datetime, step: int) -> Interval | None:
+        if step > 0:
+            return next((time for time in times(moment.year) if time[1] > moment), None)
+        return max((time for time in times(moment.year) if time[0] <= moment), default=None)
+
+    last = again(today, -1)
+    return _Time(*place, (last,) if last else (), again)
+
+
+def _season(match: re.Match[str], today: datetime) -> _Time:
+    """A season of the northern half: the last that has begun, else as "this", "last", "next" say.
+
+    "This" is the nearest. They begin in March, June, September and December.
+    """
+    first = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}[match["season"]]
+    time = _recurring(match.span(), today, lambda year: _seasons(year, first))
+    which = match["which_season"]
+    if which is None or time.again is None:
+        return time
+    around = list(_seasons(today.year, first))
+    if which == "this":  # the nearest
+        held = [min(around, key=lambda each: max(each[0] - today, today - each[1]))]
+        return time._replace(intervals=(*held,))
+    if which == "next":
+        held = [each for each in around if each[0] > today][:1]
+    else:
+        held = [each for each in around if each[1] <= today][-1:]
+    return _Time(*match.span(), tuple(held))
+
+
+def _seasons(year: int, first: int) -> _Times:
+    for each in (year - 1, year, year + 1):
+        last, month = divmod(12 * each + first + 1, 12)
+        yield month_of(each, first)[0], month_of(last, month + 1)[1]
+
+
+def _weekends(year: int) -> _Times:
+    day = datetime(year - 1, 12, 1, tzinfo=timezone.utc)
+    saturday = day + (5 - day.weekday()) % 7 * _DAY
+    return (_days(saturday, 7 * week, 2) for week in range(62))
+
+
+def _month_days(year: int, day: int) -> _Times:
+    for months in range(12 * year - 12, 12 * year + 24):
+        interval = exactly(months // 12, DateMention(None, months % 12 + 1, day, 0, 0))
+        if interval is not None:
+            yield interval
 
 
 def _joined(text: str, times: Sequence[_Time], now: datetime) -> Iterator[_Time]:

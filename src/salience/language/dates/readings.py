@@ -9,15 +9,15 @@ recognised, `asked` how times are.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from datetime import datetime
+from collections.abc import Iterator, Sequence
+from datetime import datetime, tzinfo
 from math import inf
 
 from salience.language.analysis_types import NamedDates, TimeRange, Wording
-from salience.language.dates.asked import asked_times
+from salience.language.dates.asked import AskedTime, asked_times
 from salience.language.dates.grammar import DateMention, DateMentions, mentioned_dates
 from salience.language.dates.intervals import Interval, in_year, nearest, year_of
-from salience.language.dates.translation import month_forms
+from salience.language.dates.translation import month_forms, tomorrow_forms, weekday_forms
 from salience.language.english import (
     AMBIGUOUS_MONTHS,
     ASKS_FORMER,
@@ -32,6 +32,8 @@ _MONTH_STEMS = {
     month: tuple(stem(name) for name in MONTHS if MONTHS[name] == month) for month in range(1, 13)
 }
 _MOSTLY_WORDS = frozenset(MONTHS[name] for name in AMBIGUOUS_MONTHS - NAMESAKE_MONTHS)
+_DAY = 86_400
+_WEEK = 7 * _DAY
 _ORDINAL_SUFFIXES = {1: "st", 2: "nd", 3: "rd", 21: "st", 22: "nd", 23: "rd", 31: "st"}
 
 
@@ -69,6 +71,25 @@ def date_wordings(dates: NamedDates, this_year: int, language: str = "") -> tupl
             *((names[month], years) for month in mostly_words),
         )
     return ((years,),) if years else ()
+
+
+def day_wordings(
+    times: Sequence[AskedTime], zone: tzinfo, language: str = ""
+) -> dict[str, Wording]:
+    """The wordings of the days of at most a week: by the "weekday", and as "tomorrow".
+
+    Whether a text means the day that is asked about, the day on which it was written tells.
+    """
+    numbers: set[int] = set()
+    for start, end, _ in (time.readings[0] for time in times):
+        if end - start <= _WEEK:
+            noons = range(int(start) + _DAY // 2, int(end), _DAY)
+            numbers.update(datetime.fromtimestamp(noon, zone).weekday() for noon in noons)
+    if not numbers:
+        return {}
+    names = [name for number in sorted(numbers) for name in weekday_forms(language)[number]]
+    tomorrow = tomorrow_forms(language)
+    return {"weekday": (tuple(map(stem, names)),), "tomorrow": (tuple(map(stem, tomorrow)),)}
 
 
 # As the past time that a question is about
@@ -133,10 +154,11 @@ def _until(start: Interval, last: DateMention) -> Iterator[Interval]:
 def search_interval(text: str, now: datetime) -> TimeRange | None:
     """The time that a question restricts a search to, as seen from `now`; None for none.
 
-    Of several times the first one counts, of several readings the likeliest.
+    Of several times the first one counts, of several readings the likeliest that has begun.
     """
     for time in asked_times(fold(text), now).times:
-        start, end, _ = time.readings[0]
+        begun = (reading for reading in time.readings if reading[0] <= now.timestamp())
+        start, end, _ = next(begun, time.readings[0])
         named = text[time.place :][: len(time.words)]
         return TimeRange(start, end, named if fold(named) == time.words else time.words)
     return None

@@ -113,6 +113,25 @@ def month_forms(language: str) -> tuple[tuple[str, ...], ...]:
     return tuple(_forms(month) for month in listed.split(" ") if month)
 
 
+@cache
+def weekday_forms(language: str) -> tuple[tuple[str, ...], ...]:
+    """The folded names of the seven days of the week, in English and in a language."""
+    listed = VOCABULARIES[language].weekdays.split() if language in VOCABULARIES else []
+    others = map(_forms, listed or [""] * 7)
+    return tuple((name, *forms) for name, forms in zip(WEEKDAY_NAMES, others, strict=True))
+
+
+_ALSO_MORNING = frozenset({"morgen", "manana"})
+
+
+@cache
+def tomorrow_forms(language: str) -> tuple[str, ...]:
+    """The folded words for "tomorrow" in English and in a language, if they mean nothing else."""
+    lines = _lines(VOCABULARIES[language]) if language in VOCABULARIES else []
+    forms = (form for english, form in lines if english == "tomorrow")
+    return ("tomorrow", *(form for form in forms if form.isalpha() and form not in _ALSO_MORNING))
+
+
 def _forms(pattern: str) -> tuple[str, ...]:
     """The words that a pattern of alternatives, or of a few endings, stands for."""
     endings = re.fullmatch(r"(\w+)\[(\w+)\](\??)", pattern)

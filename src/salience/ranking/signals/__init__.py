@@ -27,6 +27,7 @@ from salience.ranking.signals.query_match import (
     OnDate,
     RepeatsQuery,
     SaidBy,
+    TellsOfDay,
 )
 from salience.ranking.signals.session_context import NeighborMass, SessionCover
 from salience.ranking.signals.user_settings import Sunk, WhereIs, WhereJudged, WhereSet
@@ -72,6 +73,7 @@ __all__ = [
     "SessionCover",
     "StateInForce",
     "Sunk",
+    "TellsOfDay",
     "Trusted",
     "WhereIs",
     "WhereJudged",

@@ -21,6 +21,8 @@ from salience.retrieval.candidates import CategoricalColumn
 _BEFORE = 0.3  # what a memory right before the time is worth
 _AFTER = 0.7  # right after it, when much is told
 _REACH = 5 * DAY  # within which it fades, at least
+_WEEK = 7 * DAY
+_WEEKS = (0.8, 0.5)  # what a weekday is worth that is named in the week before, and in that before
 
 
 @dataclass(frozen=True)
@@ -209,3 +211,27 @@ class OnDate(Signal):
             near = np.where((seconds >= start) & (seconds < end), 1.0, near)
             np.maximum(best, weight * near, out=best)
         return best
+
+
+@dataclass(frozen=True)
+class TellsOfDay(Signal):
+    """0.8 for a memory that names the weekday asked about, written in the week before it, else 0.
+
+    0.5 if it was written a week earlier. 0.8 as well for one that says "tomorrow", written on the
+    day before. The time asked about is at most a week; of its readings the likeliest counts.
+    """
+
+    def columns(self) -> frozenset[str]:
+        return frozenset({"created_at", "mentions_weekday", "mentions_tomorrow"})
+
+    def compute(self, ev: Evaluation) -> Values:
+        weekday = ev.candidates.floats("mentions_weekday")
+        tomorrow = ev.candidates.floats("mentions_tomorrow")
+        if not (weekday.any() or tomorrow.any()):
+            return 0.0
+        start, end, _ = ev.query.reading.asked_times[0]
+        seconds = np.nan_to_num(ev.candidates.floats("created_at"), nan=-np.inf)
+        weeks = np.floor((seconds - end) / _WEEK)  # -1 in the week before its end
+        near = np.select([weeks == -1, weeks == -2], _WEEKS, 0.0)
+        eve = (seconds >= start - DAY) & (seconds < end - DAY)
+        return np.maximum(weekday * near, _WEEKS[0] * tomorrow * eve)

@@ -37,7 +37,9 @@ from salience.retrieval.query import Query
 from salience.retrieval.routes import Lexical, Route, check_depth
 
 _LABELS = Lexical((("entities", 1.0), ("tags", 1.0)), name="labels")
-_WORDING_OF = {f"mentions_{kind}": kind for kind in ("named", "date", "kind")}
+_WORDING_OF = {
+    f"mentions_{kind}": kind for kind in ("named", "date", "weekday", "tomorrow", "kind")
+}
 """The wording of the query that each column of mentions looks for."""
 
 
@@ -57,6 +59,8 @@ class Retrieve(Stage):
     - `labels.matched`: the same of its entities and tags, if there is a lexical route;
     - `mentions_named`, `mentions_date`: 1 where the memory's words hold a name, or a date, that the
       question names, else 0;
+    - `mentions_weekday`, `mentions_tomorrow`: 1 where they name a weekday of the time that it asks
+      about, or "tomorrow", else 0;
     - `mentions_kind`: 1 where they hold something of the kind that it asks for, else 0.
 
     A store needs two round trips for it.
