@@ -52,6 +52,7 @@ PICTURES: dict[str, tuple[dict[str, str], str, str, dict[str, Any]]] = {
         "text=Count them over time then .chart",
         {"viewport": {"width": 1280, "height": 1000}},
     ),
+    "label": ({"view": "label"}, ".labels .row", ".labels button >> nth=0", {}),
     "what-if": ({"view": "whatif", "weights": '{"semantic": 3}'}, "[data-source=server]", "", {}),
 }
 """Of each picture: what the page shows, what it waits for, what is clicked, and the screen."""

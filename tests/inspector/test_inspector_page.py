@@ -190,7 +190,9 @@ def test_a_click_filters_and_the_address_is_a_link(inspector: Inspector, chrome:
 
 
 @pytest.mark.parametrize("width", [360, 3840])
-@pytest.mark.parametrize("view", ["search", "trace", "whatif", "ab", "context", "time", "health"])
+@pytest.mark.parametrize(
+    "view", ["search", "trace", "whatif", "ab", "context", "time", "health", "label"]
+)
 def test_nothing_has_to_be_scrolled_sideways(inspector: Inspector, width: int, view: str) -> None:
     inspector.page.set_viewport_size({"width": width, "height": 800})
     ready = "main .chance, main table, main .order"
@@ -217,6 +219,7 @@ def walk(inspector: Inspector) -> None:
     inspector.show(".moves", q=QUESTION, view="ab", other="composite")
     inspector.show(".considered", q=QUESTION, view="context")
     inspector.show(".plot polyline", view="time", asOf="2026-06-01", memory="fact-heron-april")
+    inspector.show(".labels .row", q=QUESTION, view="label")
 
 
 def test_looking_changes_nothing(inspector: Inspector, client: httpx.Client) -> None:
@@ -318,10 +321,11 @@ def test_hostile_texts_are_shown_and_nothing_more(chrome: Browser, tmp_path: Pat
             {"view": "time", "memory": HOSTILE[1], "asOf": HOSTILE[0]},
             {"q": "cello", "filters": json.dumps({"kind": HOSTILE[0]})},
             {"view": "health"},
+            {"view": "label", "q": f"cello {HOSTILE[0]}"},
             {"view": "__proto__", "q": "cello", "weights": '{"__proto__": 1}'},
         ):
             ready = "main .card, main .verdict, main .order, main [role=alert], main .feed td"
-            ready += ", .moves, .considered, .diff"
+            ready += ", .moves, .considered, .diff, main .row"
             page = inspector.show(ready, **state)
             page.eval_on_selector_all(".why", "buttons => buttons.forEach(b => b.click())")
             made = "img, body script, iframe, b:not(.rank), [onerror], [onload]"
@@ -373,4 +377,6 @@ def test_axe_finds_no_violation(
         page.click("text=Look for problems")
         page.wait_for_selector(".chart")
         page.click(".findings button >> nth=0")
+        assert axe(page, source) == []
+        page = inspector.show(".labels .row", q=QUESTION, view="label")
         assert axe(page, source) == []

@@ -27,7 +27,7 @@ export async function ask(method, path, { body, namespace, signal } = {}) {
     credentials: "omit",
     cache: "no-store",
   });
-  if (answer.ok) return answer.json();
+  if (answer.ok) return answer.status === 204 ? null : answer.json();
   const problem = await answer.json().catch(() => ({}));
   throw new Refusal(answer.status, problem.detail || `${answer.status} ${answer.statusText}`);
 }

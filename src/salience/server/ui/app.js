@@ -16,8 +16,9 @@ const MODULES = {
   context: () => import("./context.js"),
   time: () => import("./time.js"),
   health: () => import("./health.js"),
+  label: () => import("./label.js"),
 };
-const ALONE = new Set(["context", "time", "health"]); // views that ask the server themselves
+const ALONE = new Set(["context", "time", "health", "label"]); // views that ask the server themselves
 
 /** The view of a name: the first one is there at once, another is loaded when it is asked for. */
 function useView(name) {
