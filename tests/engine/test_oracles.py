@@ -41,7 +41,7 @@ from salience.ranking.expressions import Col
 from salience.ranking.signals import rrf
 from salience.ranking.stages import cut, retrieve, score
 from salience.retrieval.candidates import Floats
-from salience.retrieval.operations import FetchColumns, SearchRoute
+from salience.retrieval.operations import Collect
 from salience.retrieval.query import Query
 from salience.retrieval.routes import Lexical, Vector
 from salience.search.results import SearchResult
@@ -251,10 +251,10 @@ def indexed(request: pytest.FixtureRequest) -> Iterator[Indexed]:
     def ours(query_terms: Sequence[str]) -> dict[int, float]:
         reading = QueryAnalysis(terms=tuple((term,) for term in query_terms))
         query = Query("", ("default",), talk.now.timestamp(), reading=reading)
-        [ranking] = store.batch([SearchRoute(CONTENT, query, None)])
-        [ids] = store.batch([FetchColumns(ranking.rows, ("id",))])
-        places = map(int, ids["id"].tolist())
-        return dict(zip(places, ranking.scores.tolist(), strict=True))
+        scores = frozenset({f"{CONTENT.name}.score"})
+        [found] = store.batch([Collect(query, (CONTENT,), None, (), scores)])
+        places = map(int, found["id"].tolist())
+        return dict(zip(places, found[f"{CONTENT.name}.score"].tolist(), strict=True))
 
     db = sqlite3.connect(":memory:")
     db.execute("CREATE VIRTUAL TABLE texts USING fts5(content, tokenize='unicode61')")

@@ -50,7 +50,7 @@ def test_routes_bring_more_of_a_larger_namespace_and_at_least_the_hits_wanted(
     with Memory.open("ram://", embedder=WordHashEmbedder(8), trace=lines.append) as memory:
         memory.add_many([f"Ferry {n}." for n in range(memories)], dedup=False)
         memory.search("Which ferry?", limit=limit)
-    assert any(f"SearchRoute(lexical, depth={depth})" in line for line in lines)
+    assert any(f"Collect(lexical, vector, depth={depth}" in line for line in lines)
 
 
 def test_every_part_has_a_group_and_a_line_of_explanation() -> None:

@@ -1,7 +1,7 @@
 """Vectors compared in a second thread while the first one looks for words."""
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -10,10 +10,11 @@ import pytest
 from salience import Memory
 from salience.errors import StoreClosed
 from salience.evaluation import sample
-from salience.retrieval.operations import Ranking, SearchRoute
+from salience.retrieval.operations import Collect
 from salience.retrieval.query import Query
-from salience.retrieval.routes import Vector
+from salience.retrieval.routes import Route, Vector
 from salience.stores import index_reader, open_store
+from salience.stores.index.namespace_index import NamespaceIndex
 from salience.testing import WordHashEmbedder
 
 NOW = "2026-10-01T08:00:00Z"
@@ -31,14 +32,14 @@ def memory() -> Iterator[Memory]:
 def threads(monkeypatch: pytest.MonkeyPatch) -> list[tuple[bool, bool]]:
     """For each route that is walked: whether by vectors, and whether in a thread beside."""
     seen: list[tuple[bool, bool]] = []
-    ranking: Callable[..., Ranking] = index_reader._ranking
+    find = NamespaceIndex.find
 
-    def watched(op: SearchRoute, *rest: Any) -> Ranking:
+    def watched(index: NamespaceIndex, route: Route, *rest: Any) -> Any:
         beside = threading.current_thread().name.startswith("salience-worker")
-        seen.append((isinstance(op.route, Vector), beside))
-        return ranking(op, *rest)
+        seen.append((isinstance(route, Vector), beside))
+        return find(index, route, *rest)
 
-    monkeypatch.setattr(index_reader, "_ranking", watched)
+    monkeypatch.setattr(NamespaceIndex, "find", watched)
     return seen
 
 
@@ -66,15 +67,15 @@ def test_what_goes_wrong_in_either_thread_is_told(
     memory: Memory, by_vector: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(index_reader, "_PARALLEL_SEARCH_MIN_ROWS", 1)
-    ranking = index_reader._ranking
+    find = NamespaceIndex.find
 
-    def broken(op: SearchRoute, *rest: Any) -> Ranking:
-        if isinstance(op.route, Vector) == by_vector:
+    def broken(index: NamespaceIndex, route: Route, *rest: Any) -> Any:
+        if isinstance(route, Vector) == by_vector:
             raise ArithmeticError("no such number")
-        return ranking(op, *rest)
+        return find(index, route, *rest)
 
     with monkeypatch.context() as patched:
-        patched.setattr(index_reader, "_ranking", broken)
+        patched.setattr(NamespaceIndex, "find", broken)
         with pytest.raises(ArithmeticError, match="no such number"):
             memory.search("tea", touch=False)
     assert len(memory.search("tea", touch=False))
@@ -84,7 +85,7 @@ def test_routes_of_a_closed_store_are_refused() -> None:
     store = open_store("ram://")
     store.close()
     with pytest.raises(StoreClosed):
-        store.batch([SearchRoute(Vector(), Query("tea", ("default",), 0.0), 3)])
+        store.batch([Collect(Query("tea", ("default",), 0.0), (Vector(),), 3, ())])
 
 
 def test_it_still_answers_while_the_interpreter_ends(

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from heapq import nsmallest
-from itertools import accumulate, pairwise
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -113,26 +113,29 @@ class LazyRanks:
         return LazyRanks(self.scores, self.tie_keys, np.array([places])).tolist()[0]
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Floats:
-        if len(self.places) > _SINGLE_RANKS:
+        ascending = np.sort(self.scores)  # NaN last
+        ascending = ascending[: len(ascending) - np.count_nonzero(np.isnan(ascending))]
+        own = self.scores[self.places]
+        last = ascending.searchsorted(own, "right")
+        ranks = np.where(np.isnan(own), np.nan, 1.0 + len(ascending) - last)
+        tied = np.flatnonzero(last - ascending.searchsorted(own) > 1)
+        if len(tied) * _TIED_SHARE > len(ascending):
             scored = np.flatnonzero(~np.isnan(self.scores))
             order = best_first(self.scores[scored], lambda at: self.tie_keys(scored[at]))
-            ranks = np.full(len(self.scores), np.nan)
-            ranks[scored[order]] = np.arange(1, len(order) + 1)
-            return ranks[self.places]
-        return np.array([self._rank(place) for place in self.places.tolist()], dtype=np.float64)
+            all_ranks = np.full(len(self.scores), np.nan)
+            all_ranks[scored[order]] = np.arange(1, len(order) + 1)
+            return all_ranks[self.places]
+        for at in tied.tolist():
+            ranks[at] += self._before(self.places[at])
+        return ranks
 
-    def _rank(self, place: int) -> float:
-        score = self.scores[place]
-        if np.isnan(score):
-            return np.nan
-        rank = 1 + np.count_nonzero(self.scores > score)
-        equal = np.flatnonzero(self.scores == score)
-        if len(equal) > 1:
-            keys, [own] = self.tie_keys(equal), self.tie_keys(np.array([place]))
-            rank += sum((key or "") < (own or "") for key in keys)
-            at = int(np.searchsorted(equal, place))
-            rank += keys[:at].count(own)  # of the same key the first in the table is first
-        return float(rank)
+    def _before(self, place: int) -> int:
+        """The number of rows with the score of one that come before it."""
+        equal = np.flatnonzero(self.scores == self.scores[place])
+        keys, [own] = self.tie_keys(equal), self.tie_keys(np.array([place]))
+        at = int(np.searchsorted(equal, place))
+        # Of the same key the first in the table is first.
+        return sum((key or "") < (own or "") for key in keys) + keys[:at].count(own)
 
     def tolist(self) -> list[float]:
         """The ranks."""
@@ -140,9 +143,28 @@ class LazyRanks:
         return ranks
 
 
-_SINGLE_RANKS = 64  # up to so many ranks are computed one by one
+_TIED_SHARE = 128  # with one tie in so many ranks, all are sorted
 ColumnData = Column | CategoricalColumn | LazyRanks
 """A column as a table holds it."""
+
+
+def ranks_of(
+    found: Sequence[Floats], tie_keys: Callable[[NDArray[Any]], Sequence[Any]]
+) -> ColumnData:
+    """The ranks by the scores of several searches, NaN for what one has not found.
+
+    What only a later search has found comes behind all that those before it have.
+    """
+    places = np.arange(len(found[0]))
+    first = LazyRanks(found[0], tie_keys, places)
+    if len(found) == 1:
+        return first
+    ranks = np.asarray(first)
+    for scores in found[1:]:
+        known = ~np.isnan(ranks)
+        more = np.asarray(LazyRanks(np.where(known, np.nan, scores), tie_keys, places))
+        ranks = np.where(known, ranks, np.count_nonzero(known) + more)
+    return ranks
 
 
 @dataclass(frozen=True, eq=False)
@@ -256,16 +278,30 @@ def _missing(like: Column, size: int) -> Column:
     return np.full((size, *like.shape[1:]), None if like.dtype == object else np.nan, like.dtype)
 
 
-def union(rankings: Sequence[Rows]) -> tuple[Rows, list[NDArray[np.intp]]]:
-    """The distinct rows of several rankings, ascending, and the places of each ranking's rows."""
-    if not rankings:
-        return np.empty(0, dtype=np.int64), []
-    first, *others = rankings
-    if all(np.array_equal(first, other) for other in others) and np.all(first[1:] > first[:-1]):
-        return first, [np.arange(len(first))] * len(rankings)
-    rows, places = np.unique(np.concatenate(rankings), return_inverse=True)
-    ends = list(accumulate(map(len, rankings)))
-    return rows, [places[start:end] for start, end in pairwise([0, *ends])]
+def union(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """The distinct numbers of several arrays, each of which ascends, ascending."""
+    first, *others = parts
+    if all(len(first) == len(other) and np.array_equal(first, other) for other in others):
+        return first
+    merged = np.concatenate(parts)
+    merged.sort(kind="stable")  # which merges runs
+    is_new = np.empty(len(merged), dtype=bool)
+    is_new[:1] = True
+    np.not_equal(merged[1:], merged[:-1], out=is_new[1:])
+    return merged[is_new]
+
+
+def best_places(
+    scores: Floats, tie_keys: Callable[[NDArray[np.intp]], Sequence[Any]], k: int
+) -> NDArray[np.intp]:
+    """The places of the `k` best as `best_first` finds them, but ascending."""
+    if k >= len(scores):
+        return np.arange(len(scores))
+    least = np.partition(scores, len(scores) - k)[len(scores) - k]
+    best = np.flatnonzero(scores >= least)
+    if len(best) != k:
+        best = np.sort(best_first(scores, tie_keys, k))
+    return best
 
 
 def best_first(

@@ -13,33 +13,21 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import chain
 from typing import Any, Literal, NamedTuple, get_args
 
-from salience.language.analysis_types import Speakers, Wording
+from salience.language.analysis_types import Speakers
 from salience.language.spelling import slips
 from salience.records.access_key import AccessKey
 from salience.records.events import ACCESSES, Event, EventType, apply_with_previous
-from salience.records.filters import Filter
+from salience.records.filters import Filter, all_of
 from salience.records.record import Draft, Edit, Embedding, Link, MemoryRecord
 from salience.records.tombstones import Erasing, Tombstone
-from salience.retrieval.candidates import Floats, Rows
+from salience.retrieval.candidates import Rows
 from salience.retrieval.query import Query
 from salience.retrieval.routes import Lexical, Route
-
-
-@dataclass(frozen=True, eq=False)
-class Ranking:
-    """The answer of one route: rows and their scores, best first if that was asked for.
-
-    `approximate` says why others may be missing, and is empty if none are.
-    """
-
-    rows: Rows
-    scores: Floats
-    approximate: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -242,53 +230,51 @@ class SpeakerMatches:
         )
 
 
-@dataclass(frozen=True, eq=False)
-class SearchRoute:
-    """The best `depth` rows of a route (all of them for None) -> Ranking, by score then id.
+MENTIONS = {f"mentions_{kind}": kind for kind in ("named", "date", "weekday", "tomorrow", "kind")}
+"""The kind of wordings of the query that each column of mentions looks for."""
 
-    Only rows of the query's namespaces that pass its filter and that the route has evidence for are
-    candidates. Unless `ordered`, the rows may come in any order.
+
+@dataclass(frozen=True, eq=False)
+class Collect:
+    """The memories that some routes find, with columns of them -> Candidates, by ascending row.
+
+    They are memories of the query's namespaces that pass its filter and that a route has evidence
+    for: of each route the best `depth` (all of them for None) by score, then id. Behind them come
+    the best that meet a further condition as well: one of `also` after the other, then, with
+    `sessions` and if there are chunks of chats among all these, that of being a whole session. The
+    memories at `rows` are in the table, whether they are found or not.
+
+    `columns` are those of `FetchColumns`; `id` is always among them, `namespace` where there are
+    several, and `kind` with `sessions`. Each route has a column `<route>.rank`, from 1, NaN where
+    it does not find a memory, and `<route>.rank.<note>` for its notes. Further columns are those of
+    `evidence`, as far as these are known:
+
+    - `<route>.score`: the exact score, whichever route found the memory; NaN where it has none;
+      `previous.<route>.score`: that of the turn right before it in its session;
+    - `<route>.weights` of a lexical route, shape (rows, terms): idf of each of the query's terms in
+      the namespace of each row; a term that no memory has weighs the most, ln(1 + (N + 0.5) / 0.5)
+      among N memories; `<route>.matched`: the same, 0 where the memory does not have the term in a
+      field of the route; `labels.matched`: the same in `LABELS`;
+    - those of `MENTIONS`: 1 where the content has all words of a wording of that kind in the query,
+      else 0.
     """
 
-    route: Route
     query: Query
+    routes: tuple[Route, ...]
     depth: int | None
-    ordered: bool = True
+    columns: tuple[str, ...]
+    evidence: frozenset[str] = field(default=frozenset(), repr=False)
+    also: tuple[Filter, ...] = ()
+    sessions: bool = False
+    rows: Rows | None = None
 
+    def queries(self) -> list[Query]:
+        """The query, and those with a further condition, in their order."""
+        return [self.query, *map(self.narrowed, self.also)]
 
-@dataclass(frozen=True, eq=False)
-class ScoreRows:
-    """The route's exact score of the given rows -> float64 array (rows,); NaN where it has none.
-
-    With `of="previous"`, the score of the turn right before each row in its session instead.
-    """
-
-    route: Route
-    query: Query
-    rows: Rows
-    of: Literal["self", "previous"] = "self"
-
-
-@dataclass(frozen=True, eq=False)
-class TermWeights:
-    """idf of each of the query's terms in the namespace of each row -> float64 (rows, terms).
-
-    A term that no memory has weighs the most: ln(1 + (N + 0.5) / 0.5) among N memories. With
-    `of="matched"`, 0 where the row does not have the term in a field of the route.
-    """
-
-    route: Lexical
-    query: Query
-    rows: Rows
-    of: Literal["all", "matched"] = "all"
-
-
-@dataclass(frozen=True, eq=False)
-class Mentions:
-    """1 for the rows whose content has all words of a wording, else 0 -> float64 array (rows,)."""
-
-    wordings: tuple[Wording, ...]
-    rows: Rows
+    def narrowed(self, condition: Filter) -> Query:
+        """The query with a further condition."""
+        return replace(self.query, where=all_of(self.query.where, condition))
 
 
 @dataclass(frozen=True, eq=False)
@@ -965,10 +951,7 @@ Op = (
     | FindSpeakers
     | FindWords
     | FindNames
-    | SearchRoute
-    | ScoreRows
-    | TermWeights
-    | Mentions
+    | Collect
     | FetchColumns
     | ReadRecords
     | ReadTexts

@@ -99,6 +99,10 @@ class Lexical(Route):
                 raise InvalidInput("fields", f"the words of {shown(field)} are not kept", remedy)
 
 
+LABELS = Lexical((("entities", 1.0), ("tags", 1.0)), name="labels")
+"""The words of a memory's labels, by which nothing is searched."""
+
+
 @dataclass(frozen=True)
 class Vector(Route):
     """score = cosine(query, memory) = q . m for unit vectors, in [-1, 1]; 0 for a zero vector.

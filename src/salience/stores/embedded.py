@@ -42,7 +42,7 @@ _SAME_STATE = frozenset(
         operations.FindWords,
         operations.FindNames,
         operations.VectorNames,
-        operations.SearchRoute,
+        operations.Collect,
     }
 )
 """Operations that read the same state of the store if they follow each other in a batch."""
@@ -71,11 +71,8 @@ class EmbeddedStore(IndexReader):
     def batch(self, batch: Sequence[operations.Op]) -> list[Any]:
         """Answer every operation, in order."""
         self._check_open()
-        self._last_index_rows = self._state.version = None
-        searches = [op for op in batch if isinstance(op, operations.SearchRoute)]
+        self._state.version = None
         try:
-            if searches and len(searches) == len(batch):
-                return [*self._searches(searches)]
             return [self._answer(op) for op in batch]
         except SalienceError:
             raise

@@ -14,8 +14,20 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from salience.records.fields import CHAT_CHUNKS, SESSION_CHUNK
+from salience.records.filters import Compare
 from salience.retrieval import operations
-from salience.retrieval.candidates import ColumnData, Rows, best_first
+from salience.retrieval.candidates import (
+    Candidates,
+    ColumnData,
+    Floats,
+    Rows,
+    best_places,
+    ranks_of,
+    union,
+)
+from salience.retrieval.query import Query
+from salience.retrieval.routes import Route
 from salience.stores.index.columns import empty_column
 from salience.stores.index.namespace_index import NamespaceIndex
 from salience.stores.index.routes import route_search
@@ -59,11 +71,6 @@ _log = logging.getLogger(__name__)
 
 
 _OF_ROWS: Mapping[type, Callable[[NamespaceIndex, Any, Rows], Any]] = {
-    operations.ScoreRows: lambda index, op, rows: index.score(op.route, op.query, rows, op.of),
-    operations.TermWeights: lambda index, op, rows: (
-        index.matched_terms if op.of == "matched" else index.term_weights
-    )(op.route, op.query, rows),
-    operations.Mentions: lambda index, op, rows: index.mentions(op.wordings, rows),
     operations.FindPassages: lambda index, op, rows: index.find_passages(op, rows),
     operations.FetchColumns: lambda index, op, rows: index.fetch(rows, op.names),
     operations.FetchVectors: lambda index, op, rows: index.vectors(rows, op.name),
@@ -83,7 +90,6 @@ class IndexReader(ABC):
         self._sizes: dict[str, int] = {}  # bytes of each index when it was last refreshed
         self._index_bytes = 0  # the sum of these
         self._lock = threading.RLock()
-        self._last_index_rows: tuple[Rows, list[_IndexRows]] | None = None
         self._worker = WorkerThread()
 
     @abstractmethod
@@ -118,12 +124,7 @@ class IndexReader(ABC):
             self._index_bytes -= self._sizes.pop(namespace)
 
     def _indexes_of(self, rows: Rows) -> list[_IndexRows]:
-        """The indexes that hold some of the rows, with these rows and their places.
-
-        The operations of a batch are about the same rows, so the last answer is kept.
-        """
-        if self._last_index_rows is not None and self._last_index_rows[0] is rows:
-            return self._last_index_rows[1]
+        """The indexes that hold some of the rows, with these rows and their places."""
         index_rows: list[_IndexRows] = []
         missing = np.ones(len(rows), dtype=bool)
         for index in self._candidates(rows, missing):
@@ -136,60 +137,11 @@ class IndexReader(ABC):
                 missing &= ~here
                 if not missing.any():
                     break
-        self._last_index_rows = (rows, index_rows)
         return index_rows
 
-    # Routes
-
-    def _searches(self, searches: Sequence[operations.SearchRoute]) -> list[operations.Ranking]:
-        """The rankings of the routes of one search, or of several."""
-        if searches and self._is_worth_two_threads(searches):
-            return self._search_in_two_threads(searches)
-        return [self._search(op) for op in searches]
-
-    def _is_worth_two_threads(self, searches: Sequence[operations.SearchRoute]) -> bool:
-        """Test whether one query compares many vectors, and searches by something else as well."""
-        query = searches[0].query
-        texts = {(op.query.text, op.query.namespaces) for op in searches}
-        if len(query.namespaces) > 1 or len(texts) > 1:
-            return False
-        return (
-            len(self._indexes.get(query.namespaces[0], ())) >= _PARALLEL_SEARCH_MIN_ROWS
-            and len({route_search(op.route).runs_in_thread for op in searches}) == 2
-        )
-
-    def _search_in_two_threads(
-        self, searches: Sequence[operations.SearchRoute]
-    ) -> list[operations.Ranking]:
-        """Compare vectors in a second thread, while this one searches by words.
-
-        Both need the masks of the filters, so these are worked out before.
-        """
-        in_thread = {
-            place: op for place, op in enumerate(searches) if route_search(op.route).runs_in_thread
-        }
-        with self._lock:  # the index may not change until both are done
-            query = searches[0].query
-            index = self._index(query.namespaces[0])
-            for where in {op.query.where for op in searches}:
-                index.table.mask(where)
-            thread_rankings = self._worker.start(
-                lambda: {place: _ranking(op, [index]) for place, op in in_thread.items()}
-            )
-            try:
-                rankings = {
-                    place: _ranking(op, [index])
-                    for place, op in enumerate(searches)
-                    if place not in in_thread
-                }
-            finally:
-                others = thread_rankings()
-        rankings.update(others)
-        return [rankings[place] for place in range(len(searches))]
-
-    def _search(self, op: operations.SearchRoute) -> operations.Ranking:
-        with self._lock:
-            return _ranking(op, [self._index(namespace) for namespace in op.query.namespaces])
+    def _collect(self, op: operations.Collect) -> Candidates:
+        with self._lock:  # the indexes may not change until all is found
+            return _collected(op, [self._index(name) for name in op.query.namespaces], self._worker)
 
     # Values by row
 
@@ -248,7 +200,7 @@ class IndexReader(ABC):
         operations.FindWords: _find_words,
         operations.FindNames: _find_names,
         operations.ListNames: _list_names,
-        operations.SearchRoute: _search,
+        operations.Collect: _collect,
         operations.VectorNames: _vector_names,
         operations.NearestVectors: _nearest_vectors,
         **dict.fromkeys(_OF_ROWS, _of_rows),
@@ -281,13 +233,8 @@ def _joined(op: Any, parts: _Parts) -> Any:
         longest = max((part.shape[1] for part, _ in parts), default=0)
         own = [each for each in parts if each[0].shape[1] == longest]
         return _filled(size, np.nan, own, (longest,), np.float32)
-    if isinstance(op, operations.SessionNeighbors):
-        own = [(part.T, places) for part, places in parts]
-        return _filled(size, -1, own, (2,), np.int64).T
-    if isinstance(op, operations.ScoreRows):
-        return _filled(size, np.nan, parts)
-    shape = () if isinstance(op, operations.Mentions) else (len(op.query.reading.terms),)
-    return _filled(size, 0.0, parts, shape)
+    own = [(part.T, places) for part, places in parts]
+    return _filled(size, -1, own, (2,), np.int64).T
 
 
 def _filled(
@@ -302,22 +249,129 @@ def _filled(
     return values
 
 
-def _ranking(op: operations.SearchRoute, indexes: Sequence[NamespaceIndex]) -> operations.Ranking:
-    """The ranking of a route over some namespaces together."""
-    parts = [index.search(op.route, op.query, op.depth, op.ordered) for index in indexes]
-    if len(parts) == 1:
-        return operations.Ranking(*parts[0])
-    rows = np.concatenate([rows for rows, _ in parts])
-    scores = np.concatenate([scores for _, scores in parts])
-    if op.depth is None and not op.ordered:
-        return operations.Ranking(rows, scores)
-    if op.route.newest_first:
-        order = np.argsort(-rows)[: op.depth]
-        return operations.Ranking(rows[order], scores[order])
+_Found = tuple[NDArray[np.int64], Floats]
+"""The memories of an index that a route finds, by ordinal, and their scores."""
+
+
+def _collected(
+    op: operations.Collect, indexes: Sequence[NamespaceIndex], worker: WorkerThread
+) -> Candidates:
+    """The table that an operation asks for, out of the indexes of its namespaces."""
+    searches = [_found(op, query, indexes, worker) for query in op.queries()]
+    ordinals = [_union(op, index, at, searches) for at, index in enumerate(indexes)]
+    if op.sessions and any(map(_holds_chunks, indexes, ordinals)):
+        whole = op.narrowed(Compare("kind", "eq", SESSION_CHUNK))
+        searches.append(_found(op, whole, indexes, worker))
+        ordinals = [_union(op, index, at, searches) for at, index in enumerate(indexes)]
+    rows = [index.table.rows[own] for index, own in zip(indexes, ordinals, strict=True)]
+    tables = [index.collected(op, own) for index, own in zip(indexes, ordinals, strict=True)]
+    table = Candidates(rows[0], tables[0])
+    order = None
+    if len(indexes) > 1:
+        order = np.concatenate(rows).argsort()
+        columns = {
+            name: np.concatenate([np.asarray(part[name]) for part in tables])[order]
+            for name in tables[0]
+        }
+        table = Candidates(np.concatenate(rows)[order], columns)
+    ranks: dict[str, ColumnData] = {}
+    for at, route in enumerate(op.routes):
+        found = [_spread(search[at], ordinals, order) for search in searches]
+        if route.newest_first:
+            found = [np.where(np.isnan(scores), np.nan, table.rows) for scores in found]
+        ranks[f"{route.name}.rank"] = ranks_of(found, table.tie_keys)
+        for note, value in route.rank_notes.items():
+            noted = ~np.isnan(np.fmax.reduce(found))
+            ranks[f"{route.name}.rank.{note}"] = np.where(noted, value, np.nan)
+    return table.with_columns(**ranks)
+
+
+def _found(
+    op: operations.Collect,
+    query: Query,
+    indexes: Sequence[NamespaceIndex],
+    worker: WorkerThread,
+) -> list[list[_Found]]:
+    """The best memories of each route in each index.
+
+    Many vectors are compared in a second thread, while this one searches by something else.
+    """
+
+    def found(route: Route) -> list[_Found]:
+        parts = [index.find(route, query, op.depth) for index in indexes]
+        return _best_of_all(route, parts, indexes, op.depth)
+
+    beside = [route for route in op.routes if route_search(route).runs_in_thread]
+    few = len(indexes) > 1 or len(indexes[0]) < _PARALLEL_SEARCH_MIN_ROWS
+    if few or not 0 < len(beside) < len(op.routes):
+        return [found(route) for route in op.routes]
+    indexes[0].table.mask(query.where)  # which both threads read
+    of_vectors = worker.start(lambda: [*map(found, beside)])
+    try:
+        others = {route: found(route) for route in op.routes if route not in beside}
+    finally:
+        by_vector = of_vectors()
+    return [*map({**others, **dict(zip(beside, by_vector, strict=True))}.__getitem__, op.routes)]
+
+
+def _best_of_all(
+    route: Route,
+    parts: list[_Found],
+    indexes: Sequence[NamespaceIndex],
+    depth: int | None,
+) -> list[_Found]:
+    """The best of several indexes together, of which each has found its own best."""
+    ends = np.cumsum([len(own) for own, _ in parts])
+    if depth is None or ends[-1] <= depth or len(parts) == 1:
+        return parts
+    scores = np.concatenate([own for _, own in parts])
+    if route.newest_first:
+        named = zip(indexes, parts, strict=True)
+        scores = np.concatenate([index.table.rows[own] for index, (own, _) in named])
     keys = [
         (id, index.namespace)
-        for index, (own_rows, _) in zip(indexes, parts, strict=True)
-        for id in index.ids_of(own_rows)
+        for index, (own, _) in zip(indexes, parts, strict=True)
+        for id in index.table.ids_at(own)
     ]
-    order = best_first(scores, lambda places: [keys[p] for p in places.tolist()], op.depth)
-    return operations.Ranking(rows[order], scores[order])
+    best = best_places(scores, lambda places: [keys[at] for at in places.tolist()], depth)
+    taken = np.zeros(len(scores), dtype=bool)
+    taken[best] = True
+    masks = np.split(taken, ends[:-1])
+    return [(own[mask], of[mask]) for (own, of), mask in zip(parts, masks, strict=True)]
+
+
+def _union(
+    op: operations.Collect,
+    index: NamespaceIndex,
+    at: int,
+    searches: Sequence[Sequence[Sequence[_Found]]],
+) -> NDArray[np.int64]:
+    """The ordinals of all that was found in an index, ascending, and of the rows asked for."""
+    parts = [found[at][0] for search in searches for found in search]
+    if op.rows is not None:
+        parts.append(np.sort(index.table.ordinals(op.rows[index.table.contains(op.rows)])))
+    return union(parts)
+
+
+def _holds_chunks(index: NamespaceIndex, ordinals: NDArray[np.int64]) -> bool:
+    """Test whether some memories are of a chat that was stored as sessions and their turns."""
+    kinds = index.table.coded("kind")
+    codes = [code for kind in CHAT_CHUNKS if (code := kinds.code(kind)) >= 0]
+    return bool(codes) and bool(np.isin(kinds.codes[ordinals], codes).any())
+
+
+def _spread(
+    found: Sequence[_Found],
+    ordinals: Sequence[NDArray[np.int64]],
+    order: NDArray[np.intp] | None,
+) -> Floats:
+    """The scores of what a route has found as a column, NaN for all else."""
+    parts: list[Floats] = []
+    for (own, scores), all_here in zip(found, ordinals, strict=True):
+        if own is all_here:
+            parts.append(scores)
+            continue
+        column = np.full(len(all_here), np.nan)
+        column[all_here.searchsorted(own)] = scores
+        parts.append(column)
+    return parts[0] if order is None else np.concatenate(parts)[order]

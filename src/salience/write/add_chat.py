@@ -12,7 +12,7 @@ from salience.records.fields import CHAT_CHUNKS, SESSION_CHUNK, TURN_CHUNK
 from salience.records.filters import And, Compare
 from salience.records.record import Edit, MemoryRecord, new_id
 from salience.records.validation import text
-from salience.retrieval.operations import Events, Extract, FetchColumns, ReadRecords, SearchRoute
+from salience.retrieval.operations import Collect, Events, Extract, ReadRecords
 from salience.retrieval.plan import Plan, ask
 from salience.retrieval.query import Query
 from salience.retrieval.routes import MatchAll
@@ -156,11 +156,10 @@ def _open_chunks(
     kinds = (TURN_CHUNK, SESSION_CHUNK) if mode == "hybrid" else (CHUNK,)
     where = And((Compare("session_id", "eq", session_id), Compare("kind", "in", kinds)))
     query = Query("", (scope.namespace,), scope.now.timestamp(), where=where)
-    ranking = yield from ask(SearchRoute(MatchAll(), query, None))
-    columns = yield from ask(FetchColumns(ranking.rows, ("kind", "position")))
-    order = sorted(range(len(ranking.rows)), key=lambda at: columns["position"][at])
-    latest = {columns["kind"][at]: at for at in order}
-    records = yield from ask(ReadRecords(ranking.rows[[latest[kind] for kind in latest]]))
+    chunks = yield from ask(Collect(query, (MatchAll(),), None, ("kind", "position")))
+    order = chunks.floats("position").argsort().tolist()
+    latest = {chunks["kind"][at]: at for at in order}
+    records = yield from ask(ReadRecords(chunks.rows[[latest[kind] for kind in latest]]))
     record_of = dict(zip(latest, records, strict=True))
     return record_of.get(kinds[0]), record_of.get(SESSION_CHUNK)
 

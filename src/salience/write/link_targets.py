@@ -12,7 +12,7 @@ from datetime import datetime
 
 from salience.language.tokens import slug
 from salience.records.record import EMPTY, Link, MemoryRecord
-from salience.retrieval.operations import FetchColumns, LinksOf, Put, RowsById, SearchRoute
+from salience.retrieval.operations import Collect, LinksOf, Put, RowsById
 from salience.retrieval.plan import Plan, ask
 from salience.retrieval.query import Query
 from salience.retrieval.routes import MatchAll
@@ -94,11 +94,10 @@ def _ids_by_name(namespace: str, targets: Iterable[str]) -> Plan[dict[str, str]]
     for target in targets:
         for name in {target, slug(target) or target}:
             targets_of.setdefault(name, []).append(target)
-    rows = (yield from ask(SearchRoute(MatchAll(), Query("", (namespace,), 0.0), None))).rows
-    rows.sort()
-    columns = yield from ask(FetchColumns(rows, ("id", "title", f"metadata.{ALIASES}")))
+    query, names = Query("", (namespace,), 0.0), ("id", "title", f"metadata.{ALIASES}")
+    columns = (yield from ask(Collect(query, (MatchAll(),), None, names))).columns
     id_of: dict[str, str] = {}
-    values = (columns[name].tolist() for name in ("id", "title", f"metadata.{ALIASES}"))
+    values = (columns[name].tolist() for name in names)
     for id, title, aliases in zip(*values, strict=True):
         for name in _names(title, aliases) if title or aliases else ():
             for target in targets_of.get(name, ()):

@@ -12,7 +12,7 @@ from salience.records.filters import Filter
 from salience.records.record import MemoryRecord
 from salience.records.validation import integer, text
 from salience.retrieval.candidates import Candidates
-from salience.retrieval.operations import FetchColumns, ReadRecords, RowsById, SearchRoute
+from salience.retrieval.operations import Collect, ReadRecords, RowsById
 from salience.retrieval.plan import Plan, ask
 from salience.retrieval.query import Query
 from salience.retrieval.routes import MatchAll
@@ -87,9 +87,5 @@ def read_records(namespace: str, ids: Sequence[str]) -> Plan[dict[str, MemoryRec
 def read_table(scope: WriteContext, where: Filter | None, names: Sequence[str]) -> Plan[Candidates]:
     """The plan of reading columns of the memories that pass a filter, by ascending row."""
     query = Query("", (scope.namespace,), scope.now.timestamp(), where=where)
-    ranking = yield from ask(SearchRoute(MatchAll(), query, None))
-    rows = np.sort(ranking.rows)
-    columns = yield from ask(FetchColumns(rows, ("id", *names)))
-    table = Candidates(rows, columns)
-    exists = np.array([id is not None for id in table["id"].tolist()], dtype=bool)
-    return table if exists.all() else table.take(exists)  # without those erased since
+    found: Candidates = yield from ask(Collect(query, (MatchAll(),), None, tuple(names)))
+    return found

@@ -17,7 +17,7 @@ from salience.language.analysis_types import QueryAnalysis
 from salience.language.tokens import terms, words
 from salience.records.record import Draft, MemoryRecord
 from salience.records.tombstones import Erasing
-from salience.retrieval.operations import Delete, Put
+from salience.retrieval.operations import Collect, Delete, Put
 from salience.retrieval.query import Query
 from salience.retrieval.routes import Lexical
 from salience.stores.index.namespace_index import NamespaceIndex
@@ -133,7 +133,9 @@ def scored(
     )
     rows = np.array([row for _, row in ids], dtype=np.int64)
     asked = Query("x", ("n",), 0.0, reading=QueryAnalysis(terms=tuple(query)))
-    return [float(score) for score in index.score(route, asked, rows)]
+    op = Collect(asked, (route,), None, (), frozenset({f"{route.name}.score"}))
+    [_, scores] = index.collected(op, index.table.ordinals(rows)).values()
+    return [float(score) for score in scores.tolist()]
 
 
 vocabulary = [f"w{i}" for i in range(12)]

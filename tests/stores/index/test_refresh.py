@@ -16,7 +16,7 @@ from salience.language.analysis_types import QueryAnalysis
 from salience.language.features import FEATURES
 from salience.records.record import Draft, Edit, Link, MemoryRecord
 from salience.records.tombstones import Erasing
-from salience.retrieval.operations import Delete, Edge, Put, Touch
+from salience.retrieval.operations import Collect, Delete, Edge, Put, Touch
 from salience.retrieval.query import Query
 from salience.retrieval.routes import ExactMatch, Lexical, Trigram, Vector
 from salience.stores.index import memory_table
@@ -112,12 +112,12 @@ def answers(index: NamespaceIndex, records: SqliteRecords) -> dict[str, Any]:
     rows = rows.astype(np.int64)
     told: dict[str, Any] = {"speakers": index.table.speakers, "vectors": index.vector_names}
     for route in ROUTES:
-        ranked, scores = index.search(route, QUERY, 4)
-        told[f"search {route}"] = ranked.tolist(), scores.tolist()
-        for of in ("self", "previous"):
-            told[f"{of} {route}"] = str(index.score(route, QUERY, rows, of).tolist())
-    terms = index.matched_terms(ROUTES[0], QUERY, rows)
-    told["terms"] = terms.tolist()
+        found, scores = index.find(route, QUERY, 4)
+        told[f"search {route}"] = index.table.rows[found].tolist(), scores.tolist()
+        names = (f"{route.name}.score", f"previous.{route.name}.score", f"{route.name}.matched")
+        op = Collect(QUERY, (route,), None, (), frozenset(names))
+        for name, column in index.collected(op, index.table.ordinals(rows)).items():
+            told[f"{name} {route}"] = str(np.asarray(column).tolist())
     edges = index.edges_of_many(rows[::2], None, partial(records.edges, "n"))
     told["links"] = sorted(edges or ())
     told["neighbors"] = index.session_neighbors(rows, None).tolist()

@@ -9,7 +9,7 @@ import pytest
 from salience import Memory
 from salience.errors import InvalidInput
 from salience.retrieval.candidates import Floats
-from salience.retrieval.operations import ScoreRows, SearchRoute
+from salience.retrieval.operations import Collect
 from salience.retrieval.query import Query
 from salience.retrieval.routes import Route
 from salience.stores import Store, open_store
@@ -52,15 +52,19 @@ def store(monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
 def test_a_registered_class_of_routes_is_answered(store: Store, route: LongIds) -> None:
     register(LongIds, LongIdsSearch())
     query = Query("any", ("default",), 0.0)
-    [best] = store.batch([SearchRoute(route, query, 2)])
-    assert best.scores.tolist() == [4.0, 3.0]
-    [every] = store.batch([SearchRoute(route, query, None, ordered=False)])
-    assert sorted(every.scores.tolist()) == [2.0, 3.0, 4.0]
-    [scores] = store.batch([ScoreRows(route, query, np.array([*best.rows, 999]))])
-    assert scores.tolist()[:2] == [4.0, 3.0]
-    assert np.isnan(scores[2])
+    score, rank = f"{route.name}.score", f"{route.name}.rank"
+    asked = frozenset({score})
+    [best] = store.batch([Collect(query, (route,), 2, (), asked)])
+    assert dict(zip(best[score].tolist(), best[rank].tolist(), strict=True)) == {4.0: 1, 3.0: 2}
+    [every] = store.batch([Collect(query, (route,), None, (), asked)])
+    assert sorted(every[score].tolist()) == [2.0, 3.0, 4.0]
+    rows = np.array([*best.rows, 999])
+    [also] = store.batch([Collect(query, (route,), 1, (), asked, rows=rows)])
+    assert also.rows.tolist() == best.rows.tolist()  # 999 is no memory
+    assert also[score].tolist() == best[score].tolist()
+    assert np.isnan(also[rank]).sum() == 1
 
 
 def test_a_route_that_nobody_answers_is_refused(store: Store) -> None:
     with pytest.raises(InvalidInput, match="LongIds is not one that this store can search by"):
-        store.batch([SearchRoute(LongIds(), Query("any", ("default",), 0.0), 2)])
+        store.batch([Collect(Query("any", ("default",), 0.0), (LongIds(),), 2, ())])

@@ -22,7 +22,7 @@ from salience.testing.conformance._case import Clock, StoreCase, get_record, per
 READING = (
     operations.Embed, operations.Extract, operations.FindByHash,
     operations.NearestVectors, operations.RowsById, operations.ReadRecords, operations.Events,
-    operations.Notes, operations.LinksOf, operations.SearchRoute, operations.FetchColumns,
+    operations.Notes, operations.LinksOf, operations.Collect, operations.FetchColumns,
     operations.ReadStats, operations.FetchVectors, operations.ReadTexts, operations.Dimensions,
     operations.ListRecords, operations.FindNames, operations.VectorNames,
     operations.RowsInWriteOrder, operations.RetrievedTexts,

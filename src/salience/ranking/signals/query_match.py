@@ -203,14 +203,16 @@ class OnDate(Signal):
 
     def compute(self, ev: Evaluation) -> Values:
         seconds = np.nan_to_num(ev.candidates.floats("created_at"), nan=-np.inf)
-        best = np.zeros(len(seconds))
-        for start, end, weight in ev.query.reading.asked_times:
-            reach = max(_REACH, end - start)
-            gap = np.maximum(start - seconds, seconds - end)
-            near = np.where(seconds < start, _BEFORE, _AFTER) * exp(-gap / reach)
-            near = np.where((seconds >= start) & (seconds < end), 1.0, near)
-            np.maximum(best, weight * near, out=best)
-        return best
+        times = ev.query.reading.asked_times
+        if not times:
+            return 0.0
+        start, end, weight = np.array(times, dtype=np.float64).T[:, :, np.newaxis]
+        reach = np.maximum(_REACH, end - start)
+        is_before = seconds < start
+        gap = np.maximum(start - seconds, seconds - end)
+        near = np.where(is_before, _BEFORE, _AFTER) * exp(-gap / reach)
+        near[~is_before & (seconds < end)] = 1.0
+        return np.maximum.reduce(weight * near, axis=0)
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
@@ -232,7 +233,7 @@ def _versions(ev: Evaluation) -> list[tuple[int, NDArray[np.intp]]]:
     can_hold = (begins < last if is_interval else begins <= last) & ~_expired(ev)
     versions = []
     for places in _of_one_attribute(ev, begins):
-        judged = table["review"][places].tolist()
+        judged = table.columns["review"][places].tolist()
         holding = [
             place
             for place, review in zip(places, judged, strict=True)
@@ -249,7 +250,7 @@ def _versions(ev: Evaluation) -> list[tuple[int, NDArray[np.intp]]]:
         others = [place for place in places if stated[place] != stated[holds]]
         versions.append((holds, np.array(others)))
     for *older, place in _with_changes(ev, begins, answering=True):
-        if not can_hold[place] or table["review"][place] == "incorrect":
+        if not can_hold[place] or table.columns["review"][place] == "incorrect":
             continue
         if first == -np.inf:
             versions.append((max(older, key=begins.__getitem__), np.array([place])))
@@ -320,25 +321,25 @@ def _of_one_attribute(ev: Evaluation, begins: Floats) -> Iterator[list[int]]:
         return
     names = ("attribute_key", "value", "replaces", "stated")
     keys, values, replaced, what = map(ev.candidates.floats, names)
-    _, of_keys, counts = np.unique(keys, return_inverse=True, return_counts=True, equal_nan=False)
-    replacing = np.flatnonzero(replaced > 0.0)
-    stated = counts[of_keys] > 1
-    if len(replacing):
-        stated |= ~np.isnan(keys) & np.isin(values, replaced[replacing])
-    if not stated.any():
+    told = np.flatnonzero(~np.isnan(keys))
+    replacing = np.flatnonzero(replaced > 0.0).tolist()
+    counts, gone = Counter(keys[told].tolist()), set(replaced[replacing].tolist())
+    pairs = zip(keys[told].tolist(), values[told].tolist(), strict=True)
+    several = [counts[key] > 1 or value in gone for key, value in pairs]
+    stated = told[several].tolist()
+    if not stated:
         return
-    concerned = np.unique(np.concatenate([np.flatnonzero(stated), replacing]))
-    table = ev.candidates.take(concerned)
-    columns = [table[name].tolist() for name in _OWNER if name in table.columns]
-    owner_of = dict(zip(concerned.tolist(), zip(*columns, strict=True), strict=True))
+    concerned, table = [*stated, *replacing], ev.candidates.columns
+    columns = [table[name][concerned].tolist() for name in _OWNER if name in table]
+    owner_of = dict(zip(concerned, zip(*columns, strict=True), strict=True))
     places_of: dict[Any, list[int]] = {}
-    for place in np.flatnonzero(stated).tolist():
+    for place in stated:
         places_of.setdefault((float(keys[place]), owner_of[place]), []).append(place)
     for (_, owner), places in places_of.items():
         said, earliest = set(values[places].tolist()), begins[places].min()
         places += [
             place
-            for place in replacing.tolist()
+            for place in replacing
             if replaced[place] in said
             and owner_of[place] == owner
             and begins[place] >= earliest

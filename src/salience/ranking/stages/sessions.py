@@ -13,7 +13,7 @@ from salience.ranking.stages.stage import Stage, is_stored
 from salience.records.fields import SESSION_CHUNK, TURN_CHUNK
 from salience.records.filters import Compare, all_of
 from salience.retrieval.candidates import Candidates, Column, Floats
-from salience.retrieval.operations import FetchColumns, ReadTexts, SearchRoute, SessionNeighbors
+from salience.retrieval.operations import Collect, ReadTexts, SessionNeighbors
 from salience.retrieval.plan import Plan, ask
 from salience.retrieval.query import Query
 from salience.retrieval.routes import MatchAll
@@ -22,6 +22,7 @@ _REASONS = tuple(
     f"turn_support.{reason}"
     for reason in ("supporting_turn_count", "best_turn", "best_turn_routes")
 )
+_ALL = "all sessions"  # a name that no route of a profile has
 
 
 @dataclass(frozen=True)
@@ -80,10 +81,9 @@ class SessionFirst(Stage):
         names = {candidates["session_id"][place] for place in turns if session_of[place] in missing}
         of_turns = Compare("session_id", "in", tuple(sorted(names)))
         where = all_of(query.where, of_turns, Compare("kind", "eq", self.session))
-        ranking = yield from ask(SearchRoute(MatchAll(), replace(query, where=where), None))
         stored = tuple(sorted(name for name in candidates.columns if is_stored(name)))
-        fetched = yield from ask(FetchColumns(ranking.rows, stored))
-        sessions = Candidates(ranking.rows, fetched)
+        of_all = Collect(replace(query, where=where), (MatchAll(name=_ALL),), None, stored)
+        sessions: Candidates = yield from ask(of_all)
         of_turn = np.array([session in missing for session in sessions.sessions()], dtype=bool)
         joined = candidates.joined(sessions.take(of_turn))
         return joined.with_columns(**{self.of: np.nan_to_num(joined.floats(self.of))})

@@ -10,16 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from salience.errors import EmbedderMismatch
-from salience.language.analysis_types import Wording
 from salience.language.features import FEATURES
 from salience.language.passages import is_vector_name, place_of_vector, vector_name
 from salience.language.speakers import named_speakers
 from salience.records.fields import GRAPH
 from salience.records.filters import Filter
-from salience.retrieval.candidates import CategoricalColumn, ColumnData, Floats, Rows, best_first
+from salience.retrieval.candidates import CategoricalColumn, ColumnData, Floats, Rows, best_places
 from salience.retrieval.candidates import Column as Values
 from salience.retrieval.edges import Edges
 from salience.retrieval.operations import (
+    MENTIONS,
+    Collect,
     FindNames,
     FindPassages,
     FindSpeakers,
@@ -31,7 +32,7 @@ from salience.retrieval.operations import (
     SpeakerMatches,
 )
 from salience.retrieval.query import Query
-from salience.retrieval.routes import Lexical, Route
+from salience.retrieval.routes import LABELS, Lexical, Route
 from salience.stores.index.change_feed import ChangeFeed
 from salience.stores.index.columns import CodedColumn, TextsColumn, empty_column
 from salience.stores.index.edge_table import StoredEdge
@@ -55,57 +56,72 @@ class NamespaceIndex:
     def __len__(self) -> int:
         return len(self.table)
 
-    # Routes
+    # Collecting
 
-    def search(
-        self, route: Route, query: Query, depth: int | None, ordered: bool = True
-    ) -> tuple[Rows, Floats]:
-        """The best `depth` rows of a route and their scores, by score, then id.
-
-        Unless `ordered`, they are in the order of their rows.
-        """
-        table, search = self.table, route_search(route)
-        ordinals, scores = search.search(table, route, query, depth, table.mask(query.where))
-        if depth is None and not ordered:
-            return table.rows[ordinals], scores
+    def find(self, route: Route, query: Query, depth: int | None) -> tuple[Ordinals, Floats]:
+        """The best `depth` memories of a route (all for None) by ordinal, and their scores."""
+        table = self.table
+        mask = table.mask(query.where)
+        ordinals, scores = route_search(route).search(table, route, query, depth, mask)
+        if depth is None or len(ordinals) <= depth:
+            return ordinals, scores
         if route.newest_first:
-            return table.rows[ordinals[::-1][:depth]], scores[:depth]
-        order = best_first(scores, lambda places: table.ids_at(ordinals[places]), depth)
-        return table.rows[ordinals[order]], scores[order]
+            return ordinals[-depth:], scores[-depth:]
+        best = best_places(scores, lambda places: table.ids_at(ordinals[places]), depth)
+        return ordinals[best], scores[best]
 
-    def score(self, route: Route, query: Query, rows: Rows, of: str = "self") -> Floats:
-        """The exact scores of rows on a route, or of the turns right before them."""
-        search, ordinals = route_search(route), self.table.ordinals(rows)
-        if of == "previous":
-            ordinals = self.table.sessions.previous[ordinals].astype(np.int64)
+    def collected(self, op: Collect, ordinals: Ordinals) -> dict[str, ColumnData]:
+        """The columns of memories that an operation asks for, besides the ranks."""
+        asked, query = op.evidence, op.query
+        keys = ("id", *("namespace",) * (len(query.namespaces) > 1), *("kind",) * op.sessions)
+        columns = self._columns([*dict.fromkeys((*op.columns, *keys))], ordinals)
+        previous: Ordinals | None = None
+        for route in op.routes:
+            search = route_search(route)
+            if (name := f"{route.name}.score") in asked:
+                columns[name] = search.score(self.table, route, query, ordinals)
+            if (name := f"previous.{route.name}.score") in asked:
+                if previous is None:
+                    previous = self.table.sessions.previous[ordinals].astype(np.int64)
+                columns[name] = self._scores_of_some(route, query, previous)
+        lexical = [route for route in op.routes if isinstance(route, Lexical)]
+        for words in (*lexical, LABELS):
+            if not asked.isdisjoint((f"{words.name}.matched", f"{words.name}.weights")):
+                columns |= self._term_weights(words, op, ordinals)
+        for name, kind in MENTIONS.items():
+            if name in asked:
+                wordings = query.reading.wordings.get(kind, ())
+                columns[name] = self.table.words.mentions(wordings, ordinals, len(self))
+        return columns
+
+    def _scores_of_some(self, route: Route, query: Query, ordinals: Ordinals) -> Floats:
+        """The exact scores of memories on a route, NaN where an ordinal is negative."""
         here = ordinals >= 0
-        if np.count_nonzero(here) == len(here):
-            return search.score(self.table, route, query, ordinals)
-        scores = np.full(len(rows), np.nan)
-        scores[here] = search.score(self.table, route, query, ordinals[here])
+        scores = np.full(len(ordinals), np.nan)
+        scores[here] = route_search(route).score(self.table, route, query, ordinals[here])
         return scores
 
+    def _term_weights(
+        self, words: Lexical, op: Collect, ordinals: Ordinals
+    ) -> dict[str, ColumnData]:
+        """The weights of the terms that memories hold, and of all terms, as far as asked for."""
+        table, terms = self.table, len(op.query.reading.terms)
+        occurrences, idf = table.words.occurrences(words, op.query.reading, table.alive)
+        columns: dict[str, ColumnData] = {}
+        if f"{words.name}.weights" in op.evidence:
+            columns[f"{words.name}.weights"] = np.broadcast_to(idf, (len(ordinals), terms))
+        if f"{words.name}.matched" in op.evidence:
+            matched = columns[f"{words.name}.matched"] = np.zeros((len(ordinals), terms))
+            if len(ordinals) and len(occurrences.term):
+                place = np.full(len(self), -1, dtype=np.int32)
+                place[ordinals] = np.arange(len(ordinals))
+                places = place[occurrences.ordinal]
+                here = np.flatnonzero(places >= 0)
+                found = occurrences.term[here]
+                matched[places[here], found] = idf[found]
+        return columns
+
     # Words
-
-    def matched_terms(self, route: Lexical, query: Query, rows: Rows) -> Floats:
-        """The weight of each term that each row holds (see `operations.TermWeights`)."""
-        table, reading = self.table, query.reading
-        occurrences, idf = table.words.occurrences(route, reading, table.alive)
-        weights = np.zeros((len(rows), len(reading.terms)))
-        if not len(occurrences.term):
-            return weights
-        place = np.full(len(self) + 1, -1, dtype=np.int32)  # the last is for rows that are gone
-        place[table.ordinals(rows)] = np.arange(len(rows))
-        places = place[occurrences.ordinal]
-        here = places >= 0
-        terms = occurrences.term[here]
-        weights[places[here], terms] = idf[terms]
-        return weights
-
-    def term_weights(self, route: Lexical, query: Query, rows: Rows) -> Floats:
-        """The weight of each term, the same for each row (see `operations.TermWeights`)."""
-        _, idf = self.table.words.occurrences(route, query.reading, self.table.alive)
-        return np.broadcast_to(idf, (len(rows), len(idf)))
 
     def find_passages(self, op: FindPassages, rows: Rows) -> list[tuple[FoundPassage, ...]]:
         """The passages of rows with their scores (see `operations.FindPassages`)."""
@@ -115,10 +131,6 @@ class NamespaceIndex:
         words = word_scores(self.table, op.route, op.query).passages
         cosines = passages.cosines(op.query.vector)
         return [passages.found(o, words, cosines) for o in self.table.ordinals(rows).tolist()]
-
-    def mentions(self, wordings: Sequence[Wording], rows: Rows) -> Floats:
-        """1 for each row that holds all words of a wording in its content, else 0."""
-        return self.table.words.mentions(wordings, self.table.ordinals(rows), len(self))
 
     def find_speakers(self, op: FindSpeakers) -> SpeakerMatches:
         """The speakers that words of a question name."""
@@ -266,25 +278,30 @@ class NamespaceIndex:
             return {name: empty_column(name, len(rows)) for name in names}
         ordinals = self.table.ordinals(rows)
         gone = ordinals < 0
-        some_gone = np.count_nonzero(gone) > 0
-        if some_gone:
-            ordinals = np.where(gone, 0, ordinals)
+        if not np.count_nonzero(gone):
+            return self._columns(names, ordinals)
+        columns = self._columns(names, np.where(gone, 0, ordinals))
+        for name, values in columns.items():
+            if isinstance(values, CategoricalColumn):
+                columns[name] = values.without(gone)
+            elif values.strides != (0,):  # else no memory has a value
+                values[gone] = np.nan
+        return columns
+
+    def _columns(self, names: Sequence[str], ordinals: Ordinals) -> dict[str, Any]:
+        """Columns of memories by name."""
+        if not len(self):
+            return {name: empty_column(name, 0) for name in names}
         self.table.load_columns([name for name in names if name not in _COMPUTED])
-        columns: dict[str, ColumnData] = {}
+        columns: dict[str, Any] = {}
         features: NDArray[np.float64] | None = None
         for name in names:
             if name in _FEATURE:
                 if features is None:
                     features = self.table.features[ordinals].T.astype(np.float64, order="C")
-                values: CategoricalColumn | Values = features[_FEATURE[name]]
+                columns[name] = features[_FEATURE[name]]
             else:
-                values = self._values(name, ordinals)
-            if some_gone:
-                if isinstance(values, CategoricalColumn):
-                    values = values.without(gone)
-                elif values.strides != (0,):  # else no memory has a value
-                    values[gone] = np.nan
-            columns[name] = values
+                columns[name] = self._values(name, ordinals)
         return columns
 
     def _values(self, name: str, ordinals: Ordinals) -> CategoricalColumn | Values:

@@ -257,6 +257,10 @@ class VectorIndex:
         if len(similar) > wanted:
             least = np.partition(similar, len(similar) - wanted)[len(similar) - wanted]
             places = places[similar >= least]
+        near = np.vecdot(self._matrix.view.take(places, axis=0), query)
+        if len(near) > depth:
+            bound = np.partition(near, len(near) - depth)[len(near) - depth]
+            places = places[near >= bound - 2.0 * NOISE]
         return self._ordinals.view[places].astype(np.int64)
 
     @property

@@ -16,6 +16,7 @@ from salience.records.events import ACCESSES
 from salience.records.filters import filter_fields
 from salience.records.tombstones import Tombstone
 from salience.retrieval import operations
+from salience.retrieval.candidates import Column, Rows
 from salience.retrieval.erasure import Erasure, Tally
 from salience.retrieval.safety import NO_FILE, Backup, Finding
 from salience.retrieval.turnstile import Turnstile
@@ -148,31 +149,27 @@ class PostgresStore:
         with self.replicas.pinned(names):
             if names:
                 self.replicas.begin(batch, send)
-            searches = [op for op in batch if isinstance(op, operations.SearchRoute)]
-            rankings = iter(self.replicas.rankings(searches, send) if searches else ())
-            return [
-                next(rankings) if isinstance(op, operations.SearchRoute) else self._answer(op, send)
-                for op in batch
-            ]
+            return [self._answer(op, send) for op in batch]
 
     def _answer(self, op: operations.Op, send: Send) -> Any:
         """Answer an operation by an index, else by the server."""
         if isinstance(op, operations.ReadStats):
             return self._reader.stats(op, self.replicas.nbytes, send)
         if isinstance(op, operations.FetchColumns) and "content" in op.names:
-            return self._with_contents(op, send)
+            columns = self.replicas.answer(replace(op, names=_but_content(op.names)), send)
+            return {**columns, "content": self._contents(op.rows, send)}
+        if isinstance(op, operations.Collect) and "content" in op.columns:
+            found = self.replicas.answer(replace(op, columns=_but_content(op.columns)), send)
+            return found.with_columns(content=self._contents(found.rows, send))
         if type(op) in SEARCHING:
             return self.replicas.answer(op, send)
         return self._READS[type(op)](self._reader, op, send)
 
-    def _with_contents(self, op: operations.FetchColumns, send: Send) -> dict[str, Any]:
-        """Columns with that of the texts, which no index keeps."""
-        texts = self._reader.read_texts(operations.ReadTexts(op.rows), send)
-        names = tuple(name for name in op.names if name != "content")
-        columns: dict[str, Any] = self.replicas.answer(replace(op, names=names), send)
-        content = np.empty(len(op.rows), dtype=object)
-        content[:] = texts
-        return {**columns, "content": content}
+    def _contents(self, rows: Rows, send: Send) -> Column:
+        """The column of texts, which no index keeps."""
+        content = np.empty(len(rows), dtype=object)
+        content[:] = self._reader.read_texts(operations.ReadTexts(rows), send)
+        return content
 
     def _namespaces(self, batch: Sequence[operations.Op]) -> set[str]:
         """The namespaces that operations are about."""
@@ -429,6 +426,10 @@ class PostgresStore:
         operations.CheckStore: _check,
         operations.CheckWritable: lambda store, op: store.connections.write(change_nothing),
     }
+
+
+def _but_content(names: Sequence[str]) -> tuple[str, ...]:
+    return tuple(name for name in names if name != "content")
 
 
 def _depends_on_accesses(op: operations.Op) -> bool:

@@ -4,12 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from salience.arithmetic import log1p
 from salience.language.tokens import term_id
-from salience.retrieval import operations
 from salience.retrieval.query import Query
-from salience.retrieval.routes import ExactMatch, Lexical, MatchAll, TimeWindow, Trigram, Vector
+from salience.retrieval.routes import (
+    ExactMatch,
+    Lexical,
+    MatchAll,
+    Route,
+    TimeWindow,
+    Trigram,
+    Vector,
+)
 from salience.stores.postgres.large.statistics import TERMS, term_key
 from salience.stores.postgres.sql.columns import (
     SPELLED_FIELDS,
@@ -51,6 +59,14 @@ _ORDERS = (
 """The orders of memories that have indexes."""
 
 
+class Search(NamedTuple):
+    """A search for the best `depth` memories of a route; None for all."""
+
+    route: Route
+    query: Query
+    depth: int | None
+
+
 @dataclass(frozen=True)
 class Parts:
     """The parts of a statement, with all that they have to know of a namespace.
@@ -68,7 +84,7 @@ class Parts:
     living: int
     mean: float
 
-    def settings(self, searches: Sequence[operations.SearchRoute]) -> list[Statement]:
+    def settings(self, searches: Sequence[Search]) -> list[Statement]:
         """Settings of the transaction that searches by indexes."""
         wanted = max((_rows(op) for op in searches), default=0)
         kept = min(_MAX_EF_SEARCH, max(2 * wanted, _LEAST_EF_SEARCH))
@@ -81,7 +97,7 @@ class Parts:
             set_local("pg_trgm.similarity_threshold", repr(similarity)),
         ]
 
-    def select(self, searches: Sequence[operations.SearchRoute]) -> Statement:
+    def select(self, searches: Sequence[Search]) -> Statement:
         """Read the rows that some routes may find, and those beside them in their sessions."""
         parts = [part for op in searches for part in self._of(op)]
         found = " UNION ".join(f"({part.sql})" for part in parts) or 'SELECT 0 AS "row" WHERE FALSE'
@@ -91,7 +107,7 @@ class Parts:
             (*parameters, *(self.namespace,) * 3),
         )
 
-    def _of(self, op: operations.SearchRoute) -> list[Condition]:
+    def _of(self, op: Search) -> list[Condition]:
         route, query, rows = op.route, op.query, _rows(op)
         if isinstance(route, Lexical):
             return self._by_words(route, query, rows)
@@ -202,7 +218,7 @@ class Parts:
         )
 
 
-def _rows(op: operations.SearchRoute) -> int:
+def _rows(op: Search) -> int:
     """The number of rows that a part brings."""
     per_row, more = _MARGIN
     return _ALL_ROWS if op.depth is None else min(_ALL_ROWS, int(op.depth * per_row) + more)

@@ -12,15 +12,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from salience.records.fields import FIELDS
+from salience.records.fields import CHAT_CHUNKS, FIELDS, SESSION_CHUNK
+from salience.records.filters import Compare
 from salience.retrieval import operations
+from salience.retrieval.candidates import Candidates
 from salience.stores.index.namespace_index import NamespaceIndex
 from salience.stores.index_reader import IndexReader
 from salience.stores.postgres.replica import feed
 from salience.stores.postgres.replica.feed import MissingColumns
+from salience.stores.postgres.replica.large_namespace import LargeNamespace
 from salience.stores.postgres.replica.manager import ReplicaManager
 from salience.stores.postgres.replica.replica import LinkTable, Replica
-from salience.stores.postgres.row_ids import ROW_BITS
 from salience.stores.tables.commands import Send
 
 _SUPPLIED_AT_ONCE = 50_000  # memories whose columns are read in one round trip
@@ -33,16 +35,13 @@ NAMESPACE_OPERATIONS = (
 )
 """Operations that read the same state of a namespace as the search that they begin."""
 _ROW_OPERATIONS = (
-    operations.ScoreRows,
-    operations.TermWeights,
-    operations.Mentions,
     operations.FindPassages,
     operations.FetchColumns,
     operations.FetchVectors,
     operations.SessionNeighbors,
     operations.LinksBetween,
 )
-SEARCHING = frozenset({operations.SearchRoute, *NAMESPACE_OPERATIONS, *_ROW_OPERATIONS})
+SEARCHING = frozenset({operations.Collect, *NAMESPACE_OPERATIONS, *_ROW_OPERATIONS})
 """The operations that indexes answer."""
 
 
@@ -51,7 +50,7 @@ class Replicas(ReplicaManager):
 
     def namespaces_of(self, op: operations.Op) -> Collection[str]:
         """The namespaces whose replicas answer an operation; none if that is for the server."""
-        if isinstance(op, operations.SearchRoute):
+        if isinstance(op, operations.Collect):
             return op.query.namespaces
         if isinstance(op, NAMESPACE_OPERATIONS):
             return op.namespaces
@@ -82,9 +81,7 @@ class Replicas(ReplicaManager):
     def begin(self, batch: Sequence[operations.Op], send: Send) -> None:
         """Bring the indexes that some operations are asked of up to date, once a search."""
         names, search = self.named(batch), self._own
-        asked = next(
-            (_question(op) for op in batch if isinstance(op, operations.SearchRoute)), None
-        )
+        asked = next((_question(op) for op in batch if isinstance(op, operations.Collect)), None)
         begins = any(isinstance(op, NAMESPACE_OPERATIONS) for op in batch)
         is_another = asked is not None and search.asked not in (None, asked)
         refresh = begins or is_another or not names <= search.current
@@ -106,19 +103,21 @@ class Replicas(ReplicaManager):
         Raises:
             NotReplicated: an index has just been dropped.
         """
-        if isinstance(op, operations.FetchColumns):
+        if isinstance(op, operations.Collect | operations.FetchColumns):
+            names = op.columns if isinstance(op, operations.Collect) else op.names
             with self._lock:
-                self._columns.update(name for name in op.names if _is_indexed_column(name))
+                self._columns.update(name for name in names if _is_indexed_column(name))
         large = [each for name in self.namespaces_of(op) if (each := self._own.large.get(name))]
         if large and isinstance(op, NAMESPACE_OPERATIONS):
             return self._by_namespace(op, send)
+        if large and isinstance(op, operations.Collect):
+            return self._collect_large(op, large, send)
         for each in large:
-            ids = op.rows[op.rows >> ROW_BITS == each.replica.offset >> ROW_BITS].tolist()
+            ids = each.own_rows(op.rows)
             if isinstance(op, operations.LinksBetween):
                 each.include_linked(ids, op.type, send)
             else:
                 each.include(ids, send)
-            self._last_index_rows = None  # it may be another index now
         return self._with_columns(lambda: self.ANSWERS[type(op)](self, op), send)
 
     def _by_namespace(self, op: Any, send: Send) -> Any:
@@ -135,23 +134,19 @@ class Replicas(ReplicaManager):
         known = [part for part in parts if part is not None]
         return frozenset().union(*known) if known else None
 
-    def rankings(
-        self, searches: Sequence[operations.SearchRoute], send: Send
-    ) -> list[operations.Ranking]:
-        """Rank the routes of a search.
-
-        Raises:
-            NotReplicated: an index has just been dropped.
-        """
-        why = ""
-        for name, large in self._own.large.items():
-            own = [op for op in searches if name in op.query.namespaces]
-            if own:
-                large.collect(own, send)
-                why = large.why
-        found: list[operations.Ranking]
-        found = self._with_columns(lambda: self._searches(searches), send)
-        return [replace(each, approximate=why) for each in found] if why else found
+    def _collect_large(
+        self, op: operations.Collect, large: Sequence[LargeNamespace], send: Send
+    ) -> Candidates:
+        """Collect from namespaces of which some are large: the server brings what they hold."""
+        queries = op.queries()
+        for _ in range(2):
+            for each in large:
+                each.collect(op, queries, send)
+            found = self._with_columns(lambda: self._collect(op), send)
+            if not op.sessions or CHAT_CHUNKS.isdisjoint(found["kind"].tolist()):
+                break
+            queries = [op.narrowed(Compare("kind", "eq", SESSION_CHUNK))]
+        return replace(found, approximate=large[-1].why)
 
     def _with_columns(self, answer: Callable[[], Any], send: Send) -> Any:
         """An answer; columns and links that an index lacks for it are read."""
@@ -198,7 +193,7 @@ class Replicas(ReplicaManager):
         return replica
 
 
-def _question(op: operations.SearchRoute) -> tuple[Any, ...]:
+def _question(op: operations.Collect) -> tuple[Any, ...]:
     """A key that tells a search from others."""
     return op.query.text, op.query.now, op.query.namespaces
 

@@ -25,10 +25,11 @@ from salience.language.passages import is_vector_name
 from salience.language.speakers import named_speakers, nicknames, speakers_of
 from salience.language.tokens import term_id, term_ids_once
 from salience.retrieval import operations
+from salience.retrieval.candidates import Rows
 from salience.retrieval.query import Query
 from salience.retrieval.routes import Vector
 from salience.stores.index.words.bm25 import WholeNamespace
-from salience.stores.postgres.large.candidates import Parts
+from salience.stores.postgres.large.candidates import Parts, Search
 from salience.stores.postgres.large.statistics import (
     STATISTICS,
     TERMS,
@@ -39,6 +40,7 @@ from salience.stores.postgres.large.statistics import (
 from salience.stores.postgres.replica import feed
 from salience.stores.postgres.replica.feed import Watermark
 from salience.stores.postgres.replica.replica import Pending, Replica
+from salience.stores.postgres.row_ids import ROW_BITS
 from salience.stores.postgres.sql.columns import spelling_key
 from salience.stores.postgres.sql.vectors import inline
 from salience.stores.tables.commands import Send, Statement, set_local
@@ -200,12 +202,12 @@ class LargeNamespace:
 
     # Candidates
 
-    def collect(self, searches: Sequence[operations.SearchRoute], send: Send) -> None:
-        """Have the index hold what some routes may find, and those beside it."""
+    def collect(self, op: operations.Collect, queries: Sequence[Query], send: Send) -> None:
+        """Have the index hold what the routes may find for some queries, and those beside it."""
         self.figures(send)
-        for op in searches:
-            self._check(op.route, op.query)
-        self._count(searches[0].query, send)
+        for route in op.routes:
+            self._check(route, op.query)
+        self._count(op.query, send)
         sets, words = self.replica.watermark.sets, self._statistics.words
         parts = Parts(
             self.namespace,
@@ -216,9 +218,14 @@ class LargeNamespace:
             self._living,
             words.get("content", 0) / max(1, self._statistics.documents),
         )
-        settings = parts.settings(searches)
-        *_, found = send(*settings, parts.select(searches))
-        self.include([row + self.replica.offset for (row,) in found], send)
+        searches = [Search(route, query, op.depth) for query in queries for route in op.routes]
+        *_, found = send(*parts.settings(searches), parts.select(searches))
+        asked = () if op.rows is None else self.own_rows(op.rows)
+        self.include([*asked, *(row + self.replica.offset for (row,) in found)], send)
+
+    def own_rows(self, rows: Rows) -> list[int]:
+        """The ids of those rows that are its memories."""
+        return rows[rows >> ROW_BITS == self.replica.offset >> ROW_BITS].tolist()
 
     def _check(self, route: Any, query: Query) -> None:
         """Refuse a vector that cannot be compared with those stored."""
