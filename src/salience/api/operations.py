@@ -265,6 +265,14 @@ GROUPS: Mapping[str, tuple[Operation, ...]] = {
         ),
         Operation("links", "GET /links", READ, "List links", "The links.", member="links"),
         Operation(
+            "graph",
+            "GET /graph",
+            READ,
+            "Get the neighbourhood of a memory",
+            "The memories and the links between them, the nearest first.",
+            heavy=True,
+        ),
+        Operation(
             "pending_links",
             "GET /links/pending",
             READ,

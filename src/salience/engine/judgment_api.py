@@ -9,6 +9,7 @@ from dataclasses import replace
 from importlib import import_module
 
 from salience.engine.runner import PlanRunner
+from salience.lifecycle.neighbourhood import Graph, graph
 from salience.lifecycle.questions import (
     LabelledQuestion,
     Questions,
@@ -132,6 +133,34 @@ class JudgmentApi(PlanRunner):
         """
         at, where = self._core.time("now", now).timestamp(), parse_filter(filters)
         return self._run(zones((self._core.namespace,), at, where, limit, cursor))
+
+    def graph(
+        self,
+        around: str,
+        *,
+        depth: int = 1,
+        limit: int = 500,
+        types: Sequence[str] | None = None,
+        entities: bool = False,
+        as_of: Moment = None,
+    ) -> Graph:
+        """Get the memories that links lead to from one, in whatever direction, and these links.
+
+        Args:
+            around: the id of the memory.
+            depth: the most links between it and another, 1 to 3.
+            limit: the most nodes, and the most edges, 1 to 500; each node says what was left out.
+            types: the types of links to follow; all by default.
+            entities: True to list the entities of these memories as nodes, too.
+            as_of: a time in the past, at which links and memories are taken.
+
+        Raises:
+            NotFound: there is no such memory.
+            InvalidInput: names the argument that is wrong.
+        """
+        now = self._core.time("as_of", as_of).timestamp()
+        plan = graph(self._core.namespace, around, now, depth, limit, types, entities)
+        return self._run_at(plan, as_of)
 
     def history(self, id: str) -> History:
         """List what happened to a memory, with its content before each edit; looking is not a use.

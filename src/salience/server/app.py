@@ -273,7 +273,7 @@ class Server:
                 raise Refused(missing)
             note_effects(request.state, operation.scope, namespace, operation.id)
         arguments: dict[str, Any] = {}
-        if operation.query is not None and request.url.query:
+        if operation.query is not None and (request.url.query or operation.needs_body):
             arguments = operation.query.parse_query(request.query_params.multi_items())
         if operation.body is not None:
             body = await request.body()

@@ -169,7 +169,10 @@ def _parameters(operation: Operation) -> list[Schema]:
         form = json.dumps(schema)
         is_text = "$ref" not in form or "Moment" in form or "Present" in form
         content = {"schema": schema} if is_text else {"content": {JSON: {"schema": schema}}}
-        parameters.append({"name": name, "in": "query", "description": description, **content})
+        required = {"required": True} if argument.is_required else {}
+        parameters.append(
+            {"name": name, "in": "query", "description": description, **required, **content}
+        )
     headers = ("Salience-Namespace", *operation.headers) if operation.scope else ()
     return parameters + [{"$ref": f"#/components/parameters/{name}"} for name in headers]
 

@@ -38,6 +38,47 @@ def found(explanation: Explanation | None) -> Iterator[tuple[str, float]]:
 class PendingLinks(StoreCase):
     """Links by name, and links whose target does not exist yet."""
 
+    def test_a_neighbourhood_has_what_links_lead_to_and_says_what_it_left_out(
+        self, memory: Memory
+    ) -> None:
+        for id in "abcdef":
+            links = [{"target": "nobody", "type": "mentions"}] if id == "a" else []
+            memory.add(f"about {id}", id=id, entities=["Ana"] if id in "ab" else [], links=links)
+        for source, target, type in (
+            ("a", "b", "mentions"),
+            ("c", "a", "supports"),
+            ("b", "c", "contradicts"),
+            ("c", "d", "mentions"),
+            ("d", "e", "mentions"),
+            ("e", "f", "mentions"),
+        ):
+            memory.link(source, target, type)
+        graph = memory.graph("a")
+        assert [(node.id, node.steps) for node in graph.nodes] == [("a", 0), ("b", 1), ("c", 1)]
+        pairs = {(each.source, each.target) for each in graph.edges}
+        assert pairs == {("a", "b"), ("c", "a"), ("b", "c")}
+        assert {n.id: (n.degree, n.left_out) for n in graph.nodes} == {
+            "a": (3, 1),
+            "b": (2, 0),
+            "c": (3, 1),
+        }
+        alive = {one.id: one for one in memory.zones()}
+        assert all(n.zone == alive[n.id].zone for n in graph.nodes)
+        assert all(n.bridge == alive[n.id].bridge for n in graph.nodes)
+        far = memory.graph("a", depth=3)
+        assert [(n.id, n.steps) for n in far.nodes][3:] == [("d", 2), ("e", 3)]
+        assert [n.id for n in memory.graph("a", depth=3, types=["supports"]).nodes] == ["a", "c"]
+        small = memory.graph("a", depth=3, limit=2)
+        assert (len(small.nodes), len(small.edges)) == (2, 1)
+        named = memory.graph("a", entities=True).nodes[-1]
+        assert (named.id, named.kind, named.degree) == ("Ana", "entity", 2)
+        with pytest.raises(NotFound):
+            memory.graph("nobody")
+        mistakes: dict[str, Any] = {"depth": 4, "limit": 501, "types": ["likes"]}
+        for name, value in mistakes.items():
+            with pytest.raises(InvalidInput, match=name):
+                memory.graph("a", **{name: value})
+
     def test_a_link_to_nothing_is_pending_until_there_is_such_an_id(self, memory: Memory) -> None:
         result = memory.add("x", id="a", links=[{"target": "b", "type": "mentions"}])
         assert [link.target for link in result.pending] == ["b"]

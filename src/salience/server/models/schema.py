@@ -15,6 +15,7 @@ from salience.engine.judgment_api import MAX_WAIT_SECONDS
 from salience.engine.options import MemoryChanges, MemoryFields
 from salience.lifecycle.audit import MENDABLE
 from salience.lifecycle.maintenance import STEPS
+from salience.lifecycle.neighbourhood import MAX_DEPTH, MAX_NODES
 from salience.lifecycle.verify import MAX_EVENTS
 from salience.lifecycle.zone_history import MAX_POINTS
 from salience.ranking.profiles import BUILT_IN
@@ -286,6 +287,8 @@ OF_METHODS: Mapping[str, Constraint] = {
     "events.wait": {"minimum": 0, "maximum": MAX_WAIT_SECONDS},
     "zones.limit": {"minimum": 0},
     "searches.limit": _PAGE,
+    "graph.limit": {"minimum": 1, "maximum": MAX_NODES},
+    "graph.depth": {"minimum": 1, "maximum": MAX_DEPTH},
     "searches.below": {"minimum": 0, "maximum": 1},
     "feedback.context": {"maxLength": MAX_REASON_CHARACTERS, "pattern": TEXT},
     "feedback.kind": {"enum": tuple(FEEDBACK_WEIGHTS)},

@@ -1,0 +1,133 @@
+"""The neighbourhood of a memory: those that links lead to from it, step by step, and how alive."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from salience.display.result import Result
+from salience.errors import InvalidInput, shown
+from salience.language.tokens import shorten
+from salience.lifecycle.zones import zones
+from salience.ranking.signals.vitality import Zone
+from salience.records.filters import Compare
+from salience.records.record import LINK_TYPES, Link
+from salience.records.validation import boolean, integer, texts
+from salience.retrieval.operations import LinksOf
+from salience.retrieval.plan import Plan, ask
+from salience.write.reading import read_existing, read_records
+
+MAX_DEPTH = 3
+MAX_NODES = 500
+ENTITY = "entity"
+"""The kind of a node that is an entity, and the type of the edge to it."""
+_TITLE_CHARACTERS = 80
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Node(Result):
+    """A memory, or an entity (whose id is its name), and the least number of links to it.
+
+    `degree` counts the links at it of the types asked for, `left_out` those that are not among the
+    edges. `zone` is None where there is none; `bridge` is True if the graph falls apart without it.
+    """
+
+    _shown = ("id", "title", "kind", "steps", "degree")
+
+    id: str
+    title: str
+    kind: str
+    steps: int
+    zone: Zone | None = None
+    bridge: bool = False
+    degree: int = 0
+    left_out: int = 0
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Graph(Result):
+    """The memories around one, the nearest first, and the links between them."""
+
+    _shown = ("around", "nodes", "edges")
+
+    around: str
+    nodes: tuple[Node, ...]
+    edges: tuple[Link, ...]
+
+
+def graph(
+    namespace: str, around: Any, now: float, depth: Any, limit: Any, types: Any, entities: Any
+) -> Plan[Graph]:
+    """The plan of reading what links lead to from a memory, in at most `depth` steps.
+
+    Of each step, those with the most links to what is nearer come first, then by id. There are at
+    most `limit` nodes and as many edges.
+
+    Raises:
+        NotFound: there is no memory `around`.
+        InvalidInput: names the argument that is wrong.
+    """
+    depth, limit = integer("depth", depth, 1, MAX_DEPTH), integer("limit", limit, 1, MAX_NODES)
+    wanted, has_entities = _types(types), boolean("entities", entities)
+    start = (yield from read_existing(around, namespace)).id
+    steps = {start: 0}
+    links: dict[tuple[str, str, str], Link] = {}
+    outer: Sequence[str] = (start,)
+    for step in range(1, depth + 2):  # the last one finds the links between the outermost
+        found: Sequence[Link] = yield from ask(LinksOf(namespace, tuple(outer)))
+        fresh = [each for each in found if each.type in wanted]
+        links |= {(each.source, each.target, each.type): each for each in fresh}
+        near = Counter(
+            end for each in fresh for end in {each.source, each.target} if end not in steps
+        )
+        if step > depth or not near:
+            break
+        there = yield from read_records(namespace, tuple(near))
+        ordered = sorted(there, key=lambda id: (-near[id], id))
+        outer = ordered[: limit - len(steps)]
+        steps |= dict.fromkeys(outer, step)
+        if not outer:
+            break
+    records = yield from read_records(namespace, tuple(steps))
+    zoned = yield from zones((namespace,), now, Compare("id", "in", tuple(steps)))
+    alive = {each.id: each for each in zoned}
+    between = [each for each in links.values() if {each.source, each.target} <= records.keys()]
+    between.sort(key=lambda link: (steps[link.source] + steps[link.target], *_key(link)))
+    edges = between[:limit]
+    degrees = Counter(end for each in links.values() for end in (each.source, each.target))
+    drawn = Counter(end for each in edges for end in (each.source, each.target))
+    nodes = [
+        Node(
+            id,
+            record.title or shorten(record.content, _TITLE_CHARACTERS),
+            record.kind,
+            steps[id],
+            alive[id].zone if id in alive else None,
+            id in alive and alive[id].bridge,
+            degrees[id],
+            degrees[id] - drawn[id],
+        )
+        for id, record in ((id, records[id]) for id in steps if id in records)
+    ]
+    if has_entities:
+        names = Counter(name for record in records.values() for name in record.entities)
+        shared = sorted(names, key=lambda name: (-names[name], name))[: limit - len(nodes)]
+        nodes += [Node(name, name, ENTITY, 1, degree=names[name]) for name in shared]
+    return Graph(start, tuple(nodes), tuple(edges))
+
+
+def _key(link: Link) -> tuple[str, str, str]:
+    return link.source, link.target, link.type
+
+
+def _types(types: Any) -> Collection[str]:
+    """The types of links to follow, all for None; InvalidInput for an unknown one."""
+    wanted = LINK_TYPES if types is None else texts("types", types)
+    for name in wanted:
+        if name not in LINK_TYPES:
+            raise InvalidInput(
+                "types", f"there is no {shown(name)}", f"use {', '.join(LINK_TYPES)}"
+            )
+    return wanted
