@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qsl
 
 import httpx
 import pytest
@@ -48,6 +49,35 @@ def test_two_sides_have_the_lists_of_both_searches(
     assert sorted(rows) == sorted({*found[0], *found[1]})
     for place, id in enumerate(found[1], 1):
         assert page.inner_text(f".moves [data-id='{id}'] td:nth-child(3)") == str(place)
+
+
+def test_weights_are_saved_as_a_profile_and_opened(
+    inspector: Inspector, client: httpx.Client, tmp_path: Path
+) -> None:
+    weights = {"semantic": 3.0, "lexical": -1.0}
+    page = inspector.show(
+        "[data-source=server]", q=QUESTION, view="whatif", weights=json.dumps(weights)
+    )
+    with page.expect_download() as saved:
+        page.click("text=Save as a profile")
+    path = tmp_path / saved.value.suggested_filename
+    saved.value.save_as(path)
+    profile = json.loads(path.read_text("utf-8"))
+    assert (path.name, profile["name"]) == ("balanced-mine.json", "balanced-mine")
+    body = {"query": QUESTION, "touch": False}
+    by_file = client.post("/search", json={**body, "profile": profile}).json()["hits"]
+    by_weights = client.post("/search", json={**body, "weights": weights}).json()["hits"]
+    assert [(h["id"], h["score"]) for h in by_file] == [(h["id"], h["score"]) for h in by_weights]
+    page = inspector.show(".order", q=QUESTION, view="whatif")
+    page.set_input_files("input[type=file]", path)
+    page.wait_for_selector("[data-source=server]")
+    page.wait_for_function("location.hash.includes('weights')")
+    told = dict(parse_qsl(page.url.partition("#")[2]))
+    assert json.loads(told["weights"]) == weights
+    wrong = tmp_path / "wrong.json"
+    wrong.write_text("no profile", encoding="utf-8")
+    page.set_input_files("input[type=file]", wrong)
+    page.wait_for_selector("main [role=alert]")
 
 
 def test_a_context_is_what_a_model_gets(inspector: Inspector, client: httpx.Client) -> None:

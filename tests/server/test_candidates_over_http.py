@@ -16,6 +16,18 @@ def test_profiles_list_their_parts_as_candidates_do(client: httpx.Client) -> Non
         assert parts == [{n: v for n, v in part.items() if n != "values"} for part in listed]
 
 
+def test_a_profile_is_given_with_other_weights(client: httpx.Client) -> None:
+    client.post("/memories", json={"content": "Ana has bread."}).raise_for_status()
+    given = client.get("/profiles/balanced", params={"weights": '{"semantic": 3}'}).json()
+    assert {part["name"]: part["weight"] for part in given["parts"]}["semantic"] == 3
+    body = {"query": "Who has bread?", "touch": False}
+    [by_file] = client.post("/search", json={**body, "profile": given["profile"]}).json()["hits"]
+    [by_name] = client.post("/search", json={**body, "weights": {"semantic": 3}}).json()["hits"]
+    assert by_file["score"] == by_name["score"]
+    refused = client.get("/profiles/balanced", params={"weights": '{"nothing": 3}'})
+    assert (refused.status_code, "nothing" in refused.json()["detail"]) == (422, True)
+
+
 def test_a_context_lists_what_was_considered(client: httpx.Client) -> None:
     items = [f"Ana has bread number {number}. {'x' * 200}" for number in range(5)]
     client.post("/memories/batch", json={"items": items}).raise_for_status()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from typing import Any
 from urllib.parse import unquote
@@ -17,6 +18,7 @@ from salience.ranking.profile import Profile
 from salience.server.document import page
 from salience.server.encoding import JSON, answer, encoded
 from salience.server.guard.telemetry import CONTENT_TYPE as METRICS_TYPE
+from salience.server.models.arguments import Argument, Arguments
 from salience.server.openapi import document
 from salience.server.operation import (
     ANY_SCOPE,
@@ -68,13 +70,21 @@ async def profiles(call: Call) -> Response:
         )
     },
     errors=(404,),
+    query=Arguments(
+        "ProfileQuery",
+        {
+            "weights": Argument(
+                Mapping[str, float] | None, "Other weights for named parts of its score.", None
+            )
+        },
+    ),
 )
 async def profile(call: Call) -> Response:
     """Show a profile with its formula."""
     name = unquote(call.request.path_params["name"])
     if name not in profiles_by_name.names():
         raise NotFound(f"there is no profile {name!r}")
-    named = profiles_by_name.get(name)
+    named = profiles_by_name.get(name).weighted(call.arguments.get("weights"))
     parts = [part.to_dict() for part, _ in named.parts]
     return answer(_summary(named) | {"profile": named.to_dict(), "parts": parts})
 

@@ -111,4 +111,6 @@ export const later = {
   measureName: "Measure",
   mean: "Mean",
   interval: "Interval",
+  saveProfile: "Save as a profile",
+  openProfile: "Open a profile",
 };

@@ -1,6 +1,8 @@
 // The view What if: other weights, computed here where that can be, and then by the server.
 import { html, useEffect, useState } from "./html.js";
+import { ask } from "./api.js";
 import { useAnswer } from "./answers.js";
+import { later } from "./later.js";
 import { computable, groupOf, movedWith, reordered, weightOf } from "./scores.js";
 import { searched } from "./state.js";
 import { beginning, figure, Text } from "./text.js";
@@ -26,10 +28,35 @@ export function View({ table, state, go }) {
   };
   return html`<div class="halves">
     <section><h2>${words.weight}</h2><${Sliders} table=${table} weights=${weights} set=${set}/>
-      <p><button disabled=${!isChanged} onClick=${() => setWeights({})}>${words.reset}</button></p></section>
+      <p><button disabled=${!isChanged} onClick=${() => setWeights({})}>${words.reset}</button></p>
+      <${Profile} table=${table} state=${state} weights=${weights} setWeights=${setWeights}/></section>
     <section><h2>${words.orderNow}</h2>
       ${refusal && html`<p role="alert">${words.failed}<${Text} of=${refusal}/></p>`}
       <${Order} table=${table} weights=${weights} answer=${isChanged ? answer : table}/></section></div>`;
+}
+
+/** The weights saved as a profile in a file, and those of such a file. */
+function Profile({ table, state, weights, setWeights }) {
+  const [problem, setProblem] = useState("");
+  const tried = (task) => (event) => task(event).then(() => setProblem(""), ({ message }) => setProblem(message));
+  const save = async () => {
+    const path = `/profiles/${encodeURIComponent(table.profile)}?weights=${encodeURIComponent(JSON.stringify(weights))}`;
+    const { profile } = await ask("GET", path);
+    const name = `${table.profile}-mine`;
+    const href = URL.createObjectURL(new Blob([JSON.stringify({ ...profile, name }, null, 2)], { type: "application/json" }));
+    Object.assign(document.createElement("a"), { href, download: `${name}.json` }).click();
+    setTimeout(() => URL.revokeObjectURL(href), PAUSE_MS);
+  };
+  const open = async (event) => {
+    const profile = JSON.parse(await event.target.files[0].text());
+    const { parts } = await ask("POST", "/candidates", { body: { ...searched(state), profile, limit: 1 }, namespace: state.namespace });
+    const own = new Map(table.parts.map((part) => [part.name, part.weight]));
+    setWeights(Object.fromEntries(parts.filter(({ name, weight }) => weight !== null && own.has(name) && own.get(name) !== weight)
+      .map(({ name, weight }) => [name, weight])));
+  };
+  return html`<p><button disabled=${!Object.keys(weights).length} onClick=${tried(save)}>${later.saveProfile}</button>
+      <label>${later.openProfile} <input type="file" accept=".json" onChange=${tried(open)}/></label></p>
+    ${problem && html`<p role="alert">${words.failed}<${Text} of=${problem}/></p>`}`;
 }
 
 function Sliders({ table, weights, set }) {
