@@ -193,6 +193,8 @@ def test_keys_that_are_not_there(keys: Keyring) -> None:
 
 
 def test_wrong_arguments(keys: Keyring) -> None:
+    with pytest.raises(InvalidInput, match=r"^scopes: has no 'upkeep,keys'.*, several as a list$"):
+        keys.create("ana", "upkeep,keys")
     with pytest.raises(InvalidInput, match=r"^expires_at: is 2026-03-01.* which is past"):
         create(keys, expires_at=START)
     with pytest.raises(InvalidInput, match=r"^expires_at: 'soon' is not a date"):

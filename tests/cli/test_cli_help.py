@@ -150,6 +150,17 @@ def test_without_arguments_it_fits_a_screen(run: Run) -> None:
     assert "salience --help" in shown.out
 
 
+@pytest.mark.parametrize("name", ["", *COMMAND_NAMES])
+def test_no_word_is_broken_at_the_end_of_a_line(
+    run: Run, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown = []
+    for columns in ("80", "400"):
+        monkeypatch.setenv("COLUMNS", columns)
+        shown.append(set(run(*name.split(), "--help").out.split()))
+    assert shown[0] <= shown[1]
+
+
 @pytest.mark.parametrize("name", COMMAND_NAMES)
 def test_each_command_shows_examples_that_it_takes(run: Run, name: str) -> None:
     help = run(*name.split(), "--help").out

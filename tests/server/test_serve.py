@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -42,6 +43,28 @@ def test_the_command_refuses_it_with_the_remedy(tmp_path: Path) -> None:
     )
     assert ran.returncode == 2
     assert "salience keys create" in ran.stderr
+
+
+def test_port_0_is_a_free_port_which_is_told(tmp_path: Path) -> None:
+    command = ["--db", str(tmp_path / "memory.db"), "--embedder", "none", "serve", "--port", "0"]
+    with subprocess.Popen(
+        [sys.executable, "-m", "salience", *command], stderr=subprocess.PIPE, text=True
+    ) as server:
+        try:
+            assert server.stderr is not None
+            told = re.search(r" at (http://127\.0\.0\.1:[1-9]\d*);", server.stderr.readline())
+            assert told is not None
+            while not answers(told[1]):
+                assert server.poll() is None
+        finally:
+            server.terminate()
+
+
+def answers(address: str) -> bool:
+    try:
+        return httpx.get(f"{address}/health").status_code == 200
+    except httpx.TransportError:
+        return False
 
 
 def test_settings_come_from_options_before_the_environment() -> None:

@@ -25,7 +25,10 @@ def parse_scopes(scopes: Any) -> tuple[Scope, ...]:
     listed = texts("scopes", scopes)
     for scope in listed:
         if scope not in SCOPES:
-            raise InvalidInput("scopes", f"has no {shown(scope)}", f"use {', '.join(SCOPES)}")
+            several = ", several as a list" if "," in scope else ""
+            raise InvalidInput(
+                "scopes", f"has no {shown(scope)}", f"use {', '.join(SCOPES)}{several}"
+            )
     if not listed:
         raise InvalidInput("scopes", "is empty", f"give some of {', '.join(SCOPES)}")
     return tuple(scope for scope in SCOPES if scope in listed)

@@ -44,7 +44,7 @@ RerankModel = Annotated[
     typer.Option(
         "--rerank",
         metavar="MODEL",
-        help="A model that reads the best again, as cross-encoder:<model>.",
+        help="Let a model, as cross-encoder:<model>, read the best again.",
     ),
 ]
 Where = Annotated[

@@ -6,6 +6,7 @@ import asyncio
 import os
 import shutil
 import signal
+import socket
 import sys
 import tempfile
 from pathlib import Path
@@ -176,6 +177,13 @@ def serve(settings: ServerSettings) -> None:
             timeout_graceful_shutdown=GRACE_SECONDS,
             timeout_worker_healthcheck=START_SECONDS,
         )
+
+
+def free_port(host: str) -> int:
+    """A port of a host at which nobody listens now."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.create_server((host, 0), family=family) as probe:
+        return int(probe.getsockname()[1])
 
 
 def _answers_folder() -> tempfile.TemporaryDirectory[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import sys
+from dataclasses import replace
 from typing import Annotated
 
 import typer
@@ -27,7 +28,10 @@ def serve(
     port: Annotated[
         int | None,
         typer.Option(
-            metavar="N", min=0, max=65535, help="The port. [env: SALIENCE_PORT; default: 8420]"
+            metavar="N",
+            min=0,
+            max=65535,
+            help="The port; 0 for one that is free. [env: SALIENCE_PORT; default: 8420]",
         ),
     ] = None,
     workers: Annotated[
@@ -71,7 +75,7 @@ def serve(
     Without a key in the store (`salience keys create`) only this machine is served.
     """
     check_installed("serve")
-    from salience.server.connections import check_address
+    from salience.server.connections import check_address, free_port
     from salience.server.connections import serve as run
     from salience.server.settings import ServerSettings
 
@@ -90,6 +94,7 @@ def serve(
         cors_origins=tuple(cors_origin or ()),
     )
     check_address(server)
+    server = replace(server, port=server.port or free_port(server.host))
     address = f"http://{'127.0.0.1' if server.is_loopback else server.host}:{server.port}"
     output.note(f"serves {public_url(settings.url)} at {address}; {address}/docs shows how to ask")
     if sample:
