@@ -31,6 +31,7 @@ from salience.stores.index.edge_table import StoredEdge
 from salience.stores.index.memory_table import MANY_LINKS
 from salience.stores.index.namespace_index import NamespaceIndex
 from salience.stores.index_reader import IndexReader
+from salience.stores.tables.put import find_by_hash
 from salience.stores.tables.values import notes, read_keys
 
 if TYPE_CHECKING:  # a remote memory needs no SQLite
@@ -304,7 +305,7 @@ class EmbeddedStore(IndexReader):
         operations.Unembedded: _unembedded,
         operations.PutVectors: _put_vectors,
         operations.ReadStats: _stats,
-        operations.FindByHash: lambda store, op: store._records.rows_by_hash(op),
+        operations.FindByHash: lambda store, op: store._records.ask(partial(find_by_hash, op)),
         operations.RowsById: lambda store, op: store._records.rows_by_id(op.namespace, op.ids),
         operations.Put: lambda store, op: store._records.put(op),
         operations.Dimensions: lambda store, op: store._records.dimensions(op.namespace, op.names),

@@ -30,6 +30,7 @@ from salience.stores.postgres.sql.vectors import (
 )
 from salience.stores.postgres.wire.types import float_array, half_bytes, unpack_vectors
 from salience.stores.tables.commands import Send, Statement
+from salience.stores.tables.put import find_by_hash
 
 _LINK_COLUMNS = "source, target, type, weight, created_at"
 _SINGLE_COMPARISONS = 8  # up to so many vectors are compared with all others one by one
@@ -144,18 +145,9 @@ class StoreReader:
 
     def find_by_hash(self, op: operations.FindByHash, send: Send) -> dict[int, tuple[int, ...]]:
         """The rows of texts, or of facts about attributes, by their hashes."""
-        [answer] = send(
-            Statement(
-                f'SELECT {op.column}, "row" FROM memories WHERE namespace = %s '
-                f'AND {op.column} = ANY(%s::bigint[]) ORDER BY "row"',
-                (op.namespace, list(op.keys)),
-            )
-        )
-        rows: dict[int, tuple[int, ...]] = {}
-        offset = self._row_ids.offset(op.namespace) if answer else 0
-        for key, number in answer:
-            rows[key] = (*rows.get(key, ()), number + offset)
-        return rows
+        found = find_by_hash(op, send)
+        offset = self._row_ids.offset(op.namespace) if found else 0
+        return {key: tuple(row + offset for row in rows) for key, rows in found.items()}
 
     def rows_in_write_order(self, op: operations.RowsInWriteOrder, send: Send) -> Rows:
         """All rows, the one written first in front."""

@@ -42,6 +42,7 @@ from salience.stores.postgres.write.dialect import (
 from salience.stores.tables import erase as erasing
 from salience.stores.tables import event_log, values
 from salience.stores.tables.commands import Send, Statement
+from salience.stores.tables.put import written_namespaces
 
 _MAX_ATTEMPTS = 10  # at a search whose index is dropped while it lasts
 T = TypeVar("T")
@@ -196,8 +197,8 @@ class PostgresStore:
         return [self._WRITES[type(op)](self, op) for op in batch]
 
     def _put(self, op: operations.Put) -> tuple[str, ...]:
-        prepared = put.prepare(op.drafts)
-        namespaces = put.written_namespaces(op)
+        prepared = [(draft, codec.encode_draft(draft)) for draft in op.drafts]
+        namespaces = written_namespaces(op)
         if op.seen is not None:
             op = replace(op, seen=self._row_ids.decoded(op.seen))
         self._accesses.flush(namespaces)

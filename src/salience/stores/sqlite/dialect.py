@@ -40,10 +40,18 @@ _WORDS = (
     (re.compile(r"((?:\w+\.)?payload) ->> '(\w+)'"), r"json_extract(\1, '$.\2')"),
     (re.compile(r"::\w+(\[\])?| FOR UPDATE"), ""),
     (re.compile(r'"row"'), "row"),
-    # Without statistics SQLite would read all events of the namespace.
+    # Without statistics SQLite would read all of the namespace.
+    (
+        re.compile(r"(memories)( WHERE namespace = %s AND (text|attribute)_key IN)"),
+        r"\1 INDEXED BY memories_by_\3\2",
+    ),
     (
         re.compile(r"(events)( WHERE namespace = %s AND payload IS NOT NULL AND coalesce)"),
         r"\1 INDEXED BY events_by_mention\2",
+    ),
+    (
+        re.compile(r"(events)( WHERE namespace = %s AND payload IS NOT NULL AND json_extract)"),
+        r"\1 INDEXED BY events_by_key\2",
     ),
     (
         re.compile(r"(count\(json_extract.*? FROM events)"),

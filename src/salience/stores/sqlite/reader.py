@@ -15,7 +15,6 @@ from salience.records.fields import FIELDS
 from salience.records.record import Embedding, Link, MemoryRecord
 from salience.retrieval.operations import (
     Events,
-    FindByHash,
     FormerVectors,
     Order,
     Place,
@@ -43,7 +42,6 @@ from salience.stores.sqlite.vectors import (
     vector_sets,
     vectors_by_row,
 )
-from salience.stores.sqlite.writes import select_by_key
 from salience.stores.tables import event_log
 from salience.stores.tables.commands import Command, Send
 
@@ -173,17 +171,6 @@ class SqliteReader:
                 )
         with translate_damage(self.path):
             codec.check_rows(sorted(rows.values()))
-        return rows
-
-    def rows_by_hash(self, op: FindByHash) -> dict[int, tuple[int, ...]]:
-        """Rows by a hash of their text, outside of any session, or of the attribute they state."""
-        rows: dict[int, tuple[int, ...]] = {}
-        with self._reading() as db:
-            space = space_of(db, op.namespace)
-            for key, row in sorted(
-                select_by_key(db, (op.column, "row"), space, op.column, op.keys)
-            ):
-                rows[key] = (*rows.get(key, ()), row)
         return rows
 
     def read(self, rows: Sequence[int]) -> dict[int, MemoryRecord]:

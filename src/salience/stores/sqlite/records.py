@@ -15,10 +15,8 @@ from typing import Any, TypeVar
 
 from salience.errors import DiskFull, NotWritable, StoreError
 from salience.forks import renew_after_fork
-from salience.records.events import Event, edit_event, link_event, unlink_event, write_event
-from salience.records.fields import FIELDS
+from salience.records.events import Event
 from salience.records.filters import Filter
-from salience.records.record import Draft, Edit
 from salience.records.tombstones import Erasing, Tombstone
 from salience.retrieval.erasure import IN_MEMORY, Erasure, Tally
 from salience.retrieval.operations import (
@@ -26,7 +24,6 @@ from salience.retrieval.operations import (
     BackUp,
     CheckStore,
     Delete,
-    ImportedHistory,
     Log,
     Note,
     Put,
@@ -55,12 +52,9 @@ from salience.stores.sqlite.connection import (
 from salience.stores.sqlite.dialect import (
     DIALECT,
     Sender,
-    enter,
-    erase_rows,
     note_changes,
     reload_indexes,
     space_of,
-    take_numbers,
     write_meta,
 )
 from salience.stores.sqlite.integrity.open_files import (
@@ -71,49 +65,33 @@ from salience.stores.sqlite.integrity.open_files import (
     only_user,
 )
 from salience.stores.sqlite.integrity.row_checksums import (
-    DERIVED,
-    Insert,
     damage_in_sample,
 )
 from salience.stores.sqlite.reader import ALL_NAMESPACES, SqliteReader
 from salience.stores.sqlite.safety.backup import back_up, first_damage, remove_logs
 from salience.stores.sqlite.safety.checkup import check_file, check_namespace
-from salience.stores.sqlite.statements import chunks, take_places
+from salience.stores.sqlite.statements import chunks
 from salience.stores.sqlite.vectors import (
     any_without_vector,
     drop_some,
     embedder_of,
     note_embedder,
     put_vectors,
-    vector_dimensions,
     vector_sets,
-    vectors_by_row,
     write_sets,
 )
 from salience.stores.sqlite.writes import (
     IN_LOG,
     OVERWRITTEN,
+    PUT_DIALECT,
     REWRITTEN,
-    Entry,
-    append,
-    delete_links,
-    insert_links,
-    linking_memories,
     log_uses,
     memories_to_erase,
-    unseen_ids,
     update_accesses,
-    used_keys,
 )
 from salience.stores.tables import erase, event_log
-from salience.stores.tables.commands import Abandon, Send, Statement
-from salience.stores.tables.dialect import (
-    records_by_id,
-    select_states,
-    select_stored,
-    states_by_id,
-    stored_by_id,
-)
+from salience.stores.tables.commands import Abandon, Send
+from salience.stores.tables.put import PreparedDrafts, put
 from salience.stores.tables.values import note, put_key, use_key
 
 T = TypeVar("T")
@@ -122,10 +100,6 @@ _LEAST_ROOM = 1 << 20  # bytes of a disk; with less, some writes fail, sooner or
 _MAX_USER_VERSION = 2**31 - 1  # the largest number that SQLite's user_version holds
 _ERASE_WAIT_MS = 500  # that an erasure waits for others to finish reading
 _REWRITE_WAIT_MS = 30_000
-_MEMORY_COLUMNS = ("row", "space", "sequence", *FIELDS, *DERIVED)
-_INSERT_MEMORIES = Insert("memories", _MEMORY_COLUMNS)
-_INSERT_FORMER_VECTORS = Insert("former_vectors", ("space", "memory", "event", "name", "vector"))
-_INSERT_VECTORS = Insert("vectors", ("space", "name", "row", "vector"))
 
 
 class SqliteRecords(SqliteReader):
@@ -235,34 +209,11 @@ class SqliteRecords(SqliteReader):
         """Write everything in one transaction; or nothing, and return the conflicting ids."""
         prepared = [(draft, codec.encode_draft(draft)) for draft in op.drafts]
         self._accesses.flush()
-        with self._writing() as db:
-            old = self._stored_values(db, op.drafts)
-            refused = self._ids_in_the_way(db, op, old)
-            if refused:
-                return refused
-            sizes = partial(vector_dimensions, db, sets=vector_sets(db))
-            codec.check_vectors(op, embedder_of(db), sizes)
-            self._insert(db, prepared, old, op)
-            if op.also is not None:
-                send = Sender(db)
-                reserve = DIALECT.reserve(op.also.namespace, len(op.also.events))
-                reserved, rows = send(reserve, select_states(op.also.namespace, op.also.ids))
-                states = states_by_id(rows, DIALECT)
-                event_log.write_events(op.also, states, reserved, DIALECT, send)
-            self._unlink(db, op)
-            self._link(db, op)
-            if op.past is not None:
-                self._import_history(db, op.past)
-            if op.embedder and any(draft.vectors for draft in op.drafts):
-                note_embedder(db, op.embedder)
-        return ()
+        return self.run(partial(self._put, op, prepared))
 
-    def _import_history(self, db: sqlite3.Connection, past: ImportedHistory) -> None:
-        send = Sender(db)
-        ids = sorted({event.id for event in past.events if event.id is not None})
-        own = "SELECT id, sequence FROM memories WHERE namespace = %s AND id = ANY(%s::text[])"
-        [sequences] = send(Statement(own, (past.namespace, ids)))
-        send(*event_log.import_history(past, dict(sequences), vector_sets(db), DIALECT))
+    def _put(self, op: Put, prepared: PreparedDrafts, send: Send) -> tuple[str, ...]:
+        put(op, prepared, PUT_DIALECT, send)
+        return ()
 
     def log(self, op: Log) -> tuple[str, ...]:
         """Append events and apply them in one transaction; or return the ids in the way."""
@@ -300,128 +251,6 @@ class SqliteRecords(SqliteReader):
         """Note the last use of an access key; a store open for reading notes none."""
         if not self.read_only:
             self.run(partial(use_key, op))
-
-    def _ids_in_the_way(
-        self, db: sqlite3.Connection, op: Put, old: Mapping[tuple[str, str], dict[str, Any]]
-    ) -> tuple[str, ...]:
-        """The ids of memories that stand in the way of a write, whose drafts' ids `old` have."""
-        with translate_damage(self.path):
-            refused = codec.conflicting_ids(op, old, used_keys(db, op))
-        if op.seen is not None and not refused:
-            refused = unseen_ids(db, space_of(db, op.seen.namespace), op.seen)
-        if op.also is not None and not refused:
-            name, were = op.also.namespace, [was.id for was in op.also.were]
-            rows, now = Sender(db)(select_states(name, op.also.ids), select_stored(name, were))
-            with translate_damage(self.path):
-                states = states_by_id(rows, DIALECT)
-                refused = op.refused_events(states, records_by_id(name, now, DIALECT))
-        return refused
-
-    def _stored_values(
-        self, db: sqlite3.Connection, drafts: Sequence[Draft]
-    ) -> dict[tuple[str, str], dict[str, Any]]:
-        """The stored values of memories that have the drafts' ids, by namespace and id."""
-        ids: dict[str, list[str]] = {}
-        for draft in drafts:
-            ids.setdefault(draft.record.namespace, []).append(draft.record.id)
-        found = Sender(db)(*[select_stored(*each) for each in ids.items()])
-        return {
-            (namespace, id): values
-            for namespace, rows in zip(ids, found, strict=True)
-            for id, values in stored_by_id(rows, DIALECT).items()
-        }
-
-    def _insert(
-        self,
-        db: sqlite3.Connection,
-        prepared: Sequence[tuple[Draft, dict[str, Any]]],
-        old: Mapping[tuple[str, str], dict[str, Any]],
-        op: Put,
-    ) -> None:
-        """Write memories with their vectors, and log the events."""
-        spaces = self._write_spaces(db, {draft.record.namespace for draft, _ in prepared})
-        rows = [before["row"] for before in old.values()]
-        old_vectors, sets = vectors_by_row(db, rows), vector_sets(db)
-        erase_rows(db, rows)
-        first = take_numbers(db, len(prepared))
-        places = iter(
-            take_places(
-                db,
-                [
-                    spaces[draft.record.namespace]
-                    for draft, _ in prepared
-                    if (draft.record.namespace, draft.record.id) not in old
-                ],
-            )
-        )
-        memories, vectors = [], []
-        entries: list[Entry] = []
-        former: list[tuple[int, int, int, str, bytes]] = []  # by place of the edit in entries
-        for row, (draft, values) in enumerate(prepared, first):
-            key = (draft.record.namespace, draft.record.id)
-            space = spaces[key[0]]
-            values.update(row=row, space=space)
-            blobs: dict[str, bytes] = {}
-            if key in old:
-                before = old[key]
-                values.update(
-                    codec.succession(values, before, draft.note), sequence=before["sequence"]
-                )
-                own = old_vectors.get(before["row"], {})
-                new_names = draft.vectors.keys() - {sets.searched_name(name) for name in own}
-                assert isinstance(draft, Edit)
-                with translate_damage(self.path):
-                    old_record = codec.record_of(key[0], before)
-                event = edit_event(old_record, draft, op.actor, new_names)
-                staying, replaced = codec.split_vectors(draft, own, sets)
-                blobs.update((name, own[name]) for name in staying)
-                memory = before["sequence"], len(entries)
-                former += [(space, *memory, name, own[name]) for name in replaced]
-            else:
-                values["sequence"] = next(places)
-                event = write_event(draft, op.actor)
-            if op.past is None:
-                entries.append((space, values["sequence"], event))
-            blobs.update(
-                (sets.stored_name(name), codec.encode_vector(v))
-                for name, v in draft.vectors.items()
-            )
-            memories.append([values[name] for name in _MEMORY_COLUMNS])
-            vectors += [(space, name, row, blob) for name, blob in blobs.items()]
-        _INSERT_MEMORIES(db, memories)
-        _INSERT_VECTORS(db, vectors)
-        logged = append(db, entries)
-        _INSERT_FORMER_VECTORS(
-            db,
-            [(space, memory, logged[edit], *rest) for space, memory, edit, *rest in former],
-        )
-
-    def _write_spaces(self, db: sqlite3.Connection, names: set[str]) -> dict[str, int]:
-        return {name: enter(db, name) for name in sorted(names)}
-
-    def _link(self, db: sqlite3.Connection, op: Put) -> None:
-        insert_links(db, self._write_spaces(db, {link.namespace for link in op.links}), op.links)
-        events = [(link.namespace, link_event(link, op.actor, op.at)) for link in op.links]
-        self._note_linked(db, events, logged=op.past is None)
-
-    def _unlink(self, db: sqlite3.Connection, op: Put) -> None:
-        removed = delete_links(db, op.unlinks)
-        events = [(link.namespace, unlink_event(link, op.actor, op.at)) for link in removed]
-        self._note_linked(db, events)
-
-    def _note_linked(
-        self, db: sqlite3.Connection, events: Sequence[tuple[str, Event]], logged: bool = True
-    ) -> None:
-        """Log events of links, and note them for the indexes of their namespaces."""
-        memories = linking_memories(db, events)
-        note_changes(db, "linked", [(memory.space, memory.row) for memory in memories.values()])
-        if logged:
-            entries = [
-                (memories[namespace, event.id], event)
-                for namespace, event in events
-                if (namespace, event.id) in memories
-            ]
-            append(db, [(memory.space, memory.sequence, event) for memory, event in entries])
 
     def put_vectors(
         self,
@@ -702,14 +531,18 @@ class SqliteRecords(SqliteReader):
                 self._full_path,
                 writing=self._writing if op.fix else None,
                 fold_log=self._fold_log,
-                log_event=lambda writer, space, memory, event: append(
-                    writer, [(space, memory, event)]
-                ),
+                log_event=self._log_event,
             )
         if any(finding.fixed for finding in findings):
             with self._writing() as writer:
                 reload_indexes(writer)
         return findings
+
+    def _log_event(self, db: sqlite3.Connection, space: int, memory: int, event: Event) -> None:
+        """Log an event of the memory with a sequence number."""
+        send, name = Sender(db), str(self._name(space))
+        [[[last]]] = send(DIALECT.reserve(name, 1))
+        send(*event_log.append_events(name, last, [(memory, event)], DIALECT))
 
     def _fold_log(self) -> bool:
         """Fold the write-ahead log into the file; return whether nobody read it meanwhile."""

@@ -1,19 +1,28 @@
-"""Parts of a write to a SQLite file: links, accesses, what stands in its way, what it erases."""
+"""Parts of a write to a SQLite file: rows of memories, accesses, the choice of what is erased."""
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
 
-from salience.records.events import Event
+from salience.records.fields import FIELDS
 from salience.records.filters import Filter, filter_fields, passes
-from salience.records.record import Link
-from salience.retrieval.operations import OWNER_FIELDS, HashColumn, Put, Seen
+from salience.records.record import Draft
+from salience.retrieval.operations import Put
+from salience.retrieval.vector_sets import VectorSets
 from salience.stores import codec
 from salience.stores.access_queue import AccessTimes, Use
-from salience.stores.sqlite.integrity.row_checksums import Insert
+from salience.stores.sqlite.dialect import (
+    SqliteDialect,
+    erase_rows,
+    note_changes,
+    take_numbers,
+)
+from salience.stores.sqlite.integrity.row_checksums import DERIVED, Insert
 from salience.stores.sqlite.statements import (
     checksum,
     chunks,
@@ -22,8 +31,10 @@ from salience.stores.sqlite.statements import (
     placeholders,
     take_places,
 )
+from salience.stores.sqlite.vectors import vector_dimensions, vector_sets, vectors_by_row
+from salience.stores.tables.commands import Call, Command, Send, Statement
 from salience.stores.tables.erase import ErasedMemory
-from salience.stores.tables.event_log import event_row
+from salience.stores.tables.put import NamespaceBatch, PreparedDrafts
 
 OVERWRITTEN = (
     "The freed pages of the file are overwritten (secure_delete), and its write-ahead log is "
@@ -38,85 +49,6 @@ REWRITTEN = (
     "The file was rewritten: its schema cookie has moved on, it has no free page, and its "
     "write-ahead log is empty."
 )
-_REPLACE_LINKS = Insert(
-    "links", ("space", "source", "target", "type", "weight", "created_at"), "REPLACE"
-)
-_INSERT_EVENTS = Insert(
-    "events", ("space", "seq", "memory", "type", "at", "actor", "session", "payload")
-)
-Entry = tuple[int, int, Event]
-"""The number of a namespace, the sequence number of a memory (0 for all), and an event."""
-
-
-def append(db: sqlite3.Connection, entries: Sequence[Entry]) -> list[int]:
-    """Log events; return their places."""
-    places = take_places(db, [space for space, *_ in entries])
-    _INSERT_EVENTS(
-        db,
-        [
-            event_row(space, place, sequence, event)
-            for place, (space, sequence, event) in zip(places, entries, strict=True)
-        ],
-    )
-    return places
-
-
-class LinkingMemory(NamedTuple):
-    """The place of a memory that a link begins at."""
-
-    space: int
-    row: int
-    sequence: int
-
-
-def insert_links(db: sqlite3.Connection, spaces: Mapping[str, int], links: Sequence[Link]) -> None:
-    """Write links, each in the place of one of its type between the same two."""
-    _REPLACE_LINKS(
-        db,
-        [
-            (
-                spaces[link.namespace],
-                link.source,
-                link.target,
-                link.type,
-                link.weight,
-                codec.encode("created_at", link.created_at),
-            )
-            for link in links
-        ],
-    )
-
-
-def delete_links(db: sqlite3.Connection, links: Sequence[Link]) -> list[Link]:
-    """Delete links; return those that were there."""
-    return [
-        link
-        for link in links
-        if db.execute(
-            "DELETE FROM links WHERE source = ? AND target = ? AND type = ? "
-            "AND space = (SELECT space FROM spaces WHERE name = ?)",
-            (link.source, link.target, link.type, link.namespace),
-        ).rowcount
-    ]
-
-
-def linking_memories(
-    db: sqlite3.Connection, events: Sequence[tuple[str, Event]]
-) -> dict[tuple[str, str | None], LinkingMemory]:
-    """The memories of events of links, by namespace and id, as far as they are there."""
-    ids: dict[str, dict[str | None, None]] = {}
-    for namespace, event in events:
-        ids.setdefault(namespace, {})[event.id] = None
-    memories: dict[tuple[str, str | None], LinkingMemory] = {}
-    for namespace, own_ids in ids.items():
-        for part in chunks(list(own_ids)):
-            for id, *place in db.execute(
-                "SELECT id, space, row, sequence FROM memories JOIN spaces USING (space) "
-                f"WHERE name = ? AND id IN ({placeholders(part)}) ORDER BY +row",
-                (namespace, *part),
-            ):
-                memories[namespace, id] = LinkingMemory(*place)
-    return memories
 
 
 class AccessedMemory(NamedTuple):
@@ -176,54 +108,121 @@ def log_uses(
     )
 
 
-_HASH_INDEXES: dict[HashColumn, str] = {
-    "text_key": "memories_by_text",
-    "attribute_key": "memories_by_attribute",
-}
+_MEMORY_COLUMNS = ("row", "space", "sequence", *FIELDS, *DERIVED)
+_INSERT_MEMORIES = Insert("memories", _MEMORY_COLUMNS)
+_INSERT_VECTORS = Insert("vectors", ("space", "name", "row", "vector"))
+_INSERT_FORMER_VECTORS = Insert("former_vectors", ("space", "memory", "event", "name", "vector"))
 
 
-def select_by_key(
-    db: sqlite3.Connection,
-    columns: Sequence[str],
-    space: int,
-    column: HashColumn,
-    keys: Sequence[int],
-    after: int = 0,
-) -> Iterator[tuple[Any, ...]]:
-    """Columns of the memories with some hashes in one, in the rows after a row."""
-    for part in chunks(keys):
-        yield from db.execute(
-            f"SELECT {', '.join(columns)} FROM memories INDEXED BY {_HASH_INDEXES[column]} "
-            f"WHERE space = ? AND {column} IN ({placeholders(part)}) AND row > ?",
-            (space, *part, after),
+@dataclass(eq=False)
+class SqliteBatch(NamespaceBatch):
+    """The rows of a write to one namespace of a file."""
+
+    space: int = 0
+    memories: list[list[Any]] = field(default_factory=list)
+    vectors: list[tuple[Any, ...]] = field(default_factory=list)
+    moved_vectors: list[tuple[int, str, int]] = field(default_factory=list)
+    """Old row, name, new row."""
+    former_vectors: list[tuple[int, int, str, int]] = field(default_factory=list)
+    """Old row, sequence of the memory, name, index of the event."""
+
+    def add(
+        self, draft: Draft, values: dict[str, Any], handed: Sequence[str], lost: Sequence[str]
+    ) -> None:
+        """See `NamespaceBatch.add`."""
+        row, before = values["row"], self.replaced.get(draft.record.id)
+        if before is not None:
+            at, of = len(self.log_entries), (before["row"], before["sequence"])
+            self.moved_vectors += [(of[0], name, row) for name in handed]
+            self.former_vectors += [(*of, name, at) for name in lost]
+        values.update(space=self.space)
+        self.memories.append([values[name] for name in _MEMORY_COLUMNS])
+        self.vectors += [
+            (self.space, self.sets.stored_name(name), row, codec.encode_vector(vector))
+            for name, vector in draft.vectors.items()
+        ]
+
+    def commands(self, last: int) -> list[Command]:
+        """See `NamespaceBatch.commands`."""
+        return [Call(partial(self._write, last - len(self.log_entries) + 1))]
+
+    def _write(self, first: int, db: sqlite3.Connection) -> None:
+        """Write the rows; `first` is the place of the first event."""
+        old_rows = [values["row"] for values in self.replaced.values()]
+        old = vectors_by_row(db, old_rows)
+        erase_rows(db, old_rows)
+        moved = [(self.space, name, new, old[row][name]) for row, name, new in self.moved_vectors]
+        _INSERT_MEMORIES(db, self.memories)
+        _INSERT_VECTORS(db, [*self.vectors, *moved])
+        _INSERT_FORMER_VECTORS(
+            db,
+            [
+                (self.space, memory, first + at, name, old[row][name])
+                for row, memory, name, at in self.former_vectors
+            ],
         )
 
 
-def unseen_ids(db: sqlite3.Connection, space: int, seen: Seen) -> tuple[str, ...]:
-    """The ids of memories that say the same, and were written since that was looked at."""
-    return seen.unseen_ids(
-        [
-            (id, row, (key, *owner))
-            for id, row, key, *owner in select_by_key(
-                db, ("id", "row", column, *OWNER_FIELDS), space, column, keys, after
-            )
+class _PutDialect(SqliteDialect):
+    """See `tables.put.PutDialect`."""
+
+    def begin(self, op: Put) -> list[Command]:
+        return []
+
+    def enter_changing(self, namespace: str) -> Call:
+        return self.enter(namespace)
+
+    def select_vectors(self, namespace: str, ids: Sequence[str]) -> Statement:
+        return Statement(
+            "SELECT vectors.row, name FROM memories JOIN vectors ON vectors.row = memories.row "
+            "WHERE memories.namespace = %s AND id = ANY(%s::text[])",
+            (namespace, list(ids)),
+        )
+
+    def select_dimensions(self, namespace: str, names: Sequence[str]) -> Call:
+        def dimensions(db: sqlite3.Connection) -> list[tuple[str, int]]:
+            sets = vector_sets(db)
+            found = vector_dimensions(db, namespace, names, sets)
+            return [(sets.stored_name(name), size) for name, size in found.items()]
+
+        return Call(dimensions)
+
+    def batch(self, namespace: str, head: int, sets: VectorSets) -> SqliteBatch:
+        return SqliteBatch(namespace, sets, space=head)
+
+    def number(
+        self, prepared: PreparedDrafts, batches: Mapping[str, SqliteBatch], send: Send
+    ) -> None:
+        [first] = send(Call(partial(take_numbers, count=len(prepared)))) if prepared else [0]
+        rows = iter(range(first, first + len(prepared)))
+        drafts = Counter(draft.record.namespace for draft, _ in prepared)
+        for name, batch in batches.items():
+            new = drafts[name] - len(batch.replaced)
+            [[[last]]] = send(self.reserve(name, new))
+            batch.rows, batch.sequences = rows, iter(range(last - new + 1, last + 1))
+
+    def note_links(self, op: Put, batches: Mapping[str, SqliteBatch]) -> list[Command]:
+        sources: dict[str, dict[str, None]] = {}
+        for link in (*op.unlinks, *op.links):
+            sources.setdefault(link.namespace, {})[link.source] = None
+        return [
+            Call(partial(_note_linked, batches[name].space, list(ids)))
+            for name, ids in sources.items()
         ]
-        for column, keys, after in seen.lookups()
-    )
 
 
-def used_keys(db: sqlite3.Connection, op: Put) -> set[tuple[str, str]]:
-    """The idempotency keys of a write that events have already, with their namespaces."""
-    return {
-        (namespace, key)
-        for namespace, key, _ in op.keys
-        if db.execute(
-            "SELECT 1 FROM events JOIN spaces USING (space) WHERE name = ? "
-            "AND payload IS NOT NULL AND json_extract(payload, '$.key') IS NOT NULL "
-            "AND json_extract(payload, '$.key') = ?",
-            (namespace, key),
-        ).fetchone()
-    }
+PUT_DIALECT = _PutDialect()
+
+
+def _note_linked(space: int, ids: Sequence[str], db: sqlite3.Connection) -> None:
+    """Note memories for the indexes, whose links have come or gone."""
+    for part in chunks(ids):
+        rows = db.execute(
+            "SELECT space, row FROM memories "
+            f"WHERE space = ? AND id IN ({placeholders(part)}) ORDER BY +row",
+            (space, *part),
+        ).fetchall()
+        note_changes(db, "linked", rows)
 
 
 def memories_to_erase(

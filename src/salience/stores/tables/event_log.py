@@ -92,7 +92,7 @@ def append_events(
     """Log events, the last of them at the place `last`."""
     first = last - len(entries) + 1
     rows = [
-        event_row(namespace, place, sequence, event)
+        _event_row(namespace, place, sequence, event)
         for place, (sequence, event) in enumerate(entries, first)
     ]
     return dialect.insert("events", rows)
@@ -103,7 +103,7 @@ def import_history(
 ) -> list[Command]:
     """Log events of another store at their places, with the vectors that edits replaced."""
     of = {event.seq: 0 if event.id is None else sequences[event.id] for event in past.events}
-    events = [event_row(past.namespace, event.seq, of[event.seq], event) for event in past.events]
+    events = [_event_row(past.namespace, event.seq, of[event.seq], event) for event in past.events]
     former = [
         (past.namespace, of[seq], seq, sets.stored_name(name), dialect.vector(vector))
         for seq, name, vector in past.vectors
@@ -115,7 +115,7 @@ def import_history(
     ]
 
 
-def event_row(namespace: str | int, seq: int, sequence: int, event: Event) -> tuple[Any, ...]:
+def _event_row(namespace: str, seq: int, sequence: int, event: Event) -> tuple[Any, ...]:
     """The row of an event of the memory of a sequence number."""
     at = codec.encode("created_at", event.at)
     payload = payload_text(event.payload)

@@ -13,7 +13,7 @@ from salience.stores import findings
 from salience.stores.findings import EXAMPLES, Problem, Quarantine, stale_words
 from salience.stores.postgres.sql.columns import SELECT_MEMORIES, Found, written
 from salience.stores.postgres.wire.connection import Connections
-from salience.stores.postgres.write.batch import renew
+from salience.stores.postgres.write.put import renew
 from salience.stores.tables.commands import Send, Statement
 
 _PAGE_MEMORIES = 1_000

@@ -11,9 +11,8 @@ from collections.abc import Sequence
 from salience.records.record import Embedding
 from salience.retrieval.operations import PutVectors
 from salience.retrieval.vector_sets import VectorSets, VectorSetsFigures
-from salience.stores.postgres.write.batch import MARK_RENEWED
 from salience.stores.postgres.write.dialect import DIALECT
-from salience.stores.postgres.write.put import SHARE_SETS
+from salience.stores.postgres.write.put import MARK_RENEWED, SHARE_SETS
 from salience.stores.tables.commands import Abandon, Many, Send, Statement
 from salience.stores.tables.dialect import SELECT_SETS, parse_sets
 

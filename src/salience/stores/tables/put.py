@@ -1,0 +1,315 @@
+"""Put: from the state that a write relies on to what it changes, namespace by namespace."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeVar
+
+from salience.records.events import Event, edit_event, link_event, unlink_event, write_event
+from salience.records.record import Draft, Edit, MemoryRecord
+from salience.retrieval.operations import OWNER_FIELDS, FindByHash, KeyOfOwner, Put
+from salience.retrieval.vector_sets import VectorSets
+from salience.stores import codec
+from salience.stores.tables.commands import Abandon, Command, Many, Send, Statement
+from salience.stores.tables.dialect import (
+    SELECT_SETS,
+    Dialect,
+    parse_sets,
+    records_by_id,
+    select_states,
+    select_stored,
+    states_by_id,
+    stored_by_id,
+)
+from salience.stores.tables.event_log import LogEntry, append_events, import_history
+
+PreparedDrafts = Sequence[tuple[Draft, dict[str, Any]]]
+
+
+@dataclass(eq=False)
+class NamespaceBatch:
+    """All that one write does to one namespace, and the state that it relies on."""
+
+    namespace: str
+    sets: VectorSets
+    rows: Iterator[int] = field(default_factory=lambda: iter(()))  # the numbers of new rows
+    sequences: Iterator[int] | None = None  # of new memories; None for those of their rows
+    replaced: dict[str, dict[str, Any]] = field(default_factory=dict)  # memories by id
+    replaced_vectors: dict[int, set[str]] = field(default_factory=dict)  # names by old row
+    dimensions: dict[str, int] = field(default_factory=dict)  # by the stored names of vectors
+    used_keys: set[str] = field(default_factory=set)  # of drafts that an event has already
+    known: dict[str, int] = field(default_factory=dict)  # sequences of memories by id
+    existing_links: set[tuple[str, ...]] = field(default_factory=set)  # from sources of unlinks
+    states: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """Stored memories that events of this write change, by id; then those that it writes, too."""
+    those_that_were: dict[str, MemoryRecord] = field(default_factory=dict)
+    """Stored memories that have to be as they were when they were read, by id."""
+    saying_the_same: Sequence[Sequence[tuple[str, int, KeyOfOwner]]] = ()
+    """Memories as `operations.Seen` compares them, by text and by attribute."""
+    log_entries: list[LogEntry] = field(default_factory=list)
+
+    def take(self, answers: Mapping[str, Any], dialect: Dialect) -> None:
+        """Take in what `_reads` has read."""
+        self.replaced = stored_by_id(answers.get("replaced", ()), dialect)
+        self.dimensions = dict(answers.get("dimensions", ()))
+        for row, vector in answers.get("vectors", ()):
+            self.replaced_vectors.setdefault(row, set()).add(vector)
+        self.used_keys = {key for (key,) in answers.get("keys", ())}
+        self.known = dict(answers.get("sources", ()))
+        self.existing_links = {tuple(link) for link in answers.get("links", ())}
+        self.saying_the_same = [
+            [(id, row, (key, *owner)) for id, row, key, *owner in answers[column]]
+            for column in ("text_key", "attribute_key")
+            if column in answers
+        ]
+        self.states = states_by_id(answers.get("states", ()), dialect)
+        self.those_that_were = records_by_id(self.namespace, answers.get("were", ()), dialect)
+
+    def version_of(
+        self, draft: Draft, values: dict[str, Any], op: Put
+    ) -> tuple[Event, list[str], list[str]]:
+        """Number the next version of a memory, which takes over what no edit changes.
+
+        With it are the event of it, and the stored names of the vectors that are handed on, and of
+        those that become former ones.
+        """
+        before = self.replaced.get(draft.record.id)
+        row = next(self.rows)
+        values.update(row=row)
+        if before is None:
+            values.update(sequence=row if self.sequences is None else next(self.sequences))
+            return write_event(draft, op.actor), [], []
+        assert isinstance(draft, Edit)
+        values.update(codec.succession(values, before, draft.note), sequence=before["sequence"])
+        names = self.replaced_vectors.get(before["row"], set())
+        handed, lost = codec.split_vectors(draft, sorted(names), self.sets)
+        had = {self.sets.searched_name(name) for name in names}
+        old = codec.record_of(self.namespace, before)
+        return edit_event(old, draft, op.actor, draft.vectors.keys() - had), handed, lost
+
+    def add(
+        self, draft: Draft, values: dict[str, Any], handed: Sequence[str], lost: Sequence[str]
+    ) -> None:
+        """Add the row of a memory, before its event is among the entries."""
+        raise NotImplementedError
+
+    def commands(self, last: int) -> list[Command]:
+        """Write the rows, where the last of the entries is at a place."""
+        raise NotImplementedError
+
+
+B = TypeVar("B", bound=NamespaceBatch)
+
+
+class PutDialect(Dialect, Protocol[B]):
+    """The commands of a write to one store; the batches are of its own kind."""
+
+    def begin(self, op: Put) -> list[Command]:
+        """The commands before any other."""
+
+    def enter_changing(self, namespace: str) -> Command:
+        """Lock a namespace, a new one if it is not there, of which something changes."""
+
+    def select_vectors(self, namespace: str, ids: Sequence[str]) -> Command:
+        """Read the rows and stored names of the vectors of memories."""
+
+    def select_dimensions(self, namespace: str, names: Sequence[str]) -> Command:
+        """Read the stored names and the lengths of searched vectors."""
+
+    def batch(self, namespace: str, head: Any, sets: VectorSets) -> B:
+        """A batch, given the answer to `enter_changing`."""
+
+    def number(self, prepared: PreparedDrafts, batches: Mapping[str, B], send: Send) -> None:
+        """Give the batches the numbers of new rows."""
+
+    def note_links(self, op: Put, batches: Mapping[str, B]) -> list[Command]:
+        """Let indexes know of links that came and went."""
+
+
+def written_namespaces(op: Put) -> list[str]:
+    """The namespaces of a write, in the order in which they are locked."""
+    return sorted(
+        {draft.record.namespace for draft in op.drafts}
+        | {link.namespace for link in (*op.links, *op.unlinks)}
+        | ({op.also.namespace} if op.also is not None else set())
+        | ({op.past.namespace} if op.past is not None else set())
+        | ({op.seen.namespace} if op.seen is not None else set())
+    )
+
+
+def put(op: Put, prepared: PreparedDrafts, dialect: PutDialect[B], send: Send) -> dict[str, B]:
+    """Write everything, or nothing; the batches of the namespaces.
+
+    Raises:
+        Abandon: with the ids that stand in the way.
+    """
+    batches, embedder = _begin(op, dialect, send)
+    refused = _refused_ids(op, batches)
+    if refused:
+        raise Abandon(refused)
+    codec.check_vectors(op, embedder, lambda name, names: _dimensions(batches[name], names))
+    dialect.number(prepared, batches, send)
+    for draft, encoded in prepared:
+        _add_memory(batches[draft.record.namespace], draft, dict(encoded), op)
+    changes: list[Command] = []
+    if op.also is not None:
+        batch = batches[op.also.namespace]
+        changed, entries = op.also.applied(batch.states)
+        changes = dialect.set_rows(op.also.namespace, changed)
+        batch.log_entries += entries
+    for batch in batches.values() if op.past is None else ():
+        batch.log_entries += _link_events(batch, op)
+    places = send(*[dialect.reserve(name, len(own.log_entries)) for name, own in batches.items()])
+    commands: list[Command] = []
+    for batch, [[last]] in zip(batches.values(), places, strict=True):
+        commands += batch.commands(last)
+        commands += append_events(batch.namespace, last, batch.log_entries, dialect)
+    commands += [*changes, *_link_commands(op, dialect), *dialect.note_links(op, batches)]
+    if op.past is not None:
+        batch = batches[op.past.namespace]
+        commands += import_history(op.past, batch.known, batch.sets, dialect)
+    if op.embedder and embedder is None and any(draft.vectors for draft in op.drafts):
+        commands += dialect.replace("meta", [("embedder", op.embedder)])
+    send(*commands)
+    return batches
+
+
+def _begin(op: Put, dialect: PutDialect[B], send: Send) -> tuple[dict[str, B], str | None]:
+    """Lock the namespaces, and read their state: a batch of each, and the embedder."""
+    reads = {name: _reads(op, name, dialect) for name in written_namespaces(op)}
+    own = [dialect.enter_changing(name) for name in reads]
+    first = [*dialect.begin(op), SELECT_SETS, *own]
+    answers = send(*first, *[read for own in reads.values() for read in own.values()])
+    embedder, sets = parse_sets(answers[len(first) - len(own) - 1])
+    heads, rest = answers[len(first) - len(own) : len(first)], iter(answers[len(first) :])
+    batches = {}
+    for (name, selects), head in zip(reads.items(), heads, strict=True):
+        batches[name] = dialect.batch(name, head, sets)
+        batches[name].take({kind: next(rest) for kind in selects}, dialect)
+    return batches, embedder
+
+
+def _reads(op: Put, name: str, dialect: PutDialect[B]) -> dict[str, Command]:
+    """Read the state of a namespace, as far as a write depends on it."""
+    drafts = [draft for draft in op.drafts if draft.record.namespace == name]
+    edits = [edit.record.id for edit in op.edits if edit.record.namespace == name]
+    keys = [key for namespace, key, _ in op.keys if namespace == name]
+    unlinks = [link.source for link in op.unlinks if link.namespace == name]
+    sources = [link.source for link in op.links if link.namespace == name] + unlinks
+    if op.past is not None and op.past.namespace == name:
+        sources += {event.id for event in op.past.events if event.id is not None}
+    vectors = sorted({own for draft in drafts for own in draft.vectors})
+    reads: dict[str, Command] = {}
+    if drafts:
+        reads["replaced"] = select_stored(name, [each.record.id for each in drafts], locked=True)
+    if edits:
+        reads["vectors"] = dialect.select_vectors(name, edits)
+    if vectors:
+        reads["dimensions"] = dialect.select_dimensions(name, vectors)
+    if keys:
+        reads["keys"] = Statement(
+            "SELECT payload ->> 'key' FROM events WHERE namespace = %s AND payload IS NOT NULL "
+            "AND payload ->> 'key' IS NOT NULL AND payload ->> 'key' = ANY(%s::text[])",
+            (name, keys),
+        )
+    if sources:
+        reads["sources"] = Statement(
+            "SELECT id, sequence FROM memories WHERE namespace = %s AND id = ANY(%s::text[])",
+            (name, sources),
+        )
+    if unlinks:
+        reads["links"] = Statement(
+            "SELECT source, target, type FROM links WHERE namespace = %s "
+            "AND source = ANY(%s::text[])",
+            (name, unlinks),
+        )
+    if op.seen is not None and op.seen.namespace == name:
+        for column, seen, after in op.seen.lookups():
+            reads[column] = Statement(
+                f'SELECT id, "row", {column}, {", ".join(OWNER_FIELDS)} FROM memories '
+                f'WHERE namespace = %s AND {column} = ANY(%s::bigint[]) AND "row" > %s',
+                (name, seen, after),
+            )
+    if op.also is not None and op.also.namespace == name:
+        reads["states"] = select_states(name, op.also.ids)
+        reads["were"] = select_stored(name, [was.id for was in op.also.were])
+    return reads
+
+
+def _refused_ids(op: Put, batches: Mapping[str, NamespaceBatch]) -> tuple[str, ...]:
+    """The ids of memories that stand in the way."""
+    old = {
+        (name, id): stored
+        for name, batch in batches.items()
+        for id, stored in batch.replaced.items()
+    }
+    used = {(name, key) for name, batch in batches.items() for key in batch.used_keys}
+    refused = codec.conflicting_ids(op, old, used)
+    if op.seen is not None and not refused:
+        refused = op.seen.unseen_ids(batches[op.seen.namespace].saying_the_same)
+    if op.also is not None and not refused:
+        batch = batches[op.also.namespace]
+        refused = op.refused_events(batch.states, batch.those_that_were)
+    return refused
+
+
+def _dimensions(batch: NamespaceBatch, names: Iterable[str]) -> dict[str, int]:
+    """The lengths of the searched vectors of some names, of those that there are."""
+    stored = {name: batch.sets.stored_name(name) for name in names}
+    return {name: batch.dimensions[own] for name, own in stored.items() if own in batch.dimensions}
+
+
+def _add_memory(batch: NamespaceBatch, draft: Draft, values: dict[str, Any], op: Put) -> None:
+    """Add one memory to a batch, with its event."""
+    id = draft.record.id
+    event, handed, lost = batch.version_of(draft, values, op)
+    batch.known[id] = values["sequence"]
+    if op.also is not None and (op.also.ids is None or id in op.also.ids):
+        place = {"row": values["row"], "sequence": values["sequence"]}
+        batch.states[id] = {**codec.decode_state(values), **place}
+    batch.add(draft, values, handed, lost)
+    if op.past is None:
+        batch.log_entries.append((values["sequence"], event))
+
+
+def find_by_hash(op: FindByHash, send: Send) -> dict[int, tuple[int, ...]]:
+    """Rows by a hash of their text, outside of any session, or of the attribute they state."""
+    [found] = send(
+        Statement(
+            f'SELECT {op.column}, "row" FROM memories WHERE namespace = %s '
+            f"AND {op.column} = ANY(%s::bigint[])",
+            (op.namespace, list(op.keys)),
+        )
+    )
+    rows: dict[int, tuple[int, ...]] = {}
+    for key, row in sorted(found):
+        rows[key] = (*rows.get(key, ()), row)
+    return rows
+
+
+def _link_events(batch: NamespaceBatch, op: Put) -> Iterator[LogEntry]:
+    """The links that are removed and made, as events of the memories that they come from."""
+    for link in op.unlinks:
+        ends = link.source, link.target, link.type
+        if link.namespace == batch.namespace and ends in batch.existing_links:
+            batch.existing_links.remove(ends)
+            if link.source in batch.known:
+                yield batch.known[link.source], unlink_event(link, op.actor, op.at)
+    for link in op.links:
+        if link.namespace == batch.namespace and link.source in batch.known:
+            yield batch.known[link.source], link_event(link, op.actor, op.at)
+
+
+def _link_commands(op: Put, dialect: PutDialect[B]) -> list[Command]:
+    """Delete links and write others, each in the place of one of its type between the same two."""
+    gone = [(each.namespace, each.source, each.target, each.type) for each in op.unlinks]
+    rows = [
+        (
+            *(link.namespace, link.source, link.target, link.type, link.weight),
+            codec.encode("created_at", link.created_at),
+        )
+        for link in op.links
+    ]
+    delete = "DELETE FROM links WHERE namespace = %s AND source = %s AND target = %s AND type = %s"
+    return [*([Many(delete, gone)] if gone else []), *dialect.replace("links", rows)]
