@@ -32,7 +32,7 @@ from salience.mcp.app import ToolSettings
 from salience.records.validation import namespace_name
 from salience.retrieval.operations import CheckWritable
 from salience.server import compat, inspector
-from salience.server.encoding import answer
+from salience.server.encoding import Wanted, answer
 from salience.server.guard import InFlight, Metrics, guard
 from salience.server.mcp_door import PATH as MCP_PATH
 from salience.server.mcp_door import McpDoor
@@ -253,7 +253,8 @@ class Server:
 
         async def answered(request: Request) -> Response:
             request.state.route = operation.path_format
-            return await operation.endpoint(await self._call(operation, request))
+            wanted = Wanted.of(request.query_params)
+            return wanted.cut(await operation.endpoint(await self._call(operation, request)))
 
         return answered
 
@@ -274,7 +275,9 @@ class Server:
             note_effects(request.state, operation.scope, namespace, operation.id)
         arguments: dict[str, Any] = {}
         if operation.query is not None and (request.url.query or operation.needs_body):
-            arguments = operation.query.parse_query(request.query_params.multi_items())
+            query = request.query_params.multi_items()
+            own = [item for item in query if item[0] not in Wanted.__annotations__]
+            arguments = operation.query.parse_query(own)
         if operation.body is not None:
             body = await request.body()
             if body or operation.needs_body:

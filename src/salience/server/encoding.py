@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Self
 
 import msgspec
 from starlette.responses import Response
 
 from salience.display.result import to_json
+from salience.errors import InvalidInput, shown
+from salience.records.fields import FIELDS
 from salience.records.record import MemoryRecord
 from salience.search.listing import Page
-from salience.search.results import SearchResult
+from salience.search.results import Hit, SearchResult
 
 JSON = "application/json"
 NDJSON = "application/x-ndjson"
@@ -47,6 +50,55 @@ def answer(value: Any, status: int = 200, etag: int | None = None) -> Response:
 async def large_answer(value: Any) -> Response:
     """`answer`, made in a thread: for results that may be long, so that the loop goes on."""
     return await asyncio.to_thread(answer, value)
+
+
+_IS_ONE = {"id", "content"}  # the members by which a memory or a hit is told from other objects
+_OF_ONE = {*FIELDS, "namespace", *Hit.__annotations__}
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """The parts of an answer that a request wants, by the parameters `fields` and `nulls`.
+
+    `fields` are those of memories and hits, besides their id; empty for all.
+    """
+
+    fields: frozenset[str] = frozenset()
+    nulls: bool = True
+
+    @classmethod
+    def of(cls, query: Mapping[str, str]) -> Self:
+        """The wishes of a query.
+
+        Raises:
+            InvalidInput: there is no such field, or `nulls` is neither true nor false.
+        """
+        names = frozenset(name.strip() for name in query.get("fields", "").split(",")) - {""}
+        if unknown := names - _OF_ONE:
+            remedy = f"use some of {', '.join(sorted(_OF_ONE))}, with commas between them"
+            raise InvalidInput("fields", f"has no {shown(min(unknown))}", remedy)
+        if query.get("nulls", "true") not in ("true", "false"):
+            raise InvalidInput("nulls", f"is {shown(query['nulls'])}", "use true or false")
+        return cls(names, query.get("nulls") != "false")
+
+    def cut(self, response: Response) -> Response:
+        """An answer with what is wanted alone."""
+        if (not self.fields and self.nulls) or response.media_type != JSON:
+            return response
+        response.body = _encode(self._cut(msgspec.json.decode(response.body)))
+        response.headers["Content-Length"] = str(len(response.body))
+        return response
+
+    def _cut(self, value: Any) -> Any:
+        if isinstance(value, list):
+            return [self._cut(item) for item in value]
+        if not isinstance(value, dict):
+            return value
+        if self.fields and value.keys() >= _IS_ONE:
+            value = {name: value[name] for name in value if name in self.fields or name == "id"}
+        return {
+            name: self._cut(item) for name, item in value.items() if self.nulls or item is not None
+        }
 
 
 def nothing() -> Response:

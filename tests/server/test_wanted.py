@@ -1,0 +1,69 @@
+"""The fields that an answer is to have, by `?fields=` and `?nulls=false`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+from uuid import uuid4
+
+import httpx
+import pytest
+
+from support.real_server import RealServer
+
+
+@pytest.fixture
+def client(server: RealServer) -> Iterator[httpx.Client]:
+    """A client that does not compare answers with the document, which has them whole."""
+    with server.client() as client:
+        client.headers["Salience-Namespace"] = f"wanted-{uuid4().hex}"
+        yield client
+
+
+@pytest.fixture
+def notes(client: httpx.Client) -> httpx.Client:
+    for id, content in (("a", "Ana moved to Lisbon."), ("b", "Ana likes tea.")):
+        metadata = {"id": "x", "content": "y", "deep": {"none": 1}}
+        added = client.post("/memories", json={"content": content, "id": id, "metadata": metadata})
+        assert added.status_code == 201
+    return client
+
+
+def has_null(value: Any) -> bool:
+    if isinstance(value, list):
+        return any(map(has_null, value))
+    return value is None or (isinstance(value, dict) and any(map(has_null, value.values())))
+
+
+def test_memories_and_hits_have_the_fields_that_are_wanted(notes: httpx.Client) -> None:
+    wanted = {"fields": "content, score,kind"}
+    found = notes.post("/search", params=wanted, json={"query": "tea"}).json()
+    assert [set(hit) for hit in found["hits"]] == [{"id", "content", "score", "kind"}] * 2
+    assert found["query"] == "tea"
+    listed = notes.get("/memories", params=wanted | {"limit": "1"}).json()
+    assert [set(each) for each in listed["memories"]] == [{"id", "content", "kind"}]
+    assert listed["total"] == 2
+    assert notes.get("/memories/a", params={"fields": "tags"}).json() == {"id": "a", "tags": []}
+    changed = notes.patch("/memories/a", params={"fields": "importance"}, json={"importance": 0.5})
+    assert changed.json() == {"id": "a", "importance": 0.5}
+    assert "ETag" in changed.headers
+
+
+def test_null_is_left_out_where_it_is_not_wanted(notes: httpx.Client) -> None:
+    whole = notes.get("/memories/a").json()
+    assert has_null(whole)
+    brief = notes.get("/memories/a", params={"nulls": "false"}).json()
+    assert brief == {name: value for name, value in whole.items() if value is not None}
+    found = notes.post("/search", params={"nulls": "false"}, json={"query": "tea"}).json()
+    assert found["hits"]
+    assert not has_null(found)
+
+
+@pytest.mark.parametrize("wrong", [{"fields": "content,colour"}, {"nulls": "no"}])
+def test_what_is_no_field_is_refused_before_anything_is_done(
+    notes: httpx.Client, wrong: dict[str, str]
+) -> None:
+    refused = notes.post("/memories", params=wrong, json={"content": "New.", "id": "new"})
+    assert refused.status_code == 422
+    assert [each["field"] for each in refused.json()["errors"]] == list(wrong)
+    assert notes.get("/memories/new").status_code == 404
