@@ -52,6 +52,12 @@ PICTURES: dict[str, tuple[dict[str, str], str, str, dict[str, Any]]] = {
         "text=Count them over time then .chart",
         {"viewport": {"width": 1280, "height": 1000}},
     ),
+    "around": (
+        {"view": "around", "memory": "note-wedding-speech"},
+        ".graph",
+        "label:has-text('with entities') then .nodes td",
+        {"viewport": {"width": 1280, "height": 1000}},
+    ),
     "label": ({"view": "label"}, ".labels .row", ".labels button >> nth=0", {}),
     "what-if": ({"view": "whatif", "weights": '{"semantic": 3}'}, "[data-source=server]", "", {}),
 }

@@ -200,11 +200,11 @@ def test_a_click_filters_and_the_address_is_a_link(inspector: Inspector, chrome:
 
 @pytest.mark.parametrize("width", [360, 3840])
 @pytest.mark.parametrize(
-    "view", ["search", "trace", "whatif", "ab", "context", "time", "health", "label"]
+    "view", ["search", "trace", "whatif", "ab", "context", "time", "health", "label", "around"]
 )
 def test_nothing_has_to_be_scrolled_sideways(inspector: Inspector, width: int, view: str) -> None:
     inspector.page.set_viewport_size({"width": width, "height": 800})
-    ready = "main .chance, main table, main .order"
+    ready = "main .chance, main table, main .order, main .row"
     state = {"view": view, "memory": "fact-heron-april", "other": "composite"}
     page = inspector.show(ready, q=QUESTION, **state)
     if view == "search":
@@ -229,6 +229,7 @@ def walk(inspector: Inspector) -> None:
     inspector.show(".considered", q=QUESTION, view="context")
     inspector.show(".plot polyline", view="time", asOf="2026-06-01", memory="fact-heron-april")
     inspector.show(".labels .row", q=QUESTION, view="label")
+    inspector.show(".graph", view="around", memory="fact-database-timescale")
 
 
 def test_looking_changes_nothing(inspector: Inspector, client: httpx.Client) -> None:
@@ -330,11 +331,12 @@ def test_hostile_texts_are_shown_and_nothing_more(chrome: Browser, tmp_path: Pat
             {"view": "time", "memory": HOSTILE[1], "asOf": HOSTILE[0]},
             {"q": "cello", "filters": json.dumps({"kind": HOSTILE[0]})},
             {"view": "health"},
+            {"view": "around", "memory": f"0 {HOSTILE[0]}"},
             {"view": "label", "q": f"cello {HOSTILE[0]}"},
             {"view": "__proto__", "q": "cello", "weights": '{"__proto__": 1}'},
         ):
             ready = "main .card, main .verdict, main .order, main [role=alert], main .feed td"
-            ready += ", .moves, .considered, .diff, main .row"
+            ready += ", .moves, .considered, .diff, main .row, .graph"
             page = inspector.show(ready, **state)
             page.eval_on_selector_all(".why", "buttons => buttons.forEach(b => b.click())")
             made = "img, body script, iframe, b:not(.rank), [onerror], [onload]"

@@ -17,8 +17,9 @@ const MODULES = {
   time: () => import("./time.js"),
   health: () => import("./health.js"),
   label: () => import("./label.js"),
+  around: () => import("./around.js"),
 };
-const ALONE = new Set(["context", "time", "health", "label"]); // views that ask the server themselves
+const ALONE = new Set(["context", "time", "health", "label", "around"]); // views that ask the server themselves
 
 /** The view of a name: the first one is there at once, another is loaded when it is asked for. */
 function useView(name) {

@@ -3,7 +3,7 @@ export const words = {
   title: "salience",
   skip: "Skip to the results",
   views: {
-    search: "Search", trace: "Trace and why not", whatif: "What if", ab: "A/B", context: "Context", time: "Time", health: "Health", label: "Label",
+    search: "Search", trace: "Trace and why not", whatif: "What if", ab: "A/B", context: "Context", time: "Time", health: "Health", label: "Label", around: "Around",
   },
   ask: "Ask the memory something",
   go: "Search",
