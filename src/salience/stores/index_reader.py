@@ -279,10 +279,12 @@ def _collected(
         found = [_spread(search[at], ordinals, order) for search in searches]
         if route.newest_first:
             found = [np.where(np.isnan(scores), np.nan, table.rows) for scores in found]
-        ranks[f"{route.name}.rank"] = ranks_of(found, table.tie_keys)
+        name = f"{route.name}.rank"
+        later = ranks_of(found, table.tie_keys)
+        ranks[name] = np.asarray(later) if name in op.evidence else later  # read for all, or hits
         for note, value in route.rank_notes.items():
             noted = ~np.isnan(np.fmax.reduce(found))
-            ranks[f"{route.name}.rank.{note}"] = np.where(noted, value, np.nan)
+            ranks[f"{name}.{note}"] = np.where(noted, value, np.nan)
     return table.with_columns(**ranks)
 
 
