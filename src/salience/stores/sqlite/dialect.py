@@ -80,6 +80,7 @@ class Sender:
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self.db = db
+        self._spaces: dict[str, int] = {}  # no number of a transaction changes
 
     def __call__(self, *commands: Command) -> list[Any]:
         """The answers, one for each."""
@@ -96,13 +97,18 @@ class Sender:
 
     def _values(self, parameters: Sequence[Any], names: frozenset[int]) -> list[Any]:
         return [
-            space_of(self.db, value)
+            self._space(value)
             if at in names
             else json.dumps(value)
             if type(value) is list
             else value
             for at, value in enumerate(parameters)
         ]
+
+    def _space(self, name: str) -> int:
+        space = self._spaces.get(name) or space_of(self.db, name)
+        self._spaces[name] = space
+        return space
 
 
 def space_of(db: sqlite3.Connection, name: str) -> int:

@@ -198,7 +198,7 @@ class _PutDialect(SqliteDialect):
         drafts = Counter(draft.record.namespace for draft, _ in prepared)
         for name, batch in batches.items():
             new = drafts[name] - len(batch.replaced)
-            [[[last]]] = send(self.reserve(name, new))
+            [[[last]]] = send(self.reserve(name, new)) if new else [[[0]]]
             batch.rows, batch.sequences = rows, iter(range(last - new + 1, last + 1))
 
     def note_links(self, op: Put, batches: Mapping[str, SqliteBatch]) -> list[Command]:
