@@ -160,3 +160,15 @@ def test_plain_texts_are_notes_by_their_path(tmp_path: Path) -> None:
     found = by_id(tmp_path / "t")
     assert set(found) == {"a/key", "b/key"}
     assert {item["title"] for item in found.values()} == {"key"}
+
+
+def test_a_file_of_another_format_in_a_folder_of_notes_is_told_as_left_out(tmp_path: Path) -> None:
+    put(tmp_path, "v/Bowl.md", "A bowl.")
+    put(tmp_path, "v/chat.json", '[{"role": "user", "content": "Fire the kiln."}]')
+    put(tmp_path, "v/settings.json", '{"theme": "dark"}')
+    put(tmp_path, "v/prices.csv", "item,price\nbowl,3\n")
+    told: list[ImportProblem] = []
+    assert [item["content"] for item in read(tmp_path / "v", None, told.append)] == ["A bowl."]
+    assert [problem.path for problem in told] == [tmp_path / "v" / "chat.json"]
+    with pytest.raises(ImportProblem, match=r"chat\.json: is of the format jsonl"):
+        list(read(tmp_path / "v"))

@@ -27,7 +27,7 @@ from salience.importers._source import (
     stop,
     unreadable,
 )
-from salience.importers.detection import SHAPES, detect, files_in, shape_of
+from salience.importers.detection import NOTES, SHAPES, detect, files_in, shape_of, tried
 from salience.importers.shapes import distinct
 from salience.importers.systems import basic_memory
 
@@ -90,6 +90,8 @@ FORMATS: Mapping[str, Format] = MappingProxyType(
 )
 """The formats of files and folders by name."""
 
+_OF_NOTES = ("markdown", "basic-memory")
+_ATTACHED = ("text", "csv")  # to the notes of a vault, or to the chats of an export
 SERVERS = ("langgraph", "mem0")
 """The formats that take the address of a server, too."""
 
@@ -100,8 +102,8 @@ def _each_file(folder: Place, told: Told, only: str | None) -> Iterator[Item]:
     for file in files_in(folder):
         try:
             name = detect(inside(file, folder))
-            if only is not None and name in ("text", "csv") and name != only:
-                continue  # attached to the chats of an export
+            if only is not None and name in _ATTACHED and name != only:
+                continue
             if only not in (None, name):
                 problem = f"is of the format {name}, not {only}"
                 raise ImportProblem(file, problem, "import it by its own path")
@@ -110,6 +112,16 @@ def _each_file(folder: Place, told: Told, only: str | None) -> Iterator[Item]:
                 yield _placed(item, where)
         except ImportProblem as problem:
             told.left_out(problem)
+
+
+def _of_notes(name: str, folder: Path, told: Told) -> Iterator[Item]:
+    """The notes of a folder; files of other formats in it are told as left out."""
+    yield from FORMATS[name].read(folder, told)
+    for file in files_in(folder):
+        found = None if file.suffix.lower() in NOTES else tried(file)
+        if found is not None and found not in _ATTACHED:
+            problem = f"is of the format {found}, in a folder of notes"
+            told.left_out(ImportProblem(file, problem, "import it by its own path"))
 
 
 def _placed(item: Item, where: str) -> Item:
@@ -123,6 +135,8 @@ def _read(name: str, place: Place, told: Told) -> Iterator[Item]:
         yield from _of_archive(name, place, told)
     elif isinstance(place, Path) and place.is_dir() and not format.of_folders:
         yield from distinct(_each_file(place, told, name))
+    elif isinstance(place, Path) and place.is_dir() and name in _OF_NOTES:
+        yield from _of_notes(name, place, told)
     else:
         yield from format.read(place, told)
 

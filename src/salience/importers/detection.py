@@ -178,7 +178,7 @@ def _of_folder(path: Path, named: Path | None = None) -> str:
     day = "[12][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9].json"
     if (path / "users.json").is_file() and any((*path.glob(day), *path.glob(f"*/{day}"))):
         return "slack"
-    exports = {"chatgpt", "claude-ai"} & {_tried(f) for f in path.glob("conversations*.json")}
+    exports = {"chatgpt", "claude-ai"} & {tried(f) for f in path.glob("conversations*.json")}
     if exports:
         return exports.pop() if len(exports) == 1 else "files"
     visible = [file for file in path.rglob("*") if file.suffix.lower() in NOTES]
@@ -189,7 +189,7 @@ def _of_folder(path: Path, named: Path | None = None) -> str:
 
 
 def _of_files(path: Path, named: Path | None) -> str:
-    names = [_tried(file) for file in islice(files_in(path), _LOOKED_AT)]
+    names = [tried(file) for file in islice(files_in(path), _LOOKED_AT)]
     known = [name for name in dict.fromkeys(names) if name is not None]
     if names:  # files of no known format say so when they are read
         return known[0] if len(known) == 1 else "files"
@@ -197,7 +197,8 @@ def _of_files(path: Path, named: Path | None) -> str:
     raise ImportProblem(named or path, "holds no notes, and no file of a known format", remedy)
 
 
-def _tried(path: Path) -> str | None:
+def tried(path: Path) -> str | None:
+    """The name of the format of a file or folder; None if it is of no known format."""
     try:
         return detect(path)
     except ImportProblem:
