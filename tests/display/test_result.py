@@ -104,6 +104,10 @@ def results(folder: Path) -> list[Any]:
         memory.about("ana"),
         memory.entities(limit=1),
         memory.links(),
+        memory.graph("soup", entities=True),
+        memory.add_question(QUERY, "soup"),
+        memory.questions(),
+        memory.score_questions(),
         memory.pending_links(),
         memory.zones(),
         memory.zone_shares(points=5),
@@ -130,6 +134,9 @@ def results(folder: Path) -> list[Any]:
         db.execute("UPDATE memories SET strength = 0.25")
     with Memory.open(url, embedder=Designed()) as one:
         every += [one.verify(), one.doctor(fix=True)]
+    with Memory.open("ram://", embedder=Designed(), search_log=folder / "searches.db") as one:
+        one.search(QUERY)
+        every.append(one.searches())
     copied = copy_store(url, f"sqlite:///{folder / 'other.db'}")
     Memory.reembedding(url, WordHashEmbedder(16), step="fill")
     compared = Memory.reembedding(url, WordHashEmbedder(16), step="compare", embedder=Designed())

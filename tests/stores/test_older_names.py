@@ -46,6 +46,7 @@ def older(address: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Memory]:
     else:
         with psycopg.connect(address, autocommit=True) as connection:
             connection.execute("UPDATE salience.meta SET value = '15' WHERE key = 'schema'")
+            connection.execute("ALTER TABLE salience.erasures DROP COLUMN ids")  # of version 17
         migrate(address)
 
 

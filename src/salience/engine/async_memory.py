@@ -853,7 +853,8 @@ class AsyncJudgmentApi(AsyncPlanRunner):
             InvalidInput: names the argument that is wrong.
         """
         now = self._core.time("as_of", as_of).timestamp()
-        plan = graph(self._core.namespace, around, now, depth, limit, types, entities)
+        id = text("around", around)
+        plan = graph(self._core.namespace, id, now, depth, limit, types, entities)
         return await self._run_at(plan, as_of)
 
     async def history(self, id: str) -> History:

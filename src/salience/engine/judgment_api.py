@@ -159,7 +159,8 @@ class JudgmentApi(PlanRunner):
             InvalidInput: names the argument that is wrong.
         """
         now = self._core.time("as_of", as_of).timestamp()
-        plan = graph(self._core.namespace, around, now, depth, limit, types, entities)
+        id = text("around", around)
+        plan = graph(self._core.namespace, id, now, depth, limit, types, entities)
         return self._run_at(plan, as_of)
 
     def history(self, id: str) -> History:

@@ -37,7 +37,7 @@ from salience.search.context import Section
 from salience.write.chat import one_or_many
 from salience.write.dedup import DedupPolicy
 
-_QUERY_TEXTS = ("id", "prefix", "cursor", "after")
+_QUERY_TEXTS = ("id", "prefix", "cursor", "after", "order", "around")
 _TEXTS = ("ids", "tags", "entities", "mend")  # of which one text is a list of one
 
 

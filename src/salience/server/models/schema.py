@@ -270,6 +270,7 @@ CONSTRAINTS: Mapping[str, Constraint] = {
     "new": ID,
     "one": ID,
     "other": ID,
+    "around": ID,
     "utility": {"minimum": 0, "maximum": 1},
     "run": {"maxLength": 512, "pattern": r"^[^\u0000]+-\d{1,18}$"},
     "prefix": {"pattern": NO_NUL},
