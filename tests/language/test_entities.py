@@ -15,6 +15,7 @@ from salience.language.entities import (
     NO_ALIASES,
     RULES,
     Aliases,
+    RuleBasedExtractor,
     fold_name,
     known_names,
     possible_names,
@@ -186,3 +187,20 @@ def test_a_name_in_lower_case_finds_its_title() -> None:
 def test_the_beginning_of_a_long_text_is_read() -> None:
     text = "We met Ana Silva. " + "x " * MAX_CHARACTERS + "We met Ben Okri."
     assert RULES.extract(text) == ("Ana Silva",)
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("Raw text is kept.", []),
+        ("Green tea is best.", []),
+        ("Bread rises overnight. Hot kilns crack.", []),
+        ("Ask Green about the kiln.", ["Green"]),
+        ("Red Cross volunteers came.", ["Red Cross"]),
+        ("Paris is cold.", ["Paris"]),
+    ],
+)
+def test_an_adjective_or_a_thing_that_opens_a_sentence_is_no_name(
+    text: str, names: list[str]
+) -> None:
+    assert list(RuleBasedExtractor().extract(text)) == names

@@ -34,6 +34,7 @@ WEEKDAYS = _TABLE.words("weekdays")
 HONORIFICS = _TABLE.words("honorifics")
 NAME_PARTICLES = _TABLE.words("name_particles")
 ORDINARY_WORDS = _TABLE.words("ordinary_words", STOP_WORDS | FRAMING_WORDS)
+OPENING_WORDS = _TABLE.words("opening_words")
 NAMESAKE_WORDS = _TABLE.words("namesake_words")
 ORDINARY_ENDING = _TABLE.pattern("ordinary_ending")
 

@@ -22,6 +22,7 @@ from salience.language.english import (
     MONTHS,
     NAME_PARTICLES,
     NAMESAKE_WORDS,
+    OPENING_WORDS,
     ORDINARY_ENDING,
     ORDINARY_WORDS,
     STOP_WORDS,
@@ -374,10 +375,14 @@ def _is_continued(text: str, tokens: _Tokens, i: int) -> bool:
 
 
 def _name(text: str, run: Sequence[_Token]) -> Iterator[tuple[int, str]]:
-    """The name that a run of words makes, with its offset; nothing for a day or a heading."""
+    """The name that a run of words makes, with its offset; none for a day or a heading.
+
+    Nor for one word that opens a sentence, as in "Raw text is kept".
+    """
     run = list(run)
     label = bool(run) and run[0].initial and _HEADING_END.match(text, run[-1].end) is not None
     while run and run[0].text.lower() in _CALENDAR:
         run.pop(0)
-    if run and not label and len(run) <= _NAME_MAX_TOKENS:
+    opens = len(run) == 1 and run[0].initial and run[0].text.lower() in OPENING_WORDS
+    if run and not (label or opens) and len(run) <= _NAME_MAX_TOKENS:
         yield run[0].start, text[run[0].start : run[-1].end]
