@@ -88,8 +88,8 @@ def test_the_order_after_other_weights_is_that_of_the_server(
 
 
 def values_of(table: dict[str, Any], place: int) -> list[Any]:
-    """The values of the parts of a row."""
-    return [part["values"] and part["values"][place] for part in table["parts"]]
+    """The values of the parts of a row, 0 for a part that is 0 in all rows."""
+    return [part["values"][place] if part["values"] else 0.0 for part in table["parts"]]
 
 
 @pytest.mark.parametrize("changes", [4, pytest.param(50, marks=pytest.mark.deep)])
