@@ -178,6 +178,7 @@ def test_any_text_is_read(text: str, language: str, now: datetime) -> None:
         (("2025-12-01", 90), "What happened this winter?"),
         (("2025-09-01", 91), "What did I do in autumn?"),
         (("2027-03-01", 92), "What will we do next spring?"),
+        (("2026-03-01", 31), "Is anything due in March?"),
     ],
 )
 def test_a_question_for_what_is_to_come_means_the_next_such_time(
@@ -188,3 +189,9 @@ def test_a_question_for_what_is_to_come_means_the_next_such_time(
 
 def test_spring_is_no_season_before_a_framework() -> None:
     assert days_asked("How do I log in Spring Boot?") is None
+
+
+def test_the_last_winter_is_over_also_in_winter() -> None:
+    january = datetime(2026, 1, 10, tzinfo=timezone.utc)
+    assert days_asked("What happened last winter?", january) == ("2024-12-01", 90)
+    assert days_asked("What happened this winter?", january) == ("2025-12-01", 90)

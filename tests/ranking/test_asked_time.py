@@ -221,3 +221,12 @@ def test_a_memory_may_tell_of_a_day_by_its_weekday(question: str, answer: str) -
         for day, text in told.items():
             memory.add(text, created_at=day, dedup=False)
         assert memory.search(question, now=NOW)[0].content == answer
+
+
+def test_what_is_to_come_is_found_among_many_others() -> None:
+    with Memory("ram://") as memory:
+        old = [{"content": f"Note {n} about pots", "created_at": "2025-06-01"} for n in range(2500)]
+        memory.add_many(old, dedup=False)
+        memory.add("Aunt Vera visits on Saturday.", created_at="2026-03-18")
+        found = memory.search("What's on tomorrow?", now=NOW)
+    assert found[0].content == "Aunt Vera visits on Saturday."

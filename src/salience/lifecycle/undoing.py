@@ -17,6 +17,7 @@ from salience.records.events import (
     EventType,
     events_by_memory,
     field_from_json,
+    link_key,
     link_time,
     replay,
 )
@@ -353,8 +354,7 @@ def _links(namespace: str, log: Iterable[Event], is_mine: Mine) -> tuple[list[Li
     events_of: dict[tuple[str, str, str], list[Event]] = {}
     for event in log:
         if event.type == "link" and event.id is not None:
-            key = (event.id, event.payload["target"], event.payload["link"])
-            events_of.setdefault(key, []).append(event)
+            events_of.setdefault(link_key(event), []).append(event)
     made: list[Link] = []
     removed: list[Link] = []
     for key, events in events_of.items():

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from itertools import pairwise
@@ -28,8 +27,10 @@ from salience.ranking.signals.vitality import (
 )
 from salience.ranking.stages import score
 from salience.ranking.stages.stage import Stage
-from salience.records.events import DAY_SECONDS, USE_EVENTS, Event, apply, link_time
-from salience.records.record import ACCESSES_KEPT, OPPOSING_LINKS
+from salience.records.events import DAY_SECONDS, USE_EVENTS, Event, apply, link_key, link_time
+from salience.records.fields import GRAPH
+from salience.records.link_graph import LinkGraph
+from salience.records.record import ACCESSES_KEPT
 from salience.retrieval.candidates import Candidates, Floats
 from salience.retrieval.operations import Events
 from salience.retrieval.plan import Plan, ask
@@ -125,7 +126,7 @@ class _Life:
     for itself.
     """
 
-    def __init__(self, events: Sequence[Event], linked: Iterable[_Linked]) -> None:
+    def __init__(self, events: Sequence[Event], linked: Sequence[_Linked]) -> None:
         self._states, self._since = list[Mapping[str, Any]](), list[float]()
         early = list[Event]()  # uses that are said to be older than the write
         for event in in_order_of_time([event for event in events if event.id is not None]):
@@ -150,10 +151,8 @@ class _Life:
         for name in ("layer", "status"):
             columns[name] = np.array([state[name] for state in self._states], dtype=object)
         self._own = columns
-        steps = [_Linked(-np.inf, 0.0, np.nan, 0.0), *linked]
-        names = ("in_degree", "newest_link", "is_cut_vertex")
-        self._linked_since = np.array([step.since for step in steps])
-        self._linked = {name: np.array([getattr(s, name) for s in steps]) for name in names}
+        self._linked_since = np.array([step.since for step in linked])
+        self._linked = {name: np.array([getattr(s, name) for s in linked]) for name in GRAPH}
 
     def _enter(self, before: Mapping[str, Any], event: Event, least: float = -np.inf) -> None:
         at = event.at.timestamp()
@@ -263,95 +262,49 @@ class _Linked(NamedTuple):
     is_cut_vertex: float
 
 
-class _LinkChange(NamedTuple):
-    """A link that is there from a time on (`made`: its own time), or no longer (None)."""
-
-    since: float
-    ends: tuple[str, str]
-    type: str
-    made: float | None
-
-
 def _links_around(id: str, namespace: str, log: Sequence[Event]) -> Plan[list[_Linked]]:
     """The plan of following the place of a memory among links; `log` has all events of links."""
-    changes = [
-        _LinkChange(
-            event.at.timestamp(),
-            (event.id or "", event.payload["target"]),
-            event.payload["link"],
-            None if event.payload["weight"] is None else link_time(event).timestamp(),
-        )
-        for event in in_order_of_time(log)
-        if event.payload["link"] not in OPPOSING_LINKS and event.id != event.payload["target"]
+    around = _reached(id, log)
+    writes: Sequence[Event] = yield from ask(Events(namespace, tuple(sorted(around)), ("write",)))
+    written = {event.id: event.at.timestamp() for event in writes if event.id is not None}
+    changes = [  # a link by a name that no memory has yet counts once one has it
+        (max(event.at.timestamp(), *(written[end] for end in key[:2])), key, event)
+        for event, key in ((event, link_key(event)) for event in in_order_of_time(log))
+        if written.keys() >= {*key[:2]}
     ]
-    groups = _Groups(change.ends for change in changes)
-    around = [each for each in changes if groups.of(each.ends[0]) == groups.of(id)]
-    if not around:
-        return []
-    ids = sorted({end for change in around for end in change.ends})
-    writes: Sequence[Event] = yield from ask(Events(namespace, tuple(ids), ("write",)))
-    written = {event.id: event.at.timestamp() for event in writes}
-    present = [  # a link by a name that no memory has yet counts once one has it
-        change._replace(since=max(change.since, *(written[end] for end in change.ends)))
-        for change in around
-        if all(end in written for end in change.ends)
-    ]
-    present.sort(key=lambda change: change.since)
-    return list(_followed(id, present))
+    changes.sort(key=lambda change: change[0])
+    graph, links = LinkGraph((), written), dict[str, dict[tuple[str, str, str], float]]()
+
+    def links_of(ids: Sequence[str]) -> Iterator[tuple[str, str, str, float]]:
+        return ((*key, made) for end in ids for key, made in links[end].items())
+
+    steps = [_Linked(-np.inf, 0.0, np.nan, 0.0)]
+    for since, key, event in changes:
+        for end in key[:2]:
+            if event.payload["weight"] is None:  # removed
+                links.setdefault(end, {}).pop(key, None)
+            else:
+                links.setdefault(end, {})[key] = link_time(event).timestamp()
+        graph.relinked(key[:1])
+        graph.settle(links_of)
+        step = _Linked(since, **{name: float(graph.column(name, (id,))[0]) for name in GRAPH})
+        if str(step[1:]) != str(steps[-1][1:]):  # NaN is no change
+            steps.append(step)
+    return steps
 
 
-def _followed(id: str, changes: Iterable[_LinkChange]) -> Iterator[_Linked]:
-    """The place of a memory among links after each change of them that moves it.
-
-    It is a cut vertex if its neighbours are not all of one group of what is linked without it.
-    """
-    links = Counter[frozenset[str]]()
-    incoming = dict[tuple[str, str], float]()
-    kept = set[tuple[tuple[str, str], str]]()
-    groups, near = _Groups(()), set[str]()
-    last = _Linked(0.0, 0.0, np.nan, 0.0)
-    for since, ends, type, made in changes:
-        pair, is_there = frozenset(ends), (ends, type) in kept
-        if made is not None and ends[1] == id:
-            incoming[ends[0], type] = made
-        elif made is None:
-            incoming.pop((ends[0], type), None)
-        if is_there != (made is not None):
-            links[pair] += 1 if made is not None else -1
-            (kept.discard if is_there else kept.add)((ends, type))
-            if id in pair:
-                near = {end for each, n in links.items() if n and id in each for end in each - {id}}
-            elif made is not None:
-                groups.join(*ends)
-            elif not links[pair]:
-                groups = _Groups(each for each, n in links.items() if n and id not in each)
-        is_cut = len({groups.of(each) for each in near}) > 1
-        newest = max(incoming.values(), default=np.nan)
-        place = _Linked(since, float(len(incoming)), newest, float(is_cut))
-        if str(place[1:]) != str(last[1:]):  # NaN is no change
-            yield place
-            last = place
-
-
-class _Groups:
-    """Ids in groups: two that a pair joins are in one."""
-
-    def __init__(self, pairs: Iterable[Iterable[str]]) -> None:
-        self._above: dict[str, str] = {}
-        for pair in pairs:
-            self.join(*pair)
-
-    def of(self, id: str) -> str:
-        """The id that stands for the group of an id."""
-        above = self._above
-        while (higher := above.get(id, id)) != id:
-            above[id] = above.get(higher, higher)
-            id = above[id]
-        return id
-
-    def join(self, one: str, other: str) -> None:
-        """Make one group of those of two ids."""
-        self._above[self.of(one)] = self.of(other)
+def _reached(id: str, log: Sequence[Event]) -> set[str]:
+    """The memories that any links, whenever they were there, lead to from one."""
+    near: dict[str, set[str]] = {}
+    for source, target, _ in map(link_key, log):
+        near.setdefault(source, set()).add(target)
+        near.setdefault(target, set()).add(source)
+    reached, outer = {id}, [id]
+    while outer:
+        found = near.get(outer.pop(), set()) - reached
+        reached |= found
+        outer += found
+    return reached
 
 
 def _number(value: Any) -> float:

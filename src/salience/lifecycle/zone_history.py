@@ -15,7 +15,7 @@ from salience.errors import InvalidInput
 from salience.lifecycle.pruning import PRUNED_STATUSES
 from salience.ranking.signals.vitality import DORMANT, Zone, since_arrival, vitality, zone_counts
 from salience.ranking.stages import score
-from salience.records.events import USE_EVENTS, Event, apply, link_time, visible_at
+from salience.records.events import USE_EVENTS, Event, apply, link_key, link_time, visible_at
 from salience.records.fields import GRAPH
 from salience.records.link_graph import LinkGraph
 from salience.records.record import ACCESSES_KEPT
@@ -183,8 +183,7 @@ class _ReplayedMemories:
             self._layers[place] = changes["layer"]
 
     def _link(self, event: Event) -> None:
-        assert event.id is not None
-        key = (event.id, event.payload["target"], event.payload["link"])
+        key = link_key(event)
         if event.payload["weight"] is None:  # removed
             self._links.pop(key, None)
         else:

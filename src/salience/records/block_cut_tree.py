@@ -59,14 +59,6 @@ class BlockCutTree:
         self.settle()
         return self._below.get(vertex, 0) + (vertex in self._above) > 1
 
-    @property
-    def cuts(self) -> frozenset[str]:
-        """All cut vertices."""
-        self.settle()
-        return frozenset(
-            vertex for vertex, below in self._below.items() if below + (vertex in self._above) > 1
-        )
-
     def changed(self) -> set[str]:
         """The vertices that may have become cuts, or none, since the last call.
 

@@ -364,6 +364,11 @@ def without_user(payload: Values, user_id: str) -> Values:
     return payload
 
 
+def link_key(event: Event) -> tuple[str, str, str]:
+    """The source, target and type of the link that an event made or removed."""
+    return event.id or "", event.payload["target"], event.payload["link"]
+
+
 def link_time(event: Event) -> datetime:
     """The `created_at` of the link that an event made."""
     created = event.payload.get("created_at")

@@ -155,11 +155,6 @@ class LinkGraph:
         supports = chain(self._out.get(id, {}).items(), self._in.get(id, {}).items())
         return (other for other, support in supports if support.links)
 
-    @property
-    def cuts(self) -> frozenset[str]:
-        """The cut vertices: memories without which a component would fall apart."""
-        return self._blocks.cuts
-
     def changed(self, name: str) -> set[str]:
         """The memories whose values in a column may have changed since the last call for it.
 
@@ -176,8 +171,7 @@ class LinkGraph:
         if not self._in:
             return np.full(len(ids), np.nan if name == "newest_link" else 0.0)
         if name == "is_cut_vertex":
-            cuts = self.cuts
-            return np.fromiter((id in cuts for id in ids), np.float64, len(ids))
+            return np.fromiter(map(self._blocks.is_cut, ids), np.float64, len(ids))
         if name == "linked":
             linked = (bool(self._out.get(id) or self._in.get(id)) for id in ids)
             return np.fromiter(linked, np.float64, len(ids))

@@ -136,9 +136,12 @@ def asked_times(folded: str, now: datetime, language: str = "") -> AskedTimes:
 
 def _ahead(time: _Time, now: datetime) -> _Time:
     """A time of words that recur as the next one from today on: "what's on Monday?"."""
-    coming = time.again(_midnight(now), 1) if time.again else None
+    today = _midnight(now)
+    coming = time.again(today, 1) if time.again else None
+    if coming is None or time.intervals[0][1] > today:  # it is not over, as May in May
+        return time
     others = tuple(each for each in time.intervals if each != coming)
-    return time if coming is None else time._replace(intervals=(coming, *others))
+    return time._replace(intervals=(coming, *others))
 
 
 def _midnight(moment: datetime) -> datetime:
@@ -364,22 +367,19 @@ def _season(match: re.Match[str], today: datetime) -> _Time:
     """
     first = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}[match["season"]]
     time = _recurring(match.span(), today, lambda year: _seasons(year, first))
-    which = match["which_season"]
-    if which is None or time.again is None:
+    around, which = [*_seasons(today.year, first)], match["which_season"]
+    if which is None:
         return time
-    around = list(_seasons(today.year, first))
-    if which == "this":  # the nearest
-        held = [min(around, key=lambda each: max(each[0] - today, today - each[1]))]
-        return time._replace(intervals=(*held,))
+    if which == "this":
+        nearest_one = min(around, key=lambda each: max(each[0] - today, today - each[1]))
+        return time._replace(intervals=(nearest_one,))
     if which == "next":
-        held = [each for each in around if each[0] > today][:1]
-    else:
-        held = [each for each in around if each[1] <= today][-1:]
-    return _Time(*match.span(), tuple(held))
+        return _Time(*match.span(), (next(each for each in around if each[0] > today),))
+    return _Time(*match.span(), ([each for each in around if each[1] <= today][-1],))
 
 
 def _seasons(year: int, first: int) -> _Times:
-    for each in (year - 1, year, year + 1):
+    for each in range(year - 2, year + 2):
         last, month = divmod(12 * each + first + 1, 12)
         yield month_of(each, first)[0], month_of(last, month + 1)[1]
 

@@ -11,6 +11,7 @@ import numpy as np
 from salience.errors import InvalidInput
 from salience.ranking.explanation import figure
 from salience.ranking.rejection import DroppedRow, OnRoute, WhyNot
+from salience.ranking.signals.vitality import DAY
 from salience.ranking.stages.stage import Depth, Stage, depth_in_rows, is_stored
 from salience.records.filters import STATED, Compare, Filter, all_of
 from salience.retrieval.candidates import Candidates
@@ -18,6 +19,8 @@ from salience.retrieval.operations import MENTIONS, Collect
 from salience.retrieval.plan import Plan, ask
 from salience.retrieval.query import Query
 from salience.retrieval.routes import LABELS, Lexical, Route, check_depth
+
+_TOLD_BEFORE = 14 * DAY  # the weeks in which a weekday means the one asked about: see `TellsOfDay`
 
 
 @dataclass(frozen=True)
@@ -114,6 +117,8 @@ def _also_searched(query: Query, wanted: frozenset[str]) -> tuple[Filter, ...]:
     also: list[Filter] = []
     if query.reading.asked_times and "mentions_date" in wanted:
         start, end, _ = query.reading.asked_times[0]
+        if end > query.now:  # what is to come was told before
+            start -= _TOLD_BEFORE
         also.append(all_of(Compare("created_at", "gte", start), Compare("created_at", "lt", end)))
     if "query_asks_advice" in query.reading.features and "personal" in wanted:
         also.append(STATED)
