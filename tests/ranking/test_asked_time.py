@@ -225,7 +225,7 @@ def test_a_memory_may_tell_of_a_day_by_its_weekday(question: str, answer: str) -
 
 def test_what_is_to_come_is_found_among_many_others() -> None:
     with Memory("ram://") as memory:
-        old = [{"content": f"Note {n} about pots", "created_at": "2025-06-01"} for n in range(2500)]
+        old = [{"content": f"On tomorrow: {n}", "created_at": "2025-06-01"} for n in range(2500)]
         memory.add_many(old, dedup=False)
         memory.add("Aunt Vera visits on Saturday.", created_at="2026-03-18")
         found = memory.search("What's on tomorrow?", now=NOW)
