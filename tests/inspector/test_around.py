@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import httpx
 import pytest
+from playwright.sync_api import expect
 
 from support.browser import Inspector
 
@@ -20,7 +21,7 @@ def test_the_nodes_are_those_of_the_api_at_the_same_places(
         page = inspector.show(".graph", view="around", memory=MEMORY)
         page.select_option("main select", str(depth))
         graph = client.get("/graph", params={"around": MEMORY, "depth": depth}).json()
-        page.wait_for_selector(f".nodes tbody tr:nth-child({len(graph['nodes'])})")
+        expect(page.locator(".nodes tbody tr")).to_have_count(len(graph["nodes"]))
         ids = page.eval_on_selector_all(".nodes tbody tr", "all => all.map(e => e.dataset.id)")
         assert ids == [node["id"] for node in graph["nodes"]]
         assert page.locator(".graph line").count() == len(graph["edges"]) > 0

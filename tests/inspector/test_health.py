@@ -7,7 +7,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, expect
 
 from salience import Memory
 from support.browser import Inspector
@@ -64,7 +64,7 @@ def test_a_problem_is_previewed_settled_and_taken_back(shown: Inspector, own: Re
     page.wait_for_selector(".findings")
     row = page.locator(".findings tr:has-text('junk')")
     row.locator("button").click()
-    assert "todo" in row.locator(".preview").inner_text()
+    expect(row.locator(".preview")).to_contain_text("todo")
     assert status() == "active"
     row.locator("button:has-text('Leave it')").click()
     row.locator("button").click()
@@ -80,14 +80,15 @@ def test_the_feed_shows_what_happens_and_pauses(shown: Inspector, own: RealServe
     page = shown.show(".feed tr", view="health")
     with httpx.Client(base_url=f"{own.url}/v1") as client:
         client.post("/memories", json={"content": "New.", "id": "new one"}).raise_for_status()
-        page.wait_for_selector(".feed tr:has-text('new one')")
-        assert "new one" in page.inner_text(".feed tbody tr:first-child")
+        newest = page.locator(".feed tbody tr:first-child")
+        expect(newest).to_contain_text("new one")
         page.click("text=Pause")
+        page.wait_for_selector("text=Paused.")
         client.post("/memories/new one/pin").raise_for_status()
-        page.wait_for_timeout(600)
-        assert "pin" not in page.inner_text(".feed tbody tr:first-child")
+        assert '"pin"' in shown.round_trip("/events?order=newest&limit=1")
+        assert "pin" not in newest.inner_text()
         page.click("text=Go on")
-        page.wait_for_selector(".feed tbody tr:first-child:has-text('pin')")
+        expect(newest).to_contain_text("pin")
     shown.page.goto("about:blank")
 
 
@@ -98,6 +99,6 @@ def test_a_server_that_only_reads_offers_no_change(chrome: Browser, sample_db: P
             inspector = Inspector(context.new_page(), server)
             page = inspector.show(".feed tr", view="health")
             assert page.locator("text=Look for problems").count() == 0
-            assert "salience inspect --write" in page.inner_text("main")
+            expect(page.locator("main")).to_contain_text("salience inspect --write")
             assert all(status < 400 for status in inspector.statuses)
             inspector.check()

@@ -8,7 +8,7 @@ from typing import Any
 
 import httpx
 import pytest
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, expect
 
 from salience import Memory
 from support.browser import Inspector
@@ -38,7 +38,7 @@ def test_labels_are_given_changed_and_taken_back(chrome: Browser, own: RealServe
     with chrome.new_context(viewport={"width": 1280, "height": 900}) as context:
         inspector = Inspector(context.new_page(), own)
         page = inspector.show(".labels .row", view="label")
-        assert ASKED in page.inner_text(".queue")
+        expect(page.locator(".queue")).to_contain_text(ASKED)
         ids = page.eval_on_selector_all(".labels .row", "all => all.map(e => e.dataset.id)")
 
         def press(key: str, until: str) -> None:
@@ -72,7 +72,7 @@ def test_a_label_of_what_no_search_finds_is_there(chrome: Browser, own: RealServ
         inspector = Inspector(context.new_page(), own)
         page = inspector.show(".queue", view="label", q="telemetry")
         row = page.locator(".row[data-id='long gone']")
-        assert "no longer there" in row.inner_text()
+        expect(row).to_contain_text("no longer there")
         row.locator("button:has-text('Right')").click()
         row.wait_for(state="detached")
         assert labels(own)[0]["relevant"] == []
@@ -93,6 +93,7 @@ def test_a_server_that_only_reads_takes_no_label(chrome: Browser, sample_db: Pat
             inspector = Inspector(context.new_page(), server)
             page = inspector.show(".labels .row", view="label", q="telemetry")
             page.keyboard.press("1")
+            inspector.round_trip("/key")
             assert page.locator(".labels button:not([disabled])").count() == 0
             assert all(status < 400 for status in inspector.statuses)
             inspector.check()

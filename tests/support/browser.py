@@ -14,11 +14,13 @@ from tempfile import gettempdir
 from urllib.parse import urlencode
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from support.real_server import RealServer
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome")
+_ON_ITS_WAY = "Asking …"
+expect.set_options(timeout=30_000)  # as long as an action waits: tests share their processors
 _INSTALL = "apt-get install --yes --no-install-recommends chromium fonts-dejavu-core"
 
 
@@ -71,11 +73,23 @@ class Inspector:
         )
 
     def show(self, ready: str, **state: str) -> Page:
-        """Show a state, given as the fragment has it, and wait until something is there."""
+        """Show a state, given as the fragment has it; wait for something and for every answer."""
         self.page.goto("about:blank")
         self.page.goto(f"{self.server.url}/ui/#{urlencode(state)}")
         self.page.wait_for_selector(ready, timeout=60_000)
+        self.answered()
         return self.page
+
+    def answered(self) -> None:
+        """Wait until no part of the view waits for an answer."""
+        expect(self.page.locator("main[aria-busy=true]")).to_have_count(0)
+        waiting = self.page.locator("main [role=status]", has_text=_ON_ITS_WAY)
+        expect(waiting).to_have_count(0)
+
+    def round_trip(self, path: str) -> str:
+        """The answer to a GET by the page: what the page sent before has reached the server."""
+        text = "async path => (await fetch(`../v1${path}`)).text()"
+        return str(self.page.evaluate(text, path))
 
     def check(self) -> None:
         """Refuse errors, dialogs and violations of the policy."""

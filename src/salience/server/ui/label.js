@@ -39,9 +39,8 @@ function Labels({ queue, questions, state, mayWrite, isKept, reread }) {
   const [at, setAt] = useState(0);
   const [undo, setUndo] = useState([]);
   const [refusal, setRefusal] = useState("");
-  const busy = useRef(false); // one change at a time, so that the next one knows of it
-  useEffect(() => { busy.current = false; }, [questions]);
-  const failed = (problem) => { busy.current = false; setRefusal(problem.message); };
+  const busy = useRef(null); // the questions that a change began from: one at a time, so that the next one knows of it
+  const failed = (problem) => { busy.current = null; setRefusal(problem.message); };
   const items = [...queue.map((search) => questions.find((each) => each.query === search.query) || blank(search)),
     ...questions.filter((each) => !queue.some((search) => search.query === each.query))];
   const item = items[Math.min(chosen, items.length - 1)];
@@ -51,8 +50,8 @@ function Labels({ queue, questions, state, mayWrite, isKept, reread }) {
   const rows = [...hits.map((hit) => ({ id: hit.id, text: hit.content })), ...(found.answer ? others.map((id) => ({ id, text: null })) : [])];
   /** Keep a question as it shall be, or drop it; what it was goes on the list for undo. */
   const keep = (next, isUndo = false) => {
-    if (busy.current) return;
-    busy.current = true;
+    if (busy.current === questions) return;
+    busy.current = questions;
     const was = next.id ? questions.find((each) => each.id === next.id) : null;
     const isEmpty = isUndo && next.dropped;
     const request = isEmpty ? ask("DELETE", `/questions/${encodeURIComponent(next.id)}`, { namespace: state.namespace })
@@ -71,13 +70,13 @@ function Labels({ queue, questions, state, mayWrite, isKept, reread }) {
   };
   const none = () => keep({ ...item, relevant: [], not_relevant: hits.map((hit) => hit.id) });
   const back = () => {
-    if (!undo.length || busy.current) return;
+    if (!undo.length || busy.current === questions) return;
     keep(undo[undo.length - 1], true);
     setUndo((others) => others.slice(0, -1));
   };
   const drop = () => {
-    if (busy.current) return;
-    busy.current = true;
+    if (busy.current === questions) return;
+    busy.current = questions;
     ask("DELETE", `/questions/${encodeURIComponent(item.id)}`, { namespace: state.namespace }).then(() => {
       setUndo((others) => [...others, item]);
       reread();
