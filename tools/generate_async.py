@@ -38,52 +38,6 @@ class Twin:
 
 
 TWINS = {
-    "engine/async_memory.py": Twin(
-        (
-            "engine/runner.py",
-            "engine/write_api.py",
-            "engine/search_api.py",
-            "engine/judgment_api.py",
-            "engine/lifecycle_api.py",
-            "engine/transfer_api.py",
-            "engine/memory.py",
-        ),
-        "`AsyncMemory`: the methods of `Memory`, awaited.",
-        {
-            "Memory": "AsyncMemory",
-            "PlanRunner": "AsyncPlanRunner",
-            "WriteApi": "AsyncWriteApi",
-            "SearchApi": "AsyncSearchApi",
-            "ReadApi": "AsyncReadApi",
-            "Iteration": "AsyncIteration",
-            "JudgmentApi": "AsyncJudgmentApi",
-            "LifecycleApi": "AsyncLifecycleApi",
-            "TransferApi": "AsyncTransferApi",
-            "Tools": "AsyncTools",
-            "write_context": "awrite_context",
-            "dispatcher.close": "dispatcher.aclose",
-            "__enter__": "__aenter__",
-            "__exit__": "__aexit__",
-            "__iter__": "__aiter__",
-            "__next__": "__anext__",
-            "StopIteration": "StopAsyncIteration",
-            "time.sleep": "asyncio.sleep",
-        },
-        awaited=frozenset(
-            {"self._core.write_context", "self._core.dispatcher.close", "time.sleep"}
-        ),
-        threaded=frozenset(
-            {
-                "Core.open",
-                "Core.reembed",
-                "take_step",
-                "export_to",
-                "import_from",
-                "stores.restore_backup",
-                "self._core.dispatcher.flush",
-            }
-        ),
-    ),
     "display/async_function_calls.py": Twin(
         ("display/function_calls.py",),
         "`AsyncTools`: the tools of an `AsyncMemory`, whose calls are awaited.",

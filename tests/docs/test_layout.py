@@ -16,7 +16,7 @@ from salience import Memory
 PACKAGE = Path(salience.__file__).parent
 ROOT = Path(__file__).resolve().parents[2]
 
-MODULES = 467
+MODULES = 466
 """The most modules: one that is added takes the place of another, or the figure says why not."""
 FILES_OF_A_SEARCH = 79
 """The most files of the package whose code runs in a search of a memory that is loaded."""
@@ -25,7 +25,6 @@ SMALL = {
     "__main__.py": "`python -m salience` needs a module of this name",
     "api/docstrings.py": "read by faces that need no table of operations",
     "closing.py": "stands below every package that closes something",
-    "engine/runner.py": "a source of the generated AsyncMemory, below its themes",
     "integrations/_extra.py": "imported before a framework that may be missing",
     "language/statements/cues.py": "the names of a table, for seven modules",
     "records/fields.py": "derived from the record, for nearly fifty modules",

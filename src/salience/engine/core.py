@@ -1,4 +1,4 @@
-"""The settings that `Memory` and `AsyncMemory` share, and the context of their writes."""
+"""The settings that `Memory` and `AsyncMemory` share, the context of writes, and who runs plans."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from salience.embedders import (
     resolve,
 )
 from salience.embedders.static import known_words
+from salience.engine import time_travel
 from salience.engine.dispatcher import Dispatcher, line_writer, trace_line
 from salience.engine.extraction import ExtractLike, FactFinder, finder_of
 from salience.engine.options import SETTINGS, Settings, check_names
@@ -39,10 +40,17 @@ from salience.records.validation import (
     text,
 )
 from salience.retrieval.operations import Op
-from salience.retrieval.plan import Plan, T, drive, drive_in_thread
+from salience.retrieval.plan import Plan, T, drive, stop_if_cancelled
 from salience.retrieval.turnstile import Turnstile
 from salience.search.recording import SearchRecorder, recorder_for
-from salience.search.request import SearchOptions, SearchRequest, SearchSettings, search_request
+from salience.search.request import (
+    Moment,
+    SearchOptions,
+    SearchRequest,
+    SearchSettings,
+    past_time,
+    search_request,
+)
 from salience.stores import open_store
 from salience.stores.address import Address, public_url, store_url
 from salience.stores.protocol import Store
@@ -202,6 +210,7 @@ class Core:
 
     def batch(self, ops: Sequence[Op]) -> list[Any]:
         """Answer every operation, in order; with a line of the trace if that is on."""
+        stop_if_cancelled()
         if self.trace is None:
             return self.dispatcher.batch(ops)
         started = time.perf_counter()
@@ -209,22 +218,6 @@ class Core:
             return self.dispatcher.batch(ops)
         finally:
             self.trace(trace_line(ops, (time.perf_counter() - started) * 1e3))
-
-    async def run_in_thread(self, plan: Plan[T], *, searches: bool = False) -> T:
-        """Run a plan in a thread; its callbacks are called there, too.
-
-        A plan that searches has threads of its own, so that no other queues behind searches.
-        """
-        from salience.retrieval.turnstile import without_full_collections
-
-        threads = self.dispatcher.searchers if searches else None
-        with without_full_collections():
-            return await drive_in_thread(plan, self.batch, threads)
-
-    async def awrite_context(self) -> WriteContext:
-        """`write_context`, awaited: to know itself, an embedder may load a model or ask others."""
-        await self.dispatcher.identify()
-        return self.write_context()
 
     def write_context(self) -> WriteContext:
         """The context of a write that happens now."""
@@ -241,6 +234,30 @@ class Core:
     def request(self, query: str, **options: Unpack[SearchOptions]) -> SearchRequest:
         """A checked search request."""
         return search_request(query, self.searches, options)
+
+
+class PlanRunner:
+    """Runs plans over a core, for every theme of methods."""
+
+    _core: Core
+
+    def _run(self, plan: Plan[T], *, searches: bool = False) -> T:
+        """Run a plan, which perhaps searches."""
+        recovery, namespace = self._core.dispatcher.recovery, self._core.searches.namespace
+        if recovery is not None and namespace not in recovery.namespaces:
+            recovery.watch(namespace)
+        return drive(plan, self._core.batch)
+
+    def _run_at(self, plan: Plan[T], as_of: Moment) -> T:
+        """Run a plan that reads the namespace, as it was at a time if one is given.
+
+        Raises:
+            InvalidInput: it is no time, or in the future.
+        """
+        at = past_time(as_of, self._core.searches)
+        if at is not None:
+            plan = time_travel.as_of(plan, (self._core.namespace,), at)
+        return self._run(plan)
 
 
 def _actor(value: Any) -> str:

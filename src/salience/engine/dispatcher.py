@@ -138,7 +138,6 @@ class Dispatcher:
         longest_pause: float = LONGEST_PAUSE_SECONDS,
     ) -> None:
         self.store = store
-        self._has_identified = False
         self.extractor = extractor
         self._snapshots: OrderedDict[Any, _Past] = OrderedDict()
         self._snapshot_lock = threading.Lock()
@@ -173,17 +172,10 @@ class Dispatcher:
             return None
         started = time.perf_counter()
         try:
-            identity = self.embedder.identity
-            self._has_identified = True
-            return identity
+            return self.embedder.identity
         except Exception as problem:  # a service may be down; the next request to it says so
             self.recovery.failed(problem, time.perf_counter() - started)
             return None
-
-    async def identify(self) -> None:
-        """Ask the embedder for its identity in a thread, unless it has told it before."""
-        if not self._has_identified:
-            await in_thread(self._identity)
 
     def batch(self, ops: Sequence[Op]) -> list[Any]:
         """Answer every operation, in order."""

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-# async: import asyncio
 import time
 from collections.abc import Sequence
 from dataclasses import replace
 from importlib import import_module
 
-from salience.engine.runner import PlanRunner
+from salience.engine.core import PlanRunner
 from salience.lifecycle.neighbourhood import Graph, graph
 from salience.lifecycle.questions import (
     LabelledQuestion,
@@ -43,7 +42,7 @@ from salience.write.items import parse_link
 
 MAX_WAIT_SECONDS = 30.0
 """The longest time that `events` waits, half of what a server has for an answer."""
-_POLL_SECONDS = 0.25
+POLL_SECONDS = 0.25
 _MEASURED_HITS = 20
 
 
@@ -201,7 +200,7 @@ class JudgmentApi(PlanRunner):
             page = self._run(read_events(request))
             if page.events or time.monotonic() >= until:
                 return page
-            time.sleep(_POLL_SECONDS)
+            time.sleep(POLL_SECONDS)
 
     def questions(self) -> Questions:
         """List the labelled questions of this namespace: what answers each, and what does not."""

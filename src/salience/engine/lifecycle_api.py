@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from salience.engine.runner import PlanRunner
+from salience.engine.core import PlanRunner
 from salience.lifecycle import audit as auditing
 from salience.lifecycle import consolidation, maintenance, pruning, undoing, zone_history
 from salience.lifecycle.audit import Audit

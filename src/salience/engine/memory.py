@@ -5,14 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Self, Unpack
 
-# async: from collections.abc import Generator
-# async: from functools import partial
-# async: from salience.errors import StoreClosed
-# async: from salience.display.async_function_calls import AsyncTools
 from salience.display.function_calls import (
     Owner,
     Style,
-    Tools,  # sync only
+    Tools,
 )
 from salience.display.result import short_repr
 from salience.embedders import EmbedderLike
@@ -62,8 +58,7 @@ class Memory(WriteApi, SearchApi, ReadApi, JudgmentApi, LifecycleApi, TransferAp
             EmbedderError: the embedder can never work; says what is missing.
             EmbedderMismatch: the stored vectors come from another embedder.
         """
-        self._core = Core.open(url, **settings)  # sync only
-        # async: self._opening = partial(Core.open, url, **settings)
+        self._core = Core.open(url, **settings)
 
     @classmethod
     @takes(Settings, defaults=SETTINGS)
@@ -80,25 +75,10 @@ class Memory(WriteApi, SearchApi, ReadApi, JudgmentApi, LifecycleApi, TransferAp
             EmbedderError: the embedder can never work; says what is missing.
             EmbedderMismatch: the stored vectors come from another embedder.
         """
-        return cls(url, **settings)  # sync only
-        # async: return await cls(url, **settings)
-
-    # async: def __getattr__(self, name: str) -> Any:
-    # async:     if name not in ("_core", "_transport"):
-    # async:         raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
-    # async:     remedy = "use it in `async with memory:`, or open it by `await memory`"
-    # async:     raise StoreClosed(f"the memory is not open yet; {remedy}")
-
-    # async: def __await__(self) -> Generator[Any, None, Self]:
-    # async:     return self.__aenter__().__await__()
+        return cls(url, **settings)
 
     def __repr__(self) -> str:
-        name, core = type(self).__name__, vars(self).get("_core")
-        if core is None:
-            return f"{name}(not open yet)"
-        profile = core.searches.profile.name
-        values = {"url": core.url, "namespace": core.namespace, "profile": profile}
-        return short_repr(name, values)
+        return shown_memory(self)
 
     @property
     def namespace(self) -> str:
@@ -128,15 +108,13 @@ class Memory(WriteApi, SearchApi, ReadApi, JudgmentApi, LifecycleApi, TransferAp
         Raises:
             InvalidInput: names the argument that is wrong.
         """
-        check_names("Memory.tools", owner, Owner, "max_tokens")
-        given = {name: text(name, value) for name, value in owner.items()}
-        return Tools(self, style, given, integer("max_tokens", max_tokens, 1))
+        return Tools(self, style, *tool_limits(owner, max_tokens))
 
-    def __getitem__(self, id: str) -> MemoryRecord:  # sync only
-        """Get one memory by id, as `get` does; raises `NotFound` without it."""  # sync only
-        if (record := self.get(id)) is None:  # sync only
-            raise reading.not_found(id, self.namespace)  # sync only
-        return record  # sync only
+    def __getitem__(self, id: str) -> MemoryRecord:
+        """Get one memory by id, as `get` does; raises `NotFound` without it."""
+        if (record := self.get(id)) is None:
+            raise reading.not_found(id, self.namespace)
+        return record
 
     def stats(self, *, everywhere: bool = False, as_of: Moment = None) -> dict[str, Any]:
         """Count memories, links and more in this namespace, or in all of them.
@@ -217,9 +195,23 @@ class Memory(WriteApi, SearchApi, ReadApi, JudgmentApi, LifecycleApi, TransferAp
         self._core.dispatcher.close()
 
     def __enter__(self) -> Self:
-        # async: if "_core" not in vars(self):
-        # async:     self._core = await in_thread(self._opening)
         return self
 
     def __exit__(self, *error: object) -> None:
         self.close()
+
+
+def tool_limits(owner: Owner, max_tokens: int) -> tuple[dict[str, str], int]:
+    """The checked arguments of `tools`."""
+    check_names("Memory.tools", owner, Owner, "max_tokens")
+    given = {name: text(name, value) for name, value in owner.items()}
+    return given, integer("max_tokens", max_tokens, 1)
+
+
+def shown_memory(memory: Any) -> str:
+    """A memory as it is printed, open or not."""
+    name, core = type(memory).__name__, vars(memory).get("_core")
+    if core is None:
+        return f"{name}(not open yet)"
+    profile = core.searches.profile.name
+    return short_repr(name, {"url": core.url, "namespace": core.namespace, "profile": profile})

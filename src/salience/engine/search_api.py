@@ -7,9 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Self, Unpack
 
-from salience.engine.core import Core
+from salience.engine.core import Core, PlanRunner
 from salience.engine.options import check_names, narrowed, takes
-from salience.engine.runner import PlanRunner
 from salience.engine.time_travel import as_of
 from salience.errors import InvalidInput
 from salience.ranking import profiles as profiles_by_name
@@ -359,16 +358,16 @@ class ReadApi(PlanRunner):
     def __iter__(self) -> Iteration:
         return self.iterate()
 
-    def __len__(self) -> int:  # sync only
-        return self.count()  # sync only
+    def __len__(self) -> int:
+        return self.count()
 
-    def __bool__(self) -> bool:  # sync only
-        return True  # sync only
+    def __bool__(self) -> bool:
+        return True
 
-    def __contains__(self, id: object) -> bool:  # sync only
-        if not isinstance(id, str):  # sync only
-            return False  # sync only
-        return id in self._run(ask(RowsById(self._core.namespace, (id,))))  # sync only
+    def __contains__(self, id: object) -> bool:
+        if not isinstance(id, str):
+            return False
+        return id in self._run(ask(RowsById(self._core.namespace, (id,))))
 
 
 class Iteration(PlanRunner):
@@ -385,6 +384,11 @@ class Iteration(PlanRunner):
     def cursor(self) -> str | None:
         """The cursor behind the memory that came last; None before the first."""
         return None if self._place is None else encode_cursor(self._request.order, self._place)
+
+    @property
+    def has_read(self) -> bool:
+        """True if the next memory is there, or the end."""
+        return bool(self._read) or not self._more
 
     def __iter__(self) -> Self:
         return self

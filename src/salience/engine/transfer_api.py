@@ -7,8 +7,8 @@ from os import PathLike
 from typing import IO, Any
 
 from salience import stores
+from salience.engine.core import PlanRunner
 from salience.engine.lifecycle_api import Progress
-from salience.engine.runner import PlanRunner
 from salience.engine.transfer import export_to, import_from
 from salience.lifecycle.verify import Diagnosis, doctor
 from salience.records.validation import boolean, callable_or_none, file_path

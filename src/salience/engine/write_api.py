@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Unpack
 
+from salience.engine.core import PlanRunner
 from salience.engine.extraction.adding import with_facts
 from salience.engine.options import (
     UNCHANGED,
@@ -15,7 +16,6 @@ from salience.engine.options import (
     narrowed,
     takes,
 )
-from salience.engine.runner import PlanRunner
 from salience.errors import InvalidInput
 from salience.records.field_filters import FIELD_DEFAULTS, FieldFilters
 from salience.records.filters import Compare, filter_fields, parse_filter
@@ -155,7 +155,7 @@ class WriteApi(PlanRunner):
         return self._run(add.add(items, scope, policy, **rules, once=once))
 
     @takes(RecordFields, MemoryChanges, defaults=UNCHANGED)
-    def update(self, id: str, **changes: Any) -> MemoryRecord:
+    def update(self, /, id: str, **changes: Any) -> MemoryRecord:
         """Change fields of a memory; those that are left out stay as they are.
 
         The fields that judgements set (`boost`, `review` and others) can be changed, too.

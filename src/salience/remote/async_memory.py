@@ -31,7 +31,6 @@ from salience.remote.settings import RemoteSettings
 from salience.retrieval.cursor import encode_cursor
 from salience.retrieval.erasure import ErasureReceipt
 from salience.retrieval.operations import Order, Place
-from salience.retrieval.plan import Plan, T
 from salience.search.listing import Page, list_request
 from salience.search.request import Filters
 from salience.stores.address import Address
@@ -322,7 +321,8 @@ class AsyncRemoteMemory(AsyncMemory):
         """
         return await AsyncMemory.reembedding(*args, **options)
 
-    async def _run(self, plan: Plan[T], *, searches: bool = False) -> T:
+    @property
+    def _beside(self) -> Any:
         raise _beside_the_store()
 
 

@@ -338,7 +338,8 @@ class RemoteMemory(Memory):
     def _run(self, plan: Plan[T], *, searches: bool = False) -> T:  # sync only
         raise _beside_the_store()  # sync only
 
-    # async: async def _run(self, plan: Plan[T], *, searches: bool = False) -> T:
+    # async: @property
+    # async: def _beside(self) -> Any:
     # async:     raise _beside_the_store()
 
 

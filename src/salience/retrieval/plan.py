@@ -7,6 +7,8 @@ A plan is a generator that yields a batch of operations and is sent their answer
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Generator, Sequence
+from contextvars import ContextVar, copy_context
+from threading import Event
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from salience.retrieval.operations import Op
@@ -62,41 +64,42 @@ async def adrive(
         return end.value
 
 
-async def drive_in_thread(
-    plan: Generator[Request, Any, T],
-    perform: Callable[[Request], Any],
-    threads: ThreadPoolExecutor | None = None,
-) -> T:
-    """`drive` in a thread, so that an event loop waits neither for the store nor for the plan.
+async def until_cancelled(work: Callable[[], T], threads: ThreadPoolExecutor | None = None) -> T:
+    """Call `work` in one of some threads, by default the loop's, so that no event loop waits.
 
-    The thread is one of `threads`, or of the loop's own. If cancelled, the plan is stopped before
-    its next request, and may tidy up.
+    If cancelled, it is stopped where it next asks `stop_if_cancelled`, and may tidy up.
     """
     import asyncio  # here: who never awaits need not wait for its import either
-    from contextvars import copy_context
 
-    is_cancelled = False
-
-    def perform_or_stop(request: Request) -> Any:
-        nonlocal is_cancelled
-        if is_cancelled:
-            is_cancelled = False  # once: the requests by which it tidies up are performed
-            raise Stopped
-        return perform(request)
-
-    run, loop = copy_context().run, asyncio.get_running_loop()
-    work = loop.run_in_executor(threads, run, drive, plan, perform_or_stop)
+    context, loop, cancelled = copy_context(), asyncio.get_running_loop(), Event()
+    context.run(_CANCELLED.set, cancelled)
+    running = loop.run_in_executor(threads, context.run, work)
     try:
-        return await asyncio.shield(work)
+        return await asyncio.shield(running)
     except asyncio.CancelledError:
-        is_cancelled = True
-        work.add_done_callback(lambda done: done.cancelled() or done.exception())  # nobody asks
-        await asyncio.wait([work], timeout=STOP_WAIT_SECONDS)
+        cancelled.set()
+        running.add_done_callback(lambda done: done.cancelled() or done.exception())  # nobody asks
+        await asyncio.wait([running], timeout=STOP_WAIT_SECONDS)
         raise
 
 
+_CANCELLED: ContextVar[Event | None] = ContextVar("cancelled", default=None)
+
+
+def stop_if_cancelled() -> None:
+    """Stop the work of a thread whose task was cancelled; once, for then it may tidy up.
+
+    Raises:
+        Stopped: it was.
+    """
+    cancelled = _CANCELLED.get()
+    if cancelled is not None and cancelled.is_set():
+        cancelled.clear()
+        raise Stopped
+
+
 class Stopped(BaseException):
-    """Raised in a plan in a thread whose task was cancelled; like an interrupt."""
+    """Raised in a thread whose task was cancelled; like an interrupt."""
 
 
 async def in_thread(work: Callable[..., T], *arguments: Any, **named: Any) -> T:
