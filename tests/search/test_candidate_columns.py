@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import random
 from collections.abc import Mapping
 from typing import Any
 
@@ -16,6 +17,7 @@ from salience.search.candidates import CandidateTable
 from support.kitchen import QUERY, crowd
 
 NAMES = sorted(profiles.BUILT_IN)
+WORDS = ["flour", "jar", "cellar", "oven", "salt", "water", "board", "knife", "cloth"]
 
 
 def fold(table: CandidateTable, at: int, weights: Mapping[str, float] = {}) -> float:
@@ -134,6 +136,38 @@ def test_a_stage_that_adds_memories_enters_them() -> None:
     assert [row.id for row in table.rows] == ["yeast", "jar"]
     assert table.routes["lexical"].rank == (1, None)
     assert [(step.entered, step.left) for step in table.stages[:2]] == [(0, 1), (1, 2)]
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("profile", ["activation", "vitality.knowledge"])
+def test_what_paths_gave_adds_up_to_the_activation(profile: str, seed: int) -> None:
+    chance, memory = random.Random(seed), Memory("ram://")
+    ids = [f"m{at}" for at in range(30)]
+    for at, id in enumerate(ids):
+        memory.add("yeast " * (at % 4 == 0) + " ".join(chance.choices(WORDS, k=6)), id=id)
+    links = set[tuple[str, str, str]]()
+    while len(links) < 70:
+        source, target = chance.sample(ids, 2)
+        links.add((source, target, chance.choice(["supports", "mentions", "contradicts"])))
+    for source, target, type in sorted(links):
+        memory.link(source, target, type, weight=chance.choice([0.5, 1.0]))
+    table = memory.candidates("yeast", profile=profile)
+    hits = memory.search("yeast", profile=profile, limit=100, explain=True, touch=False)
+    spread = 0
+    for hit in hits:
+        [row] = [row for row in table.rows if row.id == hit.id]
+        assert hit.explanation is not None
+        [activation] = {n.value for n in hit.explanation if n.label == "activation"} or {0.0}
+        assert math.fsum(path.given for path in row.paths) == pytest.approx(activation, rel=1e-12)
+        assert all(path.given > 0.0 and path.target == row.id for path in row.paths)
+        for path in row.paths:
+            ends = (path.source, path.target, path.type), (path.target, path.source, path.type)
+            assert path.source is None or links & set(ends)
+        if row.paths and row.paths[-1].source is not None:
+            spread += 1
+            assert row.paths[-1].source == hit.details["activation.via"]
+    assert spread > 5
+    assert not any(row.paths for row in memory.candidates("yeast").rows)
 
 
 def test_looking_is_no_use_and_can_look_back() -> None:

@@ -54,12 +54,13 @@ class Edges:
             np.append(self.type, others.type),
         )
 
-    def both_ways(self) -> tuple[Rows, Rows, Floats]:
-        """The start, the end and the weight of every link that joins two rows, in each direction.
+    def both_ways(self) -> tuple[Rows, Rows, Floats, NDArray[np.object_]]:
+        """The start, end, weight and type of every link that joins two rows, in each direction.
 
         A link from a row to itself joins none.
         """
         joins = self.source != self.target
-        source, target, weight = self.source[joins], self.target[joins], self.weight[joins]
-        ends = (np.append(source, target), np.append(target, source))
-        return *ends, np.append(weight, weight)
+        source, target = self.source[joins], self.target[joins]
+        both = (np.append(column[joins], column[joins]) for column in (self.weight, self.type))
+        weight, type = both
+        return np.append(source, target), np.append(target, source), weight, type

@@ -19,6 +19,7 @@ from salience.ranking.formulas.parts import ScorePart
 from salience.ranking.formulas.rendering import stage_text
 from salience.ranking.probability import Estimate, estimate
 from salience.ranking.run import RankedRun
+from salience.ranking.stages.spreading_activation import Gift, Spread
 from salience.records.record import MemoryRecord
 from salience.retrieval.candidates import Candidates, Floats, Rows, best_first
 from salience.retrieval.operations import ReadRecords
@@ -69,11 +70,25 @@ class PartColumn(ScorePart):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
+class Path(Result):
+    """A link by which activation came to a memory, the `target`, and what it gave or raised it by.
+
+    `source` and `type` are None for what the memory has by its own match.
+    """
+
+    source: str | None
+    target: str
+    type: str | None
+    given: float
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class CandidateRow(Result):
     """A candidate: the beginning of its text, its score, and where it left.
 
     `is_cut` says that the text goes on. `left` is the place in `stages`, from 0, of the stage that
-    dropped it; None for a hit. `score` is None for one that left before it was scored.
+    dropped it; None for a hit. `score` is None for one that left before it was scored. Where the
+    profile spreads activation over links, what its `paths` gave adds up to its activation.
     """
 
     id: str
@@ -91,6 +106,7 @@ class CandidateRow(Result):
     score: float | None
     probability: float | None
     left: int | None
+    paths: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -134,6 +150,7 @@ def candidates(request: SearchRequest, listed: int) -> Plan[CandidateTable]:
     records = yield from ask(ReadRecords(rows))
     there = np.array([record is not None for record in records], dtype=bool)  # not erased since
     rows, left = rows[there], left[there]
+    gifts = yield from _gifts(run)
     return CandidateTable(
         request.text,
         request.profile.name,
@@ -145,7 +162,7 @@ def candidates(request: SearchRequest, listed: int) -> Plan[CandidateTable]:
         tuple(_steps(run, tables, likely)),
         {route.name: _route(tables[0], route.name, rows) for route in run.profile.routes},
         tuple(_parts(run, rows)),
-        tuple(_rows(run, rows, left, records, likely, len(tables))),
+        tuple(_rows(run, rows, left, records, likely, len(tables), gifts)),
         degraded,
         run.query.reading.taken,
     )
@@ -216,6 +233,14 @@ def _parts(run: RankedRun, rows: Rows) -> list[PartColumn]:
 _PART_FIELDS = ("name", "title", "doc", "group", "weight", "factor", "moves_with")
 
 
+def _gifts(run: RankedRun) -> Plan[Mapping[int, Sequence[Gift]]]:
+    """What gave each row its activation; nothing where none spreads."""
+    for place, stage in enumerate(run.profile.pipeline.stages):
+        if isinstance(stage, Spread):
+            return (yield from stage.gifts(run.query, run.tables[place - 1]))
+    return {}
+
+
 def _rows(
     run: RankedRun,
     rows: Rows,
@@ -223,6 +248,7 @@ def _rows(
     records: Sequence[MemoryRecord | None],
     likely: Estimate | None,
     stages: int,
+    gifts: Mapping[int, Sequence[Gift]],
 ) -> list[CandidateRow]:
     scores = _numbers(_column(run.scored, "score", rows))
     probabilities: list[float | None] = [None] * len(rows)
@@ -247,9 +273,10 @@ def _rows(
             score,
             probability,
             stage if stage < stages else None,
+            tuple(Path(giver, record.id, type, given) for giver, type, given in gifts.get(row, ())),
         )
-        for record, score, probability, stage in zip(
-            filter(None, records), scores, probabilities, left.tolist(), strict=True
+        for row, record, score, probability, stage in zip(
+            rows.tolist(), filter(None, records), scores, probabilities, left.tolist(), strict=True
         )
     ]
 

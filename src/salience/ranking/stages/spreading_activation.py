@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -19,40 +20,48 @@ from salience.retrieval.operations import FetchColumns, LinksBetween
 from salience.retrieval.plan import Plan, ask
 from salience.retrieval.query import Query
 
+Gift = tuple[str | None, str | None, float]
+"""The id of the memory that gives activation, the type of the link, and how much; None for a match
+of its own.
+"""
+
 
 @dataclass(frozen=True, eq=False)
 class _Activations:
     """Activations by row, ascending: their values, and where they come from.
 
-    `hops` is the number of links it took, `via` the id of the memory that passed the activation on.
+    `hops` is the number of links it took, `via` the id of the memory that passed the activation on
+    by a link of a `type`.
     """
 
     rows: Rows
     values: Floats
     hops: Floats
     via: Column
+    type: Column
 
     @classmethod
-    def none(cls) -> _Activations:
-        return cls(np.empty(0, np.int64), np.empty(0), np.empty(0), np.empty(0, object))
+    def seeded(cls, rows: Rows, values: Floats) -> _Activations:
+        none = np.full(len(rows), None, dtype=object)
+        return cls(rows, values, np.zeros(len(rows)), none, none)
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        return self.rows, self.values, self.hops, self.via, self.type
 
     def take(self, index: NDArray[Any]) -> _Activations:
-        return _Activations(self.rows[index], self.values[index], self.hops[index], self.via[index])
+        return _Activations(*(column[index] for column in self.columns))
 
     def updated(self, others: _Activations) -> _Activations:
         """These, with others added or in the place of those of the same rows."""
+        joined = map(np.append, others.columns, self.columns)
         _, first = np.unique(np.append(others.rows, self.rows), return_index=True)
-        return _Activations(
-            np.append(others.rows, self.rows),
-            np.append(others.values, self.values),
-            np.append(others.hops, self.hops),
-            np.append(others.via, self.via),
-        ).take(first)
+        return _Activations(*joined).take(first)
 
-    def values_at(self, rows: Rows, missing: Floats) -> Floats:
-        """The values of rows; those of `missing` for rows that are not here."""
+    def values_at(self, rows: Rows) -> Floats:
+        """The values of rows, 0 for one that is not here."""
         places, here = _places(self.rows, rows)
-        values = missing.copy()
+        values = np.zeros(len(rows))
         values[here] = self.values[places[here]]
         return values
 
@@ -94,12 +103,33 @@ class Spread(Stage):
     def plan(
         self, query: Query, candidates: Candidates, wanted: frozenset[str]
     ) -> Plan[Candidates]:
+        active = reduce(_Activations.updated, (yield from self._levels(query, candidates)))
+        fresh = np.setdiff1d(active.rows, candidates.rows)
+        if len(fresh):
+            stored = tuple(sorted(n for n in {*candidates.columns, *wanted} if is_stored(n)))
+            fetched = yield from ask(FetchColumns(fresh, stored))
+            candidates = candidates.joined(Candidates(fresh, fetched))
+        return self._with_activations(candidates, active)
+
+    def gifts(self, query: Query, candidates: Candidates) -> Plan[dict[int, list[Gift]]]:
+        """The gifts that add up to the activation of each row; of the table before this stage."""
+        levels = yield from self._levels(query, candidates)
+        gifts: dict[int, list[Gift]] = {}
+        before: dict[int, float] = {}
+        for level in levels:
+            columns = (column.tolist() for column in (level.rows, level.via, level.type))
+            for row, via, type, value in zip(*columns, level.values.tolist(), strict=True):
+                gifts.setdefault(row, []).append((via, type, value - before.get(row, 0.0)))
+                before[row] = value
+        return gifts
+
+    def _levels(self, query: Query, candidates: Candidates) -> Plan[list[_Activations]]:
+        """The seeds, and what arrives at each hop that is better than what was there before."""
         seeds = np.nan_to_num(Evaluation(query, candidates).column(self.seed))
         order = np.argsort(candidates.rows)
         order = order[seeds[order] > 0.0]
-        none = np.full(len(order), None, dtype=object)
-        seeded = _Activations(candidates.rows[order], seeds[order], np.zeros(len(order)), none)
-        frontier, active = seeded, _Activations.none()  # activations better than the row's seed
+        best = frontier = _Activations.seeded(candidates.rows[order], seeds[order])
+        levels = [frontier]
         for hop in range(1, self.hops + 1):
             if not len(frontier.rows):
                 break
@@ -109,46 +139,39 @@ class Spread(Stage):
             ]
             arrivals = self._arrivals(frontier, columns["id"], Edges.of(edges), hop)
             # An activation that is no better by a longer way cannot be better further on.
-            missing = seeded.values_at(arrivals.rows, np.zeros(len(arrivals.rows)))
-            frontier = arrivals.take(arrivals.values > active.values_at(arrivals.rows, missing))
-            active = active.updated(frontier)
-        fresh = np.setdiff1d(active.rows, candidates.rows)
-        if len(fresh):
-            stored = tuple(sorted(n for n in {*candidates.columns, *wanted} if is_stored(n)))
-            fetched = yield from ask(FetchColumns(fresh, stored))
-            candidates = candidates.joined(Candidates(fresh, fetched))
-            seeds = np.append(seeds, np.zeros(len(fresh)))
-        return self._with_activations(candidates, seeds, active)
+            frontier = arrivals.take(arrivals.values > best.values_at(arrivals.rows))
+            best = best.updated(frontier)
+            levels.append(frontier)
+        return levels
 
     def _arrivals(
         self, frontier: _Activations, ids: ColumnData, edges: Edges, hop: int
     ) -> _Activations:
         """The best activation that arrives at each neighbor of a frontier.
 
-        Of equally good ones, that from the smallest id.
+        Of equally good ones, that from the smallest id, by the link of the first type.
         """
-        start, end, weight = edges.take(~np.isin(edges.type, self.silent)).both_ways()
+        start, end, weight, type = edges.take(~np.isin(edges.type, self.silent)).both_ways()
         places, here = _places(frontier.rows, start)
-        places, end = places[here], end[here]
+        places, end, type = places[here], end[here], type[here]
         values = frontier.values[places] * weight[here] * self.decay
         carried = values > 0.0
-        places, end, values = places[carried], end[carried], values[carried]
+        places, end, values, type = places[carried], end[carried], values[carried], type[carried]
         senders = np.asarray(ids)
         by_id = sorted(range(len(senders)), key=lambda place: senders[place] or "")
         rank = np.empty(len(senders), dtype=np.int64)
         rank[by_id] = np.arange(len(senders))
-        order = np.lexsort((rank[places], -values, end))
+        listed = type.tolist()
+        type_rank = {name: at for at, name in enumerate(sorted(set(listed)))}
+        by_type = np.array([type_rank[name] for name in listed], dtype=np.intp)
+        order = np.lexsort((by_type, rank[places], -values, end))
         rows, first = np.unique(end[order], return_index=True)
         best = order[first]
-        return _Activations(
-            rows, values[best], np.full(len(best), float(hop)), senders[places[best]]
-        )
+        hops = np.full(len(best), float(hop))
+        return _Activations(rows, values[best], hops, senders[places[best]], type[best])
 
-    def _with_activations(
-        self, candidates: Candidates, seeds: Floats, active: _Activations
-    ) -> Candidates:
-        values = np.where(seeds > 0.0, seeds, np.nan)
-        hops = np.where(seeds > 0.0, 0.0, np.nan)
+    def _with_activations(self, candidates: Candidates, active: _Activations) -> Candidates:
+        values, hops = np.full((2, len(candidates)), np.nan)
         via = np.full(len(candidates), None, dtype=object)
         order = np.argsort(candidates.rows)
         places = order[np.searchsorted(candidates.rows, active.rows, sorter=order)]
