@@ -181,7 +181,32 @@ def test_the_number_of_a_state_is_kept_exactly(attribute: str) -> None:
 )
 def test_question_words_are_not_looked_for(text: str, kept: set[str]) -> None:
     analysis = analyze_query(text, {}, now=NOW)
-    assert {form for term in analysis.terms for form in term} <= kept
+    assert {term[0] for term in analysis.terms} <= kept
+
+
+@pytest.mark.parametrize(
+    ("question", "memory"),
+    [
+        ("Habe ich bei jemandem Schulden?", "Ich schulde Tomas 35 Euro."),
+        ("Wann kann ich wieder deployen?", "Freitags wird nicht deployt."),
+        ("Welche Ausfälle hatten wir?", "Der Ausfall im Mai kam von einem Zertifikat."),
+        ("Wat heb ik voor de kinderen gekocht?", "De kinderen kregen gekochte eieren."),
+        ("Est-ce que je peux déployer ?", "On ne déploie plus."),
+        ("Où habitaient mes parents ?", "Mon père habite à Lyon."),
+        ("¿Qué instrumentos tocaban mis hermanas?", "Mi hermana toca el piano."),
+        ("Quali strumenti suonavano le mie sorelle?", "Mia sorella suona il piano."),
+        ("Que instrumentos tocavam as minhas irmãs?", "A minha irmã toca piano."),
+    ],
+)
+def test_a_word_of_a_question_finds_its_other_forms(question: str, memory: str) -> None:
+    forms = {form for term in analyze_query(question, {}, now=NOW).terms for form in term}
+    assert not forms.isdisjoint(terms(memory))
+
+
+def test_a_form_is_no_stop_word() -> None:
+    [eat] = analyze_query("¿Dónde me gusta comer con mi hermana?", {}, now=NOW).terms[1:2]
+    assert "comemo" in eat  # comemos
+    assert "como" not in eat  # as well as "I eat", it is "how"
 
 
 @pytest.mark.parametrize(

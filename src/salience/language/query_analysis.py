@@ -234,8 +234,16 @@ def _terms(
     content = [word for word in asked_words if word not in names and word not in stop]
     topic = [word for word in content if word not in framing] or content or query_words
     searched = dict.fromkeys([*topic, *(word for word in query_words if word in prefixes)])
+    if language is not None and language.endings:
+        return tuple(dict.fromkeys(_inflected(word, language) for word in searched))
     stems = [stem(word) for word in searched]
     return tuple(dict.fromkeys(_TERM_OF_STEM.get(base, (base,)) for base in stems))
+
+
+def _inflected(word: str, language: Language) -> Term:
+    """The stems of a word's forms: the index brings only those of English together."""
+    own, *others = dict.fromkeys(map(stem, language.forms(word)))
+    return (own, *(form for form in others if form not in language.stop_words))
 
 
 def _with_taken(

@@ -16,8 +16,12 @@ from functools import cached_property
 from hashlib import blake2b
 from typing import Literal, cast, get_args
 
+import Stemmer
+
 from salience.language.cues import Entry, read_table
 from salience.language.tokens import unified
+
+_MIN_INFLECTED = 4  # letters
 
 CueName = Literal[
     "asks",
@@ -78,6 +82,7 @@ class Language:
         marks: words that no other language of the tables has, so that one of them is enough to
             know it by; for scripts that several languages share.
         framing: words that frame a question about what was said, and do not tell its topic.
+        endings: of the forms of a word; none where the index brings them together by itself.
         cues: the patterns by name.
         states: the patterns of what is said and asked of an attribute. That of `favourite` has
             groups `noun` for the kind of thing.
@@ -94,6 +99,7 @@ class Language:
     states: Mapping[Attribute, Cue]
     marks: frozenset[str] = frozenset()
     framing: frozenset[str] = frozenset()
+    endings: frozenset[str] = frozenset()
     others: str | None = None
     is_spaced: bool = True
     is_capital_a_name: bool = True
@@ -128,6 +134,16 @@ class Language:
         if self.matches("first_person", text):
             return True
         return self.others is not None and not self._search("others", "", self.others, text)
+
+    def forms(self, word: str) -> Sequence[str]:
+        """A folded word, and what its stem in this language is with each of the `endings`.
+
+        Source: Porter, Snowball: a language for stemming algorithms, 2001.
+        """
+        if len(word) < _MIN_INFLECTED or not self.endings:
+            return [word]
+        base = Stemmer.Stemmer(self.name.lower()).stemWord(word)
+        return [word, *(base + ending for ending in sorted(self.endings))]
 
     @cached_property
     def cut(self) -> re.Pattern[str] | None:
@@ -177,6 +193,7 @@ def read_language(
         cast("Mapping[Attribute, Cue]", states),
         words("marks"),
         words("framing"),
+        words("endings"),
         table["others"].pattern if "others" in table else None,
         is_spaced,
         is_capital_a_name,
