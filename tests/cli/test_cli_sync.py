@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from salience import Memory
 from support.imports import put
 from support.vaults import vault
 
@@ -53,6 +54,45 @@ def test_a_folder_is_kept_in_step(run: Run, tmp_path: Path) -> None:
     links = run("get", after["New.md"], "--json").json
     assert links["metadata"].get("unresolved_links") is None
     assert run("import", "--sync", "n").out == "0 added, 4 unchanged, 0 rejected\n"
+
+
+def ends() -> set[tuple[str, str, str]]:
+    with Memory("memory.db") as memory:
+        return {link.key for link in memory.links()}
+
+
+def test_links_that_a_note_no_longer_has_go_and_those_made_otherwise_stay(
+    run: Run, tmp_path: Path
+) -> None:
+    put(tmp_path, "n/Door.md", "---\nsee: '[[Lamp]]'\n---\nSee [[Key]] and [[Nowhere]].")
+    put(tmp_path, "n/Key.md", "A key.")
+    put(tmp_path, "n/Lamp.md", "A lamp. [[Key]]")
+    run("import", "--sync", "n")
+    run("link", "door", "key", "--type", "supports")
+    run("update", "key", "--set", "speaker=Ana")
+    assert run("import", "--sync", "n").out == "0 added, 3 unchanged, 0 rejected\n"
+    (tmp_path / "n/Door.md").unlink()
+    put(tmp_path, "n/deep/Door.md", "See [[Key]].")  # moved, and changed
+    put(tmp_path, "n/Lamp.md", "A lamp.")
+    seen = run("import", "--sync", "n", "--dry-run").out.splitlines()
+    assert seen[:3] == ["rename Door.md to deep/Door.md", "update Lamp.md", "update deep/Door.md"]
+    assert run("import", "--sync", "n").out == seen[-1] + "\n"
+    assert ends() == {("door", "key", "mentions"), ("door", "key", "supports")}
+    assert run("get", "key", "--json").json["speaker"] == "Ana"
+    assert run("import", "--sync", "n").out == "0 added, 3 unchanged, 0 rejected\n"
+
+
+def test_a_link_that_leads_elsewhere_now_is_an_update(run: Run, tmp_path: Path) -> None:
+    put(tmp_path, "n/a.md", "See [[Lamp]].")
+    put(tmp_path, "n/b.md", "---\naliases: [Lamp]\n---\nA lamp.")
+    run("import", "--sync", "n")
+    assert ends() == {("a", "b", "mentions")}
+    put(tmp_path, "n/b.md", "A torch.")
+    put(tmp_path, "n/c.md", "---\naliases: [Lamp]\n---\nA new lamp.")
+    seen = run("import", "--sync", "n", "--dry-run").out.splitlines()
+    assert seen == ["update a.md", "update b.md", "add c.md", "1 added, 2 updated, 0 rejected"]
+    assert run("import", "--sync", "n").out == seen[-1] + "\n"
+    assert ends() == {("a", "c", "mentions")}
 
 
 def test_a_note_that_cannot_be_read_is_not_gone(run: Run, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from salience.cli import output
 from salience.cli.completion import one_of
 from salience.cli.settings import Settings
 from salience.display.result import to_json
-from salience.records.events import FEEDBACK_WEIGHTS
+from salience.records.events import FEEDBACK_WEIGHTS, link_words
 from salience.records.record import LINK_TYPES, MemoryRecord
 
 _MAX_DIFFERENCES = 20  # printed for people; --json gives all
@@ -62,8 +62,7 @@ def _payload_summary(payload: Any) -> str:
     changes = payload.get("set", {})
     parts = [f"{name} = {value}" for name, value in changes.items()]
     parts += [str(payload[name]) for name in ("feedback", "context", "outcome") if name in payload]
-    if "target" in payload:
-        parts.append(f"{payload['link']} {payload['target']}")
+    parts += filter(None, [link_words(payload)])
     return "; ".join(parts)
 
 

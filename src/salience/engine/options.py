@@ -166,7 +166,8 @@ class MemoryFields(RecordFields, total=False):
         SALIENCE_EXTRACTION_MODEL, False for none. That of the memory by default, for messages. If
         it fails, the memories are there, and `degraded` says so.
     on_conflict: if a memory has the id already: "error", "replace" to give that memory these
-        contents (see `salience.write.upsert`), or "skip" to leave it as it is.
+        contents, "update" to change the fields that are given (both see `salience.write.upsert`),
+        or "skip" to leave it as it is.
     """
 
     id: str | None

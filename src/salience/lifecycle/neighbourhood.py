@@ -94,7 +94,7 @@ def graph(
     zoned = yield from zones((namespace,), now, Compare("id", "in", tuple(steps)))
     alive = {each.id: each for each in zoned}
     between = [each for each in links.values() if {each.source, each.target} <= records.keys()]
-    between.sort(key=lambda link: (steps[link.source] + steps[link.target], *_key(link)))
+    between.sort(key=lambda link: (steps[link.source] + steps[link.target], *link.key))
     edges = between[:limit]
     degrees = Counter(end for each in links.values() for end in (each.source, each.target))
     drawn = Counter(end for each in edges for end in (each.source, each.target))
@@ -116,10 +116,6 @@ def graph(
         shared = sorted(names, key=lambda name: (-names[name], name))[: limit - len(nodes)]
         nodes += [Node(name, name, ENTITY, 1, degree=names[name]) for name in shared]
     return Graph(start, tuple(nodes), tuple(edges))
-
-
-def _key(link: Link) -> tuple[str, str, str]:
-    return link.source, link.target, link.type
 
 
 def _types(types: Any) -> Collection[str]:

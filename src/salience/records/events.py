@@ -47,6 +47,8 @@ UPDATING_EVENTS = ("edit", "status", "pin", "archive", "restore", "feedback")
 _MENTIONS = ("match", "into")
 """The keys of a payload that name another memory, besides the target of a link."""
 _DEFAULTS = {name: getattr(BLANK, name) for name in STATE}
+BROUGHT = "brought"
+"""The key of the payload of a link that came with the contents of its memory."""
 FILE_ACTOR = "file_actor"
 """The key of a payload that has the actor in the file from which an event was imported."""
 _TIMES_OF_WRITE = ("created_at", "updated_at", "added_at")
@@ -320,12 +322,16 @@ def _is_in_place(payload: Values) -> bool:
     return bool(values) and patched and "vectors" not in payload
 
 
-def link_event(link: Link, actor: str | None, at: datetime | None = None) -> Event:
+def link_event(
+    link: Link, actor: str | None, at: datetime | None = None, *, brought: bool = False
+) -> Event:
     """The event of making a link at a time, that of the link by default.
 
-    It belongs to the memory that the link comes from.
+    It belongs to the memory that the link comes from, which may have `brought` it.
     """
     payload: dict[str, Any] = {"target": link.target, "link": link.type, "weight": link.weight}
+    if brought:
+        payload[BROUGHT] = True
     if at is not None and at != link.created_at:
         payload["created_at"] = to_json(link.created_at)
     return Event("link", link.source, at or link.created_at, actor, payload=payload)
@@ -335,6 +341,14 @@ def unlink_event(link: Link, actor: str | None, at: datetime | None = None) -> E
     """The event of removing a link at a time, its `created_at` by default: its weight is None."""
     payload = {"target": link.target, "link": link.type, "weight": None}
     return Event("link", link.source, at or link.created_at, actor, payload=payload)
+
+
+def link_words(payload: Values) -> str:
+    """The link that an event made or removed, in words; empty for other events."""
+    if "link" not in payload:
+        return ""
+    words = f"{payload['link']} {payload['target']}"
+    return words if payload["weight"] is not None else f"no longer {words}"
 
 
 def without_mention(payload: Values) -> Values:

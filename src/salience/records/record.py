@@ -162,6 +162,11 @@ class Link(Result):
     weight: float
     created_at: datetime
 
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """Source, target and type, by which a namespace tells its links."""
+        return self.source, self.target, self.type
+
 
 @dataclass(frozen=True, slots=True)
 class Draft:

@@ -611,8 +611,9 @@ class Put:
     The events `also` happen after the drafts are written, so they may be about these; the memories
     that `were` are those from before. `unlinks` are links to remove before others are made, by
     their ends and type; links that do not exist are ignored. `at` is the time at which links are
-    made and removed, that of each link by default. With a `past`, the log is the events of that,
-    without an event of this write.
+    made and removed, that of each link by default. `brought` are the keys of links that came with
+    the contents of their memories, which the log notes. With a `past`, the log is the events of
+    that, without an event of this write.
     """
 
     drafts: tuple[Draft, ...] = ()
@@ -624,6 +625,7 @@ class Put:
     seen: Seen | None = None
     past: ImportedHistory | None = None
     at: datetime | None = field(default=None, repr=False)
+    brought: frozenset[tuple[str, str, str]] = field(default=frozenset(), repr=False)
 
     @property
     def keys(self) -> list[tuple[str, str, str]]:

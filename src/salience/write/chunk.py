@@ -26,14 +26,15 @@ from salience.write.idempotency import (
 )
 from salience.write.items import Item, WriteContext, follows_text, parse_link
 from salience.write.judgments import supersession, supersession_events
+from salience.write.link_targets import Found
 from salience.write.outcomes import ADDING_OUTCOMES, Added
 from salience.write.reading import MAX_ATTEMPTS, contention_error, read_records
 from salience.write.update import edit_of
 from salience.write.upsert import OnConflict, Upserts
 
 _ID_TAKEN = (
-    'the id is taken; give on_conflict="replace" or "skip", update that memory (as `salience '
-    "import --update` does), or leave the id out"
+    'the id is taken; give on_conflict="update" (as `salience import --update` does), "replace" or '
+    '"skip", or leave the id out'
 )
 _SUPERSEDED_MISSING = "what it was to supersede is not there: it was not added"
 CheckedItem = Item | Added
@@ -75,6 +76,7 @@ class _Changes:
     events: list[Event] = field(default_factory=list)
     were: dict[str, MemoryRecord] = field(default_factory=dict)  # stored memories with events
     links: list[Link] = field(default_factory=list)  # that items ask for
+    unlinks: tuple[Link, ...] = ()  # that items no longer have
     supersessions: list[Link] = field(default_factory=list)
     seen: Seen | None = None
 
@@ -95,18 +97,19 @@ class _Changes:
             self.edits[id] = edit if before is None else _folded(before, edit)
         self.records[id] = (self.drafts.get(id) or self.edits[id]).record
 
-    def put(self, scope: WriteContext, waiting: Iterable[Link], found: Iterable[Link]) -> Put:
+    def put(self, scope: WriteContext, found: Found) -> Put:
         """The operation that writes everything, with links that have found their target."""
         were = tuple(record for id, record in self.were.items() if id not in self.edits)
         return Put(
             (*self.drafts.values(), *self.edits.values()),
-            (*self.links, *self.supersessions, *found),
-            tuple(waiting),
+            (*self.links, *self.supersessions, *found.new),
+            (*self.unlinks, *found.old),
             embedder=scope.embedder,
             actor=scope.actor,
             also=Log(scope.namespace, tuple(self.events), were) if self.events else None,
             seen=self.seen if self.drafts else None,
             at=scope.now,
+            brought=found.brought | {link.key for link in self.links},
         )
 
 
@@ -166,9 +169,8 @@ class _ChunkWriter:
             before = {key: first_outcome(event) for key, event in earlier.items()}
             changes = yield from self._changes(self._fresh(before))
             changes.edits |= {edit.record.id: edit for edit in edits}
-            old, new = yield from self._pending_links(changes)
-            put = changes.put(self._scope, old, new)
-            has_effect = put.drafts or put.links or put.also is not None
+            put = changes.put(self._scope, (yield from self._pending_links(changes)))
+            has_effect = put.drafts or put.links or put.unlinks or put.also is not None
             refused = (yield from ask(put)) if has_effect else ()
             if not refused:
                 outcomes = self._outcomes(before, changes)
@@ -233,7 +235,7 @@ class _ChunkWriter:
     def _named_records(self, fresh: Mapping[int, Item]) -> Plan[dict[str, MemoryRecord]]:
         """The stored memories that items are to supersede or to replace, by id."""
         ids = {item.supersedes: None for item in fresh.values() if item.supersedes is not None}
-        if self._rules.on_conflict == "replace":
+        if self._rules.on_conflict in ("replace", "update"):
             ids |= {item.record.id: None for item in fresh.values() if "id" in item.given}
         return (yield from read_records(self._scope.namespace, tuple(ids))) if ids else {}
 
@@ -263,10 +265,11 @@ class _ChunkWriter:
         if rule == "skip":
             upserts = yield from upsert.skip(named, self._scope)
         else:
-            upserts = yield from upsert.replace(
-                named, changes.records, self._scope, strict, self._vector_of
+            upserts = yield from upsert.edit(
+                named, changes.records, self._scope, self._vector_of, strict=strict, rule=rule
             )
         changes.outcomes |= upserts.outcomes
+        changes.unlinks = tuple(upserts.unlinks)
         for edit in upserts.edits.values():
             changes.edit(edit)
         self._problem = self._problem or upserts.problem
@@ -297,7 +300,7 @@ class _ChunkWriter:
                 continue
             if id in changes.drafts or id in self._taken:
                 if is_strict and id in self._taken:
-                    remedy = 'give on_conflict="replace" or "skip", update that memory, or leave'
+                    remedy = 'give on_conflict="update", "replace" or "skip", or leave'
                     raise IdTaken("id", f"{id!r} is taken", f"{remedy} the id out")
                 if is_strict:
                     raise InvalidInput("id", f"{id!r} occurs twice", "give each its own")
@@ -361,18 +364,17 @@ class _ChunkWriter:
             )
             changes.records[old], changes.records[new] = supersession(before, after)
 
-    def _pending_links(self, changes: _Changes) -> Plan[tuple[tuple[Link, ...], tuple[Link, ...]]]:
-        """The links that wait for a name that a memory gets: as they are, and as they will be."""
+    def _pending_links(self, changes: _Changes) -> Plan[Found]:
+        """The links that wait for a name that a memory gets."""
         names = {id: link_targets.target_names(d.record) for id, d in changes.drafts.items()}
         for id, edit in changes.edits.items():
             known = link_targets.target_names(edit.was) if edit.was is not None else frozenset()
             names[id] = link_targets.target_names(edit.record) - known
         created = {id: draft.record.created_at for id, draft in changes.drafts.items()}
-        return (
-            yield from link_targets.pending_links_to(
-                self._scope.namespace, names, self._scope.now, created
-            )
+        found = yield from link_targets.pending_links_to(
+            self._scope.namespace, names, self._scope.now, created
         )
+        return found.without({link.key for link in changes.unlinks})
 
 
 def _supersedes(new: str, old: str, scope: WriteContext) -> Plan[bool]:

@@ -123,7 +123,7 @@ class Item:
     vector_texts: Mapping[str, str]  # the texts of further vectors, by their names
     links: tuple[Link, ...]
     named: bool  # True if the caller gave the entities
-    given: frozenset[str] = frozenset()  # the fields that the caller gave
+    given: frozenset[str] = frozenset()  # the fields that the caller gave; links even if empty
     supersedes: str | None = None
     key: str | None = None
     fingerprint: str | None = None  # of an item with a key: of all that the caller gave
@@ -185,7 +185,8 @@ def parse_item(source: Any, scope: WriteContext, dimensions: Mapping[str, int]) 
     )
     vectors = _vectors(source.get("vectors"), dimensions)
     empty = {"links": not links, "vectors": not vectors, "vector_texts": not further}
-    given = frozenset(n for n, v in source.items() if v is not None and not empty.get(n))
+    given = frozenset(n for n, v in source.items() if v is not None)
+    filled = frozenset(n for n in given if not empty.get(n))
     key = _optional_name("idempotency_key", source.get("idempotency_key"))
     return Item(
         record,
@@ -193,10 +194,10 @@ def parse_item(source: Any, scope: WriteContext, dimensions: Mapping[str, int]) 
         further,
         links,
         "entities" in values,
-        given,
+        filled | (given & {"links"}),
         _optional_name("supersedes", source.get("supersedes")),
         key,
-        None if key is None else _fingerprint(record, source, given),
+        None if key is None else _fingerprint(record, source, filled),
     )
 
 

@@ -6,18 +6,48 @@ that title or alias (`metadata["aliases"]`), which then takes its place.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from salience.language.tokens import slug
+from salience.records.events import BROUGHT, link_key
 from salience.records.record import EMPTY, Link, MemoryRecord
-from salience.retrieval.operations import Collect, LinksOf, Put, RowsById
+from salience.retrieval.operations import Collect, Events, LinksOf, Put, RowsById
 from salience.retrieval.plan import Plan, ask
 from salience.retrieval.query import Query
 from salience.retrieval.routes import MatchAll
 
 ALIASES = "aliases"  # key of the metadata
+LinkKeys = frozenset[tuple[str, str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Pending links that found their targets: as they are, and in the same order as they will be.
+
+    `brought` are the keys of the new ones that came with the contents of their memories.
+    """
+
+    old: tuple[Link, ...] = ()
+    new: tuple[Link, ...] = ()
+    brought: LinkKeys = frozenset()
+
+    def without(self, gone: Collection[tuple[str, str, str]]) -> Found:
+        """Those whose pending links do not go at the same time."""
+        kept = [(o, n) for o, n in zip(self.old, self.new, strict=True) if o.key not in gone]
+        return Found(tuple(o for o, _ in kept), tuple(n for _, n in kept), self.brought)
+
+
+def brought_links(namespace: str, links: Sequence[Link]) -> Plan[LinkKeys]:
+    """The keys of those links that came with the contents of their memories, by the log."""
+    if not links:
+        return frozenset()
+    sources = tuple(sorted({link.source for link in links}))
+    log = yield from ask(Events(namespace, sources, ("link",), waiting=False))
+    last = {link_key(event): event for event in log if event.id is not None}
+    keys = (link.key for link in links)
+    return frozenset(key for key in keys if key in last and last[key].payload.get(BROUGHT))
 
 
 def target_names(record: MemoryRecord) -> frozenset[str]:
@@ -39,8 +69,8 @@ def pending_links_to(
     names_of: Mapping[str, Iterable[str]],
     now: datetime,
     created: Mapping[str, datetime] = EMPTY,
-) -> Plan[tuple[tuple[Link, ...], tuple[Link, ...]]]:
-    """The pending links to some names: (as they are, as they will be).
+) -> Plan[Found]:
+    """The pending links to some names.
 
     `names_of` are the new names of memories by id; of several memories with one name, the first
     gets the links. A link to a memory that is `created` is as old as it was, and no older than that
@@ -51,7 +81,7 @@ def pending_links_to(
         for name in sorted(names):
             id_of.setdefault(name, id)
     if not id_of:
-        return (), ()
+        return Found()
     links, taken = yield [
         LinksOf(namespace, tuple(sorted(id_of))),
         RowsById(namespace, tuple(sorted(id_of))),
@@ -62,7 +92,13 @@ def pending_links_to(
         id = id_of[link.target]
         at = max(link.created_at, min(created[id], now)) if id in created else now
         new.append(replace(link, target=id, created_at=at))
-    return old, tuple(new)
+    return (yield from _found(namespace, old, new))
+
+
+def _found(namespace: str, old: Sequence[Link], new: Sequence[Link]) -> Plan[Found]:
+    brought = yield from brought_links(namespace, old)
+    keys = frozenset(n.key for o, n in zip(old, new, strict=True) if o.key in brought)
+    return Found(tuple(old), tuple(new), keys)
 
 
 def resolve_names(
@@ -130,5 +166,6 @@ def resolve_pending_links(
     old = [link for link in links if link.target in id_of]
     new = [replace(link, target=id_of[link.target]) for link in old]
     if apply and old:
-        yield from ask(Put((), tuple(new), tuple(old), actor=actor, at=now))
+        found = yield from _found(namespace, old, new)
+        yield from ask(Put((), found.new, found.old, None, actor, at=now, brought=found.brought))
     return new

@@ -29,7 +29,7 @@ class Added(Result):
     DUPLICATE: the memory `match` says the same, so it was not added. MERGED: it was not added, but
     `match` has taken on its text, which says more. LOOP: it repeats what was recalled just now.
     To settle a conflict, call `remedy`: the one that begins to hold later supersedes the other.
-    UPDATED: the memory of its id was replaced. SKIPPED: the memory of its id stays as it is.
+    UPDATED: the memory of its id says this now. SKIPPED: the memory of its id stays as it is.
     REJECTED: it cannot be kept. For the outcomes that add nothing, `id` is `match`. `similarity`
     is the cosine of the two, if they were compared. `settled_by` is the old and the new memory of a
     conflict.

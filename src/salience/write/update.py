@@ -130,13 +130,13 @@ def _changed(
         edit = yield from edit_of(record, changes, scope, vector_of)
         edit, changed = replace(edit, note=WRITTEN), edit.record
     names = link_targets.target_names(changed) - link_targets.target_names(record)
-    old, new = yield from link_targets.pending_links_to(scope.namespace, {id: names}, scope.now)
-    put = Put((), new, old, actor=scope.actor, at=scope.now)
+    found = yield from link_targets.pending_links_to(scope.namespace, {id: names}, scope.now)
+    put = Put((), found.new, found.old, None, scope.actor, at=scope.now, brought=found.brought)
     if not in_place:
         put = replace(put, drafts=(edit,), embedder=scope.embedder)
-    elif new:
+    elif found.new:
         put = replace(put, also=log)
-    if (yield from ask(log if in_place and not new else put)):
+    if (yield from ask(log if in_place and not found.new else put)):
         return None
     return replace(changed, **counted_edit(record.write_count, record.accesses, scope.now))
 

@@ -1,9 +1,9 @@
-"""Upserts: items whose ids memories have replace these, or are skipped."""
+"""Upserts: items whose ids memories have replace or update these, or are skipped."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -12,18 +12,21 @@ from salience.records.events import ACCESSES, STATE, WRITTEN
 from salience.records.fields import FIELDS
 from salience.records.record import EMPTY, Edit, Embedding, Link, MemoryRecord
 from salience.records.validation import native
-from salience.retrieval.operations import LinksOf, RowsById
+from salience.retrieval.operations import Extract, LinksOf, RowsById
 from salience.retrieval.plan import Plan, ask
 from salience.write import link_targets
-from salience.write.embedding import embed_to_keep, with_entities
+from salience.write.embedding import NamedItem, embed_to_keep, entity_text, with_entities
 from salience.write.idempotency import key_payload
 from salience.write.items import (
     CONTENT_VECTORS,
     Item,
     WriteContext,
     check_validity_period,
+    embedded_text,
     follows_text,
+    metadata_for,
     texts_to_embed,
+    with_vector_texts,
 )
 from salience.write.judgments import check_supersession
 from salience.write.outcomes import Added
@@ -38,12 +41,13 @@ class Replacement:
     old: MemoryRecord
     new: MemoryRecord
     item: Item
-    links: tuple[Link, ...]  # that it lacks
+    links: Sequence[Link]  # that it lacks
+    unlinks: Sequence[Link]  # that came with its contents, and do no longer
 
     @property
     def is_needed(self) -> bool:
         same = self.new.equals_except(("updated_at", *ACCESSES), self.old)
-        return not same or bool(self.item.vectors or self.links)
+        return not same or bool(self.item.vectors or self.links or self.unlinks)
 
     @property
     def texts(self) -> dict[str, str]:
@@ -75,32 +79,45 @@ class Replacement:
 
 
 def replacement_of(
-    old: MemoryRecord, new: MemoryRecord, item: Item, links: Iterable[Link], scope: WriteContext
-) -> Replacement:
-    """The contents (fields that are not of STATE) of an item in a memory.
+    old: MemoryRecord, new: MemoryRecord, item: Item, rule: OnConflict, scope: WriteContext
+) -> MemoryRecord:
+    """A memory with what an item gives, and by "replace" with all its contents.
 
-    The fields of STATE, which judgements change, stay unless the item gives them.
+    Contents are the fields that are not of STATE; those of STATE, which judgements change, stay
+    unless the item gives them.
     """
+    updates = rule == "update"
     names = [
         name
         for name in FIELDS
-        if name not in ("id", *ACCESSES) and (name not in STATE or name in item.given)
+        if name not in ("id", *ACCESSES)
+        and (name in item.given or name == "entities" or not (updates or name in STATE))
     ]
     values = {name: getattr(new, name) for name in names}
+    if updates and "metadata" in values:
+        values["metadata"] = metadata_for(old, new.metadata)
     changed = dataclasses.replace(old, **values, updated_at=scope.now)
+    if updates:
+        is_stale = embedded_text(old) != embedded_text(changed)
+        texts = dict.fromkeys(CONTENT_VECTORS) if is_stale else {}
+        changed = with_vector_texts(changed, {**texts, **item.vector_texts})
     check_validity_period(changed)
-    return Replacement(old, changed, item, tuple(links))
+    return changed
 
 
-OnConflict = Literal["error", "replace", "skip"]
-"""The way to write an item whose id a memory has: refuse it, replace that memory, or leave it."""
+OnConflict = Literal["error", "replace", "update", "skip"]
+"""The way to write an item whose id a memory has.
+
+Refuse it, replace the contents of that memory, change the fields that the item gives, or leave it.
+"""
 
 
 def conflict_rule(value: Any) -> OnConflict:
     """The checked argument `on_conflict`."""
     rule = native(value)
-    if not isinstance(rule, str) or rule not in ("error", "replace", "skip"):
-        raise InvalidInput("on_conflict", f"is {shown(value)}", "use error, replace or skip")
+    if not isinstance(rule, str) or rule not in ("error", "replace", "update", "skip"):
+        remedy = "use error, replace, update or skip"
+        raise InvalidInput("on_conflict", f"is {shown(value)}", remedy)
     return rule  # type: ignore[return-value]
 
 
@@ -114,6 +131,7 @@ class Upserts:
     outcomes: dict[int, Added] = field(default_factory=dict)
     edits: dict[int, Edit] = field(default_factory=dict)
     links: list[Link] = field(default_factory=list)
+    unlinks: list[Link] = field(default_factory=list)
     problem: str = ""
 
 
@@ -125,40 +143,48 @@ def skip(items: Mapping[int, Item], scope: WriteContext) -> Plan[Upserts]:
     return Upserts({p: Added(id, "SKIPPED", "the id is taken", id) for p, id in taken.items()})
 
 
-def replace(
+def edit(
     items: Mapping[int, Item],
     stored: Mapping[str, MemoryRecord],
     scope: WriteContext,
-    strict: bool,
     vector_of: dict[str, Embedding],
+    *,
+    strict: bool,
+    rule: OnConflict,
 ) -> Plan[Upserts]:
     """The plan of editing the stored memories whose ids items have; other items are left out.
 
-    A memory gets the contents of the item (see `replacement_of`), so that its history goes on.
-    `vector_of` keeps the vectors of texts, for another attempt.
+    A memory gets what the item says (see `replacement_of`), so that its history goes on. Links that
+    came with its former contents go, if the item does not have them. `vector_of` keeps the vectors
+    of texts, for another attempt.
     """
     result = Upserts()
+    names = {i.record.id: link_targets.target_names(i.record) for i in items.values()}
     items = {place: item for place, item in items.items() if item.record.id in stored}
     named = yield from with_entities([*items.values()])
-    links_of = yield from _missing_links(items.values(), scope)
+    if rule == "update":
+        named = yield from _with_kept_entities(named, stored)
+    links_of = yield from _links_of(items.values(), names, rule, scope)
     replacements: dict[int, Replacement] = {}
     for place, (record, item) in zip(items, named, strict=True):
-        id = record.id
+        old = stored[record.id]
         try:
-            replacement = replacement_of(stored[id], record, item, links_of.get(id, ()), scope)
+            new = replacement_of(old, record, item, rule, scope)
             if item.supersedes is not None and item.supersedes in stored:
-                yield from check_supersession(stored[item.supersedes], stored[id], scope)
+                yield from check_supersession(stored[item.supersedes], old, scope)
         except InvalidInput as problem:
             if strict:
                 raise
-            result.outcomes[place] = Added(id, "REJECTED", str(problem))
+            result.outcomes[place] = Added(old.id, "REJECTED", str(problem))
             continue
+        replacement = Replacement(old, new, item, *links_of.get(old.id, ((), ())))
         if replacement.is_needed:
             replacements[place] = replacement
-            result.outcomes[place] = Added(id, "UPDATED", "", id)
+            result.outcomes[place] = Added(old.id, "UPDATED", "", old.id)
             result.links += replacement.links
+            result.unlinks += replacement.unlinks
         else:
-            result.outcomes[place] = Added(id, "SKIPPED", "nothing differs", id)
+            result.outcomes[place] = Added(old.id, "SKIPPED", "nothing differs", old.id)
     texts = {words for each in replacements.values() for words in each.texts.values()}
     made, result.problem = yield from embed_to_keep(sorted(texts - vector_of.keys()), scope)
     vector_of |= made
@@ -166,17 +192,45 @@ def replace(
     return result
 
 
-def _missing_links(items: Iterable[Item], scope: WriteContext) -> Plan[dict[str, list[Link]]]:
-    """The links of items, by id, that are not there yet or have another weight."""
-    requested = [link for item in items for link in item.links]
-    if not requested:
+def _with_kept_entities(
+    named: Sequence[NamedItem], stored: Mapping[str, MemoryRecord]
+) -> Plan[list[NamedItem]]:
+    """Items with the entities that their memories have, unless these were those of the text."""
+    old = [stored[record.id] for record, _ in named]
+    extracted = yield from ask(Extract(tuple(map(entity_text, old))))
+    return [
+        (new if item.named or was.entities == found else new.with_entities(was.entities), item)
+        for (new, item), was, found in zip(named, old, extracted, strict=True)
+    ]
+
+
+def _links_of(
+    items: Iterable[Item],
+    names: Mapping[str, Iterable[str]],
+    rule: OnConflict,
+    scope: WriteContext,
+) -> Plan[dict[str, tuple[list[Link], list[Link]]]]:
+    """The links of items that their memories lack, and those that these have and lose, by id.
+
+    They lose what came with their contents; links that were made otherwise stay. By "update" they
+    lose none, unless the item gives links. `names` are those of the memories to be written, by id.
+    """
+    items = [*items]
+    if not items:
         return {}
-    links = yield from link_targets.resolve_names(scope.namespace, requested)
-    sources = tuple({link.source for link in links})
-    present = yield from ask(LinksOf(scope.namespace, sources))
-    existing = {(link.source, link.target, link.type, link.weight) for link in present}
-    missing: dict[str, list[Link]] = {}
+    requested = [link for item in items for link in item.links]
+    links = yield from link_targets.resolve_names(scope.namespace, requested, names)
+    ids = tuple(item.record.id for item in items)
+    present = {link.key: link for link in (yield from ask(LinksOf(scope.namespace, ids)))}
+    named = {link.key for link in links}
+    whole = {i.record.id for i in items if rule == "replace" or "links" in i.given}
+    lost = [link for key, link in present.items() if link.source in whole and key not in named]
+    brought = yield from link_targets.brought_links(scope.namespace, lost)
+    found: dict[str, tuple[list[Link], list[Link]]] = {id: ([], []) for id in ids}
     for link in links:
-        if (link.source, link.target, link.type, link.weight) not in existing:
-            missing.setdefault(link.source, []).append(link)
-    return missing
+        if link.key not in present or present[link.key].weight != link.weight:
+            found[link.source][0].append(link)
+    for link in lost:
+        if link.key in brought:
+            found[link.source][1].append(link)
+    return found

@@ -115,8 +115,8 @@ class Upserts(StoreCase):
         [outcome] = memory.add_many([{"id": "x", "content": "Two."}], on_conflict="error")
         assert outcome.outcome == "REJECTED"
         assert get_record(memory, "x").content == "One."
-        with pytest.raises(InvalidInput, match=r"^on_conflict: is 'update'"):
-            memory.add("Two.", id="x", on_conflict="update")  # type: ignore[arg-type]
+        with pytest.raises(InvalidInput, match=r"^on_conflict: is 'merge'"):
+            memory.add("Two.", id="x", on_conflict="merge")  # type: ignore[arg-type]
 
     def test_skipping_leaves_the_memory_and_says_so(self, memory: Memory) -> None:
         memory.add("One.", **FIRST)

@@ -115,6 +115,58 @@ class PendingLinks(StoreCase):
         memory.add("w", id="d", title="Project Atlas")  # it leads somewhere already
         assert ends(memory) == [("a", "b")]
 
+    def test_a_replacement_takes_the_links_that_came_with_the_contents(
+        self, memory: Memory, clock: Clock
+    ) -> None:
+        links = [{"target": name, "type": "mentions"} for name in ("b", "Later", "Never")]
+        memory.add_many([{"content": "x", "id": "a", "links": links}, {"content": "y", "id": "b"}])
+        memory.link("a", "b", "supports")  # made otherwise, so it stays
+        late = clock.pass_(days=1)
+        memory.add("z", id="c", title="Later")  # a pending link finds it, and still is the item's
+        assert ends(memory) == [("a", "Never"), ("a", "b"), ("a", "b"), ("a", "c")]
+        clock.pass_(days=1)
+        item: dict[str, Any] = {"content": "x", "id": "a"}
+        [same] = memory.add_many([item], on_conflict="update")
+        assert (same.outcome, len(memory.links("a"))) == ("SKIPPED", 4)  # it says nothing of links
+        links = [{"target": "Later", "type": "mentions"}]
+        memory.add_many([{**item, "links": links}], on_conflict="update")
+        memory.add_many([item], on_conflict="replace")
+        [done] = memory.add_many([item], on_conflict="replace")
+        assert done.outcome == "SKIPPED"
+        assert [(link.target, link.type) for link in memory.links("a")] == [("b", "supports")]
+        assert len(memory.links("a", as_of=late)) == 4
+        removed = [e for e in events(memory, "a") if e.type == "link" and not e.payload["weight"]]
+        assert {e.payload["target"] for e in removed} == {"b", "c", "Later", "Never"}
+        assert memory.verify()
+
+    def test_a_link_to_a_name_that_comes_as_its_memory_loses_it_is_gone(
+        self, memory: Memory
+    ) -> None:
+        memory.add("x", id="a", links=[{"target": "Later", "type": "mentions"}])
+        items = [{"content": "w", "id": "a"}, {"content": "z", "id": "c", "title": "Later"}]
+        memory.add_many(items, on_conflict="replace")
+        assert ends(memory) == []
+
+    def test_an_update_changes_what_an_item_gives_and_leaves_the_rest(self, memory: Memory) -> None:
+        given: dict[str, Any] = {
+            "speaker": "Ana",
+            "tags": ["t"],
+            "metadata": {"a": 1},
+            "entities": ["Porto"],
+        }
+        memory.add("x", id="a", title="X", **given)
+        [done] = memory.add_many([{"content": "v", "id": "a", "tags": []}], on_conflict="update")
+        record = memory["a"]
+        assert (done.outcome, record.content, record.tags) == ("UPDATED", "v", ())
+        assert (record.title, record.speaker, record.metadata) == ("X", "Ana", {"a": 1})
+        assert (record.entities, record.version) == (("Porto",), 2)
+        assert memory.search("v", limit=1).ids == ("a",)
+        [again] = memory.add_many([{"content": "v", "id": "a"}], on_conflict="update")
+        assert (again.outcome, memory["a"].version) == ("SKIPPED", 2)
+        memory.add("Ben has a cello.", id="b", on_conflict="update")
+        memory.add("Eve has a flute.", id="b", on_conflict="update")
+        assert memory["b"].entities == ("Eve",)  # those that were found in the text follow it
+
     def test_links_of_imported_notes_are_as_old_as_the_notes(
         self, memory: Memory, clock: Clock
     ) -> None:

@@ -52,12 +52,13 @@ def import_(
         ),
     ] = "turns",
     update: Annotated[
-        bool, typer.Option("--update", help="Change memories whose ids exist already.")
+        bool, typer.Option("--update", help="Short for --on-conflict update.")
     ] = False,
     on_conflict: Annotated[
         OnConflict,
         typer.Option(
-            help="Reject memories whose ids exist already, let them replace these, or skip them."
+            help="Where a memory has the id: reject the item, replace the contents of the memory, "
+            "update what differs, or skip the item."
         ),
     ] = "error",
     lenient: Annotated[
@@ -106,13 +107,14 @@ def import_(
         raise InvalidInput("paths", "are missing", "give a file, a folder or an address")
     for name, other, are_both in (
         ("strict", "lenient", lenient and strict),
-        ("update", f"mode {mode}", update and mode != "turns"),
-        ("update", "on-conflict", update and on_conflict != "error"),
+        ("update", f"on-conflict {on_conflict}", update and on_conflict not in ("error", "update")),
+        ("update", f"mode {mode}", mode != "turns" and (update or on_conflict == "update")),
         ("dry_run", "watch", dry_run and watch),
     ):
         if are_both:
             raise InvalidInput(name, f"does not go with --{other}", "leave one of them out")
-    is_plain = not update and on_conflict == "error" and mode == "turns"
+    on_conflict = "update" if update else on_conflict
+    is_plain = on_conflict == "error" and mode == "turns"
     how = How(format, lenient, strict, _columns(columns or ()))
     if sync or watch or dry_run:
         if not is_plain or everywhere or len(paths) > 1:
@@ -129,7 +131,7 @@ def import_(
         elif everywhere:
             raise InvalidInput("all", "is for exports", "leave it out")
         else:
-            import_items(settings, found, batch, mode, update, on_conflict)
+            import_items(settings, found, batch, mode, on_conflict)
 
 
 def _list_formats(settings: Settings) -> None:

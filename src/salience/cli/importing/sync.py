@@ -16,6 +16,7 @@ from salience.cli.settings import Settings
 from salience.engine.memory import Memory
 from salience.importers import ImportProblem, Item
 from salience.language.tokens import slug
+from salience.records.events import BROUGHT, link_key
 from salience.records.record import MemoryRecord
 
 FOLDER = "folder"
@@ -61,7 +62,7 @@ def _keep(settings: Settings, source: Source, batch: int, dry_run: bool) -> bool
     items = list(source.read(problems, blank))
     with settings.open(make=True) as memory:
         step = _step(memory, source.place, items, problems)
-        done = Import(memory, "turns", True, "error", blank=blank)
+        done = Import(memory, "turns", "update", blank=blank)
         done.omit(problems)
         if dry_run:
             for line in _foreseen(step, done):
@@ -69,7 +70,7 @@ def _keep(settings: Settings, source: Source, batch: int, dry_run: bool) -> bool
         else:
             for _ in done.run(source.path, iter(step.items), batch):
                 pass
-            done.link()
+            done.tell_pending()
             for record in step.gone:
                 done.counts["DELETED"] += memory.delete(record.id)
         done.counts["RENAMED"] = len(step.renamed)
@@ -83,13 +84,23 @@ def _foreseen(step: Step, done: Import) -> Iterator[str]:
     there = existing(done.memory, step.items)
     for item in step.items:
         record = there.get(item["id"])
-        changes = record is None or changes_of(record, item)
+        changes = record is None or changes_of(record, item) or _links_differ(done.memory, item)
         done.counts["ADDED" if record is None else "UPDATED" if changes else "UNCHANGED"] += 1
         if changes:
             yield f"{'add' if record is None else 'update'} {item.place}"
     for record in step.gone:
         done.counts["DELETED"] += 1
         yield f"delete {record.metadata.get('path')}"
+
+
+def _links_differ(memory: Memory, item: Item) -> bool:
+    """Test whether a memory lacks a link of its note, or has one that this no longer has."""
+    id = item["id"]
+    there = {link.key for link in memory.links(id) if link.source == id}
+    named = {(id, link["target"], link["type"]) for link in item.get("links", ())}
+    events = memory.history(id).events if there - named else ()
+    last = {link_key(event): event.payload for event in events if event.type == "link"}
+    return bool(named - there) or any(last[key].get(BROUGHT) for key in last.keys() & there - named)
 
 
 def _step(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, islice
+from itertools import chain, groupby, islice
 from typing import Any, Literal
 
 import typer
@@ -14,12 +14,11 @@ from salience.cli import output
 from salience.cli.importing.sources import Source
 from salience.cli.settings import Settings
 from salience.engine.memory import Memory
-from salience.errors import InvalidInput, NotFound, shown
+from salience.errors import InvalidInput, shown
 from salience.importers import ImportProblem, Item, Place
 from salience.records.record import MemoryRecord
 from salience.write import chat
 from salience.write.items import CHECKS, metadata_for
-from salience.write.link_targets import target_names
 from salience.write.outcomes import ADDING_OUTCOMES, Added
 from salience.write.upsert import OnConflict
 
@@ -48,7 +47,6 @@ def import_items(
     sources: Sequence[Source],
     batch: int,
     mode: Mode,
-    update: bool,
     on_conflict: OnConflict,
 ) -> None:
     """Import the memories of sources, all of which are read to the end first."""
@@ -58,12 +56,12 @@ def import_items(
         settings.open(make=True) as memory,
         output.progress("what was added stays; --on-conflict skip adds the rest") as progress,
     ):
-        done = Import(memory, mode, update, on_conflict)
+        done = Import(memory, mode, on_conflict)
         done.omit(chain.from_iterable(omitted for _, omitted in checks))
         for source in sources:
             for _ in done.run(source.path, source.read([], done.blank), batch):
                 progress(f"importing {source.path.name}", done.read, total)
-        done.link()
+        done.tell_pending()
     report(settings, done)
     if done.failed(sources[0].how.lenient):
         raise typer.Exit(1)
@@ -75,7 +73,6 @@ class Import:
 
     memory: Memory
     mode: Mode
-    update: bool
     on_conflict: OnConflict
     counts: Counter[str] = field(default_factory=Counter)  # of outcomes
     not_added: list[tuple[Place, str, Added]] = field(default_factory=list)
@@ -83,7 +80,6 @@ class Import:
     degraded: dict[str, None] = field(default_factory=dict)
     blank: list[str] = field(default_factory=list)  # notes without text, which are skipped
     has_pending: bool = False  # links whose targets did not exist when they were written
-    unmet: list[tuple[str, str, str, float, Any]] = field(default_factory=list)  # with their times
 
     def omit(self, problems: Iterable[ImportProblem]) -> None:
         """Count what cannot be read and is left out."""
@@ -102,23 +98,12 @@ class Import:
         if self.mode != "turns":
             items = chat.chunks_from_turns(items, self.mode)
         while batch := list(islice(items, size)):
-            there: dict[str, MemoryRecord | None] = {}
-            if self.update:
-                there |= existing(self.memory, batch)
-            fresh: list[dict[str, Any]] = []
-            with_status: list[dict[str, Any]] = []
-            updates: list[dict[str, Any]] = []
-            for item in batch:
-                if self.update and (id := _id(item)) is not None:
-                    if id in there:
-                        updates.append(item)
-                        continue
-                    there[id] = None  # the next item with that id changes this one
-                (with_status if "status" in item else fresh).append(item)
-            self._add(path, fresh)
-            self._add(path, with_status)
-            for item in updates:
-                self._change(path, item, there)
+            if self.on_conflict != "update":  # where the last of two items with one id counts
+                batch.sort(key=_has_status)
+            for _, alike in groupby(batch, _has_status):
+                self._add(path, list(alike))
+            if self.on_conflict in ("replace", "update"):
+                self._drop_parts(batch)
             yield
 
     def count(self, path: Place, place: str, outcome: Added) -> None:
@@ -127,17 +112,9 @@ class Import:
         if outcome.outcome in ("REJECTED", *_NOT_ADDED):
             self.not_added.append((path, place, outcome))
 
-    def link(self) -> None:
-        """Add the links whose targets exist by now, and print the others."""
+    def tell_pending(self) -> None:
+        """Print the links whose targets do not exist."""
         output.pending(self.memory.pending_links() if self.has_pending else ())
-        unlinked = [link for link in self.unmet if self.memory.get(link[1]) is None]
-        for link in self.unmet:
-            if link not in unlinked:
-                self.memory.link(*link[:4], created_at=link[4])
-        output.notes(
-            f"not linked: {source} to {target!r}, which does not exist yet; import it again later"
-            for source, target, *_ in unlinked
-        )
 
     def _accepted(self, path: Place, found: Iterator[Item]) -> Iterator[dict[str, Any]]:
         """The items that can be written to this namespace in this mode."""
@@ -162,71 +139,65 @@ class Import:
 
     def _add(self, path: Place, items: Sequence[dict[str, Any]]) -> None:
         """Add items, and set the status of those that have one."""
-        if not items:
-            return
         statuses = [item.get("status") for item in items]
         with_status = any(statuses)
+        before = existing(self.memory, items) if self.on_conflict == "update" else {}
         result = self.memory.add_many(
-            ({name: value for name, value in item.items() if name != "status"} for item in items),
+            (_written(item, before) for item in items),
             dedup=False if with_status else None,
             on_conflict=self.on_conflict,
         )
         self.degraded |= dict.fromkeys(result.degraded)
         self.has_pending |= bool(result.pending)
-        skipped = [
-            item for item, done in zip(items, result.items, strict=True) if _is_skipped(done)
-        ]
-        there = existing(self.memory, skipped)
+        left = [item for item, done in zip(items, result.items, strict=True) if _is_skipped(done)]
+        there = existing(self.memory, left)
         for item, status, outcome in zip(items, statuses, result.items, strict=True):
-            if _is_skipped(outcome) and _differs(item, there.get(str(outcome.id))):
-                outcome = Added(outcome.id, "REJECTED", _TAKEN)
-            if status and outcome.id and outcome.outcome in ("ADDED", "UPDATED"):
-                self.memory.update(outcome.id, status=status)
-            self.count(path, _place(item), outcome)
+            if _is_skipped(outcome) and self.on_conflict == "skip":
+                if _differs(item, there.get(str(outcome.id))):
+                    outcome = Added(outcome.id, "REJECTED", _TAKEN)
+            elif status:
+                outcome = self._with_status(outcome, status, there)
+            if _is_skipped(outcome) and self.on_conflict == "update":
+                self.counts["UNCHANGED"] += 1
+            else:
+                self.count(path, _place(item), outcome)
 
-    def _change(
-        self, path: Place, item: dict[str, Any], there: dict[str, MemoryRecord | None]
-    ) -> None:
-        """Change an existing memory to the fields and links of an item."""
-        id = item["id"]
-        record = there[id] or self.memory.get(id)
-        if record is None:  # the item that should have added it was rejected
-            self._add(path, [item])
-            return
-        try:
-            changes = changes_of(record, item)
-            linked = self._linked(item)
-            if changes:
-                there[id] = self.memory.update(id, **changes)
-        except InvalidInput as problem:
-            self.count(path, _place(item), Added(id, "REJECTED", str(problem)))
-            return
-        self.counts["UPDATED" if changes or linked else "UNCHANGED"] += 1
+    def _with_status(self, outcome: Added, status: Any, there: Mapping[str, MemoryRecord]) -> Added:
+        """The outcome of an item whose memory gets a status; `there` are those left alone."""
+        id = outcome.id
+        if id is None or outcome.outcome not in ("ADDED", "UPDATED", "SKIPPED"):
+            return outcome
+        if id in there and there[id].status == status:
+            return outcome
+        self.memory.update(id, status=status)
+        return Added(id, "UPDATED") if id in there else outcome
 
-    def _linked(self, item: Mapping[str, Any]) -> bool:
-        """Add the links of an item that its memory lacks; True if there were any."""
-        id, links = item["id"], item.get("links") or []
-        if not isinstance(links, list) or not all(isinstance(link, Mapping) for link in links):
-            raise InvalidInput("links", "must be a list of mappings")
-        existing = [link for link in self.memory.links(id) if link.source == id] if links else []
-        existing_ends = {(link.target, link.type) for link in existing}
-        added = False
-        for link in links:
-            target, type, weight = link.get("target"), link.get("type"), link.get("weight", 1.0)
-            created = link.get("created_at", item.get("created_at"))
-            if (target, type) in existing_ends:
-                continue
-            try:
-                self.memory.link(id, target, type, weight, created_at=created)
-                added = True
-            except NotFound:
-                if not any(target in self._names(link.target) for link in existing):
-                    self.unmet.append((id, str(target), str(type), weight, created))
-        return added
+    def _drop_parts(self, items: Iterable[Mapping[str, Any]]) -> None:
+        """Delete the parts that notes had when they were longer."""
+        ends = {}
+        for item in items:
+            metadata = item.get("metadata") or {}
+            part, parts = metadata.get("part", 1), metadata.get("parts", 1)
+            if "path" in metadata and isinstance(part, int) and part == parts:
+                note = str(item.get("id")).removesuffix(f"#{part}")
+                ends[f"{note}#{part + 1}"] = (note, part + 1, metadata["path"])
+        for id in existing(self.memory, [{"id": id} for id in ends]):
+            note, part, path = ends[id]
+            while record := self.memory.get(f"{note}#{part}"):
+                if record.metadata.get("path") != path:
+                    break
+                self.counts["DELETED"] += self.memory.delete(record.id)
+                part += 1
 
-    def _names(self, id: str) -> frozenset[str]:
-        record = self.memory.get(id)
-        return frozenset() if record is None else target_names(record)
+
+def _written(item: Mapping[str, Any], before: Mapping[str, MemoryRecord]) -> dict[str, Any]:
+    """An item as it is added: what a file does not say stays as its memory has it."""
+    assumed = item.assumed if isinstance(item, Item) and _id(item) in before else ()
+    return {name: value for name, value in item.items() if name not in ("status", *assumed)}
+
+
+def _has_status(item: Mapping[str, Any]) -> bool:
+    return "status" in item
 
 
 def existing(memory: Memory, items: Iterable[Mapping[str, Any]]) -> dict[str, MemoryRecord]:

@@ -69,6 +69,7 @@ export const later = {
   show: "Show",
   when: "When",
   what: "What happened",
+  noLonger: "no longer ",
   details: "Details",
   happened: {
     write: "written", edit: "changed", rewrite: "edited elsewhere", retrieval: "found by a search", read: "read",

@@ -98,8 +98,8 @@ function Life({ state }) {
 
 /** The difference that an edit made to the text, else what an event set. */
 function Details({ event, answer, place }) {
-  const { set = {}, was = {}, feedback, link, target } = event.payload;
-  if (event.type === "link") return html`<${Text} of=${`${link} ${target}`}/>`;
+  const { set = {}, was = {}, feedback, link, target, weight } = event.payload;
+  if (event.type === "link") return html`<${Text} of=${`${weight === null ? later.noLonger : ""}${link} ${target}`}/>`;
   if (feedback) return html`<${Text} of=${feedback}/>`;
   const one = place > 0 && "content" in was && html`<${Changed} from=${answer.versions[place - 1].record.content}
     to=${answer.versions[place].record.content}/>`;

@@ -291,14 +291,14 @@ def find_by_hash(op: FindByHash, send: Send) -> dict[int, tuple[int, ...]]:
 def _link_events(batch: NamespaceBatch, op: Put) -> Iterator[LogEntry]:
     """The links that are removed and made, as events of the memories that they come from."""
     for link in op.unlinks:
-        ends = link.source, link.target, link.type
-        if link.namespace == batch.namespace and ends in batch.existing_links:
-            batch.existing_links.remove(ends)
+        if link.namespace == batch.namespace and link.key in batch.existing_links:
+            batch.existing_links.remove(link.key)
             if link.source in batch.known:
                 yield batch.known[link.source], unlink_event(link, op.actor, op.at)
     for link in op.links:
         if link.namespace == batch.namespace and link.source in batch.known:
-            yield batch.known[link.source], link_event(link, op.actor, op.at)
+            is_brought = link.key in op.brought
+            yield batch.known[link.source], link_event(link, op.actor, op.at, brought=is_brought)
 
 
 def _link_commands(op: Put, dialect: PutDialect[B]) -> list[Command]:

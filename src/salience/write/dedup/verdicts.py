@@ -145,7 +145,8 @@ class DedupVerdict:
 
 def _field_names(item: Item) -> frozenset[str]:
     """The names of the fields that the caller gave, and of each vector."""
-    return (item.given - {"vectors"}) | {f"vectors.{name}" for name in item.vectors}
+    unsaid = {"vectors"} if item.links else {"vectors", "links"}
+    return (item.given - unsaid) | {f"vectors.{name}" for name in item.vectors}
 
 
 def is_turn(record: MemoryRecord) -> bool:
