@@ -234,7 +234,7 @@ _PART_FIELDS = ("name", "title", "doc", "group", "weight", "factor", "moves_with
 
 
 def _gifts(run: RankedRun) -> Plan[Mapping[int, Sequence[Gift]]]:
-    """What gave each row its activation; nothing where none spreads."""
+    """The gifts that each row got its activation from; none where nothing spreads."""
     for place, stage in enumerate(run.profile.pipeline.stages):
         if isinstance(stage, Spread):
             return (yield from stage.gifts(run.query, run.tables[place - 1]))
