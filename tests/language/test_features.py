@@ -65,9 +65,9 @@ def test_a_letter_beyond_ascii_changes_no_feature(text: str) -> None:
 
 @given(
     st.lists(PIECES, max_size=8).map("".join)
-    | st.from_regex(INSTRUCTION)
-    | st.from_regex(TEMPORAL)
-    | st.from_regex(NUMBER)
+    | st.from_regex(INSTRUCTION.pattern)
+    | st.from_regex(TEMPORAL.pattern)
+    | st.from_regex(NUMBER.pattern)
 )
 def test_a_feature_holds_just_if_its_pattern_matches(text: str) -> None:
     assume(language_of(words(text)) is None)  # else its table says

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from salience.language.kinds import instance_wordings
+from salience.language.english import instance_wordings
 from salience.language.query_analysis import analyze_query
 from salience.language.tokens import fold, stem, words
 from support.scoring import NOW

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
 from urllib.parse import urlsplit
@@ -15,6 +14,7 @@ from urllib.parse import urlsplit
 from salience.access.keyring import Refusal
 from salience.access.principal import SCOPES, Principal, parse_patterns
 from salience.errors import InvalidInput, SalienceError, shown
+from salience.lazily import dataclass
 from salience.records.validation import elements, text
 from salience.retrieval.plan import in_thread
 
@@ -32,7 +32,7 @@ _WELL_KNOWN = "/.well-known/oauth-protected-resource"
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class OAuthSettings:
     """The server whose tokens are taken, and the claims that are read.
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 import secrets
 import string
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from hashlib import sha256
 from typing import Any, NamedTuple
@@ -15,6 +14,7 @@ from zlib import crc32
 from salience.access.principal import parse_patterns, parse_scopes
 from salience.display.result import Result
 from salience.errors import InvalidInput, NotFound, StoreError, shown
+from salience.lazily import dataclass, regex
 from salience.records.access_key import AccessKey
 from salience.records.validation import optional_timestamp, text
 from salience.retrieval.operations import PutKey, ReadKeys
@@ -25,7 +25,7 @@ from salience.retrieval.plan import Plan, ask
 PREFIX = "sal"
 _ALPHABET = string.digits + string.ascii_uppercase + string.ascii_lowercase
 _ID_CHARACTERS, _SECRET_CHARACTERS, _CHECK_CHARACTERS = 8, 43, 6  # the secret has 256 bits
-_FORM = re.compile(
+_FORM = regex(
     rf"({PREFIX}_([0-9A-Za-z]{{{_ID_CHARACTERS}}})_([0-9A-Za-z]{{{_SECRET_CHARACTERS}}}))"
     rf"_([0-9A-Za-z]{{{_CHECK_CHARACTERS}}})"
 )
@@ -84,7 +84,7 @@ MAX_OVERLAP = timedelta(days=366)
 _ATTEMPTS = 20  # at a change while others change the same key
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class NewKey(Result):
     """A key with its text, the secret that its owner presents: it cannot be read again."""
 

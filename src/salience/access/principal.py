@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any, get_args
 
 from salience.api.operations import Scope
 from salience.errors import InvalidInput, shown
+from salience.lazily import dataclass
 from salience.records.validation import namespace_name, texts
 
 # Scopes: what a key may do
@@ -89,7 +89,7 @@ def parse_patterns(patterns: Any) -> tuple[str, ...]:
 DEFAULT_NAMESPACE = "default"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Principal:
     """The owner of a key or a token: its id, for logs and limits, its namespaces and scopes.
 

@@ -7,7 +7,9 @@ import re
 from textwrap import dedent
 from typing import Any
 
-_ARGUMENTS = re.compile(r"^Args:\n(.*?)(?=^\S|\Z)", re.M | re.S)
+from salience.lazily import regex
+
+_ARGUMENTS = regex(r"^Args:\n(.*?)(?=^\S|\Z)", re.M | re.S)
 
 
 def descriptions(owner: Any) -> dict[str, str]:

@@ -7,9 +7,11 @@ signature and docstring of the method.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import chain
 from typing import Any, Final, Literal
+
+from salience.lazily import dataclass
 
 Scope = Literal["memories:read", "memories:write", "memories:delete", "upkeep", "transfer", "keys"]
 

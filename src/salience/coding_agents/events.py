@@ -7,7 +7,6 @@ import logging
 import os
 import traceback
 from collections.abc import Mapping
-from dataclasses import dataclass
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from salience.coding_agents.paths import HOME_VARIABLES, make_private, state_fol
 from salience.coding_agents.project import PROJECT_FOLDER_VARIABLE
 from salience.coding_agents.transcripts import cursor_transcript, own_words
 from salience.errors import InvalidInput
+from salience.lazily import dataclass
 
 _CLAUDE_NAMES = {"session-start": "SessionStart", "prompt": "UserPromptSubmit"}
 _FORGOTTEN_AFTER = ("clear", "compact")  # sources of a start whose context lost what was told

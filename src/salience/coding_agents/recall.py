@@ -6,15 +6,14 @@ prompts are told nothing.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from salience.display.for_models import fenced
 from salience.engine.memory import Memory
 from salience.errors import InvalidInput
 from salience.language.english import STOP_WORDS
 from salience.language.tokens import words
+from salience.lazily import dataclass, regex
 from salience.records.record import MemoryRecord
 from salience.search.request import Filters
 from salience.search.results import Hit
@@ -34,7 +33,7 @@ _MOST_AT_START = 40
 _HITS = 12
 _CHARACTERS_PER_TOKEN = 4
 _MAX_PROMPT_CHARACTERS = 2_000  # of a longer prompt, which pastes something, the beginning is asked
-_IDENTIFIER = re.compile(
+_IDENTIFIER = regex(
     r"[A-Za-z0-9]+(?:[_./:-]+[A-Za-z0-9]+)+|[a-z]+[A-Z]\w+|\b[A-Z]{2,}-?\d+\b|\d{3,}"
 )
 _HEAD = (

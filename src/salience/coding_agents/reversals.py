@@ -8,19 +8,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
 
 from salience.coding_agents.recall import STANDING
 from salience.coding_agents.statements import substance
 from salience.engine.memory import Memory
 from salience.language.tokens import stem, words
+from salience.lazily import dataclass, regex
 from salience.records.record import MemoryRecord
 
 _MOST_COMPARED = 1_000  # the newest memories
-_SENTENCE = re.compile(
-    r"^.+?(?=[.!?](?:\s|$)|\s\(|,? \b(?:because|since|so that|otherwise)\b|$)", re.S
-)
-_BREAK = re.compile(
+_SENTENCE = regex(r"^.+?(?=[.!?](?:\s|$)|\s\(|,? \b(?:because|since|so that|otherwise)\b|$)", re.S)
+_BREAK = regex(
     r"([;:()]|,(?! (?:for|in|inside|on|under|when|with)\b)|\s-\s|—"
     r"|\b(?:instead of|rather than|in place of|do not|don't|no longer|no more|no(?= \w)|not|never"
     r"|stop|quit|avoid|and|but|instead|rather|then)\b)"
@@ -28,22 +26,22 @@ _BREAK = re.compile(
 _NEUTRAL = frozenset(("and", "but", "instead", "rather", "then", *",;:()-—"))
 _REWORDINGS = (
     (
-        re.compile(r"\b(?:chang|migrat|mov|switch)\w*(?: away)? from (.+?) to (.+)"),
+        regex(r"\b(?:chang|migrat|mov|switch)\w*(?: away)? from (.+?) to (.+)"),
         r"use \2, not \1",
     ),
-    (re.compile(r"\bprefer (.+?) (?:over|to) (.+)"), r"use \1, not \2"),
+    (regex(r"\bprefer (.+?) (?:over|to) (.+)"), r"use \1, not \2"),
 )
 _PREPOSITION = r"(?:at|from|in|into|on|to|under|with)\b"
-_HEAD = re.compile(rf"^\s*(?:{_PREPOSITION})?.*?(?=\b{_PREPOSITION}|$)", re.S)
-_PURPOSE = re.compile(r"\bfor (?!our |that |the |these |this |those |your ).*")
-_MEANS = re.compile(
+_HEAD = regex(rf"^\s*(?:{_PREPOSITION})?.*?(?=\b{_PREPOSITION}|$)", re.S)
+_PURPOSE = regex(r"\bfor (?!our |that |the |these |this |those |your ).*")
+_MEANS = regex(
     r".*?\b(?:with|(?:live|lives|go|goes|belong|belongs|kept|stored|put|keep) .*?\b(?:in|under))\b"
 )
 _PLACE = r"(?:for|in|inside|on|under|within)"
-_OPENING_PLACE = re.compile(
+_OPENING_PLACE = regex(
     rf"^{_PLACE} (.+?)(?:,| (?=(?:we|you|use|prefer|avoid|always|never|do not|don't)\b))"
 )
-_CLOSING_PLACE = re.compile(rf"^(.*?),? \b{_PLACE} (.+)$", re.S)
+_CLOSING_PLACE = regex(rf"^(.*?),? \b{_PLACE} (.+)$", re.S)
 _ANYWHERE = frozenset(
     "a adopt all any base code codebase each every everyone everywhere follow here migrate move "
     "our please project repo repository stuff switch that the these this those we you".split()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Literal, cast
@@ -13,6 +12,7 @@ from salience.coding_agents.transcripts import Turn
 from salience.language.cues import Entry, read_table
 from salience.language.english import STOP_WORDS
 from salience.language.tokens import words
+from salience.lazily import dataclass, regex
 
 # The rules by which statements of a session are kept: corrections, conventions and decisions
 
@@ -39,14 +39,14 @@ def _read_rule(entry: Entry) -> Rule:
         entry.name,
         cast("Kind", kind),
         cast("tuple[Speaker, ...]", tuple(speakers.split(" or "))),
-        re.compile(entry.pattern),
+        regex(entry.pattern),
         tuple(entry.catches),
         tuple(entry.must_not_catch),
     )
 
 
 def _any_language(name: str) -> re.Pattern[str]:
-    return re.compile("|".join(_TABLE[one].pattern for one in _TABLE if one.startswith(name)))
+    return regex("|".join(_TABLE[one].pattern for one in _TABLE if one.startswith(name)))
 
 
 RULES = tuple(_read_rule(entry) for name, entry in _TABLE.items() if not name.startswith("_"))
@@ -55,11 +55,11 @@ SUPPOSED = _any_language("_supposed")
 """Sentences that ask or suppose."""
 PASSING = _any_language("_passing")
 """Sentences that are meant for this once."""
-SECRET = re.compile(_TABLE["_secret"].pattern, re.I)
+SECRET = regex(_TABLE["_secret"].pattern, re.I)
 """Texts that may be secrets; a sentence with one is never kept."""
-HEADER = re.compile(_TABLE["_header"].pattern)
+HEADER = regex(_TABLE["_header"].pattern)
 """The words of a line that ends in a colon, whose list is kept."""
-REASON = re.compile(_TABLE["_reason"].pattern)
+REASON = regex(_TABLE["_reason"].pattern)
 """The beginning of a sentence that says why."""
 
 
@@ -69,32 +69,30 @@ _MAX_TURN_CHARACTERS = 6_000  # of a longer turn, which quotes something, both e
 _MAX_CONTEXT_CHARACTERS = 160
 _MIN_SUBSTANCE = 2  # words of its own that a statement needs if it may refer to its context
 
-_FENCED = re.compile(r"^[ \t]*(```|~~~).*?^[ \t]*\1[^\n]*$", re.S | re.M)
-_PASTED = re.compile(  # quotations, tables, diffs, traces, logs, prompts of a shell, markup
+_FENCED = regex(r"^[ \t]*(```|~~~).*?^[ \t]*\1[^\n]*$", re.S | re.M)
+_PASTED = regex(  # quotations, tables, diffs, traces, logs, prompts of a shell, markup
     r"^\s*(?:>|\||\+{1,3}[ \w<{/@]|-{1,3}(?=[\w<{/@])|@@|\$ |at \S+ ?\(|File \"|Traceback"
     r"|\d{4}-\d\d-\d\d[T ]\d|\[\d|\w+Error:|(?i:error|warning|info|debug|fatal)\b[: \[]|<\/?\w|#!"
     r"|import |from \w+ import )"
 )
-_BULLET = re.compile(r"^\s*(?:[-*•]|\d{1,2}[.)])\s+")
-_SENTENCE_END = re.compile(
+_BULLET = regex(r"^\s*(?:[-*•]|\d{1,2}[.)])\s+")
+_SENTENCE_END = regex(
     r"(?<=[.!?])(?<!e\.g\.)(?<!i\.e\.)(?<!etc\.)(?<!vs\.)[\"')`]*\s+|(?<=[。！？])"
 )
 _QUOTES = str.maketrans("\u2018\u2019\u201c\u201d\u2013", "''\"\"-")
-_REQUEST = re.compile(
+_REQUEST = regex(
     r"^(?:(?:hey|please|and|also|ok|so)[, ]+)*(?:can|could|would|will) you (?:please )?", re.I
 )
-_FILLER = re.compile(
+_FILLER = regex(
     r"^(?:(?:no|nope|nah|wrong|wait|actually|ok|okay|yes|yeah|yep|sure|right|great|perfect|cool"
     r"|thanks|thank you|hmm?|oh|ah|well|not quite|that's (?:wrong|not right"
     r"|incorrect))\s*[,.!:;-]+\s*|(?:hey|also|and|but|so|well|please|just|btw|by the way|ok"
     r"|okay)\b,?\s+)+",
     re.I,
 )
-_OPENERS = re.compile(
-    r"^(?:no|nope|nah|wrong|stop|wait|not quite|that's (?:wrong|not right))[.!]*$"
-)
-_CHOICE = re.compile(r"\b(?:option|approach|variant|choice|plan) ([a-d])\b|\b(\d)\b", re.I)
-_REFERRING = re.compile(r"\b(?:it|that|this|those|these|them|one|ones)\b", re.I)
+_OPENERS = regex(r"^(?:no|nope|nah|wrong|stop|wait|not quite|that's (?:wrong|not right))[.!]*$")
+_CHOICE = regex(r"\b(?:option|approach|variant|choice|plan) ([a-d])\b|\b(\d)\b", re.I)
+_REFERRING = regex(r"\b(?:it|that|this|those|these|them|one|ones)\b", re.I)
 _ORDINALS = {
     "first": 1,
     "second": 2,
@@ -166,7 +164,7 @@ class _Context:
                 place = _ORDINALS[word]
                 return listed[place - (place > 0)] if abs(place) <= len(listed) else None
         for choice in _CHOICE.finditer(text):
-            name = re.compile(
+            name = regex(
                 rf"^\W*(?:option |approach )?{re.escape(choice[1] or choice[2])}[.):\s]", re.I
             )
             if line := next((line for line in lines if name.match(line)), None):

@@ -9,12 +9,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
 
 from salience.display.for_models import whole
+from salience.lazily import dataclass, regex
 
 Role = Literal["user", "assistant"]
 
@@ -22,7 +22,7 @@ _READ_BYTES = 4 * 2**20  # of one visit, in well under a second; the next one re
 _MAX_READ_BYTES = 16 * 2**20  # of one line
 _MAX_COMMAND_CHARACTERS = 200
 # What programs put into the turn of a user, beside the user's words.
-_INSERTED = re.compile(
+_INSERTED = regex(
     r"<(system-reminder|command-name|command-message|command-args|command-contents"
     r"|local-command-stdout|local-command-stderr|local-command-caveat|bash-input|bash-stdout"
     r"|bash-stderr|environment_context|user_instructions|recalled-memories|timestamp"
@@ -30,7 +30,7 @@ _INSERTED = re.compile(
     r"|attached_files|turn_aborted|skill)\b[^>]*>.*?</\1>",
     re.S,
 )
-_QUERY = re.compile(r"</?user_query>")
+_QUERY = regex(r"</?user_query>")
 _INTERRUPTED = "[Request interrupted"
 
 

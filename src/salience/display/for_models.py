@@ -15,11 +15,12 @@ says whose words they are.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timezone
 from typing import Any, Protocol
 from unicodedata import category, normalize
+
+from salience.lazily import regex
 
 TAG = "recalled-memories"
 NOTICE = (
@@ -29,17 +30,17 @@ NOTICE = (
 MAX_NAME_CHARACTERS = 200  # of a name in the line of provenance
 MIN_CUT_CHARACTERS = 24  # less of a memory says nothing
 
-_LINE_ENDS = re.compile("\r\n|[\r\v\f\x85\u2028\u2029]")
+_LINE_ENDS = regex("\r\n|[\r\v\f\x85\u2028\u2029]")
 _UNSEEN_KINDS = frozenset(("Cc", "Cf", "Cs", "Co", "Cn"))  # of Unicode: control to unassigned
 _SEEN = frozenset("\t\n\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u070f\u08e2\U000110bd\U000110cd")
-_BLANK = re.compile(  # of other kinds, and shown as nothing
+_BLANK = regex(  # of other kinds, and shown as nothing
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\uffa0\ufe00-\ufe0f\U000e0100-\U000e01ef]"
 )
-_ANGLE = re.compile(
+_ANGLE = regex(
     "[<\u02c2\u1438\u16b2\u2039\u226e\u227a\u2329\u276c\u276e\u2770"
     "\u27e8\u27ea\u2991\u29fc\u3008\u300a\ufe64\uff1c]"
 )
-_TAG_BEGINS = re.compile(r"[\W_]*recalled[\W_]*memories")
+_TAG_BEGINS = regex(r"[\W_]*recalled[\W_]*memories")
 _TAG_CHARACTERS = 60  # in which the tag ends, with what may stand between its letters
 _LOOK_ALIKES = str.maketrans("асеіӏоѕԁмгᴦαειορсᴄᴍⅿⅼ|", "aceilosdmrraeiopccmmll")
 

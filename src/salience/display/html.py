@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 from typing import Protocol
 
 from salience.display.result import Result
+from salience.lazily import dataclass
 
 _MEMORY_CHARACTERS = 400  # of a text in a table
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class HtmlResult(Result):
     """The base of results that a notebook shows as HTML, and that `to_html` gives as a page."""
 

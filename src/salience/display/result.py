@@ -15,6 +15,7 @@ from typing import Annotated, Any, ClassVar, Self, Union, get_args, get_origin, 
 import numpy as np
 
 from salience.errors import SalienceError
+from salience.lazily import regex
 
 MAX_REPR_CHARACTERS = 100
 _MAX_SHOWN = 4  # items of a collection in a `repr`; more are counted
@@ -207,7 +208,7 @@ def _collection(value: Mapping[Any, Any] | Sequence[Any] | Set[Any], room: int) 
 # Texts on a terminal: what would move its cursor, change its colours or turn a line is shown
 
 # Controls but tabs and newlines; marks that turn the direction of a line.
-_ACTING = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_ACTING = regex("[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
 def visible(text: str, escape: str = "") -> str:

@@ -6,7 +6,6 @@ import logging
 import random
 import re
 import time
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from threading import Lock
@@ -15,6 +14,7 @@ from typing import Any
 from salience.embedders._batching import import_extra
 from salience.errors import EmbedderError, InvalidInput
 from salience.forks import leave_to_parent, renew_after_fork
+from salience.lazily import dataclass
 
 MAX_WAIT_SECONDS = 60.0
 """The longest wait between tries; a server that asks for a longer one is given up."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.util
 import unicodedata
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from threading import Lock
@@ -23,6 +22,7 @@ from salience.embedders._batching import (
 )
 from salience.embedders.protocol import EmbedderIdentity, Kind, Rows
 from salience.errors import EmbedderError
+from salience.lazily import dataclass
 
 DIMENSIONS = 384
 MAX_CHARS = 2_048

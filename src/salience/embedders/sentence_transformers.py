@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import os
-import re
 from collections.abc import Sequence
 from pathlib import Path
 from threading import Lock
@@ -22,11 +21,12 @@ from salience.embedders._batching import (
 )
 from salience.embedders.protocol import EmbedderIdentity, Kind, Rows
 from salience.errors import EmbedderError, InvalidInput
+from salience.lazily import regex
 
 MAX_CHARS = 32_768
 """Characters of a text that the model is given; it reads as many of their tokens as it can."""
 
-_HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?")
+_HUB_NAME = regex(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?")
 _MODEL_FILES = frozenset({".safetensors", ".bin", ".json", ".txt"})
 
 

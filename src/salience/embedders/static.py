@@ -5,9 +5,8 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
-import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property, lru_cache
 from itertools import chain
 from pathlib import Path
@@ -28,6 +27,7 @@ from salience.embedders._batching import (
 )
 from salience.embedders.protocol import EmbedderIdentity, Kind, Rows
 from salience.errors import EmbedderError, InvalidInput
+from salience.lazily import dataclass, regex
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -45,8 +45,8 @@ _LEAST_REST = 1e-9  # of a direction that is not in the space of those before it
 _BATCH_TEXTS = 512
 _BATCH_CHARS = 131_072
 _WIDE_MAX_TOKENS = 4_096  # the vectors of longer texts are gathered in half precision
-_BLANKS_AND_WORD = re.compile(" +[^ ]*")
-_SPECIAL = re.compile("\u2581|</?s>|<unk>")  # a blank or a mark to the tokenizer
+_BLANKS_AND_WORD = regex(" +[^ ]*")
+_SPECIAL = regex("\u2581|</?s>|<unk>")  # a blank or a mark to the tokenizer
 _CACHED_WORD_CHARS = 32  # the longest word whose tokens are kept
 _CACHED_WORDS = 100_000
 

@@ -8,7 +8,7 @@ import time
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from datetime import datetime
 from typing import Any
 
@@ -22,6 +22,7 @@ from salience.errors import EmbedderError, InvalidInput, SalienceError, shown
 from salience.forks import renew_after_fork
 from salience.language.entities import RULES, EntityExtractor
 from salience.language.tokens import shorten
+from salience.lazily import dataclass
 from salience.ranking.expressions import Signal
 from salience.records.events import visible_at
 from salience.records.record import Embedding
@@ -113,7 +114,7 @@ def _named(value: Any) -> str:
 MAX_SNAPSHOTS = 4  # of the past, kept ready
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Past:
     """A store of the past; the end of each log, and the number of memories, when it was made."""
 

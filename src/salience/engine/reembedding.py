@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -12,6 +12,7 @@ from salience.display.result import Result
 from salience.embedders import EmbedderLike
 from salience.engine.core import Core, released
 from salience.errors import InvalidInput, shown
+from salience.lazily import dataclass
 from salience.lifecycle import reembed
 from salience.records.validation import callable_or_none, elements, mapping, native, text, texts
 from salience.retrieval.operations import ReadStats, ReadTexts, ReadVectorSets, RowsInWriteOrder
@@ -29,7 +30,7 @@ STEPS: tuple[Step, ...] = (
 _NEEDS_EMBEDDER = frozenset({"fill", "compare", "cut_over", "roll_back"})
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class Reembedding(Result):
     """The state of a re-embedding after a step.
 
@@ -114,7 +115,7 @@ _QUERY_CHARACTERS = 300  # of a memory's text that is searched for
 MAX_QUERIES = 10_000
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class Agreement(Result):
     """The likeness of the first ten hits of some searches under two embedders.
 
@@ -132,7 +133,7 @@ class Agreement(Result):
     recall_after: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class AskedSearch:
     """A search in a namespace; `itself` is the memory whose text is searched for."""
 

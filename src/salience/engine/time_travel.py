@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from itertools import groupby, islice
 from operator import itemgetter
 
 import numpy as np
 
+from salience.lazily import dataclass
 from salience.records.events import (
     Event,
     events_by_memory,
@@ -41,7 +42,7 @@ ReplacedVectors = Mapping[int, Mapping[str, Embedding]]
 """Vectors that edits replaced, by the edit's `seq` in the log and by name."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _PastMemory:
     """A memory as it was: the `seq` of its write and of the event that gave it its row then."""
 

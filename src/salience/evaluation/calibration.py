@@ -10,7 +10,6 @@ of a logistic regression with an L2 penalty, by Newton's method.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -24,6 +23,7 @@ from salience.evaluation import datasets
 from salience.evaluation.abstention import exchanged, put_to_the_other
 from salience.evaluation.datasets import Conversation
 from salience.evaluation.runner import Progress
+from salience.lazily import dataclass
 from salience.ranking.evaluation import Evaluation
 from salience.ranking.expressions import Signal
 from salience.ranking.probability.model import (

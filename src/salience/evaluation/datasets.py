@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from salience.importers import ImportProblem, conversation
 from salience.importers.conversation import Query
+from salience.lazily import dataclass
 from salience.records.validation import timestamp
 from salience.write import chat
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Conversation:
     """One conversation: its memories, and the questions asked at `now`, its end.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from salience.evaluation.metrics import DEPTH
 from salience.evaluation.runner import Progress
 from salience.evaluation.searches import questions, read_searches
 from salience.importers.conversation import Query
+from salience.lazily import dataclass
 from salience.ranking.profile import Profile
 from salience.ranking.run import RankedRun
 from salience.ranking.weights import weighted
@@ -26,7 +26,7 @@ from salience.search.search import rank
 from salience.stores.address import Address
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(frozen=True, eq=False)
 class Ranking:
     """A question of a set of conversations, and the search that ranked its candidates."""
 

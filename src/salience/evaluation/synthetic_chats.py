@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from salience.language.cues import read_table
+from salience.lazily import regex
 
 _TABLE = read_table("chat_words", Path(__file__).parent)
 WEEKDAYS, MONTHS, NAMES, CITIES, NOUNS, VERBS, ADJECTIVES, ADVERBS, DETERMINERS = (
@@ -303,7 +304,7 @@ _ASKED = (
     "Who else was there when {who} mentioned {words}?",
     "{who} {words}",
 )
-_WORD = re.compile(r"[^\W\d_]{3,}")
+_WORD = regex(r"[^\W\d_]{3,}")
 _PLAIN = frozenset(
     _WORD.findall(
         " ".join([*_FRAMES.literals, *_PREFIXES, *DETERMINERS, *NAMES, *WEEKDAYS, *MONTHS]).lower()

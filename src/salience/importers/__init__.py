@@ -10,7 +10,6 @@ can be looked at, changed and left out before they are added.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
@@ -30,6 +29,7 @@ from salience.importers._source import (
 from salience.importers.detection import NOTES, SHAPES, detect, files_in, shape_of, tried
 from salience.importers.shapes import distinct
 from salience.importers.systems import basic_memory
+from salience.lazily import dataclass
 
 __all__ = [
     "FORMATS",
@@ -44,7 +44,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Format:
     """A format and its reader, which takes a file, or also a folder as a whole."""
 

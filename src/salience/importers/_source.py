@@ -9,12 +9,13 @@ import re
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any, AnyStr
 
 from salience.errors import SalienceError
+from salience.lazily import dataclass, regex
 
 
 class Item(dict[str, Any]):
@@ -40,7 +41,7 @@ class Item(dict[str, Any]):
         self.assumed = assumed
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Address:
     """The address of a server, shown without user, password and options."""
 
@@ -67,7 +68,7 @@ def located(path: str | Place) -> Place:
     return path
 
 
-_SCHEME = re.compile(r"[a-z][a-z0-9+.-]+://")
+_SCHEME = regex(r"[a-z][a-z0-9+.-]+://")
 _MARKS = (  # the longer mark of UTF-32 begins like that of UTF-16
     (codecs.BOM_UTF32_LE, "utf-32"),
     (codecs.BOM_UTF32_BE, "utf-32"),
@@ -132,7 +133,7 @@ def stop(problem: ImportProblem) -> None:
     raise problem
 
 
-@dataclass(slots=True)
+@dataclass
 class Told:
     """The listeners of a reader: who hears of what is left out, and of blank notes.
 
@@ -302,7 +303,7 @@ def clean(content: str) -> str:
     return stripped.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
-_SECONDS = re.compile(r"\d{9,}(?:\.\d+)?")  # that stand as text
+_SECONDS = regex(r"\d{9,}(?:\.\d+)?")  # that stand as text
 
 
 def moment(value: Any) -> Any:

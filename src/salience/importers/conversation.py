@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from salience.importers._entries import Ids
 from salience.importers._source import ImportProblem, Item, Place, Told, clean, moment, parsed, text
+from salience.lazily import dataclass
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Query:
     """A question about the memories of a conversation, and the ids of those that answer it.
 

@@ -18,6 +18,7 @@ from salience.importers.systems import basic_memory
 from salience.importers.systems.agents import AGENTS, is_transfer
 from salience.importers.systems.graphs import GRAPHS
 from salience.importers.systems.stores import CHROMA_FILE, STORES
+from salience.lazily import regex
 from salience.retrieval.safety import QUARANTINE_END
 
 SHAPES: tuple[Shape, ...] = (*CHATS, *STORES, *AGENTS, *GRAPHS)
@@ -32,12 +33,12 @@ _SUFFIXES = {
 }
 _DATABASES = frozenset((".db", ".sqlite", ".sqlite3", ".vscdb"))
 # Files of exports that hold settings, accounts and ratings.
-_OTHERS = re.compile(
+_OTHERS = regex(
     r"(?:users?|channels|groups|dms|mpims|integration_logs|message_feedback|model_comparisons|"
     r"shared_conversations|export_manifest|group_chats|shopping|sora|user_settings|canvases|"
     r"huddle_transcripts|lists|file_conversations|api_conversation_history|task_metadata)\.json"
 )
-_EXPORT = re.compile(rb'\{"salience": *"export"')
+_EXPORT = regex(rb'\{"salience": *"export"')
 _LOOKED_AT = 20  # files of a folder
 _SAMPLED = 200  # lines of a file
 _SHOWN = 8  # keys

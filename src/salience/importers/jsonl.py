@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from io import StringIO
 from pathlib import Path
@@ -13,6 +12,7 @@ from salience.importers import jsonl
 from salience.importers._entries import EMPTY, Ids, documents, time
 from salience.importers._source import FLAT, ImportProblem, Item, Place, Told, moment, text
 from salience.importers.shapes import at, role, said
+from salience.lazily import regex
 from salience.records.events import ACCESSES
 from salience.records.fields import FIELDS
 from salience.records.limits import STATUSES
@@ -42,7 +42,7 @@ _FIELDS = (*(name for name in FIELDS if name not in {*_BOOKKEEPING, "status"}), 
 _TIMES = {name for name, field in FIELDS.items() if field.type == "time"}
 _RANKS = {name: rank for rank, name in enumerate((*_FIELDS, *_ALIASES, *_FITTING))}
 _LISTS = ("messages", "conversation", "conversations", "turns")  # of messages
-LISTING = re.compile(
+LISTING = regex(
     rb'\s*\{\s*("(total|cursor)"\s*:[^,]*,\s*)*"memories"\s*:\s*\[\s*(\]|\{'
     + FLAT.encode()
     + rb'"content"\s*:)'

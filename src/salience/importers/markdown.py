@@ -14,11 +14,12 @@ from typing import Any
 from salience.importers._entries import documents, mapping, time
 from salience.importers._source import ImportProblem, Item, Place, Told, inside, stop, text
 from salience.importers.notes import NOTION, Note, items_of
+from salience.lazily import regex
 
 # The front matter of a note: YAML between two rules at its beginning
 
 _MAX_FRONT_MATTER_VALUES = 100_000
-_FRONT = re.compile(r"\A---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
+_FRONT = regex(r"\A---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 
 
 def divided(file: Path, source: str) -> tuple[dict[str, Any], str]:
@@ -116,13 +117,13 @@ def _json(value: Any) -> Any:
 
 _SUFFIXES = frozenset((".md", ".markdown", ".org"))
 _LISTED_PROBLEMS = 10  # of the notes of a folder that cannot be read
-_NOTION_FIELD = re.compile(r"([A-Z][^:\n]{0,40}): (.+)")
-_PROPERTY = re.compile(r"([\w-]+):: ?(.*)")
-_ORG_LINE = re.compile(r"#\+(\w+):\s*(.*)", re.IGNORECASE)
-_ORG_HEADING = re.compile(r"(\*+)\s+(.*?)(?:\s+:([\w@#%:]+):)?\s*$")
-_ORG_FIELD = re.compile(r"\s*:([\w-]+):\s*(.*)")
-_ORG_LINK = re.compile(r"\[\[(?:(file|id|https?|mailto):)?([^\[\]]+)\](?:\[([^\[\]]+)\])?\]")
-_ORG_CODE = re.compile(r"\s*#\+(?:begin|end)_(?:src|example)\b.*", re.IGNORECASE)
+_NOTION_FIELD = regex(r"([A-Z][^:\n]{0,40}): (.+)")
+_PROPERTY = regex(r"([\w-]+):: ?(.*)")
+_ORG_LINE = regex(r"#\+(\w+):\s*(.*)", re.IGNORECASE)
+_ORG_HEADING = regex(r"(\*+)\s+(.*?)(?:\s+:([\w@#%:]+):)?\s*$")
+_ORG_FIELD = regex(r"\s*:([\w-]+):\s*(.*)")
+_ORG_LINK = regex(r"\[\[(?:(file|id|https?|mailto):)?([^\[\]]+)\](?:\[([^\[\]]+)\])?\]")
+_ORG_CODE = regex(r"\s*#\+(?:begin|end)_(?:src|example)\b.*", re.IGNORECASE)
 
 
 def read(place: Place, told: Told) -> Iterator[Item]:

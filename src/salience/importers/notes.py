@@ -6,7 +6,7 @@ import posixpath
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
@@ -17,37 +17,38 @@ from salience.importers._entries import time
 from salience.importers._source import Item, Told, clean, moment
 from salience.language.passages import CODE, linked_names
 from salience.language.tokens import slug
+from salience.lazily import dataclass, regex
 
 MAX_NOTE_CHARACTERS = 20_000
 """A longer note is divided at its headings into several memories."""
 
-NOTION = re.compile(r"(?P<name>.+?) (?P<id>[0-9a-f]{32})")
+NOTION = regex(r"(?P<name>.+?) (?P<id>[0-9a-f]{32})")
 """The name of a file of Notion, with the id of its page."""
 
 _MAX_TITLE_CHARACTERS = 500
 _MIN_SECONDS = 100_000_000  # since 1970; smaller numbers spell a date of at most 8 digits
 _BLANK = "\ufffc"  # neither a space nor a letter, so that a heading of code stays one
-_TITLE = re.compile(r"#[ \t]+(\S.*)$", re.MULTILINE)
-_HEADING = re.compile(r"^#{1,6}[ \t]+(\S.*)$", re.MULTILINE)
-_TAG = re.compile(r"(?<!\S)#(?:\[\[([^\[\]\n]+)\]\]|([\w/-]*[^\W\d_][\w/-]*))")
-_COLOUR = re.compile(r"(?=.*\d)(?:[0-9a-fA-F]{3}|[0-9a-fA-F]{6}|[0-9a-fA-F]{8})")
-_NOTE_LINK = re.compile(
+_TITLE = regex(r"#[ \t]+(\S.*)$", re.MULTILINE)
+_HEADING = regex(r"^#{1,6}[ \t]+(\S.*)$", re.MULTILINE)
+_TAG = regex(r"(?<!\S)#(?:\[\[([^\[\]\n]+)\]\]|([\w/-]*[^\W\d_][\w/-]*))")
+_COLOUR = regex(r"(?=.*\d)(?:[0-9a-fA-F]{3}|[0-9a-fA-F]{6}|[0-9a-fA-F]{8})")
+_NOTE_LINK = regex(
     r"\]\(\s*(?:<([^<>\n]+)>|([^()\s<>]*(?:\([^()\s]*\)[^()\s<>]*)*))(?:\s+\"[^\"\n]*\")?\s*\)"
 )
-_NOTE_END = re.compile(r"\.(?:md|markdown|org)(?:#.*)?$", re.IGNORECASE)
-_BLOCK = re.compile(r"^\s*(?:[-*]\s+)?:?id::?\s+(\S+)\s*$", re.MULTILINE)
-_BLOCK_LINK = re.compile(r"\(\(([\w-]{6,})\)\)")
+_NOTE_END = regex(r"\.(?:md|markdown|org)(?:#.*)?$", re.IGNORECASE)
+_BLOCK = regex(r"^\s*(?:[-*]\s+)?:?id::?\s+(\S+)\s*$", re.MULTILINE)
+_BLOCK_LINK = regex(r"\(\(([\w-]{6,})\)\)")
 _DATE_KEYS = ("date", "created", "created_at", "date created")
 _OWN_KEY = "salience"  # of the fields that `salience export --format markdown` writes
 _READ_KEYS = frozenset(("title", "tags", "tag", *_DATE_KEYS))
-_NAMED_DATE = re.compile(
+_NAMED_DATE = regex(
     r"(?<![^\W_])(?P<year>(?:19|20)\d\d)(?P<sign>[-_./]?)(?P<month>\d\d)(?P=sign)(?P<day>\d\d)"
     r"(?:(?<=\d{8})T?(?P<hour>[01]\d|2[0-3])(?P<minute>[0-5]\d)(?:[0-5]\d)?)?(?=[\W_T]|$)"
 )
-_SPELT_DATE = re.compile(r"([A-Z][a-z]{2,8}) (\d{1,2})(?:st|nd|rd|th)?, ((?:19|20)\d\d)")
+_SPELT_DATE = regex(r"([A-Z][a-z]{2,8}) (\d{1,2})(?:st|nd|rd|th)?, ((?:19|20)\d\d)")
 
 
-@dataclass(slots=True)
+@dataclass
 class Note:
     """A note: where it lies, its front matter, and its text.
 

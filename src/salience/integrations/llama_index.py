@@ -18,6 +18,7 @@ from salience.integrations._memory import (
     without_items,
 )
 from salience.language.tokens import count_tokens
+from salience.lazily import regex
 from salience.records.record import MemoryRecord
 from salience.search.request import Filters
 from salience.search.results import SearchResult
@@ -33,9 +34,7 @@ with extra("llama-index"):
 _SPOKEN = ("user", "assistant")
 _KEY = "llama_index"  # of the metadata of a stored message: all of it, as LlamaIndex writes it
 _STATUS = f"{_KEY}_status"  # whether it is in the short-term memory
-_ENTRY = re.compile(
-    r"^\[\d+\] ", re.MULTILINE
-)  # the line before each memory; their own are indented
+_ENTRY = regex(r"^\[\d+\] ", re.MULTILINE)  # the line before each memory; their own are indented
 
 
 class SalienceMemoryBlock(BaseMemoryBlock[str]):

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Set
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime, timezone
 from types import MappingProxyType
 from typing import Any, ClassVar
 
 from salience.display.result import Result
+from salience.lazily import dataclass
 
 _NO_FEATURES: Mapping[str, float] = MappingProxyType({})
 _NOTHING_TAKEN: Mapping[str, tuple[str, ...]] = MappingProxyType({})
@@ -39,7 +40,7 @@ Wording = tuple[Term, ...]
 """Terms that together name something, in any order: (("june", "jun"), ("12", "12th"))."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Speakers:
     """The speakers of a namespace.
 
@@ -54,7 +55,7 @@ class Speakers:
     all_turns: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class NamedDates:
     """The dates a question names: its years, its months (1-12), its days as (month, day)."""
 
@@ -63,7 +64,7 @@ class NamedDates:
     days: frozenset[tuple[int, int]] = frozenset()
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class TimeRange(Result):
     """A stretch of time that a question names, start <= t < end in seconds, and its words."""
 
@@ -84,7 +85,7 @@ class TimeRange(Result):
         return {"start": start, "end": end, "words": self.words}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class QueryAnalysis:
     """The parts of a question that the ranking reads.
 

@@ -20,13 +20,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from pathlib import Path
 
 from salience.language.tokens import words
+from salience.lazily import dataclass, regex
 
-_PART = re.compile(r"@\{(\w+)(\|?)\}")
+_PART = regex(r"@\{(\w+)(\|?)\}")
 _FOLDER = Path(__file__).parent / "tables"
 
 
@@ -93,9 +94,9 @@ class Cue:
 
     def is_in(self, text: str) -> bool:
         """Test whether the pattern matches anywhere in a text, or one of the words occurs in it."""
-        if isinstance(self.matcher, re.Pattern):
-            return self.matcher.search(text) is not None
-        return not self.matcher.isdisjoint(words(text))
+        if isinstance(self.matcher, frozenset):
+            return not self.matcher.isdisjoint(words(text))
+        return self.matcher.search(text) is not None
 
 
 CUES: dict[str, Cue] = {}
@@ -114,7 +115,7 @@ class CueTable:
     def pattern(self, name: str) -> re.Pattern[str]:
         """The compiled pattern of a cue."""
         entry = self._entries[name]
-        compiled = re.compile(entry.pattern)
+        compiled = regex(entry.pattern)
         CUES[name] = Cue(name, entry.purpose, compiled, entry.catches[0], entry.must_not_catch[0])
         return compiled
 

@@ -28,6 +28,7 @@ from salience.language.statements.replacements import (
     values_stated,
 )
 from salience.language.tokens import fold, without_bigrams
+from salience.lazily import regex
 
 FEATURES = (
     "content_words",  # words that are not stop words
@@ -49,7 +50,7 @@ FEATURES_VERSION = "8"
 _MAX_INSTRUCTION_WORDS = 40
 _MAX_PERSONAL_CONTENT_WORDS = 80
 _MAX_STATE_CHARACTERS = 200
-_ENGLISH = re.compile("[a-z]+")
+_ENGLISH = regex("[a-z]+")
 _QUESTION_MARKS = ("?", "\uff1f", "\u061f", "\u055e", "\u037e")  # also CJK, Arabic, Armenian, Greek
 
 

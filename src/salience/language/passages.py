@@ -11,6 +11,8 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple, Protocol
 
+from salience.lazily import regex
+
 LONG_WORDS = 160
 """The words from which on a text is split."""
 PASSAGE_WORDS = 50
@@ -28,20 +30,20 @@ _UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"
 )
 # In a script without spaces two characters count as a word.
-_WORD = re.compile(rf"[{_UNSPACED}]{{1,2}}|[^\W{_UNSPACED}]+")
-_LINE = re.compile(r"[^\n]*(?:\n|\Z)")
-_FENCE = re.compile(r"[ \t]{0,3}(```+|~~~+)")
-_HEADING = re.compile(r"[ \t]{0,3}(#{1,6})[ \t]+(\S.*?)[ \t]*#*[ \t]*$")
-_UNDERLINE = re.compile(r"[ \t]{0,3}(=+|-+)[ \t]*$")
-_LIST_ITEM = re.compile(r"(?:[-*+\u2022]|\d{1,3}[.)])[ \t]+\S")
-_DEFINITION = re.compile(
+_WORD = regex(rf"[{_UNSPACED}]{{1,2}}|[^\W{_UNSPACED}]+")
+_LINE = regex(r"[^\n]*(?:\n|\Z)")
+_FENCE = regex(r"[ \t]{0,3}(```+|~~~+)")
+_HEADING = regex(r"[ \t]{0,3}(#{1,6})[ \t]+(\S.*?)[ \t]*#*[ \t]*$")
+_UNDERLINE = regex(r"[ \t]{0,3}(=+|-+)[ \t]*$")
+_LIST_ITEM = regex(r"(?:[-*+\u2022]|\d{1,3}[.)])[ \t]+\S")
+_DEFINITION = regex(
     r"(?:@\w|(?:(?:export|public|private|protected|static|async|abstract|default|pub|final)\s+)*"
     r"(?:def|class|function|func|fn|interface|struct|impl|enum|trait|module|namespace|type)\s+\w)"
 )
-_SENTENCE_END = re.compile(
+_SENTENCE_END = regex(
     r"[.!?\u2026][\"'\u201d\u2019)\]]*\s+|[\u3002\uff01\uff1f][\u300d\u300f\u201d]?"
 )
-_BLANK = re.compile(r"\s*")
+_BLANK = regex(r"\s*")
 
 
 class Span(NamedTuple):
@@ -264,12 +266,10 @@ SPLITTER: Splitter = MarkdownSplitter()
 
 # Markdown: its `[[Name]]`, `[[Name#heading]]` and `[[Name|shown]]` links, its code, its words
 
-WIKI_LINK = re.compile(r"\[\[([^\[\]|#^\n]*)(?:[#^][^\[\]|\n]*)?(?:\|[^\[\]\n]*)?\]\]")
-CODE = re.compile(
-    r"^[ \t>]*(```+|~~~+).*?(?:^[ \t>]*\1|\Z)|(`+)[^\n]*?\2", re.DOTALL | re.MULTILINE
-)
+WIKI_LINK = regex(r"\[\[([^\[\]|#^\n]*)(?:[#^][^\[\]|\n]*)?(?:\|[^\[\]\n]*)?\]\]")
+CODE = regex(r"^[ \t>]*(```+|~~~+).*?(?:^[ \t>]*\1|\Z)|(`+)[^\n]*?\2", re.DOTALL | re.MULTILINE)
 """The code of a text in Markdown, in which nothing is a link."""
-_ATTACHMENT = re.compile(
+_ATTACHMENT = regex(
     r"\.(?:png|jpe?g|gif|svg|webp|avif|bmp|heic|tiff?|pdf|mp[34]|m4[av]|mov|wav|ogg|webm|zip|csv|xlsx?|"
     r"docx?|pptx?|canvas|base)$",
     re.IGNORECASE,
@@ -286,15 +286,15 @@ def linked_names(plain: str) -> Iterator[str]:
 
 
 _MARKS = (
-    (re.compile(r"^\s*(?:```|~~~).*$", re.MULTILINE), ""),
-    (re.compile(r"^[ \t]*(?:>[ \t]?)+", re.MULTILINE), ""),
-    (re.compile(r"^[ \t]*#{1,6}[ \t]+", re.MULTILINE), ""),
-    (re.compile(r"^[ \t]*(?:[-*_][ \t]*){3,}$", re.MULTILINE), ""),
-    (re.compile(r"^([ \t]*)[*+-][ \t]+(?:\[[ xX]\][ \t]+)?", re.MULTILINE), r"\1"),
-    (re.compile(r"!?\[\[(?:[^\[\]|\n]*\|)?([^\[\]|\n]+)\]\]"), r"\1"),
-    (re.compile(r"!?\[([^\[\]\n]*)\]\((?:<[^<>\n]*>|[^()\n]*)\)"), r"\1"),
-    (re.compile(r"(\*\*\*|\*\*|\*|~~|==|`)(?=\S)([^\n]*?\S)\1"), r"\2"),
-    (re.compile(r"(?<!\w)(___|__|_)(?=\S)([^\n]*?\S)\1(?!\w)"), r"\2"),
+    (regex(r"^\s*(?:```|~~~).*$", re.MULTILINE), ""),
+    (regex(r"^[ \t]*(?:>[ \t]?)+", re.MULTILINE), ""),
+    (regex(r"^[ \t]*#{1,6}[ \t]+", re.MULTILINE), ""),
+    (regex(r"^[ \t]*(?:[-*_][ \t]*){3,}$", re.MULTILINE), ""),
+    (regex(r"^([ \t]*)[*+-][ \t]+(?:\[[ xX]\][ \t]+)?", re.MULTILINE), r"\1"),
+    (regex(r"!?\[\[(?:[^\[\]|\n]*\|)?([^\[\]|\n]+)\]\]"), r"\1"),
+    (regex(r"!?\[([^\[\]\n]*)\]\((?:<[^<>\n]*>|[^()\n]*)\)"), r"\1"),
+    (regex(r"(\*\*\*|\*\*|\*|~~|==|`)(?=\S)([^\n]*?\S)\1"), r"\2"),
+    (regex(r"(?<!\w)(___|__|_)(?=\S)([^\n]*?\S)\1(?!\w)"), r"\2"),
 )
 
 

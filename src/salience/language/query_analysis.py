@@ -34,20 +34,21 @@ from salience.language.english import (
     STOP_WORDS,
     TASK_WORDS,
     WORD_PREFIX,
+    instance_wordings,
 )
-from salience.language.kinds import instance_wordings
 from salience.language.languages import ENGLISH, STATE_WORDS, language_of
 from salience.language.languages.table import LATIN, CueName, Language, state_said, writing
 from salience.language.speakers import resolve_speakers
 from salience.language.spelling import Taken
 from salience.language.tokens import fold, question_words, stem, without_bigrams, words
+from salience.lazily import regex
 
 _TERM_OF_STEM: dict[str, Term] = {
     stem(form): tuple(dict.fromkeys(map(stem, forms)))
     for forms in IRREGULAR_FORMS
     for form in forms
 }
-_SENTENCE_END = re.compile(r"(?<=[.!?:])\s+|(?<=[。！？؟])\s*|\n+")
+_SENTENCE_END = regex(r"(?<=[.!?:])\s+|(?<=[。！？؟])\s*|\n+")
 _QUESTION_MARKS = ("?", "\uff1f", "\u061f")
 _MIN_CHUNKS = 4  # of a question whose language is told by its accents
 _MAX_ACCENTED = 0.3  # of the words of a question in English, at most

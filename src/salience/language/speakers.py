@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence, Set
@@ -22,6 +21,7 @@ from salience.language.english import (
 )
 from salience.language.languages import language_of
 from salience.language.tokens import fold, question_words, stem, without_bigrams, words
+from salience.lazily import regex
 
 Speaker = TypeVar("Speaker", bound=Hashable)
 
@@ -40,7 +40,7 @@ _SOUNDS = (
     ("y", "i"),
 )  # fmt: skip
 _SILENT_E_MIN_CHARS = 4  # Jane is not Jan
-_REPEATED = re.compile(r"(.)\1+")
+_REPEATED = regex(r"(.)\1+")
 _MAYBE_CAPITALISED = CueTable("entities").pattern("maybe_capitalised")
 
 

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from importlib import resources
 from itertools import chain, pairwise
 
 from salience.language.english import MONTHS, ORDINARY_WORDS, QUOTED_PHRASE, WEEKDAYS
 from salience.language.tokens import fold, stem, words
+from salience.lazily import dataclass, regex
 
 MIN_LETTERS = 4
 """The letters of the shortest word that one is taken for; a shorter one resembles too many."""
@@ -76,14 +76,14 @@ def _near_letters() -> frozenset[tuple[str, str]]:
 
 
 _NEAR_LETTERS = _near_letters()
-_WORD = re.compile(r"[^\W\d_]+")
+_WORD = regex(r"[^\W\d_]+")
 _ENDINGS = (
     ("s", ("",)), ("ses", ("s",)), ("xes", ("x",)), ("zes", ("z",)), ("hes", ("h",)),
     ("oes", ("o",)), ("ies", ("y",)), ("ed", ("", "e")), ("ied", ("y",)), ("ing", ("", "e")),
 )  # fmt: skip
 """Endings of English words, and what stands in their place without them."""
 _CALENDAR = frozenset(MONTHS) | WEEKDAYS
-_IDENTIFIER = re.compile(r"[\d_/\\@#*=<>{}()\[\]|~+]|[a-z][A-Z]|\w[.:]\w")
+_IDENTIFIER = regex(r"[\d_/\\@#*=<>{}()\[\]|~+]|[a-z][A-Z]|\w[.:]\w")
 
 
 def spelt_words(text: str) -> list[str]:
@@ -243,7 +243,7 @@ def english_words() -> list[str]:
 NO_DICTIONARY = Dictionary()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Taken:
     """The words that a misspelt one is taken for, the likeliest first, and their weight in (0, 1].
 

@@ -23,18 +23,20 @@ import numpy as np
 import Stemmer
 from numpy.typing import NDArray
 
+from salience.lazily import regex
+
 TermIds = NDArray[np.uint64]
 Value = TypeVar("Value")
 
-_ASCII_WORD = re.compile(r"[a-z0-9]+")
+_ASCII_WORD = regex(r"[a-z0-9]+")
 # In the scripts of India and South-East Asia vowel signs and tone marks are part of the word.
 _VOWEL_SIGNS = "".join(
     c for c in map(chr, range(0x900, 0x1900)) if unicodedata.category(c)[0] == "M"
 )
-_SIGNED_WORD = re.compile(rf"[\w{_VOWEL_SIGNS}]+")
+_SIGNED_WORD = regex(rf"[\w{_VOWEL_SIGNS}]+")
 # Accents of Latin, Greek and Cyrillic letters, and the points of Hebrew and Arabic, which most
 # texts leave out. Marks that make another letter stay: the breve of й and ў, the dots of ї.
-_OPTIONAL_MARKS = re.compile(
+_OPTIONAL_MARKS = regex(
     "(?:[\u0300-\u0305\u0307\u0309-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7"
     "\u064b-\u0652\u0670]|(?<![иу])\u0306|(?<!і)\u0308)+"
 )
@@ -43,14 +45,14 @@ _HAN_AND_KANA = (
     "\U00020000-\U0003134f"
 )
 _WORD_CHARACTERS = f"{_HAN_AND_KANA}\uac00-\ud7af"  # one of them, or of Hangul, may be a word
-_IS_WORD_CHARACTER = re.compile(f"[{_WORD_CHARACTERS}]")
+_IS_WORD_CHARACTER = regex(f"[{_WORD_CHARACTERS}]")
 _THAI_TO_KHMER = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
 _UNSPACED = f"{_THAI_TO_KHMER}{_WORD_CHARACTERS}"
 WITHOUT_BLANKS = f"{_THAI_TO_KHMER}{_HAN_AND_KANA}"
 """The characters of scripts whose words are not written apart, for a character class."""
-_UNSPACED_RUN = re.compile(f"[{_UNSPACED}]+|[^{_UNSPACED}]+")
-_HAS_UNSPACED = re.compile(f"[{_UNSPACED}]")
-_HAS_HAN = re.compile("[\u3400-\u9fff]")
+_UNSPACED_RUN = regex(f"[{_UNSPACED}]+|[^{_UNSPACED}]+")
+_HAS_UNSPACED = regex(f"[{_UNSPACED}]")
+_HAS_HAN = regex("[\u3400-\u9fff]")
 _STEMMERS = (  # first code point, last, Snowball algorithm
     (0x0370, 0x03FF, "greek"),
     (0x0400, 0x052F, "russian"),
@@ -60,10 +62,10 @@ _STEMMERS = (  # first code point, last, Snowball algorithm
     (0x0B80, 0x0BFF, "tamil"),
 )
 # 12,500. The look-behind follows the first digit, as searching for a digit is quicker.
-_GROUPED_NUMBER = re.compile(r"\d(?<![\d.,'’]\d)\d{0,2}(?:[,'’]\d{3})+(?![,'’]?\d)")
-_NON_DIGITS = re.compile(r"\D+")
-_COMPOUND = re.compile("[A-Za-z0-9\u00c0-\u024f]+")
-_INNER_START = re.compile("[A-Z](?:(?<=[a-z].)|(?<=[A-Z].)[a-z]{2})")  # quickest from the capital
+_GROUPED_NUMBER = regex(r"\d(?<![\d.,'’]\d)\d{0,2}(?:[,'’]\d{3})+(?![,'’]?\d)")
+_NON_DIGITS = regex(r"\D+")
+_COMPOUND = regex("[A-Za-z0-9\u00c0-\u024f]+")
+_INNER_START = regex("[A-Z](?:(?<=[a-z].)|(?<=[A-Z].)[a-z]{2})")  # quickest from the capital
 _PART_MIN_CHARS = 3  # the "i" of "iPhone" says nothing
 _MEMO_WORDS = 500_000
 _MEMO_MAX_CHARS = 64  # encoded data, perhaps erased since, must not fill the memory
@@ -293,7 +295,7 @@ def question_words(text: str) -> tuple[str, ...]:
 
 # Trigrams of a text, and the similarity of two sets of them, as in pg_trgm
 
-_WORD = re.compile(r"[^\W_]+")
+_WORD = regex(r"[^\W_]+")
 
 
 def trigrams(text: str) -> frozenset[str]:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from operator import itemgetter
 from typing import Any, ClassVar
@@ -18,6 +17,7 @@ from salience.display.html import text as html_text
 from salience.display.result import Result, to_json
 from salience.errors import InvalidInput, shown
 from salience.language.tokens import text_key
+from salience.lazily import dataclass, regex
 from salience.lifecycle.clustering import similar_pairs
 from salience.lifecycle.consolidation import EPISODIC_KINDS
 from salience.lifecycle.pruning import ARCHIVED, prune
@@ -50,7 +50,7 @@ Progress = Callable[[str, int, int], None]
 _Problems = Sequence[tuple[str, str]]  # ids of memories, and what is wrong with each
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class Action(Result):
     """A request to the server that settles a finding, as data: verb, path, body, needed scope.
 
@@ -67,7 +67,7 @@ class Action(Result):
     undo: str | None
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class Finding(Result):
     """One kind of problem: how many of the memories looked at have it, examples, what helps.
 
@@ -103,7 +103,7 @@ class Finding(Result):
         }
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class Audit(HtmlResult):
     """All findings about a namespace, in a fixed order.
 
@@ -414,7 +414,7 @@ def _successorless(table: Candidates, links: Sequence[Link]) -> dict[str, str]:
 
 # Junk: texts that can answer no question, recognised by a few plain rules
 
-_WORD = re.compile(r"[^\W_]+")
+_WORD = regex(r"[^\W_]+")
 _PLACEHOLDERS = frozenset(
     "null none nil undefined nan n/a na tbd todo test testing untitled lorem ipsum".split()
 )

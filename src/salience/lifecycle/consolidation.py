@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from salience.display.result import Result
+from salience.lazily import dataclass
 from salience.lifecycle.clustering import find_clusters, most_central
 from salience.lifecycle.undoing import RUN_KEY, ChangeRun
 from salience.records.events import ACCESSES
@@ -49,7 +50,7 @@ Progress = Callable[[int, int], None]
 _Proposal = tuple["Cluster", Sequence[MemoryRecord]]  # with its members as they were read
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class Cluster(Result):
     """Memories that say the same; `members` are ids, the most central first.
 
@@ -65,7 +66,7 @@ class Cluster(Result):
     id: str | None = None
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class Consolidation(Result):
     """The clusters that a run merged, or would: `run` is its name, None if it did not.
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime, timedelta
 
 from salience.display.result import Result, to_json
 from salience.errors import InvalidInput, Locked, shown
+from salience.lazily import dataclass
 from salience.lifecycle import maintenance
 from salience.lifecycle.consolidation import Consolidation, Summariser, central_text, consolidate
 from salience.lifecycle.pruning import ARCHIVED, DEFAULT_CAP, PRUNED_STATUSES, prune
@@ -34,7 +35,7 @@ _CONSOLIDATED_NOTE = "consolidated-until"  # key of the last row that consolidat
 Progress = Callable[[str, int, int], None]
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class Step(Result):
     """The result of one step: how many memories it changes, their ids, and the name of its run.
 
@@ -48,7 +49,7 @@ class Step(Result):
     held_back: str = ""
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class Maintenance(Result):
     """The changes of a run of maintenance, or with `dry_run` of one that would be, step by step."""
 

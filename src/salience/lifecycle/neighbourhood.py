@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from salience.display.result import Result
 from salience.errors import InvalidInput, shown
 from salience.language.tokens import shorten
+from salience.lazily import dataclass
 from salience.lifecycle.zones import zones
 from salience.ranking.signals.vitality import Zone
 from salience.records.filters import Compare
@@ -26,7 +26,7 @@ ENTITY = "entity"
 _TITLE_CHARACTERS = 80
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class Node(Result):
     """A memory, or an entity (whose id is its name), and the least number of links to it.
 
@@ -46,7 +46,7 @@ class Node(Result):
     left_out: int = 0
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class Graph(Result):
     """The memories around one, the nearest first, and the links between them."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from salience.display.html import text as html_text
 from salience.display.result import Result
 from salience.errors import InvalidInput, shown
 from salience.language.tokens import shorten
+from salience.lazily import dataclass
 from salience.lifecycle.undoing import ChangeRun
 from salience.ranking.signals.vitality import (
     METABOLIC_RATES,
@@ -46,7 +47,7 @@ _VITALITY = score(vitality(), into="vitality")
 _COLUMNS = sorted((_ALIVE.reads() | _VITALITY.reads()) - {"alive"})
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class Candidate(Result):
     """A memory that may be archived: the beginning of its text, its vitality, the reasons."""
 
@@ -56,7 +57,7 @@ class Candidate(Result):
     reasons: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class Pruning(HtmlResult):
     """The memories that a run of pruning archived, or would: `run` is its name, None if it did not.
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from uuid import uuid4
 
 from salience.display.result import Result
 from salience.errors import InvalidInput
+from salience.lazily import dataclass
 from salience.records.filters import parse_filter
 from salience.records.validation import MAX_IDS, elements, optional_text, text, timestamp
 from salience.retrieval.operations import Note, Notes
@@ -21,7 +21,7 @@ MAX_QUESTIONS = 1_000
 _KEY = "question:"
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class LabelledQuestion(Result):
     """A query, the ids of memories that answer it, and of those that do not.
 
@@ -39,7 +39,7 @@ class LabelledQuestion(Result):
     filters: Mapping[str, Any] | None = None
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class Questions(Result):
     """The labelled questions of a namespace, by id."""
 
@@ -52,7 +52,7 @@ class Questions(Result):
         return len(self.questions)
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class Measure(Result):
     """The mean of a measure over questions, and its 95 % interval over questions resampled."""
 
@@ -61,7 +61,7 @@ class Measure(Result):
     high: float
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class ProfileScore(Result):
     """The measures of a profile over the questions that have an answer, and those of each one."""
 
@@ -73,7 +73,7 @@ class ProfileScore(Result):
     by_question: Mapping[str, Mapping[str, float]]
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class QuestionScores(Result):
     """The scores of profiles on the labelled questions, in the order asked for."""
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
 from salience.display.result import Result, to_json
 from salience.errors import InvalidInput, NotFound, shown
+from salience.lazily import dataclass
 from salience.records.events import (
     ACCESSES,
     STATE,
@@ -34,7 +35,7 @@ _MAX_SEQ_DIGITS = 18
 _CHUNK_MEMORIES = 1000  # changed in one transaction
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class Undone(Result):
     """The result of undoing a run: memories restored and erased by id, others with the reason.
 
@@ -224,7 +225,7 @@ Mine = Callable[[Event], bool]
 """Tests whether an event is to be taken back."""
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class WriterUndone(Result):
     """The doings of a writer that were taken back, or would be.
 

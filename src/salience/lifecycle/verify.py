@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from itertools import accumulate
 from typing import Any, Self
@@ -12,6 +12,7 @@ from salience.display.html import HtmlResult, header, section, table
 from salience.display.html import text as html_text
 from salience.display.result import Result, to_json
 from salience.errors import StoreError
+from salience.lazily import dataclass
 from salience.records.events import (
     STATE,
     Event,
@@ -41,7 +42,7 @@ from salience.write.reading import not_found, read_existing
 MAX_EVENTS = 10_000  # of a page
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class RecordVersion(Result):
     """A memory as it was from one edit to the next; `until` is None for the present version."""
 
@@ -52,7 +53,7 @@ class RecordVersion(Result):
     until: datetime | None
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class History(HtmlResult):
     """The events of a memory and its versions, oldest first."""
 
@@ -100,7 +101,7 @@ class History(HtmlResult):
         return self.events[index]
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class EventPage(Result):
     """Events of a namespace in their order, and the cursor behind the latest of them.
 
@@ -171,7 +172,7 @@ _PAGE_MEMORIES = 1_000
 _REPAIRED_AT_ONCE = 1_000  # memories repaired in one transaction
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class Difference(Result):
     """A field of a memory whose value differs from what its log says."""
 
@@ -192,7 +193,7 @@ class Difference(Result):
         return f"{self.id}: {self.field} is {stored!r}, the log says {logged!r}"
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class Verification(Result):
     """The result of verifying a namespace; true if its memories are what was written and logged.
 
@@ -215,7 +216,7 @@ class Verification(Result):
         return len(self.differences)
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class Diagnosis(Result):
     """Findings about a store; true if nothing is left that needs mending."""
 

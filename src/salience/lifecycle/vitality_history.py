@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timezone
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 
 from salience.display.result import Result
 from salience.errors import InvalidInput
+from salience.lazily import dataclass
 from salience.lifecycle.pruning import ARCHIVED, PRUNED_STATUSES
 from salience.lifecycle.zone_history import evenly_spaced, in_order_of_time
 from salience.ranking.signals.vitality import (
@@ -45,7 +45,7 @@ _HORIZON_DAYS = 36_525  # a hundred years, beyond which nothing is foretold
 _SECONDS_EXACT = 1e-6
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class VitalityPoint(Result):
     """The vitality of a memory at a time; None before it was written.
 
@@ -57,7 +57,7 @@ class VitalityPoint(Result):
     zone: Zone | None
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class ZoneCrossing(Result):
     """The time from which a memory is in another zone."""
 
@@ -65,7 +65,7 @@ class ZoneCrossing(Result):
     at: datetime
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class VitalityHistory(Result):
     """The vitality of one memory at several times, and each change of its zone between them.
 

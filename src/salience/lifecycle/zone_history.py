@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 
 from salience.display.html import HtmlResult, header, section, shares, table, zone_key
 from salience.errors import InvalidInput
+from salience.lazily import dataclass
 from salience.lifecycle.pruning import PRUNED_STATUSES
 from salience.ranking.signals.vitality import DORMANT, Zone, since_arrival, vitality, zone_counts
 from salience.ranking.stages import score
@@ -34,7 +34,7 @@ _NUMBERS = ("access_count", "write_count", "boost")
 Progress = Callable[[int, int], None]
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class ZoneHistory(HtmlResult):
     """The number of memories in each zone at each time, and the share protected as bridges.
 

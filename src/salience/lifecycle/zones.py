@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from salience.display.html import HtmlResult, header, section, shares, table, text, zone_key
 from salience.display.result import Result
+from salience.lazily import dataclass
 from salience.lifecycle.pruning import PRUNED_STATUSES
 from salience.lifecycle.zone_history import ZONE_ORDER
 from salience.ranking.signals.vitality import (
@@ -52,7 +52,7 @@ _ALIVE = Pipeline(
 _SHOWN_MEMORIES = 20  # in a notebook, the least alive first
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class ZonedMemory(Result):
     """The vitality of one memory; `bridge` if the link graph would fall apart without it."""
 
@@ -62,7 +62,7 @@ class ZonedMemory(Result):
     bridge: bool
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class Zones(HtmlResult):
     """The vitality of memories, the liveliest first; one page of them if there was a limit.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from functools import cache
 from importlib.resources import files
 from typing import Any, Self
@@ -13,6 +13,7 @@ from urllib.parse import quote, unquote
 import salience
 from salience.display.for_models import one_line
 from salience.errors import InvalidInput, shown
+from salience.lazily import dataclass
 from salience.records.record import MemoryRecord
 
 EXPLANATION = "ui://salience/explanation.html"
@@ -67,7 +68,7 @@ DEFAULT_TOKENS = 2_000
 _MOST_TOKENS = 1_000_000
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ToolSettings:
     """The settings of the tools.
 

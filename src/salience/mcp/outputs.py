@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Annotated, Any, NotRequired, TypeVar
 
 from pydantic import Field
@@ -16,6 +16,7 @@ from salience.engine.async_memory import AsyncMemory
 from salience.language.english import STOP_WORDS
 from salience.language.query_analysis import asks_something
 from salience.language.tokens import count_tokens, stem, terms, words
+from salience.lazily import dataclass
 from salience.mcp.tool import Answer
 from salience.records.record import MemoryRecord
 from salience.search.cutoff import ONE_ANSWERS, doubt
@@ -81,7 +82,7 @@ class Memories(TypedDict):
     hint: NotRequired[Annotated[str, Field(description="What to try if this is not enough.")]]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Item:
     """A memory to be shown, where its text begins, and what is said of it besides."""
 

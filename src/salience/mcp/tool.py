@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import Annotated, Any, Final, get_type_hints
 
@@ -27,6 +27,7 @@ from salience.api.docstrings import descriptions
 from salience.engine.async_memory import AsyncMemory
 from salience.engine.options import MemoryFields, RecordFields
 from salience.errors import InvalidInput
+from salience.lazily import dataclass
 from salience.mcp.app import MIN_TOKENS, ToolSettings
 from salience.mcp.messages import told
 from salience.records.fields import FIELDS
@@ -39,7 +40,7 @@ UPKEEP: Final = "upkeep"
 _STRICT = ConfigDict(extra="forbid")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Caller:
     """Whoever asks: the memory of its namespace, what it may do, and the name of its program.
 
@@ -57,7 +58,7 @@ class Caller:
         return min(max_tokens, self.settings.max_tokens)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Answer:
     """An answer of a tool: its structured content, the same as a text, and what an app is told."""
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence, Set
-from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from salience.lazily import dataclass
 from salience.ranking.explanation import Explanation
 from salience.records.fields import FIELDS
 from salience.retrieval.candidates import Candidates, CategoricalColumn, Floats, equality_key

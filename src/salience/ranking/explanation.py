@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from salience.display.html import HtmlResult, section, text
+from salience.lazily import dataclass
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class Explanation(HtmlResult):
     """One node of a score: its name, its value, and the operation on its children.
 

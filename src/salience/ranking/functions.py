@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from inspect import signature
 from typing import Any, ClassVar
 
@@ -12,6 +11,7 @@ import numpy as np
 from salience import arithmetic
 from salience.errors import InvalidInput
 from salience.language.analysis_types import QUERY_FEATURES
+from salience.lazily import dataclass
 from salience.ranking.evaluation import Evaluation, Program, Values
 from salience.ranking.explanation import Explanation
 from salience.ranking.expressions import Elementwise, Signal, signal

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from salience.arithmetic import rank_key
 from salience.display.result import Result, with_tuples
+from salience.lazily import dataclass
 from salience.ranking.explanation import Explanation, figure
 from salience.retrieval.candidates import Candidates
 from salience.retrieval.query import Query
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class Unmet(Result):
     """A condition of the filter that a memory does not meet, and the values it has instead."""
 
@@ -24,7 +24,7 @@ class Unmet(Result):
     values: Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class OnRoute(Result):
     """A memory's exact score on one route and its rank there if the route had no depth.
 
@@ -39,7 +39,7 @@ class OnRoute(Result):
     cut: float | None
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class Part(Result):
     """A part or factor of the score as a memory and its rival have it, and what that costs."""
 
@@ -49,7 +49,7 @@ class Part(Result):
     behind: float
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class WhyNot(Result):
     """The `stage` that dropped a memory and, in a sentence, the `reason`.
 

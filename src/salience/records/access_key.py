@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Self
 
 from salience.display.result import Result, field_names, to_json
+from salience.lazily import dataclass
 
 _HIDDEN = ("digest", "former_digest")  # nobody has to see the hashes of secrets
 _COLUMNS = ("id", "version", "last_used")  # that stores keep beside the entry
@@ -15,7 +15,7 @@ _TIMES = ("created_at", "expires_at", "former_until", "revoked_at")
 _LISTS = ("namespaces", "scopes")
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class AccessKey(Result):
     """A key for the doors of a store, without its secret.
 

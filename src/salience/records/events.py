@@ -7,13 +7,14 @@ events: `apply`, one after the other.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime
 from operator import itemgetter
 from typing import Any, Literal
 
 from salience.arithmetic import exp
 from salience.display.result import Result, to_json
+from salience.lazily import dataclass
 from salience.records.fields import FIELDS
 from salience.records.limits import REVIEWS
 from salience.records.record import BLANK, EMPTY, Draft, Link, MemoryRecord, recent
@@ -58,7 +59,7 @@ _DEFAULT_VALUES = _values_at_write(vars(BLANK))
 Values = Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class Event(Result):
     """Something that happened to a memory, or (`id` None) to all of its namespace.
 

@@ -8,11 +8,11 @@ A filter that is parsed compares the key of the metadata instead, so that every 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 from salience.errors import InvalidInput
 from salience.extensions import Registry
+from salience.lazily import dataclass
 from salience.records.fields import FIELDS
 
 

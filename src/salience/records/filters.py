@@ -16,10 +16,10 @@ A missing value satisfies only `ne`, `nin`, `{"exists": false}` and equality wit
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from salience.errors import InvalidInput, SalienceError, shown
+from salience.lazily import dataclass
 from salience.records.fields import FIELDS, field_type
 from salience.records.filter_fields import registered_filter_field
 from salience.records.json_values import JSON_INTEGERS, MAX_METADATA_DEPTH, json_value
@@ -35,7 +35,7 @@ MAX_FILTER_VALUES = 100_000  # conditions, and values that fields are compared w
 _MAX_COPIED_DEPTH = 2 * MAX_FILTER_DEPTH + MAX_METADATA_DEPTH  # a list of parts is a level, too
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Compare:
     """One comparison of a field (or `metadata.<key>`) with a value."""
 
@@ -44,21 +44,21 @@ class Compare:
     value: Any
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class And:
     """All parts hold; with no parts it always holds."""
 
     parts: tuple[Filter, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Or:
     """At least one part holds; with no parts it never holds."""
 
     parts: tuple[Filter, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Not:
     """The part does not hold."""
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Literal
 
 from salience.errors import InvalidInput, shown
+from salience.lazily import dataclass
 
 _LARGEST_LIMIT = 100_000_000
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Limits:
     """The largest values that are taken; they bound the time and room that one call may need.
 

@@ -4,7 +4,7 @@
 
 import uuid
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from itertools import chain
 from types import MappingProxyType
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from salience.display.html import HtmlResult, facts, memory_cell, section
 from salience.display.result import Result
+from salience.lazily import dataclass
 from salience.records.limits import (
     CONTENT_TYPES,
     LAYERS,
@@ -149,7 +150,7 @@ BLANK = MemoryRecord("", "", "", created_at=datetime.min, updated_at=datetime.mi
 """A record with the defaults of all fields."""
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class Link(Result):
     """A typed, weighted edge from one memory to another in the same namespace; weight in [0, 1]."""
 
@@ -168,7 +169,7 @@ class Link(Result):
         return self.source, self.target, self.type
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Draft:
     """A record about to be written, with its vectors by name (unit length, or empty).
 
@@ -180,7 +181,7 @@ class Draft:
     note: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Edit(Draft):
     """A draft that takes the place of the memory of its id, which `was` so when it was read.
 

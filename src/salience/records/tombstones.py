@@ -8,19 +8,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from hashlib import blake2b
 from typing import Literal, NamedTuple, Self
 
 from salience.errors import InvalidInput, shown
+from salience.lazily import dataclass
 from salience.records.events import Event
 
 ErasureKind = Literal["delete", "delete_all", "forget_user", "undo"]
 HASH_BYTES = 16
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Erasing:
     """An erasure: when it is, by whom, and by which method of `Memory`."""
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from salience.lazily import dataclass
 from salience.retrieval.candidates import Floats, Rows
 from salience.retrieval.operations import Edge
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 
 from salience.display.result import Result
 from salience.errors import StoreError
+from salience.lazily import dataclass
 
 KINDS = (
     "memories", "terms", "vectors", "former_vectors", "links", "events", "idempotency_keys",
@@ -48,7 +48,7 @@ class Erasure:
         return self.erased.get("memories", 0)
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class ErasureReceipt(Result):
     """Receipt of what was erased from a namespace, and of how that was checked.
 

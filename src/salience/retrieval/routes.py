@@ -7,10 +7,10 @@ another route found). Its score is exact for every candidate.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from salience.errors import InvalidInput, shown
+from salience.lazily import dataclass
 from salience.records.fields import FIELDS, LEXICAL
 
 SearchType = Literal["semantic", "text", "hybrid"]

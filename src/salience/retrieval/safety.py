@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from salience.display.result import Result
+from salience.lazily import dataclass
 
 STRUCTURE = "structure"
 """The check of a finding that keeps all else from being read."""
@@ -19,7 +18,7 @@ QUARANTINE_END = ".damaged.jsonl"
 """The end of the name of the file to which the doctor moves damaged rows."""
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class Backup(Result):
     """A copy of a whole store: the file, the number of its memories, and its size in bytes.
 
@@ -34,7 +33,7 @@ class Backup(Result):
     note: str = ""
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class Finding(Result):
     """Something that is wrong with a store.
 

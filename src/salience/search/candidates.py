@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import Any, ClassVar
 
@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from salience.display.result import Result
+from salience.lazily import dataclass
 from salience.ranking.formulas.parts import ScorePart
 from salience.ranking.formulas.rendering import stage_text
 from salience.ranking.probability import Estimate, estimate
@@ -33,7 +34,7 @@ Numbers = tuple[float | None, ...]
 """A number for each row, None where there is none."""
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class RankingStep(Result):
     """A stage of a ranking: how many candidates entered it, and how many left it for the next.
 
@@ -49,7 +50,7 @@ class RankingStep(Result):
     last: float | None
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class RouteColumn(Result):
     """A route: the rank there and the exact score of each row, None for none.
 
@@ -62,14 +63,14 @@ class RouteColumn(Result):
     last: float | None
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class PartColumn(ScorePart):
     """A part of the score with its value for each row; `values` is None where all are 0."""
 
     values: Numbers | None
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class Path(Result):
     """A link by which activation came to a memory, the `target`, and what it gave or raised it by.
 
@@ -82,7 +83,7 @@ class Path(Result):
     given: float
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class CandidateRow(Result):
     """A candidate: the beginning of its text, its score, and where it left.
 
@@ -109,7 +110,7 @@ class CandidateRow(Result):
     paths: tuple[Path, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class CandidateTable(Result):
     """All that a search for the first `hits` ranked; the hits are first, in their order.
 

@@ -10,7 +10,7 @@ lift differs most between two profiles moved the memory most.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from operator import itemgetter
 from typing import Any, ClassVar
 
@@ -22,6 +22,7 @@ from salience.display.result import Result
 from salience.errors import InvalidInput
 from salience.language.spelling import taken_notes
 from salience.language.tokens import shorten
+from salience.lazily import dataclass
 from salience.ranking.profile import Profile
 from salience.ranking.run import RankedRun
 from salience.records.record import MemoryRecord
@@ -33,7 +34,7 @@ from salience.search.search import rank
 MAX_CAUSES = 3  # of a move
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class Standing(Result):
     """The place of a memory under one profile.
 
@@ -47,7 +48,7 @@ class Standing(Result):
     lifts: Mapping[str, float]
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class Move(Result):
     """The move of a memory from the first profile to another.
 
@@ -68,7 +69,7 @@ class Move(Result):
         return {"by": self.by, "causes": [{"part": p, "shift": s} for p, s in self.causes]}
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class Compared(Result):
     """A memory that a profile returns: a standing for each, a move for each but the first."""
 
@@ -94,7 +95,7 @@ class Compared(Result):
         }
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class Comparison(HtmlResult):
     """One query under several profiles; the memories in the order of the first profile."""
 

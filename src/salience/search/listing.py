@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, Literal
 
@@ -15,6 +15,7 @@ from salience.language.features import FEATURES, features
 from salience.language.statements import Statement, statement_of
 from salience.language.statements.personal import TOPICS, topic_of
 from salience.language.tokens import fold, words
+from salience.lazily import dataclass
 from salience.records.filters import STATED, And, Compare, Filter, Not, Or, all_of, parse_filter
 from salience.records.record import MemoryRecord
 from salience.records.validation import (
@@ -42,7 +43,7 @@ from salience.write.dedup.match_index import begins_at
 MAX_PAGE = 10_000  # memories
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class Page(HtmlResult):
     """One page of a listing: memories, how many match in all, the next cursor (None at the end).
 
@@ -86,7 +87,7 @@ class Page(HtmlResult):
             yield nothing("No memory passes the filter.")
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class NameCount(Result):
     """A tag or an entity in its most frequent spelling, and the number of memories that have it."""
 
@@ -94,7 +95,7 @@ class NameCount(Result):
     memories: int
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class NamePage(Result):
     """One page of names, and the next cursor (None at the end)."""
 
@@ -211,7 +212,7 @@ _EXTRACTED = Compare(f"metadata.{TOPIC_KEY}", "exists", True)
 _PROFILE, _FACT = Compare("kind", "eq", "profile"), Compare("kind", "eq", "fact")
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class PersonalFact(Result):
     """A statement of a user about himself, its topic, and the ids of those that it takes over from.
 
@@ -225,7 +226,7 @@ class PersonalFact(Result):
     earlier: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class About(Result):
     """A listing of what a user told of himself, by topic, the newest first.
 

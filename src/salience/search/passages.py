@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from salience.display.result import Result
+from salience.lazily import dataclass
 from salience.ranking.passages import best_passages, find_passages, passage_route
 from salience.ranking.profile import Profile
 from salience.records.record import MemoryRecord
@@ -15,7 +15,7 @@ from salience.retrieval.plan import Plan
 from salience.retrieval.query import Query
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class Passage(Result):
     """A part of a memory that matches: its characters from `start` up to `end`, and its headings.
 

@@ -11,13 +11,13 @@ import json
 import logging
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
 from salience.display.result import Result, to_json
 from salience.errors import InvalidInput
+from salience.lazily import dataclass
 from salience.records.validation import file_path
 from salience.retrieval.cursor import encode_search_cursor, parse_search_cursor
 from salience.retrieval.plan import Plan
@@ -29,7 +29,7 @@ _REMEDY = "give a file that Memory.open(search_log=FILE) has kept"
 _logger = logging.getLogger("salience.search")
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class RecordedSearch(Result):
     """A search in one namespace: what was asked when, by which filters, and the ids of its hits.
 
@@ -70,7 +70,7 @@ class RecordedSearch(Result):
         return search if is_whole else None
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class SearchPage(Result):
     """Recorded searches, newest first, and the cursor of the next page (None at the end).
 

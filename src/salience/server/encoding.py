@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Self
 
 import msgspec
@@ -12,6 +11,7 @@ from starlette.responses import Response
 
 from salience.display.result import to_json
 from salience.errors import InvalidInput, shown
+from salience.lazily import dataclass
 from salience.records.fields import FIELDS
 from salience.records.record import MemoryRecord
 from salience.search.listing import Page

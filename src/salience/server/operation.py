@@ -7,7 +7,7 @@ import inspect
 import logging
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from hashlib import sha256
 from typing import Any, Final, Literal, Protocol
 from urllib.parse import unquote
@@ -21,6 +21,7 @@ from salience.api.operations import DELETE, PREFIX, READ, Scope
 from salience.engine.async_memory import AsyncMemory
 from salience.engine.extraction import Extractor
 from salience.errors import InvalidInput, NotFound, SalienceError, shown
+from salience.lazily import dataclass
 from salience.records.validation import text
 from salience.server.encoding import JSON
 from salience.server.guard import Metrics
@@ -59,7 +60,7 @@ def note_effects(state: State, scope: str, namespace: str, operation: str = "") 
         state.erased_in = namespace
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Call:
     """One call of an operation: who asks, for which namespace, with which arguments."""
 

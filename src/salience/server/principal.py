@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Literal
 from urllib.parse import unquote_plus
 
 from salience.access import LOCAL, Keyring, Principal, Refusal
 from salience.access.plans import PREFIX, KeyText
+from salience.lazily import dataclass
 from salience.server.problems import Problem
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ _URL_REMEDY = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Denied:
     """The refusal of a request; the reason and the id of the key are for the log alone."""
 

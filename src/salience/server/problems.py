@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from traceback import extract_tb
 from typing import Any, NamedTuple
 
@@ -29,6 +28,7 @@ from salience.errors import (
     VersionConflict,
 )
 from salience.importers import ImportProblem
+from salience.lazily import dataclass
 
 MEDIA_TYPE = "application/problem+json"
 
@@ -95,7 +95,7 @@ _STEP = re.compile(r"[^.\[\]]+")
 _log = logging.getLogger("salience.server")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class FieldProblem:
     """One refused field: its JSON pointer in the body, what is wrong with it, and the remedy."""
 
@@ -110,7 +110,7 @@ class FieldProblem:
         return pointer | {"field": self.field, "problem": self.problem, "remedy": self.remedy}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Problem:
     """An answer that says why a request was refused or failed.
 

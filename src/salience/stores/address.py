@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import Any, TypeVar
 
 from salience.errors import InvalidInput, shown
+from salience.lazily import regex
 
 T = TypeVar("T")
 _OF_SERVERS = {
@@ -44,7 +45,7 @@ DB_VARIABLE = "SALIENCE_DB"
 """The environment variable with the address of the store that is opened by default."""
 DEFAULT_FILE = "memory.db"
 SQLITE = "sqlite:///"
-_SCHEME = re.compile("([A-Za-z][A-Za-z0-9+.-]+):(//)?")  # a single letter is a drive
+_SCHEME = regex("([A-Za-z][A-Za-z0-9+.-]+):(//)?")  # a single letter is a drive
 _EXAMPLES = "agent.db, sqlite:///agent.db, postgresql://user@host/database"
 _MEANT = {  # by what others call it
     "file": "sqlite",
@@ -58,9 +59,9 @@ _MEANT = {  # by what others call it
 }
 _SCHEMES = ("sqlite", "postgresql", "postgres", "ram")
 _LOCAL = ("sqlite://", "ram://")  # their paths may have any character
-_URL = re.compile("[^:/@]*://([^/?#]*)(.*)", re.S)
-_HOSTS = re.compile(r"(\[[^\]]*\]|[^:,]*)(:\d*)?(,(\[[^\]]*\]|[^:,]*)(:\d*)?)*")
-_CREDENTIALS = re.compile("([^:/@]*+:?/{0,2})([^:]*):(.*)@(.*)", re.S)  # what others write, too
+_URL = regex("[^:/@]*://([^/?#]*)(.*)", re.S)
+_HOSTS = regex(r"(\[[^\]]*\]|[^:,]*)(:\d*)?(,(\[[^\]]*\]|[^:,]*)(:\d*)?)*")
+_CREDENTIALS = regex("([^:/@]*+:?/{0,2})([^:]*):(.*)@(.*)", re.S)  # what others write, too
 
 
 def store_url(address: Address | None) -> str:

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any
 
 from salience.display.result import Result
 from salience.errors import StoreError
+from salience.lazily import dataclass
 from salience.records.tombstones import Tombstone, buried, name_hash
 from salience.retrieval import operations
 from salience.retrieval.plan import drive
@@ -32,7 +32,7 @@ Progress = Callable[[str, int, int], None]
 """Called with the step, how much of it is done, and how much there is."""
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class Copied(Result):
     """The contents of a copied namespace; the checksum is of everything in it."""
 

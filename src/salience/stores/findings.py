@@ -6,11 +6,11 @@ import base64
 import json
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import Any
 
 from salience.errors import StoreError
+from salience.lazily import dataclass
 from salience.retrieval.safety import QUARANTINE_END, Finding
 
 EXAMPLES = 3

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass
 from typing import Any, Literal, TypeVar, cast
 
 from salience.errors import InvalidInput, shown
 from salience.language.english import ASSISTANT_NAMES, USER_NAMES
+from salience.lazily import dataclass
 from salience.records.fields import SESSION_CHUNK, TURN_CHUNK
 from salience.records.record import new_id
 from salience.records.validation import elements, native

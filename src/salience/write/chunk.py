@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, TypeVar
 
 from salience.errors import IdTaken, InvalidInput
+from salience.lazily import dataclass
 from salience.records.events import Event
 from salience.records.record import Draft, Edit, Embedding, Link, MemoryRecord
 from salience.retrieval.operations import LinksOf, Log, Put, Seen
@@ -56,7 +57,7 @@ class WriteRules:
     body: str | None = None
 
 
-@dataclass(slots=True)
+@dataclass
 class WrittenChunk:
     """The outcomes of the items of a chunk, links made, and why vectors are missing."""
 
@@ -65,7 +66,7 @@ class WrittenChunk:
     problem: str
 
 
-@dataclass(slots=True)
+@dataclass
 class _Changes:
     """All that a chunk writes, and the outcomes of its items by place."""
 

@@ -13,6 +13,7 @@ from typing import Any
 from salience.errors import InvalidInput, shown
 from salience.language.english import TEMPORAL
 from salience.language.statements.personal import PREFERENCE_STATED
+from salience.lazily import regex
 from salience.records.validation import mapping, text
 
 FACETS = ("personal_info", "preferences", "events")
@@ -21,7 +22,7 @@ FacetExtractor = Callable[[str, str], Mapping[str, str]]
 Facets = FacetExtractor | Mapping[str, str] | None
 """The source of facets: an extractor, the facets themselves, or None for none."""
 
-_SENTENCE = re.compile(r"(?<=[.!?。！？])\s+|(?<=[。！？])|\n+")
+_SENTENCE = regex(r"(?<=[.!?。！？])\s+|(?<=[。！？])|\n+")
 _RELATIVES = (
     "wife|husband|partner|fianc[eé]e?|girlfriend|boyfriend|sons?|daughters?|kids?|child(?:ren)?"
     "|mother|father|mom|mum|dad|parents|brothers?|sisters?|famil(?:y|ies)|dogs?|cats?|pets?"
@@ -30,13 +31,13 @@ _BELONGINGS = (
     "name|age|birthday|job|work|boss|company|career|degree|school|university|home|home ?town"
     "|house|apartment|address|phone|number|e-?mail|nationality|native language|condition|diagnosis"
 )
-_PERSONAL = re.compile(
+_PERSONAL = regex(
     rf"\bmy (?:\w+ )?(?:{_RELATIVES}|{_BELONGINGS})\b|\bi(?:'m| am) (?:an?|the|from|in my|\d+)\b"
     r"|\bi(?:'ve| have)? (?:live|work|study|studied|was born|grew up|moved|come from|own|speak)\b"
     r"|\bi(?:'ve got| have) (?:an?|one|two|three|four|\d+|no) |\ballergic\b|\bcall me\b",
     re.IGNORECASE,
 )
-_HAPPENED = re.compile(
+_HAPPENED = regex(
     r"\b(?:went|met|visited|attended|started|finished|joined|got (?:married|engaged|promoted|fired)"
     r"|graduated|moved|travell?ed|celebrated|bought|launched|signed up|scheduled|planning to)\b",
     re.IGNORECASE,

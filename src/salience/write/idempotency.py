@@ -6,12 +6,13 @@ A key that comes again with another item is refused: one of the two would be los
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from hashlib import sha256
 from typing import Any
 
 from salience.display.result import to_json
 from salience.errors import InvalidInput
+from salience.lazily import dataclass
 from salience.records.events import Event
 from salience.records.validation import text
 from salience.retrieval.operations import Events

@@ -7,10 +7,11 @@ that title or alias (`metadata["aliases"]`), which then takes its place.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 
 from salience.language.tokens import slug
+from salience.lazily import dataclass
 from salience.records.events import BROUGHT, link_key
 from salience.records.record import EMPTY, Link, MemoryRecord
 from salience.retrieval.operations import Collect, Events, LinksOf, Put, RowsById
@@ -22,7 +23,7 @@ ALIASES = "aliases"  # key of the metadata
 LinkKeys = frozenset[tuple[str, str, str]]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Found:
     """Pending links that found their targets: as they are, and in the same order as they will be.
 

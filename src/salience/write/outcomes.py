@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from salience.display.result import Result, short_repr
 from salience.errors import InvalidInput
+from salience.lazily import dataclass
 from salience.records.record import Link
 
 Outcome = Literal[
@@ -20,7 +20,7 @@ ADDING_OUTCOMES = ("ADDED", "CONFLICTS", "SUPERSEDES")
 """The outcomes of items that are memories of their own now."""
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class Added(Result):
     """The outcome of one item of a write, and its reason.
 
@@ -54,7 +54,7 @@ class Added(Result):
         return f"memory.supersede({old}, {new})"
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class AddResult(Result):
     """The outcome of every item of a write, in the order given.
 
@@ -109,7 +109,7 @@ class AddResult(Result):
         return len(self.items)
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class Transferred(Result):
     """The contents of an export, or of what was imported; `degraded` says what that lacks."""
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal
 
 from salience.errors import InvalidInput, shown
+from salience.lazily import dataclass
 from salience.records.events import ACCESSES, STATE, WRITTEN
 from salience.records.fields import FIELDS
 from salience.records.record import EMPTY, Edit, Embedding, Link, MemoryRecord
@@ -34,7 +35,7 @@ from salience.write.outcomes import Added
 # Replacements: a memory with the contents of an item
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Replacement:
     """A memory as it is and as it will be, by an item."""
 
@@ -121,7 +122,7 @@ def conflict_rule(value: Any) -> OnConflict:
     return rule  # type: ignore[return-value]
 
 
-@dataclass(slots=True)
+@dataclass
 class Upserts:
     """The outcomes of items by their places, and what they change.
 

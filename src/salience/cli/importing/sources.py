@@ -8,13 +8,13 @@ import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
 from salience import importers
 from salience.errors import InvalidInput
 from salience.importers import ImportProblem, Place, detect, located
+from salience.lazily import dataclass
 from salience.write.transfer.files import is_export
 
 _STDIN = Path("-")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,6 +12,7 @@ from salience.access.plans import MAX_OVERLAP
 from salience.cli import output
 from salience.cli.settings import Settings
 from salience.errors import InvalidInput, shown
+from salience.lazily import regex
 from salience.records.access_key import AccessKey
 from salience.stores.address import remote_scheme
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from salience.remote.keys import RemoteKeys
 
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
-_DURATION = re.compile(r"(\d{1,6})([mhdw])")
+_DURATION = regex(r"(\d{1,6})([mhdw])")
 
 Id = Annotated[str, typer.Argument(metavar="KEY_ID", help="The key's id, as `keys list` shows it.")]
 Expires = Annotated[

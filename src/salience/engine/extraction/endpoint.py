@@ -6,7 +6,6 @@ import json
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal, Protocol, Self
 
@@ -20,6 +19,7 @@ from salience.embedders._http import (
 )
 from salience.errors import EmbedderError, ExtractionError, InvalidInput
 from salience.language.statements.personal import TOPICS
+from salience.lazily import dataclass, regex
 from salience.search.listing import TOPIC_KEY
 
 # Facts, the turns that they are found in, and what finds them
@@ -27,7 +27,7 @@ from salience.search.listing import TOPIC_KEY
 Source = Literal["user", "assistant"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Turn:
     """One message: whose it is (`role`, and perhaps a `name`), and its text."""
 
@@ -36,7 +36,7 @@ class Turn:
     name: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Fact:
     """A fact, the places of the turns that it comes from (from 0), and whose turn said it.
 
@@ -88,7 +88,7 @@ def fact_of(value: Any, turns: Sequence[Turn]) -> Fact | None:
     return Fact(text, tuple(dict.fromkeys(places)), "user", str(topic) if topic in TOPICS else None)
 
 
-_FENCE = re.compile(r"^```\w*\s*\n(.*)\n```$", re.S)
+_FENCE = regex(r"^```\w*\s*\n(.*)\n```$", re.S)
 _PROMPT = """You keep the long-term memory of an assistant. You are given the turns of a
 conversation as JSON. List the facts in them that will still be worth knowing in later
 conversations: who people are, what they like, own, plan, decided or did, and what the assistant

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -13,12 +12,13 @@ from salience.importers import _archives
 from salience.importers._entries import PLACE, documents, mapping
 from salience.importers._source import ImportProblem, Place, Told, moment
 from salience.importers.shapes import Entry, Shape, decoded, dicts, lines_of, role, said, turns
+from salience.lazily import regex
 
 _SAID = ("user", "assistant")
 
 
 # Sources are cited within the text by private characters or lenticular brackets.
-_CITATION = re.compile("\ue200[^\ue201]*\ue201|【\\d+(?::\\d+)?†[^】]*】|[\ue200-\ue206]")
+_CITATION = regex("\ue200[^\ue201]*\ue201|【\\d+(?::\\d+)?†[^】]*】|[\ue200-\ue206]")
 
 
 _TAVERN_TIMES = ("%B %d, %Y %I:%M%p", "%Y-%m-%d @%Hh %Mm %Ss", "%Y-%m-%d@%Hh%Mm%Ss")

@@ -13,23 +13,24 @@ from salience.importers import _archives
 from salience.importers._entries import PLACE, documents, mapping
 from salience.importers._source import Place, Told, clean
 from salience.importers.shapes import Entry, Shape, at, decoded, dicts, lines_of, role, said, turns
+from salience.lazily import regex
 
 _SAID = ("user", "assistant")
 
 
-_NOISE = re.compile(r"<(system-reminder|ide_opened_file|ide_selection)>.*?</\1>", re.DOTALL)
+_NOISE = regex(r"<(system-reminder|ide_opened_file|ide_selection)>.*?</\1>", re.DOTALL)
 
 
-_COMMAND = re.compile(r"<(?:command-|local-command-|session-start-hook>|tick>|bash-)")
+_COMMAND = regex(r"<(?:command-|local-command-|session-start-hook>|tick>|bash-)")
 
 
-_BROKEN_OFF = re.compile(r"\[Request interrupted by user[^\]]*\]")
+_BROKEN_OFF = regex(r"\[Request interrupted by user[^\]]*\]")
 
 
 _TITLES = ("customTitle", "aiTitle")  # the better one first
 
 
-_CODEX_CONTEXT = re.compile(
+_CODEX_CONTEXT = regex(
     r"\s*(?:<(?:environment_context|user_instructions|permissions|turn_aborted|INSTRUCTIONS)"
     r"|# AGENTS\.md instructions)"
 )

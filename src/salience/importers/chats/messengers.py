@@ -17,8 +17,9 @@ from typing import Any
 from salience.importers._entries import documents, mapping
 from salience.importers._source import ImportProblem, Place, Told, text
 from salience.importers.shapes import Entry, Shape, at, dicts, joined, turns
+from salience.lazily import regex
 
-_SLACK_MARK = re.compile(r"<(?:([@#!])([^|>]+)(?:\|([^>]*))?|([^|>\s]+)(?:\|([^>]*))?)>")
+_SLACK_MARK = regex(r"<(?:([@#!])([^|>]+)(?:\|([^>]*))?|([^|>\s]+)(?:\|([^>]*))?)>")
 
 
 def _of_telegram(place: Place, document: Any, told: Told) -> Iterator[Entry]:
@@ -75,13 +76,13 @@ _HALF = r"(?:\s*(?P<half>[AaPp]\.?\s?[Mm]\.?))?"
 _MOMENT = rf"{_DATE},?\s+(?:klo\s+|kl\.?\s+)?{_CLOCK}{_HALF}"
 
 
-WHATSAPP = re.compile(rf"^(?:\[{_MOMENT}\]|{_MOMENT.replace('?P<', '?P<a_')}\s+[-–])\s(?P<rest>.*)")
+WHATSAPP = regex(rf"^(?:\[{_MOMENT}\]|{_MOMENT.replace('?P<', '?P<a_')}\s+[-–])\s(?P<rest>.*)")
 
 
-_SENDER = re.compile(r"(?P<sender>[^:]{1,100}):\s(?P<text>.*)", re.DOTALL)
+_SENDER = regex(r"(?P<sender>[^:]{1,100}):\s(?P<text>.*)", re.DOTALL)
 
 
-_OMITTED = re.compile(
+_OMITTED = regex(
     r"<[^<>]{3,40}>|(?:\S+ ){1,3}(?:omitted|weggelassen|omise?|omitid[ao]|omess[ao])|"
     r"\S+\.\w{3,4} \([^()]+\)|null"
 )

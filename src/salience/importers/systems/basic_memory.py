@@ -9,20 +9,21 @@ from pathlib import Path
 from salience.importers import markdown
 from salience.importers._entries import ORIGIN, derived_id, imported
 from salience.importers._source import ImportProblem, Item, Place, Told, clean, head
+from salience.lazily import regex
 from salience.records.record import LINK_TYPES
 
-_LIST_ITEM = re.compile(r"^[ \t]*[-*+][ \t]+(?P<words>\S.*)$")
-_FENCE = re.compile(r"^[ \t]*(```|~~~)")
-_CATEGORY = re.compile(r"^\[([^\[\]()]+)\]\s+(.+)")
-_LINK_ALONE = re.compile(r"^\[.*?\]\(.*?\)$|^\[\[.*?\]\]$")
-_CLOCK = re.compile(r"\d{1,3}:\d{2}(?::\d{2})?(?:[.,]\d{1,3})?(?:\s+-\s+\d[\d:.,]*)?")
-_CONTEXT = re.compile(r"\s*\(([^()]*)\)\s*$")
-_RELATION = re.compile(
+_LIST_ITEM = regex(r"^[ \t]*[-*+][ \t]+(?P<words>\S.*)$")
+_FENCE = regex(r"^[ \t]*(```|~~~)")
+_CATEGORY = regex(r"^\[([^\[\]()]+)\]\s+(.+)")
+_LINK_ALONE = regex(r"^\[.*?\]\(.*?\)$|^\[\[.*?\]\]$")
+_CLOCK = regex(r"\d{1,3}:\d{2}(?::\d{2})?(?:[.,]\d{1,3})?(?:\s+-\s+\d[\d:.,]*)?")
+_CONTEXT = regex(r"\s*\(([^()]*)\)\s*$")
+_RELATION = regex(
     r"^(?:(?P<quote>[\"'])(?P<quoted>[^\"']+)(?P=quote)|(?P<word>[^\s\"'\[][^\s\[]*))\s*"
     r"\[\[(?P<target>[^\[\]]+)\]\]\s*(?:\((?P<context>.*)\))?\s*$"
 )
-_SECTION = re.compile(r"^#{1,6}[ \t]+(?:Observations|Relations)[ \t]*$", re.IGNORECASE)
-_FRONT = re.compile(rb"\A---\s*\n(?=.*^permalink:)(?=.*^type:).*?^---", re.DOTALL | re.MULTILINE)
+_SECTION = regex(r"^#{1,6}[ \t]+(?:Observations|Relations)[ \t]*$", re.IGNORECASE)
+_FRONT = regex(rb"\A---\s*\n(?=.*^permalink:)(?=.*^type:).*?^---", re.DOTALL | re.MULTILINE)
 
 
 def read(path: Place, told: Told) -> Iterator[Item]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import Any, TypeVar, cast
 from uuid import NAMESPACE_OID, uuid4, uuid5
@@ -33,6 +32,7 @@ from salience.integrations.mem0.shapes import (
     memory_of,
     messages_of,
 )
+from salience.lazily import dataclass
 from salience.ranking.profiles import ProfileLike
 from salience.records.record import MemoryRecord
 from salience.records.validation import timestamp
@@ -80,7 +80,7 @@ async def arun(steps: Steps[T], memory: AsyncMemory) -> T:
     return await adrive(steps, perform)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Calls:
     """The methods, with what they need besides a memory.
 
@@ -343,7 +343,7 @@ class Calls:
         return results
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Fields:
     """The fields that all memories of one `add` share."""
 

@@ -42,11 +42,12 @@ from salience.language.dates.intervals import (
 )
 from salience.language.dates.translation import WEEKDAY_NAMES, in_english
 from salience.language.tokens import words
+from salience.lazily import regex
 
 _OTHER_YEARS = 40  # before now in which a day without a year may be
 _YEAR_DAYS = range(365, 367)
 _OF_YEAR = 0.3  # what happened in a year is told at other times, too
-_BESIDE = re.compile(r" (before|after) (?:(?:the|on) )*")
+_BESIDE = regex(r" (before|after) (?:(?:the|on) )*")
 _LESS_SURE = 0.5  # another reading of the same words
 _MOMENT = timedelta(seconds=1)  # added to now, so that what is written now lies in the interval
 _BOUND_CHARS = 40

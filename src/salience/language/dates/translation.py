@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from salience.language.cues import read_table
 from salience.language.tokens import words
+from salience.lazily import regex
 
 # Words for dates and times in the languages besides English, by the English words for them
 
@@ -57,7 +58,7 @@ VOCABULARIES: Mapping[str, Vocabulary] = {code: _vocabulary(code) for code in _C
 _UNIT = r"(?:day|weekend|week|month|year|hour)"
 _TURNED = rf"(?:{'|'.join((*MONTH_NAMES, *WEEKDAY_NAMES))}|(?:\d+ )?{_UNIT})"
 _ORDERED = tuple(
-    (re.compile(pattern), replacement)
+    (regex(pattern), replacement)
     for pattern, replacement in (
         (rf"\b(?:ago|before) (\d+) ({_UNIT})\b(?! ago)", r"\1 \2 ago"),
         (rf"\b(\d+) (last|next) ({_UNIT})\b", r"\2 \1 \3"),
@@ -65,8 +66,8 @@ _ORDERED = tuple(
     )
 )
 """Words in the order of other languages, and in the order of English."""
-_REFERENCE = re.compile(r"(month)?\\(\d)")
-_HAN_NUMBER = re.compile("[一二三四五六七八九十]{1,3}(?=[月日号])")
+_REFERENCE = regex(r"(month)?\\(\d)")
+_HAN_NUMBER = regex("[一二三四五六七八九十]{1,3}(?=[月日号])")
 _HAN_DIGITS = {digit: value for value, digit in enumerate("一二三四五六七八九", 1)}
 _SHARED = frozenset("mai mars sabado segunda quarta quinta sexta terca domingo".split())
 """Names of months and days that are other words elsewhere, or the same in several languages."""

@@ -31,18 +31,18 @@ import re
 import tomllib
 import unicodedata
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from typing import Any, Literal
 
 from salience.language.statements.values import Reading, is_country
 from salience.language.tokens import fold, stem, unified, words
+from salience.lazily import dataclass, regex
 
 Count = Literal["one", "mostly", "many"]
 CHOICE = "choice"
 """The part of a value beside which another one may hold."""
-_TERM = re.compile(r"\{([a-z_]+)\}")
+_TERM = regex(r"\{([a-z_]+)\}")
 _NEVER = "(?!)"
 _WHOLE_WORDS = ("speaker", "article", "clause", "several", "unsure")
 _PATTERNS = ("denied", "denials", "inverted", "ending")
@@ -50,7 +50,7 @@ _CLAUSES = (  # a comma before a digit stands in a figure
     r"(?P<first>(?:(?P<who>{pronoun}) )?(?:[^,\uff0c]|,(?=\d))*?)"
     r"(?:(?:,(?!\d)|[;\uff0c\uff1b]) *(?:(?:{conjunction}) )?| (?:{conjunction}) )(?P<last>.+?)"
 )
-_ACCENTS = re.compile("[\u0300-\u0305\u0307\u0309-\u036f]|(?<!\u0438)\u0306|\u0308")
+_ACCENTS = regex("[\u0300-\u0305\u0307\u0309-\u036f]|(?<!\u0438)\u0306|\u0308")
 
 
 @dataclass(frozen=True)

@@ -14,10 +14,11 @@ from salience.language.english import ASKS
 from salience.language.languages import ENGLISH, language_of
 from salience.language.languages.table import CueName, Language
 from salience.language.tokens import fold
+from salience.lazily import regex
 
 NOTHING, CIRCUMSTANCE, PREFERENCE, INSTRUCTION, HEALTH = 0.0, 1.0, 2.0, 3.0, 4.0
 """The kinds of statements, in the order in which they matter; of several the last one counts."""
-_SENTENCE = re.compile(r"[^.!?\n\u3002\uff01\uff1f]+[.!?\n\u3002\uff01\uff1f]*")
+_SENTENCE = regex(r"[^.!?\n\u3002\uff01\uff1f]+[.!?\n\u3002\uff01\uff1f]*")
 _QUESTION_MARKS = ("?", "\uff1f")
 
 _TABLE = CueTable("personal")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property, lru_cache
 from types import MappingProxyType
 
@@ -16,6 +16,7 @@ from salience.language.statements.foreign import language_stated, read_foreign
 from salience.language.statements.frames import CHOICE
 from salience.language.statements.wordings import WORDINGS
 from salience.language.tokens import fold, stem, text_key, words
+from salience.lazily import dataclass, regex
 
 MAX_CHARACTERS = 200
 """A longer text is no statement of one attribute."""
@@ -23,20 +24,20 @@ MAX_CHARACTERS = 200
 _RECENT_TEXTS = 4096  # those of a write are read when they are compared and when they are stored
 _MAX_SENTENCES = 3
 _LINKING = frozenset("to of for with at".split())
-_SENTENCE_END = re.compile(r"[.!?;]\s+(?=\S)|[\u3002\uff01\uff1f\uff1b]\s*(?=\S)")
-_INTRODUCTION = re.compile(
+_SENTENCE_END = regex(r"[.!?;]\s+(?=\S)|[\u3002\uff01\uff1f\uff1b]\s*(?=\S)")
+_INTRODUCTION = regex(
     r"(?:[^\W\d][\w' -]{0,24}[:,\u2013\u2014\uff0c\u3001\uff1a] *"
     r"|(?i:oh|hey|hi|ok|okay|so|well|also|and|yes|yeah|guess what) )(?=\S)"
 )
-_AGENT = re.compile(  # "they raised the limit to 250"
+_AGENT = regex(  # "they raised the limit to 250"
     r"(?i)^(?:i|we|they|the [a-z]+) (?=(?:(?:have|has|had to|decided to) )?(?:moved?|push(?:ed)?"
     r"|changed?|shifted|rescheduled?|postponed?|delayed|extended|raised?|lowered|increased?"
     r"|reduced?|cut|brought|updated?|put|bumped) (?:my|our|the)\b)"
 )
 _SUBJECTS = frozenset("i we my our the user".split())
-_LINK = re.compile(r"\b\w+://\S+")
+_LINK = regex(r"\b\w+://\S+")
 _CONTRACTIONS = tuple(
-    (re.compile(pattern, re.IGNORECASE), full)
+    (regex(pattern, re.IGNORECASE), full)
     for pattern, full in (
         (r"\bcan't\b", "can not"),
         (r"\bwon't\b", "will not"),

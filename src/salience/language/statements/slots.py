@@ -14,6 +14,7 @@ from salience.language.languages.table import Language
 from salience.language.statements.values import NUMBER_WORDS, Reading, Values
 from salience.language.statements.wordings import WORDINGS, Wordings
 from salience.language.tokens import fold, stem, words
+from salience.lazily import regex
 
 _MAX_WORDS = 22
 _MAX_CHARACTERS = 40  # of a sentence whose words are not spaced
@@ -21,9 +22,9 @@ _MAX_STEMS = 6  # of an attribute
 _MAX_ATTRIBUTE_CHARACTERS = 12
 _MAX_VALUE_WORDS = 4
 _NUMBER = r"[+(]?\d+(?:[ .,/-]?\d+)*%?(?![\w]*[a-z]\d)"
-_UNITS = re.compile(r"^(?:eur|euros?|usd|dollars?|pounds?|gbp|chf|e)$")
-_DIRECTION = re.compile(r"\bfrom (\w+) (?=to\b)")
-_EVERY = re.compile(
+_UNITS = regex(r"^(?:eur|euros?|usd|dollars?|pounds?|gbp|chf|e)$")
+_DIRECTION = regex(r"\bfrom (\w+) (?=to\b)")
+_EVERY = regex(
     r"\b(?:every|each|jede[nrsm]?|elke|chaque|tous|cada|todos|todas|ogni|каждый|каждую)\b|[每毎]|매주"
 )
 _STATUSES = (  # one excludes the others, whatever it is said of

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from salience.language.english import MONTHS, WEEKDAYS
 from salience.language.statements import cues
 from salience.language.statements.values import (
@@ -23,6 +21,7 @@ from salience.language.statements.values import (
     whole,
 )
 from salience.language.tokens import fold
+from salience.lazily import regex
 
 # Readers of what is said of people in several parts: marriages and preferences
 
@@ -97,7 +96,7 @@ _LOCATION = whole(
     r"|will be (?:held )?in|(?:was |has been |has )?(?:moved|relocated|migrated|switched) to)",
     rf" {PLACE}",
 )
-_RELOCATED = re.compile(
+_RELOCATED = regex(
     r"^(?:I|We|They) (?:have )?(?:moved|relocated|migrated|transferred)"
     rf" (?P<what>{OWNED}) (?:over )?to {PLACE}$"
 )

@@ -8,6 +8,7 @@ from salience.language.english import MONTHS, WEEKDAYS
 from salience.language.statements import cues
 from salience.language.statements.cues import COUNTRIES
 from salience.language.tokens import fold, stem, words
+from salience.lazily import regex
 
 # Noun phrases: whose attribute a sentence states, and which
 
@@ -25,7 +26,7 @@ _SPELLINGS = {"color": "colour", "favorite": "favourite", "telephone": "phone", 
 
 def whole(*parts: str) -> re.Pattern[str]:
     """The pattern of a whole sentence of these parts."""
-    return re.compile(rf"^{''.join(parts)}$")
+    return regex(rf"^{''.join(parts)}$")
 
 
 def subject_of(text: str | None) -> str:
@@ -76,7 +77,7 @@ _WEEKDAYS = frozenset(day for day in WEEKDAYS if not day.endswith("days"))
 _SHORT_WEEKDAY = "|".join(sorted(day for day in _WEEKDAYS if not day.endswith("day")))
 _LINK = r"^(?:,? ?\b(?:at|on|for|to|from|in|by|until|around|about|and|the)\b)* ?"
 _PARTS = tuple(
-    (name, re.compile(_LINK + pattern, re.IGNORECASE))
+    (name, regex(_LINK + pattern, re.IGNORECASE))
     for name, pattern in (
         ("date", rf"{_YEAR}-(?P<month>\d\d)-(?P<day>\d\d)\b"),
         ("date", rf"{_MONTH}\.? {_DAY}\b(?!:)(?:,? {_YEAR})?"),
@@ -90,7 +91,7 @@ _PARTS = tuple(
         ("year", r"(?<=in )(?P<year>(?:19|20)\d\d)\b"),
     )
 )
-_EVERY = re.compile(r"^ ?(?:every (?:day|morning|evening)|daily|sharp|o'clock)\b", re.IGNORECASE)
+_EVERY = regex(r"^ ?(?:every (?:day|morning|evening)|daily|sharp|o'clock)\b", re.IGNORECASE)
 
 
 def times_in(tail: str) -> tuple[Values, str] | None:

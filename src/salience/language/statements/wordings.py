@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 
 from salience.language.cues import read_table
 from salience.language.tokens import unified
+from salience.lazily import dataclass
 
 
 @dataclass(frozen=True)

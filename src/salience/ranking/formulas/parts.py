@@ -6,15 +6,15 @@ A sum adds from left to right, so that whoever has the values computes the score
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 
 from salience.display.result import Result
+from salience.lazily import dataclass
 from salience.ranking.expressions import Constant, NamedExpression, Product, Signal, Sum
 from salience.ranking.stages import Stage
 from salience.ranking.weights import weighted
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class ScorePart(Result):
     """A part of a score: its name, its meaning in a line, and the heading it stands under.
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
 from salience.arithmetic import row_sums
 from salience.language.speakers import name_terms
+from salience.lazily import dataclass
 from salience.ranking.evaluation import Evaluation, Values
 from salience.ranking.expressions import Elementwise, Signal
 from salience.retrieval.candidates import Floats

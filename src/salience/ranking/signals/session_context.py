@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from salience.arithmetic import exp, row_sums
 from salience.errors import InvalidInput, shown
+from salience.lazily import dataclass
 from salience.ranking.evaluation import Evaluation, Values
 from salience.ranking.expressions import Signal
 from salience.retrieval.candidates import Floats

@@ -8,12 +8,12 @@ the design of the "vitality" profile for the rest.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 import numpy as np
 
 from salience.arithmetic import expm1, log, power, row_sums
+from salience.lazily import dataclass
 from salience.ranking.evaluation import Evaluation, Values
 from salience.ranking.expressions import Col, NamedExpression, Signal, first_of
 from salience.ranking.functions import Apply, at_most, exp, lookup, maximum, minimum

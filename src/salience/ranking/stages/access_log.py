@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from salience.lazily import dataclass
 from salience.ranking.stages.stage import Stage
 from salience.records.events import WRITTEN, Event, EventType
 from salience.retrieval.candidates import Candidates, Floats

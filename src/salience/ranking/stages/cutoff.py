@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
+from salience.lazily import dataclass
 from salience.ranking.explanation import figure
 from salience.ranking.rejection import DroppedRow, WhyNot, below_min_score, outranked
 from salience.ranking.stages.stage import Depth, Stage, depth_in_rows

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
 
 from salience.errors import InvalidInput
+from salience.lazily import dataclass
 from salience.ranking.explanation import figure
 from salience.ranking.rejection import DroppedRow, OnRoute, WhyNot
 from salience.ranking.signals.vitality import DAY

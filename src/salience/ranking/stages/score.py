@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from salience.errors import InvalidProfile, shown
+from salience.lazily import dataclass
 from salience.ranking.evaluation import Evaluation, Program
 from salience.ranking.expressions import Signal
 from salience.ranking.stages.stage import Stage

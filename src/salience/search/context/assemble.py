@@ -1,7 +1,7 @@
 """The context of a query: sections gathered, packed and written, with their provenance."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import Any, Literal
 
@@ -12,6 +12,7 @@ from salience.display.html import section as html_section
 from salience.display.html import text as html_text
 from salience.display.result import Result
 from salience.errors import InvalidInput, shown
+from salience.lazily import dataclass
 from salience.ranking.profiles import ProfileLike
 from salience.records.field_filters import FIELD_DEFAULTS, FieldFilters
 from salience.records.filters import And, parse_filter
@@ -44,7 +45,7 @@ from salience.search.request import (
 SECTION_HITS = 100  # of the search that fills a section which sets no limit
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class Provenance(Result):
     """The memory that a piece of the text comes from; `left_out` counts the tokens cut off it."""
 
@@ -56,7 +57,7 @@ class Provenance(Result):
     left_out: int
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class Filled(Result):
     """A section after packing: its tokens, the allowed ones, and the memories without room."""
 
@@ -71,7 +72,7 @@ class Filled(Result):
 Outcome = Literal["in", "shortened", "no room", "said already", "below the floor", "beyond the cap"]
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class Considered(Result):
     """A memory that a section could have held: its first letters, its score, what became of it.
 
@@ -89,7 +90,7 @@ class Considered(Result):
     outcome: Outcome
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class Context(HtmlResult):
     """A text for an agent to read: tokens = counter(text) <= max_tokens.
 

@@ -13,17 +13,17 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 from salience.errors import InvalidInput, shown
 from salience.language.english import ASSISTANT_NAMES, USER_NAMES
+from salience.lazily import dataclass
 from salience.search.context.sections import Gathered, Item, Section
 
 MIN_PIECE_CHARACTERS = 24  # less of a memory says nothing
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Packed:
     """A block, its tokens, the tokens it was allowed, and the number of memories without room."""
 
@@ -238,7 +238,7 @@ Format = Literal["text", "markdown", "xml", "messages"]
 _NOT_XML = "[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"  # slow to compile, so late
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Piece:
     """As much of a memory as the context holds, and the number of tokens left out of it."""
 
@@ -254,7 +254,7 @@ class Piece:
         return f"{self.text} [... {self.left_out} tokens left out]"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Block:
     """A section with its pieces, in the order in which they were packed."""
 

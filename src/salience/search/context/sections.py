@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from typing import Any, Literal, get_args
 
 import numpy as np
 
 from salience.display.for_models import clean
 from salience.errors import InvalidInput, shown
+from salience.lazily import dataclass
 from salience.ranking.probability import estimate
 from salience.records.filters import Filter, all_of
 from salience.records.record import MemoryRecord
@@ -102,7 +103,7 @@ STANDARD: dict[str, Section] = {
 DEFAULT = ("identity", "memories")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Item:
     """A memory that a section may hold: its row, its reference, its score in the search."""
 
@@ -137,7 +138,7 @@ class Item:
         return self.record.title and clean(self.record.title)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Gathered:
     """A section, the memories it may hold, the most important first, and what was missing.
 

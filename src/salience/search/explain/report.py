@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,6 +14,7 @@ from salience.display.result import to_json, with_tuples
 from salience.errors import NotFound
 from salience.language.spelling import taken_notes
 from salience.language.tokens import shorten
+from salience.lazily import dataclass
 from salience.ranking.explanation import Explanation, computation, figure
 from salience.ranking.probability import estimate
 from salience.ranking.profile import Profile
@@ -34,7 +35,7 @@ from salience.search.search import rank
 MAX_LISTED = 5  # lines of a list; the rest is counted
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class ExplainReport(HtmlResult):
     """The reasons a query returned a memory or not, and what would change that.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timezone
 from functools import reduce
 from operator import add, mul
@@ -14,6 +14,7 @@ import numpy as np
 
 from salience.arithmetic import rank_key
 from salience.display.result import Result
+from salience.lazily import dataclass
 from salience.ranking.explanation import Explanation
 from salience.ranking.functions import Apply
 from salience.ranking.profile import Profile
@@ -122,7 +123,7 @@ def _literal(value: Any) -> str:
 _SEARCH_POWERS = 20  # values are tried from 2^-20 to 2^20 times the part's range away
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class Change(Result):
     """One part of a score, and the value nearest to its own at which the outcome turns.
 

@@ -7,18 +7,19 @@ import sqlite3
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from time import monotonic, time
 from typing import Protocol
 
 import msgspec
 
+from salience.lazily import dataclass
 from salience.server.guard.request import UNMATCHED
 
 _ENTRY_BYTES = 1_024  # of memory, beside the body
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Answer:
     """A whole answer, the template of the path that gave it, and the namespace that it is about."""
 
@@ -29,7 +30,7 @@ class Answer:
     namespace: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class KeptRequest:
     """A request that was seen: the hash of its content, and its answer once there is one.
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass
 from math import ceil
 from time import monotonic
 
@@ -16,6 +15,7 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from salience.access.principal import Principal
+from salience.lazily import dataclass
 from salience.server.guard.request import (
     client_address,
     header,
@@ -188,7 +188,7 @@ def _target(scope: Scope) -> str:
 MAX_BUCKETS = 16_384
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Level:
     """The state of a bucket after a request asked for a token."""
 

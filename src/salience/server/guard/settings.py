@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from typing import Any, Literal, Self
 
 from salience.api.operations import OPERATIONS
 from salience.errors import InvalidInput, shown
+from salience.lazily import dataclass
 
 MIB = 1 << 20
 LOOPBACK_HOSTS = ("localhost", "127.0.0.1", "[::1]")
@@ -64,7 +65,7 @@ def _check_texts(name: str, texts: Any, form: re.Pattern[str], remedy: str) -> N
             raise InvalidInput(name, f"has {shown(text)}", f"give {remedy}")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Rate:
     """A rate limit: at most `quota` requests at once, and as many again in each window."""
 
@@ -90,7 +91,7 @@ class Rate:
         return cls(int(quota), int(window))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class GuardSettings:
     """The limits of a server.
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import re
 import sqlite3
 from collections.abc import Mapping, Sequence
 from functools import lru_cache, partial
 from typing import Any
 
+from salience.lazily import regex
 from salience.records.record import Embedding
 from salience.stores import codec
 from salience.stores.sqlite.integrity.row_checksums import Insert, checksum_of
@@ -36,32 +36,32 @@ _REPLACES = {
     ),
 }
 _WORDS = (
-    (re.compile(r"= ANY\(%s::\w+\[\]\)"), "IN (SELECT value FROM json_each(%s))"),
-    (re.compile(r"((?:\w+\.)?payload) ->> '(\w+)'"), r"json_extract(\1, '$.\2')"),
-    (re.compile(r"::\w+(\[\])?| FOR UPDATE"), ""),
-    (re.compile(r'"row"'), "row"),
+    (regex(r"= ANY\(%s::\w+\[\]\)"), "IN (SELECT value FROM json_each(%s))"),
+    (regex(r"((?:\w+\.)?payload) ->> '(\w+)'"), r"json_extract(\1, '$.\2')"),
+    (regex(r"::\w+(\[\])?| FOR UPDATE"), ""),
+    (regex(r'"row"'), "row"),
     # Without statistics SQLite would read all of the namespace.
     (
-        re.compile(r"(memories)( WHERE namespace = %s AND (text|attribute)_key IN)"),
+        regex(r"(memories)( WHERE namespace = %s AND (text|attribute)_key IN)"),
         r"\1 INDEXED BY memories_by_\3\2",
     ),
     (
-        re.compile(r"(events)( WHERE namespace = %s AND payload IS NOT NULL AND coalesce)"),
+        regex(r"(events)( WHERE namespace = %s AND payload IS NOT NULL AND coalesce)"),
         r"\1 INDEXED BY events_by_mention\2",
     ),
     (
-        re.compile(r"(events)( WHERE namespace = %s AND payload IS NOT NULL AND json_extract)"),
+        regex(r"(events)( WHERE namespace = %s AND payload IS NOT NULL AND json_extract)"),
         r"\1 INDEXED BY events_by_key\2",
     ),
     (
-        re.compile(r"(count\(json_extract.*? FROM events)"),
+        regex(r"(count\(json_extract.*? FROM events)"),
         r"\1 INDEXED BY events_by_memory",
     ),
 )
 """Words of PostgreSQL, and those of SQLite for them."""
-_NAMESPACE = re.compile(r"\bnamespace\b")
+_NAMESPACE = regex(r"\bnamespace\b")
 _TERM_BYTES = " + ".join(f"coalesce(length({column_name(name)}), 0)" for name in codec.TERMS)
-_MARKS = re.compile(r"(\bspace = )?%s")
+_MARKS = regex(r"(\bspace = )?%s")
 
 
 @lru_cache(maxsize=256)

@@ -6,10 +6,11 @@ import sqlite3
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import Any, TypeVar
 
+from salience.lazily import dataclass
 from salience.records.events import ACCESSES, Event
 from salience.records.fields import FIELDS
 from salience.records.record import Embedding, Link, MemoryRecord
@@ -66,7 +67,7 @@ _SELECT_RECORDS = f"SELECT {', '.join(FIELDS)}, sequence, row, space, {_CURRENT_
 _CREATED_AT, _SEQUENCE = list(FIELDS).index("created_at"), len(FIELDS)  # places of its columns
 
 
-@dataclass(slots=True)
+@dataclass
 class Retrieved:
     """The last retrievals of a namespace and the memories that they returned, as last read."""
 

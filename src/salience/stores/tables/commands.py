@@ -7,8 +7,9 @@ the commands, one for each. A store runs it as a transaction; PostgreSQL's again
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
+
+from salience.lazily import dataclass
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from salience.language.english import ASSISTANT_NAMES
+from salience.lazily import regex
 from salience.records.record import MemoryRecord
 from salience.retrieval.operations import FindByHash, ReadRecords
 from salience.retrieval.plan import Plan, ask
@@ -89,7 +89,7 @@ def stated_facts(
 
 # Recall loops: texts that repeat what a search has just returned
 
-MEMORY_REFERENCE = re.compile(r"\[m:[^\[\]\s]+\]")  # without "[", no part is looked at twice
+MEMORY_REFERENCE = regex(r"\[m:[^\[\]\s]+\]")  # without "[", no part is looked at twice
 """The form in which a context refers to a memory."""
 _RECALLED_TEXTS = 512  # of which the folded form is kept
 _MIN_WORDS = 5  # of a text that repeats memories

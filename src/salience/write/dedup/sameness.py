@@ -7,7 +7,6 @@ other end of its sentence. In doubt they do not say the same, and both are kept.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence, Set
 from dataclasses import replace
 from functools import cache
@@ -18,6 +17,7 @@ from salience.language.entities import fold_name
 from salience.language.languages import language_of
 from salience.language.spelling import english_words
 from salience.language.tokens import stem, words
+from salience.lazily import regex
 from salience.write.dedup.written_words import (
     INTERJECTIONS,
     PAUSE,
@@ -219,7 +219,7 @@ def _is_optional(word: Word, following: Word) -> bool:
 
 # Differences between two texts that are alike: number, date, name, negation, word
 
-_NUMBER = re.compile(r"\d+(?:[.,:/-]\d+)*%?")
+_NUMBER = regex(r"\d+(?:[.,:/-]\d+)*%?")
 _NUMBER_WORDS = frozenset(
     (
         "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen "
@@ -227,7 +227,7 @@ _NUMBER_WORDS = frozenset(
         "eighty ninety hundred thousand million first second third fourth fifth twice half dozen"
     ).split()
 )
-_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
+_WORD = regex(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 _NEGATIONS = frozenset(
     (
         "no not never none nobody nothing neither nor cannot without hardly stopped quit former "

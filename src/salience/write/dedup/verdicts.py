@@ -7,7 +7,7 @@ session is compared with the active memories of its owner (the same agent, user 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -16,6 +16,7 @@ import numpy as np
 from salience.arithmetic import NOISE, cosines
 from salience.errors import InvalidInput, shown
 from salience.language.tokens import shorten, text_key
+from salience.lazily import dataclass
 from salience.records.filters import And, Compare, Filter, Not
 from salience.records.record import Draft, Edit, MemoryRecord
 from salience.records.validation import boolean, mapping, number, texts
@@ -56,7 +57,7 @@ MAX_LOOP_SECONDS = 1e9  # some 31 years
 MAX_WITHIN = 8  # keys of the metadata
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class DedupPolicy:
     """The settings by which writes are compared with existing memories and with each other.
 
@@ -130,7 +131,7 @@ DedupLike = DedupPolicy | Mapping[str, Any] | bool | float | None
 """A policy, or what `DedupPolicy.of` makes one of."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class DedupVerdict:
     """The outcome of comparing an item, and the memory that it matches.
 

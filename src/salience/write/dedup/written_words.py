@@ -7,14 +7,13 @@ brackets, emoji, each character of `id_rsa.pub`.
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 
 from salience.language.tokens import WITHOUT_BLANKS
+from salience.lazily import dataclass, regex
 
 QUESTION, PAUSE = "?", ","
 _UNIT_LETTERS = 3  # of the longest unit of measure: 5 mW is not 5 MW
@@ -39,14 +38,14 @@ _SAME_CHARACTERS = {
     ord("—"): " - ",
     ord("…"): "...",
 }
-_APART = re.compile(  # what is a word of its own without blanks around it
+_APART = regex(  # what is a word of its own without blanks around it
     rf"[!:~]?[<>=]+|[{WITHOUT_BLANKS}\u2190-\u2bff\U0001f000-\U0001faff]"
     r"|(?<=[^\W\d_])[,;](?=[^\W\d_])"
 )
-_LETTERS = re.compile(r"[^\W\d_]+(?:['-][^\W\d_]+)*")
-_PUNCTUATION = re.compile(r"[.,:;!?\"'`]+")
-_BULLET = re.compile(r"\A\s*[-*•]\s+(?=[^\W\d_])")
-_GREEK_QUESTION = re.compile(r"(?<=[\u0370-\u03ff]);")
+_LETTERS = regex(r"[^\W\d_]+(?:['-][^\W\d_]+)*")
+_PUNCTUATION = regex(r"[.,:;!?\"'`]+")
+_BULLET = regex(r"\A\s*[-*•]\s+(?=[^\W\d_])")
+_GREEK_QUESTION = regex(r"(?<=[\u0370-\u03ff]);")
 _OPENING = frozenset("\"'`¿¡")
 _CLOSING = frozenset("\"'`.,:;!?")
 _AFTER_NUMBERS = frozenset("!\"'")  # a factorial, inches, feet
@@ -54,7 +53,7 @@ _PAUSES = frozenset(".,:;!?")
 _ENDS = frozenset(".!?")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Word:
     """One word as it is written.
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import re
 import shutil
 import tempfile
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
@@ -17,6 +16,7 @@ from typing import Any, Protocol
 
 from salience.errors import InvalidInput, shown
 from salience.language.tokens import slug
+from salience.lazily import regex
 from salience.records.record import BLANK
 from salience.write.items import CHECKS
 from salience.write.transfer import lines
@@ -26,7 +26,7 @@ OWN_KEY = "salience"
 """The key of a note's front matter that has the fields which a note has no place for."""
 
 _NAME_CHARACTERS = 60
-_UNPRINTED = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
+_UNPRINTED = regex("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 _ROLES = ("user", "assistant")
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from hashlib import blake2b
 from itertools import islice
 
 from salience.errors import InvalidInput, StoreError
+from salience.lazily import dataclass
 from salience.records.events import Event, imported
 from salience.records.limits import Limits
 from salience.records.validation import namespace_name, optional_text
@@ -27,7 +28,7 @@ Lines = Callable[[], Iterable[bytes]]
 """Reads the lines of a file from its beginning."""
 
 
-@dataclass(slots=True)
+@dataclass
 class _Namespace:
     """A namespace of a file: its notes, the events of all its memories, and their number."""
 
@@ -37,7 +38,7 @@ class _Namespace:
     memories: int = 0
 
 
-@dataclass(slots=True)
+@dataclass
 class _Contents:
     """The contents of a file, as far as it is checked; `digest` is not empty once it has ended."""
 

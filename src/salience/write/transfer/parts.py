@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 
 from salience.errors import NotEmpty
+from salience.lazily import dataclass
 from salience.records.events import Event, events_by_memory, link_time, record_at
 from salience.records.record import EMPTY, Draft, Embedding, Link, MemoryRecord
 from salience.retrieval.candidates import Rows
@@ -38,7 +39,7 @@ FormerVector = tuple[int, str, Embedding]
 """A vector that an edit replaced: the edit's place in the log, its name, itself."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Part:
     """One memory with its vectors by name, its links to others, its events and former vectors."""
 
@@ -49,7 +50,7 @@ class Part:
     former: tuple[FormerVector, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Outline:
     """The outline of a namespace as it was after the event at the place `until` in its log.
 

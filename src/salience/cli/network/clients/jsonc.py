@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
-_SPACE = re.compile(r"(?:\s|//[^\n]*|/\*.*?\*/)*", re.S)
-_STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.S)
-_SCALAR = re.compile(r"[^\s,\]}/]+")
+from salience.lazily import dataclass, regex
+
+_SPACE = regex(r"(?:\s|//[^\n]*|/\*.*?\*/)*", re.S)
+_STRING = regex(r'"(?:[^"\\]|\\.)*"', re.S)
+_SCALAR = regex(r"[^\s,\]}/]+")
 _MARK = "\ufeff"  # that some editors write first
 _UNIT = "  "
 

@@ -8,9 +8,11 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-_HEADER = re.compile(r"^\s*\[\s*([^\[\]]+?)\s*\]\s*(?:#.*)?$")
-_PART = re.compile(r"\"((?:[^\"\\]|\\.)*)\"|'([^']*)'|([A-Za-z0-9_-]+)")
-_BARE = re.compile(r"[A-Za-z0-9_-]+")
+from salience.lazily import regex
+
+_HEADER = regex(r"^\s*\[\s*([^\[\]]+?)\s*\]\s*(?:#.*)?$")
+_PART = regex(r"\"((?:[^\"\\]|\\.)*)\"|'([^']*)'|([A-Za-z0-9_-]+)")
+_BARE = regex(r"[A-Za-z0-9_-]+")
 
 
 def read(text: str) -> dict[str, Any]:

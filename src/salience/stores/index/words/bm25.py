@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -14,6 +13,7 @@ from salience.arithmetic import log1p
 from salience.language.analysis_types import Term
 from salience.language.passages import LONG_WORDS, PASSAGE_WORDS
 from salience.language.tokens import term_id
+from salience.lazily import dataclass
 from salience.retrieval.candidates import Floats
 from salience.retrieval.routes import Lexical
 from salience.stores.index.words.postings import WINDOW, Hits, Postings

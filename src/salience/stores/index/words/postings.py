@@ -11,13 +11,13 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from salience.lazily import dataclass
 from salience.stores.index.growable_array import GrowableArray
 
 _ORDINAL_BITS = 22

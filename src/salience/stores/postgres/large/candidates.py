@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from salience.arithmetic import log1p
 from salience.language.tokens import term_id
+from salience.lazily import dataclass
 from salience.retrieval.query import Query
 from salience.retrieval.routes import (
     ExactMatch,

@@ -9,10 +9,10 @@ from __future__ import annotations
 import json
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from salience.language.features import FEATURES
+from salience.lazily import dataclass
 from salience.records.fields import FIELDS
 from salience.records.filters import (
     FOLDED_FIELDS,

@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import math
 import os
-import re
 import threading
 import time
 from collections.abc import Callable, Iterable
 
 from salience.errors import InvalidInput, StoreError
+from salience.lazily import regex
 
 WAIT_VARIABLE = "SALIENCE_POSTGRES_WAIT_SECONDS"
 """The environment variable that says how long calls wait for a server that went away."""
 DEFAULT_WAIT_SECONDS = 10.0
 PROBE_INTERVAL_SECONDS = 1.0
-_WORKER = re.compile(r"\bnode (\S+:\d+)")
+_WORKER = regex(r"\bnode (\S+:\d+)")
 _MAX_NAMES = 10_000  # of namespaces whose worker is known to be away
 
 Clock = Callable[[], float]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -11,6 +10,7 @@ from psycopg.abc import AdaptContext
 from psycopg.types import TypeInfo
 
 from salience.errors import InvalidInput, StoreError
+from salience.lazily import regex
 from salience.records.tombstones import name_hash
 from salience.retrieval.vector_sets import VectorSets
 from salience.stores.postgres.wire.breaker import Breakers
@@ -32,7 +32,7 @@ CONNECTION_SETTINGS: dict[str, Any] = {
 }
 
 
-_LONE_PERCENT = re.compile("%(?![0-9A-Fa-f]{2})")
+_LONE_PERCENT = regex("%(?![0-9A-Fa-f]{2})")
 
 
 def namespace_scope(namespaces: Sequence[str]) -> tuple[Statement, ...]:

@@ -14,6 +14,7 @@ from dataclasses import replace
 from functools import partial
 
 from salience.errors import SalienceError
+from salience.lazily import regex
 from salience.retrieval.safety import STRUCTURE, Finding
 from salience.stores.findings import EXAMPLES, FIX, Quarantine
 from salience.stores.sqlite.connection import DAMAGED, connect, prepare_schema
@@ -22,7 +23,7 @@ from salience.stores.sqlite.safety.row_checks import LogEvent, Problem, RowCheck
 _MAX_PROBLEMS = 100  # of the structure that SQLite lists
 _MAX_LOG_BYTES = 64 << 20
 _MAX_FREE_BYTES, _MAX_FREE_SHARE = 16 << 20, 0.25
-_INDEX_PROBLEM = re.compile(r"index|NUMERIC value|TEXT value", re.IGNORECASE)
+_INDEX_PROBLEM = regex(r"index|NUMERIC value|TEXT value", re.IGNORECASE)
 Writing = Callable[[], AbstractContextManager[sqlite3.Connection]]
 """Begins a transaction of the store."""
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timezone
 from functools import partial
 from typing import Any
 
 from salience.display.result import to_json
+from salience.lazily import dataclass
 from salience.records.events import STATE, Event
 from salience.records.fields import FIELDS
 from salience.records.record import Draft, MemoryRecord
