@@ -6,11 +6,12 @@ BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --editable
 USABLE := $(VENV)/.usable
 READY := $(VENV)/.ready
+NATIVE := $(VENV)/.native
 SUITE := $(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal
 
 .PHONY: demo serve demo-postgres test suite test-all check changed torture integrations lint audit bench docs locked lock sbom clean
 
-demo: $(USABLE)
+demo: $(USABLE) $(NATIVE)
 	$(BIN)/salience demo
 
 # A server with the memories of the demo, and three calls to try.
@@ -22,7 +23,7 @@ demo-postgres: $(READY)
 	$(BIN)/python -m salience.testing.postgres sh -c '$(BIN)/salience demo --db "$$SALIENCE_DB"'
 
 # Linters and types beside the suite: alone they would keep one core busy.
-test: $(READY)
+test: $(READY) $(NATIVE)
 	$(MAKE) --jobs=2 lint suite
 
 suite: $(READY)
@@ -96,6 +97,14 @@ $(USABLE): pyproject.toml | $(BIN)/pip
 $(READY): pyproject.toml | $(BIN)/pip
 	$(INSTALL) ".[dev]"
 	touch $(USABLE) $(READY)
+
+# The kernels in C, where there is a compiler; without them NumPy does their work.
+$(NATIVE): native/pyproject.toml native/salience_native.c | $(BIN)/pip
+	@mkdir -p build
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --force-reinstall ./native >build/native.log 2>&1 \
+		&& $(BIN)/python -c 'import salience_native' 2>/dev/null \
+		|| echo "salience-native is left out, and NumPy does its work: build/native.log says why"
+	@touch $(NATIVE)
 
 clean:
 	rm -rf $(VENV) .venv-integrations build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -10,7 +10,9 @@ e_log.c, by Sun Microsystems, 1993; errors stay below one unit in the last place
 
 from __future__ import annotations
 
+import importlib
 import math
+import os
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -42,13 +44,48 @@ _EXP_RANGE = -746.0, 709.782712893384  # below, e^x is 0; above, infinite
 _MULTIPLIED_POWERS = 64  # whole exponents up to which a power is a product
 
 
-def cosines(vectors: NDArray[Any], query: NDArray[Any]) -> Floats:
+_INTERFACE = 1  # of the kernels that this version calls
+
+
+def _kernels() -> tuple[Any, str]:
+    """The module `salience_native` and the name of the way that runs; None where NumPy does."""
+    if os.environ.get("SALIENCE_NATIVE") == "0":
+        return None, "NumPy (SALIENCE_NATIVE=0)"
+    try:
+        found: Any = importlib.import_module("salience_native")
+    except ImportError:
+        return None, "NumPy"
+    if found.INTERFACE != _INTERFACE:
+        return None, "NumPy (salience-native is of another version)"
+    return found, f"native ({found.variant()})"
+
+
+native, KERNELS = _kernels()
+"""The kernels in C, which give the same bits, or None; and what to tell of it."""
+
+
+def on_grid(query: NDArray[Any]) -> Floats:
+    """A query's vector, rounded to multiples of 2^-24."""
+    return np.rint(query.astype(np.float64) * _GRID) / _GRID
+
+
+def cosines(
+    vectors: NDArray[Any], query: NDArray[Any], places: NDArray[Any] | None = None
+) -> Floats:
     """q . v for each row of unit vectors, in [-1, 1]; exact, with q rounded to multiples of 2^-24.
 
-    Numbers of half precision are such multiples, too. So each product is a multiple of 2^-48, and
-    so is each sum of some of them, which |q| |v| bounds: below 32 it fits into double precision.
+    With `places` for the rows at these. Numbers of half precision are such multiples, too. So each
+    product is a multiple of 2^-48, and so is each sum of some of them, which |q| |v| bounds: below
+    32 it fits into double precision.
     """
-    grid = np.rint(query.astype(np.float64) * _GRID) / _GRID
+    grid = on_grid(query)
+    if native is not None and vectors.dtype == np.float32 and vectors.flags.c_contiguous:
+        dots = np.empty(len(vectors if places is None else places))
+        if places is not None and places.dtype != np.int64:
+            places = places.astype(np.int64)
+        native.cosines(vectors, grid, places, dots)
+        return dots
+    vectors = vectors if places is None else vectors.take(places, axis=0)
     dots = np.empty(len(vectors))
     for start in range(0, len(vectors), _BLOCK_ROWS):
         block = slice(start, start + _BLOCK_ROWS)

@@ -1,9 +1,11 @@
 """Arithmetic that no processor, BLAS or C library changes, against exact and longer arithmetic."""
 
 import math
+import sys
 from collections.abc import Callable
 from decimal import Decimal, getcontext
 from fractions import Fraction
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -90,3 +92,16 @@ def test_a_sum_is_added_by_halves() -> None:
     assert row_sums(rows).tolist() == [((1e16 + 1.0) - 1e16) + (1.0 + 5.0), 15.0]
     assert row_sums(np.asfortranarray(rows)).tolist() == row_sums(rows).tolist()
     assert row_sums(rows[:, :0]).tolist() == [0.0, 0.0]
+
+
+def test_the_kernels_can_be_turned_off_and_have_to_be_of_this_version(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    other = SimpleNamespace(INTERFACE=-1)
+    monkeypatch.setitem(sys.modules, "salience_native", other)
+    assert arithmetic._kernels() == (None, "NumPy (salience-native is of another version)")
+    monkeypatch.setenv("SALIENCE_NATIVE", "0")
+    assert arithmetic._kernels() == (None, "NumPy (SALIENCE_NATIVE=0)")
+    monkeypatch.delenv("SALIENCE_NATIVE")
+    monkeypatch.setitem(sys.modules, "salience_native", None)
+    assert arithmetic._kernels() == (None, "NumPy")

@@ -210,14 +210,15 @@ def doctor(
 ) -> None:
     """Look for damage in the whole store; exits with 1 if problems remain."""
     with settings.open(embeds=False) as memory:
-        diagnosis = memory.doctor(fix=fix)
+        diagnosis, kernels = memory.doctor(fix=fix), memory.stats()["kernels"]
     if settings.json:
-        output.emit(diagnosis.to_dict())
+        output.emit({**diagnosis.to_dict(), "kernels": kernels})
     else:
         for finding in diagnosis:
             output.say(str(finding))
         state = "all is well" if diagnosis else "not all is well"
         output.say(f"{diagnosis.memories:,} memories, {len(diagnosis):,} findings: {state}")
+        output.say(f"searches are computed by {kernels}")
     if not diagnosis:
         raise typer.Exit(1)
 

@@ -119,6 +119,8 @@ class Memory(WriteApi, SearchApi, ReadApi, JudgmentApi, LifecycleApi, TransferAp
     def stats(self, *, everywhere: bool = False, as_of: Moment = None) -> dict[str, Any]:
         """Count memories, links and more in this namespace, or in all of them.
 
+        `kernels` names what computes a search: NumPy, or the package `salience-native`.
+
         Args:
             everywhere: count in all namespaces of the store.
             as_of: count what there was in this namespace at this time.
@@ -126,14 +128,16 @@ class Memory(WriteApi, SearchApi, ReadApi, JudgmentApi, LifecycleApi, TransferAp
         Raises:
             InvalidInput: names the argument that is wrong.
         """
+        from salience.arithmetic import KERNELS  # imports NumPy
+
         namespaces = () if boolean("everywhere", everywhere) else (self._core.namespace,)
-        figures = self._run(ask(ReadStats(namespaces)))
+        figures = {**self._run(ask(ReadStats(namespaces))), "kernels": KERNELS}
         if as_of is None:
             return figures
         if not namespaces:
             raise InvalidInput("as_of", "is about one namespace", "leave out everywhere")
         past = self._run_at(ask(ReadStats(namespaces)), as_of)
-        return {**past, "store": figures["store"], "embedder": figures["embedder"]}
+        return past | {name: figures[name] for name in ("store", "embedder", "kernels")}
 
     @staticmethod
     def reembed(

@@ -12,10 +12,12 @@ Quantization for Nearest Neighbor Search, 2011.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from salience import arithmetic
 from salience.records.record import Embedding
 from salience.stores.index.growable_array import GrowableArray
 
@@ -65,6 +67,9 @@ class QuantizedVectors:
     def sign_distances(self, query: Embedding) -> NDArray[np.uint16]:
         """The number of dimensions in which the sign of each vector differs from the query's."""
         total = np.zeros(len(self), dtype=np.uint16)
+        if arithmetic.native is not None:
+            arithmetic.native.sign_distances(*self.compared_signs(query), total)
+            return total
         query_signs = _words(query[np.newaxis] > 0)
         for start in range(0, len(self), _SWEEP_BLOCK_VECTORS):
             block = slice(start, start + _SWEEP_BLOCK_VECTORS)
@@ -75,17 +80,24 @@ class QuantizedVectors:
     def similarity(self, query: Embedding, places: Places) -> NDArray[np.int32]:
         """An estimate of q . x for the vectors at some places, up to a constant factor and summand.
 
-        The query is rounded to 4 bits in two's complement, so that q . bits is a sum of counts.
+        The query is rounded to 4 bits, so that q . bits is a sum of counts.
         """
-        top = float(np.abs(query).max()) or 1.0
-        half = 2 ** (_QUERY_BITS - 1)
-        rounded = np.clip(np.rint(query * (half / top)), -half, half - 1).astype(np.int8)
-        bits = [_words(((rounded >> b) & 1)[np.newaxis] == 1) for b in range(_QUERY_BITS)]
+        bits = _query_bits(query)
         similarities = np.empty(len(places), dtype=np.int32)
         for start in range(0, len(places), _LOOKUP_BLOCK_VECTORS):
             block = slice(start, start + _LOOKUP_BLOCK_VECTORS)
             similarities[block] = self._similarity(bits, places[block])
         return similarities
+
+    def compared_signs(self, query: Embedding) -> tuple[Any, ...]:
+        """The words of signs that a kernel compares, and the query's."""
+        signs = tuple(array.view for array in self._signs)
+        return signs, _words(query[np.newaxis] > 0).ravel()
+
+    def compared(self, query: Embedding) -> tuple[Any, ...]:
+        """`compared_signs`, and the words of both bits with those of the query, by bit."""
+        bits = np.hstack(_query_bits(query)).T
+        return *self.compared_signs(query), self._both.view, bits.copy()
 
     def _similarity(self, query: Sequence[Words], places: Places) -> NDArray[np.int32]:
         """The same for a block of places and the bits of a query, the lowest first."""
@@ -103,6 +115,14 @@ class QuantizedVectors:
             count = np.add.reduce(signs, axis=0, dtype=np.int32)
             total += count * np.int32(2**b if b < _QUERY_BITS - 1 else -(2**b))
         return total
+
+
+def _query_bits(query: Embedding) -> list[Words]:
+    """The bits of a query rounded to 4 bits in two's complement, the lowest first."""
+    top = float(np.abs(query).max()) or 1.0
+    half = 2 ** (_QUERY_BITS - 1)
+    rounded = np.clip(np.rint(query * (half / top)), -half, half - 1).astype(np.int8)
+    return [_words(((rounded >> b) & 1)[np.newaxis] == 1) for b in range(_QUERY_BITS)]
 
 
 def _words(bits: NDArray[np.bool_]) -> Words:

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from salience.arithmetic import NOISE, cosines
+from salience import arithmetic
+from salience.arithmetic import NOISE, cosines, on_grid
 from salience.records.record import Embedding
 from salience.retrieval.candidates import Floats
 from salience.stores.index.growable_array import GrowableArray
@@ -53,10 +54,18 @@ class _Compared:
             return self._cosines.take(places)
         if len(missing):
             unknown = places.take(missing)
-            found[missing] = self._cosines[unknown] = cosines(
-                self._matrix.take(unknown, axis=0), self.query
-            )
+            found[missing] = self._cosines[unknown] = cosines(self._matrix, self.query, unknown)
         return found
+
+    def nearest(
+        self, kernel: Any, allowed: NDArray[np.bool_] | None, depth: int, *others: Any
+    ) -> NDArray[np.int64]:
+        """The places of the `depth` nearest, and of those as near as the last, by a kernel."""
+        places, found = np.empty(len(self._matrix), dtype=np.int64), np.empty(len(self._matrix))
+        grid = on_grid(self.query)
+        count = kernel(self._matrix, grid, allowed, depth, *others, places, found)
+        self._cosines[places[:count]] = found[:count]
+        return places[:count]
 
 
 class VectorIndex:
@@ -143,13 +152,20 @@ class VectorIndex:
         if allowed is not None and np.count_nonzero(allowed) <= depth * _CODE_ROWS_PER_HIT:
             return ordinals[allowed].astype(np.int64)
         if len(ordinals) <= EXACT_BELOW:
-            # Row by row: the threads of a matrix product slow each other down on busy cores.
-            similar = np.vecdot(self._matrix.view, query)
-            if allowed is not None:
-                similar = np.where(allowed, similar, np.float32(-2.0))
-            bound = np.partition(similar, len(similar) - depth)[len(similar) - depth]
-            return ordinals[similar >= bound - 2.0 * NOISE].astype(np.int64)
-        return self._nearest_by_codes(query, depth, allowed)
+            return ordinals[self._nearest_of_all(query, depth, allowed)].astype(np.int64)
+        return ordinals[self._nearest_by_codes(query, depth, allowed)].astype(np.int64)
+
+    def _nearest_of_all(
+        self, query: Embedding, depth: int, allowed: NDArray[np.bool_] | None
+    ) -> NDArray[np.intp]:
+        if arithmetic.native is not None:
+            return self._compared(query).nearest(arithmetic.native.nearest, allowed, depth)
+        # Row by row: the threads of a matrix product slow each other down on busy cores.
+        similar = np.vecdot(self._matrix.view, query)
+        if allowed is not None:
+            similar = np.where(allowed, similar, np.float32(-2.0))
+        bound = np.partition(similar, len(similar) - depth)[len(similar) - depth]
+        return np.flatnonzero(similar >= bound - 2.0 * NOISE)
 
     def most_alike(
         self, queries: NDArray[np.float32], least: float, passing: Passing | None
@@ -187,7 +203,7 @@ class VectorIndex:
         """The first of the largest exact cosines at some places, unless it is below `least`."""
         if not len(places):
             return None
-        exact = cosines(self._matrix.view[places], query)
+        exact = cosines(self._matrix.view, query, places)
         first = int(exact.argmax())
         if exact[first] < least:
             return None
@@ -243,17 +259,20 @@ class VectorIndex:
 
     def _nearest_by_codes(
         self, query: Embedding, depth: int, allowed: NDArray[np.bool_] | None
-    ) -> Ordinals:
+    ) -> NDArray[np.intp]:
         self._codes.extend(self._matrix.view[len(self._codes) :])
+        size = len(self._codes)
+        sure = max(min(depth, _SURE_DEPTH), depth * 3 // 4)  # of the last ones few become hits
+        rows = min(max(sure * _SIGN_ROWS_PER_HIT, size // _SIGN_MIN_SHARE), size) - 1
+        wanted = sure * _CODE_ROWS_PER_HIT
+        if arithmetic.native is not None:
+            kernel, codes = arithmetic.native.nearest_by_codes, self._codes.compared(query)
+            return self._compared(query).nearest(kernel, allowed, depth, *codes, rows, wanted)
         distances = self._codes.sign_distances(query)
         if allowed is not None:
             distances[~allowed] = self.dimensions + 1
-        sure = max(min(depth, _SURE_DEPTH), depth * 3 // 4)  # of the last ones few become hits
-        rows = max(sure * _SIGN_ROWS_PER_HIT, len(distances) // _SIGN_MIN_SHARE)
-        rows = min(rows, len(distances)) - 1
         places = np.flatnonzero(distances <= _radius(distances, rows, self.dimensions))
         similar = self._codes.similarity(query, places)
-        wanted = sure * _CODE_ROWS_PER_HIT
         if len(similar) > wanted:
             least = np.partition(similar, len(similar) - wanted)[len(similar) - wanted]
             places = places[similar >= least]
@@ -261,7 +280,7 @@ class VectorIndex:
         if len(near) > depth:
             bound = np.partition(near, len(near) - depth)[len(near) - depth]
             places = places[near >= bound - 2.0 * NOISE]
-        return self._ordinals.view[places].astype(np.int64)
+        return places
 
     @property
     def nbytes(self) -> int:

@@ -1,0 +1,627 @@
+/* The kernels of a search: what NumPy computes in salience, in fewer and faster steps.
+
+   Each gives the bits that the NumPy way gives. Cosines are exact, so the order of their sums is
+   free; all else that is rounded is computed in the order of the NumPy way. Nothing here reads
+   beyond its arguments, whatever these hold: a wrong length, type, order or place is a ValueError.
+   The lock of the interpreter is released while a kernel runs.
+
+   The loops are plain C. They are compiled several times, for processors with and without AVX2 and
+   AVX-512, and the variant is chosen when the module is imported. */
+
+#define PY_SSIZE_T_CLEAN
+#define Py_LIMITED_API 0x030B0000
+#include <Python.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define INTERFACE 1 /* raised with each change of what a function takes or gives */
+
+#if defined(__x86_64__) && defined(__GNUC__)
+#define X86 1
+#define WITH_AVX2 __attribute__((target("avx2,fma,popcnt,bmi,bmi2,lzcnt")))
+#define WITH_AVX512                                                                                \
+    __attribute__((target("avx2,fma,popcnt,bmi,bmi2,lzcnt,avx512f,avx512bw,avx512dq,avx512vl,"     \
+                          "avx512vpopcntdq,prefer-vector-width=512")))
+#endif
+#if defined(__GNUC__)
+#define INLINE static inline __attribute__((always_inline))
+#define PREFETCH(address) __builtin_prefetch(address)
+#define BITS(word) ((uint64_t)__builtin_popcountll(word))
+#else
+#define INLINE static __forceinline
+#define PREFETCH(address)
+INLINE uint64_t BITS(uint64_t x)
+{
+    x -= (x >> 1) & 0x5555555555555555u;
+    x = (x & 0x3333333333333333u) + ((x >> 2) & 0x3333333333333333u);
+    x = (x + (x >> 4)) & 0x0f0f0f0f0f0f0f0fu;
+    return (x * 0x0101010101010101u) >> 56;
+}
+#endif
+
+typedef Py_ssize_t Size;
+
+/* Arguments: arrays by the buffer protocol, each checked for type, dimensions and order. */
+
+#define MOST_ARRAYS 40
+
+typedef struct {
+    Py_buffer views[MOST_ARRAYS];
+    int count;
+} Held;
+
+typedef struct {
+    void *data;
+    Size rows, width; /* width is 1 for one dimension */
+} Array;
+
+static void release(Held *held)
+{
+    while (held->count > 0)
+        PyBuffer_Release(&held->views[--held->count]);
+}
+
+static int refuse(const char *name, const char *problem)
+{
+    PyErr_Format(PyExc_ValueError, "%s %s", name, problem);
+    return 0;
+}
+
+/* One letter for each type: d, f: floats of 8 and 4 bytes; q, i: whole numbers of 8 and 4;
+   Q, H, B: without a sign, of 8, 2 and 1; b: of one byte, true or false. */
+static int is_type(const Py_buffer *view, char type)
+{
+    const char *format = view->format ? view->format : "B";
+    if (*format == '@' || *format == '=')
+        format++;
+    if (!*format || format[1])
+        return 0;
+    switch (type) {
+    case 'd':
+    case 'f': return *format == type;
+    case 'q': return strchr("qln", *format) && view->itemsize == 8;
+    case 'i': return strchr("il", *format) && view->itemsize == 4;
+    case 'Q': return strchr("QLN", *format) && view->itemsize == 8;
+    case 'H': return *format == 'H';
+    case 'B': return *format == 'B';
+    default: return *format == '?';
+    }
+}
+
+#define READ 0
+#define WRITE PyBUF_WRITABLE
+
+/* Take an array of a type with 1 or 2 dimensions and so many rows (-1: any). */
+static int take(Held *held, PyObject *object, const char *name, char type, int dimensions,
+                Size rows, int flags, Array *array)
+{
+    if (held->count >= MOST_ARRAYS)
+        return refuse(name, "is one array too many");
+    Py_buffer *view = &held->views[held->count];
+    if (PyObject_GetBuffer(object, view, PyBUF_FORMAT | PyBUF_C_CONTIGUOUS | flags) < 0) {
+        PyErr_Clear();
+        return refuse(name, "is no contiguous array that can be used so");
+    }
+    held->count++;
+    if (!is_type(view, type) || (uintptr_t)view->buf % (uintptr_t)view->itemsize)
+        return refuse(name, "has another type of numbers");
+    if (view->ndim != dimensions)
+        return refuse(name, "has another number of dimensions");
+    array->data = view->buf;
+    array->rows = view->shape[0];
+    array->width = dimensions == 2 ? view->shape[1] : 1;
+    if (rows >= 0 && array->rows != rows)
+        return refuse(name, "has another length");
+    return 1;
+}
+
+static int take_number(PyObject *object, const char *name, Size least, Size *number)
+{
+    *number = PyLong_AsSsize_t(object);
+    if (*number == -1 && PyErr_Occurred())
+        return 0;
+    return *number >= least ? 1 : refuse(name, "is too small");
+}
+
+static int arguments(Size given, Size wanted)
+{
+    if (given == wanted)
+        return 1;
+    PyErr_Format(PyExc_TypeError, "takes %zd arguments and was given %zd", wanted, given);
+    return 0;
+}
+
+/* Each of some places has to be one of `size`; -1 for none, if that may be. */
+static int check_places(const int64_t *places, Size count, Size size, int64_t least)
+{
+    int64_t low = 0, high = -1;
+    for (Size i = 0; i < count; i++) {
+        low = places[i] < low ? places[i] : low;
+        high = places[i] > high ? places[i] : high;
+    }
+    return low >= least && high < (int64_t)size ? 1 : refuse("places", "are not all there");
+}
+
+/* Loops that are compiled for several processors */
+
+#define LANES 16
+
+/* q . v, exact: see `cosines` in arithmetic.py. */
+INLINE double dot(const float *row, const double *query, Size width)
+{
+    double lanes[LANES] = {0.0}, sum = 0.0;
+    Size i = 0;
+    for (; i + LANES <= width; i += LANES)
+        for (int l = 0; l < LANES; l++)
+            lanes[l] += (double)row[i + l] * query[i + l];
+    for (; i < width; i++)
+        sum += (double)row[i] * query[i];
+    for (int l = 0; l < LANES; l++)
+        sum += lanes[l];
+    return sum < -1.0 ? -1.0 : sum > 1.0 ? 1.0 : sum;
+}
+
+#define AHEAD 8 /* rows that are on their way from memory */
+
+INLINE void prefetch_row(const float *row, Size width)
+{
+    for (Size i = 0; i < width; i += 16)
+        PREFETCH(row + i);
+}
+
+/* The cosines of the rows at some places (all rows for NULL); NaN for a place of -1. */
+INLINE void cosines_loop(const float *rows, Size width, const double *query, const int64_t *places,
+                         Size count, double *cosines)
+{
+    for (Size i = 0; i < count; i++) {
+        if (!places) {
+            cosines[i] = dot(rows + i * width, query, width);
+            continue;
+        }
+        if (i + AHEAD < count && places[i + AHEAD] >= 0)
+            prefetch_row(rows + places[i + AHEAD] * width, width);
+        cosines[i] = places[i] < 0 ? NAN : dot(rows + places[i] * width, query, width);
+    }
+}
+
+#define BLOCK 512
+
+/* The number of signs in which each vector differs from a query. */
+INLINE void signs_loop(const uint64_t *const *signs, Size words, Size count, const uint64_t *query,
+                       uint16_t *distances)
+{
+    uint64_t sums[BLOCK];
+    for (Size start = 0; start < count; start += BLOCK) {
+        Size size = count - start < BLOCK ? count - start : BLOCK;
+        memset(sums, 0, sizeof sums);
+        for (Size w = 0; w < words; w++) {
+            const uint64_t *own = signs[w] + start, wanted = query[w];
+            for (Size i = 0; i < size; i++)
+                sums[i] += BITS(own[i] ^ wanted);
+        }
+        for (Size i = 0; i < size; i++)
+            distances[start + i] = (uint16_t)sums[i];
+    }
+}
+
+#define QUERY_BITS 4
+
+/* An estimate of q . x by two-bit codes: see `QuantizedVectors.similarity`. */
+INLINE void codes_loop(const uint64_t *codes, Size words, const uint64_t *query,
+                       const int64_t *places, Size count, int32_t *similarities)
+{
+    for (Size i = 0; i < count; i++) {
+        const uint64_t *own = codes + places[i] * 2 * words;
+        if (i + AHEAD < count)
+            PREFETCH(codes + places[i + AHEAD] * 2 * words);
+        int64_t total = 0;
+        for (int b = 0; b < QUERY_BITS; b++) {
+            const uint64_t *bits = query + b * words;
+            uint64_t sum = 0;
+            for (Size w = 0; w < words; w++)
+                sum += 2 * BITS(own[w] & bits[w]) + BITS(own[words + w] & bits[w]);
+            total += (b < QUERY_BITS - 1 ? 1 : -1) * (int64_t)(sum << b);
+        }
+        similarities[i] = (int32_t)total;
+    }
+}
+
+typedef struct {
+    const char *name;
+    void (*cosines)(const float *, Size, const double *, const int64_t *, Size, double *);
+    void (*signs)(const uint64_t *const *, Size, Size, const uint64_t *, uint16_t *);
+    void (*codes)(const uint64_t *, Size, const uint64_t *, const int64_t *, Size, int32_t *);
+} Variant;
+
+#define COMPILED(suffix, with)                                                                     \
+    with static void cosines_##suffix(const float *rows, Size width, const double *query,          \
+                                      const int64_t *places, Size count, double *cosines)          \
+    {                                                                                              \
+        cosines_loop(rows, width, query, places, count, cosines);                                  \
+    }                                                                                              \
+    with static void signs_##suffix(const uint64_t *const *signs, Size words, Size count,          \
+                                    const uint64_t *query, uint16_t *distances)                    \
+    {                                                                                              \
+        signs_loop(signs, words, count, query, distances);                                         \
+    }                                                                                              \
+    with static void codes_##suffix(const uint64_t *codes, Size words, const uint64_t *query,      \
+                                    const int64_t *places, Size count, int32_t *similarities)      \
+    {                                                                                              \
+        codes_loop(codes, words, query, places, count, similarities);                              \
+    }
+
+#define NOTHING
+COMPILED(plain, NOTHING)
+#ifdef X86
+COMPILED(avx2, WITH_AVX2)
+COMPILED(avx512, WITH_AVX512)
+#endif
+
+static const Variant VARIANTS[] = {
+#ifdef X86
+    {"avx512", cosines_avx512, signs_avx512, codes_avx512},
+    {"avx2", cosines_avx2, signs_avx2, codes_avx2},
+#endif
+    {"plain", cosines_plain, signs_plain, codes_plain},
+};
+#define VARIANT_COUNT (int)(sizeof VARIANTS / sizeof VARIANTS[0])
+
+static const Variant *chosen = &VARIANTS[VARIANT_COUNT - 1];
+
+static int supported(const char *name)
+{
+#ifdef X86
+    int avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+               __builtin_cpu_supports("popcnt") && __builtin_cpu_supports("bmi2");
+    if (!strcmp(name, "avx2"))
+        return avx2;
+    if (!strcmp(name, "avx512"))
+        return avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+               __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
+               __builtin_cpu_supports("avx512vpopcntdq");
+#endif
+    return !strcmp(name, "plain");
+}
+
+/* Selection */
+
+static void swap(double *a, double *b)
+{
+    double other = *a;
+    *a = *b;
+    *b = other;
+}
+
+/* The value that `wanted` of some values reach or exceed and fewer exceed; changes their order. */
+static double largest(double *values, Size count, Size wanted)
+{
+    Size low = 0, high = count - 1, rank = wanted - 1;
+    while (low < high) {
+        double pivot = values[low + (high - low) / 2];
+        Size i = low, j = high;
+        while (i <= j) {
+            while (values[i] > pivot)
+                i++;
+            while (values[j] < pivot)
+                j--;
+            if (i <= j)
+                swap(&values[i++], &values[j--]);
+        }
+        if (rank <= j)
+            high = j;
+        else if (rank >= i)
+            low = i;
+        else
+            break;
+    }
+    return values[rank];
+}
+
+#define BUCKETS 4096
+
+static int bucket_of(double cosine)
+{
+    return cosine >= -1.0 && cosine <= 1.0 ? (int)((cosine + 1.0) * (BUCKETS / 2 - 0.5)) : 0;
+}
+
+/* Keep the places with the `wanted` best cosines, and those as good as the last of them; their
+   number, -1 without memory. */
+static Size keep_best(int64_t *places, double *cosines, Size count, Size wanted)
+{
+    if (count <= wanted)
+        return count;
+    Size counts[BUCKETS] = {0}, above = 0;
+    for (Size i = 0; i < count; i++)
+        counts[bucket_of(cosines[i])]++;
+    int bucket = BUCKETS - 1;
+    while (above + counts[bucket] < wanted)
+        above += counts[bucket--];
+    double *likely = malloc((size_t)counts[bucket] * sizeof(double));
+    if (!likely)
+        return -1;
+    Size found = 0;
+    for (Size i = 0; i < count; i++)
+        if (bucket_of(cosines[i]) == bucket)
+            likely[found++] = cosines[i];
+    double least = largest(likely, found, wanted - above);
+    free(likely);
+    Size kept = 0;
+    for (Size i = 0; i < count; i++) {
+        places[kept] = places[i];
+        cosines[kept] = cosines[i];
+        kept += cosines[i] >= least;
+    }
+    return kept;
+}
+
+/* Keep the places with the `wanted` best similarities, and those as good as the last of them. */
+static Size keep_similar(int64_t *places, const int32_t *similarities, Size count, Size wanted)
+{
+    if (count <= wanted)
+        return count;
+    int32_t low = similarities[0], high = similarities[0];
+    for (Size i = 1; i < count; i++) {
+        low = similarities[i] < low ? similarities[i] : low;
+        high = similarities[i] > high ? similarities[i] : high;
+    }
+    Size *counts = calloc((size_t)(high - low) + 1, sizeof(Size));
+    if (!counts)
+        return -1;
+    for (Size i = 0; i < count; i++)
+        counts[similarities[i] - low]++;
+    int32_t least = high;
+    for (Size above = counts[high - low]; above < wanted; above += counts[least - low])
+        least--;
+    free(counts);
+    Size kept = 0;
+    for (Size i = 0; i < count; i++) {
+        places[kept] = places[i];
+        kept += similarities[i] >= least;
+    }
+    return kept;
+}
+
+/* Write the places within the least radius that more than `rows` vectors are within; at most
+   `most`, a distance of vectors that may not be found being `most` + 1. */
+static Size within_radius(const uint16_t *distances, Size count, Size rows, Size most,
+                          int64_t *places)
+{
+    Size *counts = calloc((size_t)most + 2, sizeof(Size));
+    if (!counts)
+        return -1;
+    for (Size i = 0; i < count; i++)
+        counts[distances[i]]++;
+    Size radius = 0, found = 0;
+    for (Size sum = counts[0]; sum <= rows && radius < most; sum += counts[radius])
+        radius++;
+    free(counts);
+    for (Size i = 0; i < count; i++) {
+        places[found] = i;
+        found += distances[i] <= radius;
+    }
+    return found;
+}
+
+/* Functions of the module */
+
+/* cosines(vectors, query, places or None, cosines) */
+static PyObject *py_cosines(PyObject *module, PyObject *const *given, Size count)
+{
+    Held held = {.count = 0};
+    Array vectors, query, places = {NULL, 0, 0}, cosines;
+    PyObject *answer = NULL;
+    if (!arguments(count, 4) || !take(&held, given[0], "vectors", 'f', 2, -1, READ, &vectors) ||
+        !take(&held, given[1], "query", 'd', 1, vectors.width, READ, &query))
+        goto done;
+    if (given[2] != Py_None && (!take(&held, given[2], "places", 'q', 1, -1, READ, &places) ||
+                                !check_places(places.data, places.rows, vectors.rows, -1)))
+        goto done;
+    Size wanted = given[2] == Py_None ? vectors.rows : places.rows;
+    if (!take(&held, given[3], "cosines", 'd', 1, wanted, WRITE, &cosines))
+        goto done;
+    Py_BEGIN_ALLOW_THREADS
+    chosen->cosines(vectors.data, vectors.width, query.data,
+                    given[2] == Py_None ? NULL : places.data, wanted, cosines.data);
+    Py_END_ALLOW_THREADS
+    answer = Py_NewRef(Py_None);
+done:
+    release(&held);
+    return answer;
+}
+
+/* nearest(vectors, query, allowed or None, depth, places, cosines) -> how many were written:
+   the `depth` nearest, and those as near as the last, by place. */
+static PyObject *py_nearest(PyObject *module, PyObject *const *given, Size count)
+{
+    Held held = {.count = 0};
+    Array vectors, query, allowed = {NULL, 0, 0}, places, cosines;
+    Size depth, found = 0;
+    PyObject *answer = NULL;
+    if (!arguments(count, 6) || !take(&held, given[0], "vectors", 'f', 2, -1, READ, &vectors) ||
+        !take(&held, given[1], "query", 'd', 1, vectors.width, READ, &query) ||
+        (given[2] != Py_None && !take(&held, given[2], "allowed", 'b', 1, vectors.rows, READ, &allowed)) ||
+        !take_number(given[3], "depth", 1, &depth) ||
+        !take(&held, given[4], "places", 'q', 1, vectors.rows, WRITE, &places) ||
+        !take(&held, given[5], "cosines", 'd', 1, vectors.rows, WRITE, &cosines))
+        goto done;
+    int64_t *at = places.data;
+    Py_BEGIN_ALLOW_THREADS
+    const uint8_t *passes = allowed.data;
+    for (Size i = 0; i < vectors.rows; i++) {
+        at[found] = i;
+        found += !passes || passes[i];
+    }
+    chosen->cosines(vectors.data, vectors.width, query.data, passes ? at : NULL, found,
+                    cosines.data);
+    found = keep_best(at, cosines.data, found, depth);
+    Py_END_ALLOW_THREADS
+    answer = found < 0 ? PyErr_NoMemory() : PyLong_FromSsize_t(found);
+done:
+    release(&held);
+    return answer;
+}
+
+/* The words of signs, one array for each word, and the query's. */
+static int take_signs(Held *held, PyObject *arrays, PyObject *own, const uint64_t **signs,
+                      Size *words, Size *count, Array *query)
+{
+    *words = PyTuple_Check(arrays) ? PyTuple_Size(arrays) : 0;
+    if (*words < 1 || *words > MOST_ARRAYS / 2)
+        return refuse("signs", "are no tuple of arrays");
+    *count = -1;
+    for (Size w = 0; w < *words; w++) {
+        Array word;
+        if (!take(held, PyTuple_GetItem(arrays, w), "signs", 'Q', 1, *count, READ, &word))
+            return 0;
+        signs[w] = word.data;
+        *count = word.rows;
+    }
+    return take(held, own, "query_signs", 'Q', 1, *words, READ, query);
+}
+
+/* sign_distances(signs, query_signs, distances) */
+static PyObject *py_sign_distances(PyObject *module, PyObject *const *given, Size count)
+{
+    Held held = {.count = 0};
+    const uint64_t *signs[MOST_ARRAYS];
+    Size words, rows;
+    Array query, distances;
+    PyObject *answer = NULL;
+    if (!arguments(count, 3) ||
+        !take_signs(&held, given[0], given[1], signs, &words, &rows, &query) ||
+        !take(&held, given[2], "distances", 'H', 1, rows, WRITE, &distances))
+        goto done;
+    Py_BEGIN_ALLOW_THREADS
+    chosen->signs(signs, words, rows, query.data, distances.data);
+    Py_END_ALLOW_THREADS
+    answer = Py_NewRef(Py_None);
+done:
+    release(&held);
+    return answer;
+}
+
+/* nearest_by_codes(vectors, query, allowed or None, depth, signs, query_signs, codes, query_codes,
+   rows, wanted, places, cosines) -> how many were written. Of the vectors, more than `rows` have
+   the nearest signs; of these the `wanted` nearest codes are compared exactly. */
+static PyObject *py_nearest_by_codes(PyObject *module, PyObject *const *given, Size count)
+{
+    Held held = {.count = 0};
+    const uint64_t *signs[MOST_ARRAYS];
+    Array vectors, query, allowed = {NULL, 0, 0}, query_signs, codes, query_codes, places, cosines;
+    Size depth, words, size, rows, wanted, found = -1;
+    PyObject *answer = NULL;
+    if (!arguments(count, 12) || !take(&held, given[0], "vectors", 'f', 2, -1, READ, &vectors) ||
+        !take(&held, given[1], "query", 'd', 1, vectors.width, READ, &query) ||
+        (given[2] != Py_None && !take(&held, given[2], "allowed", 'b', 1, vectors.rows, READ, &allowed)) ||
+        !take_number(given[3], "depth", 1, &depth) ||
+        !take_signs(&held, given[4], given[5], signs, &words, &size, &query_signs) ||
+        !take(&held, given[6], "codes", 'Q', 2, vectors.rows, READ, &codes) ||
+        !take(&held, given[7], "query_codes", 'Q', 2, QUERY_BITS, READ, &query_codes) ||
+        !take_number(given[8], "rows", 0, &rows) || !take_number(given[9], "wanted", 1, &wanted) ||
+        !take(&held, given[10], "places", 'q', 1, vectors.rows, WRITE, &places) ||
+        !take(&held, given[11], "cosines", 'd', 1, vectors.rows, WRITE, &cosines))
+        goto done;
+    if (size != vectors.rows || codes.width != 2 * words || query_codes.width != words) {
+        refuse("codes", "are those of other vectors");
+        goto done;
+    }
+    Size most = 64 * words;
+    int64_t *at = places.data;
+    Py_BEGIN_ALLOW_THREADS
+    uint16_t *distances = malloc((size_t)size * sizeof(uint16_t) + 1);
+    int32_t *similarities = NULL;
+    if (distances) {
+        chosen->signs(signs, words, size, query_signs.data, distances);
+        if (allowed.data)
+            for (Size i = 0; i < size; i++)
+                if (!((const uint8_t *)allowed.data)[i])
+                    distances[i] = (uint16_t)(most + 1);
+        found = within_radius(distances, size, rows, most, at);
+    }
+    free(distances);
+    if (found > 0)
+        similarities = malloc((size_t)found * sizeof(int32_t));
+    if (similarities) {
+        chosen->codes(codes.data, words, query_codes.data, at, found, similarities);
+        found = keep_similar(at, similarities, found, wanted);
+        free(similarities);
+        if (found > 0) {
+            chosen->cosines(vectors.data, vectors.width, query.data, at, found, cosines.data);
+            found = keep_best(at, cosines.data, found, depth);
+        }
+    } else if (found > 0)
+        found = -1;
+    Py_END_ALLOW_THREADS
+    answer = found < 0 ? PyErr_NoMemory() : PyLong_FromSsize_t(found);
+done:
+    release(&held);
+    return answer;
+}
+
+/* variant() -> the name of the one that runs; variants() -> those that this processor runs, the
+   fastest first; choose(name) runs another, for tests. */
+static PyObject *py_variant(PyObject *module, PyObject *none)
+{
+    return PyUnicode_FromString(chosen->name);
+}
+
+static PyObject *py_variants(PyObject *module, PyObject *none)
+{
+    PyObject *names = PyList_New(0);
+    for (int i = 0; names && i < VARIANT_COUNT; i++) {
+        if (!supported(VARIANTS[i].name))
+            continue;
+        PyObject *name = PyUnicode_FromString(VARIANTS[i].name);
+        if (!name || PyList_Append(names, name) < 0)
+            Py_CLEAR(names);
+        Py_XDECREF(name);
+    }
+    return names;
+}
+
+static PyObject *py_choose(PyObject *module, PyObject *name)
+{
+    const char *wanted = PyUnicode_AsUTF8AndSize(name, NULL);
+    if (!wanted)
+        return NULL;
+    for (int i = 0; i < VARIANT_COUNT; i++)
+        if (!strcmp(VARIANTS[i].name, wanted) && supported(wanted)) {
+            chosen = &VARIANTS[i];
+            return Py_NewRef(Py_None);
+        }
+    refuse(wanted, "is no variant that this processor runs");
+    return NULL;
+}
+
+static PyMethodDef METHODS[] = {
+    {"cosines", (PyCFunction)(void (*)(void))py_cosines, METH_FASTCALL, NULL},
+    {"nearest", (PyCFunction)(void (*)(void))py_nearest, METH_FASTCALL, NULL},
+    {"sign_distances", (PyCFunction)(void (*)(void))py_sign_distances, METH_FASTCALL, NULL},
+    {"nearest_by_codes", (PyCFunction)(void (*)(void))py_nearest_by_codes, METH_FASTCALL, NULL},
+    {"variant", py_variant, METH_NOARGS, NULL},
+    {"variants", py_variants, METH_NOARGS, NULL},
+    {"choose", py_choose, METH_O, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+static int start(PyObject *module)
+{
+#ifdef X86
+    __builtin_cpu_init();
+#endif
+    for (int i = VARIANT_COUNT - 1; i >= 0; i--)
+        if (supported(VARIANTS[i].name))
+            chosen = &VARIANTS[i];
+    return PyModule_AddIntConstant(module, "INTERFACE", INTERFACE);
+}
+
+static PyModuleDef_Slot SLOTS[] = {{Py_mod_exec, start}, {0, NULL}};
+
+static PyModuleDef MODULE = {
+    PyModuleDef_HEAD_INIT, "salience_native", "The kernels of a search in salience.", 0, METHODS, SLOTS,
+    NULL, NULL, NULL,
+};
+
+PyMODINIT_FUNC PyInit_salience_native(void) { return PyModuleDef_Init(&MODULE); }

@@ -1,0 +1,236 @@
+"""The kernels in C give the bits of the NumPy way, on every variant; bad input is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from salience import Memory, arithmetic
+from salience.arithmetic import cosines, on_grid
+from salience.evaluation.synthetic_chats import queries, realistic
+from salience.ranking import profiles
+from salience.stores.index import vector_index
+from salience.stores.index.quantization import QuantizedVectors
+from salience.stores.index.vector_index import VectorIndex
+from support.examples import examples
+
+native: Any = pytest.importorskip("salience_native", reason="salience-native is not installed")
+pytestmark = pytest.mark.skipif(arithmetic.native is None, reason=f"{arithmetic.KERNELS} runs")
+
+
+@pytest.fixture(params=native.variants())
+def variant(request: pytest.FixtureRequest) -> Iterator[str]:
+    before = native.variant()
+    native.choose(request.param)
+    yield request.param
+    native.choose(before)
+
+
+def both_ways(compute: Callable[[], Any]) -> tuple[Any, Any]:
+    """What NumPy computes, and what the kernels do."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(arithmetic, "native", None)
+        by_numpy = compute()
+    return by_numpy, compute()
+
+
+def unit(rng: np.random.Generator, count: int, dimensions: int, kinds: int) -> Any:
+    """Unit rows at half precision, of which several are equal."""
+    rows = rng.standard_normal((kinds, dimensions))
+    rows /= np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9)
+    return rows[rng.integers(0, kinds, count)].astype(np.float16).astype(np.float32)
+
+
+def filled(rows: Any, gaps: bool) -> VectorIndex:
+    blobs: list[bytes | None] = [row.astype(np.float16).tobytes() for row in rows]
+    if gaps:
+        blobs[::7] = [None] * len(blobs[::7])
+    found = VectorIndex(rows.shape[1])
+    found.extend(3, blobs)
+    return found
+
+
+@settings(max_examples=examples(60), deadline=None)
+@given(
+    st.integers(0, 10**6),
+    st.integers(1, 400),
+    st.sampled_from([1, 5, 16, 63, 64, 65, 100, 256]),
+    st.integers(1, 60),
+    st.integers(1, 30),
+    st.sampled_from([None, 0.0, 0.1, 0.9]),
+    st.booleans(),
+    st.sampled_from([10, 20_000]),
+    st.sampled_from(native.variants()),
+)
+def test_the_same_are_nearest_both_ways(
+    seed: int,
+    count: int,
+    dimensions: int,
+    kinds: int,
+    depth: int,
+    share: float | None,
+    gaps: bool,
+    exact_below: int,
+    name: str,
+) -> None:
+    rng = np.random.default_rng(seed)
+    rows = unit(rng, count, dimensions, kinds)
+    query = unit(rng, 1, dimensions, 1)[0]
+    mask = None if share is None else rng.random(count + 3) < share
+
+    def first() -> dict[int, float]:
+        found = filled(rows, gaps)
+        ordinals = found.nearest(query, depth, mask)
+        scores = found.cosines(query, ordinals)
+        if len(scores) > depth:
+            best = scores >= np.sort(scores)[-depth]
+            ordinals, scores = ordinals[best], scores[best]
+        return dict(zip(ordinals.tolist(), scores.tolist(), strict=True))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(vector_index, "EXACT_BELOW", exact_below)
+        for constant in ("_SIGN_ROWS_PER_HIT", "_CODE_ROWS_PER_HIT"):
+            patch.setattr(vector_index, constant, 2)
+        before = native.variant()
+        native.choose(name)
+        try:
+            by_numpy, by_kernels = both_ways(first)
+        finally:
+            native.choose(before)
+    assert list(by_numpy.items()) == list(by_kernels.items())
+
+
+@pytest.mark.parametrize("dimensions", [1, 15, 16, 17, 64, 250, 256, 1024])
+def test_cosines_and_signs_are_the_same(variant: str, dimensions: int) -> None:
+    rng = np.random.default_rng(dimensions)
+    rows, query = unit(rng, 1100, dimensions, 900), unit(rng, 1, dimensions, 1)[0]
+    places = rng.integers(0, len(rows), 50)
+    for at in (None, places, places.astype(np.int32), places[:0]):
+        by_numpy, by_kernels = both_ways(partial(cosines, rows, query, at))
+        assert by_numpy.tobytes() == by_kernels.tobytes()
+    codes = QuantizedVectors(dimensions)
+    codes.extend(rows)
+    by_numpy, by_kernels = both_ways(lambda: codes.sign_distances(query))
+    assert by_numpy.tobytes() == by_kernels.tobytes()
+
+
+@pytest.fixture(scope="module")
+def chats() -> Iterator[tuple[Memory, list[str]]]:
+    items = list(realistic(400))
+    with Memory("ram://") as memory:
+        memory.add_many(items)
+        yield memory, queries(5, items)
+
+
+@pytest.mark.parametrize("exact_below", [100, 20_000])
+@pytest.mark.parametrize("profile", profiles.BUILT_IN)
+def test_searches_are_the_same(
+    chats: tuple[Memory, list[str]],
+    monkeypatch: pytest.MonkeyPatch,
+    profile: str,
+    exact_below: int,
+) -> None:
+    memory, asked = chats
+    monkeypatch.setattr(vector_index, "EXACT_BELOW", exact_below)
+
+    def found() -> list[Any]:
+        return [
+            hit.to_dict()
+            for text in asked
+            for hit in memory.search(
+                text, profile=profile, touch=False, explain=True, now="2026-06-01"
+            )
+        ]
+
+    by_numpy, by_kernels = both_ways(found)
+    assert by_numpy == by_kernels
+
+
+def valid(name: str, rng: np.random.Generator) -> list[Any]:
+    """Arguments of a kernel that it takes."""
+    size, dimensions = int(rng.integers(1, 40)), int(rng.choice([3, 64, 130]))
+    rows, query = unit(rng, size, dimensions, 9), unit(rng, 1, dimensions, 1)[0]
+    places, found = np.empty(size, dtype=np.int64), np.empty(size)
+    allowed = None if rng.random() < 0.5 else rng.random(size) < 0.5
+    codes = QuantizedVectors(dimensions)
+    codes.extend(rows)
+    compared = codes.compared(query)
+    nearest = [rows, on_grid(query), allowed, int(rng.integers(1, 9))]
+    return {
+        "cosines": [rows, on_grid(query), rng.integers(-1, size, 7), np.empty(7)],
+        "nearest": [*nearest, places, found],
+        "sign_distances": [*compared[:2], np.empty(size, dtype=np.uint16)],
+        "nearest_by_codes": [*nearest, *compared, 5, 5, places, found],
+    }[name]
+
+
+def spoiled(argument: Any, rng: np.random.Generator) -> Any:
+    """Something else in the place of an argument."""
+    if isinstance(argument, tuple) and not argument:
+        return None
+    if isinstance(argument, tuple):
+        kept = list(argument)
+        kept[int(rng.integers(len(kept)))] = spoiled(kept[0], rng)
+        return [(), tuple(kept), tuple(kept[1:]), (*kept, *kept), (*kept * 30,), None][
+            int(rng.integers(6))
+        ]
+    if not isinstance(argument, np.ndarray):
+        return [None, -1, 0, 2**62, 2**70, "1", 1.5, np.zeros(3)][int(rng.integers(8))]
+    wild = argument.copy()
+    if wild.dtype.kind == "f":
+        wild[...] = rng.choice([np.nan, np.inf, -np.inf, 1e300, -0.0], wild.shape)
+    elif wild.dtype.kind in "iu":
+        wild[...] = rng.integers(0, 2**63, wild.shape).astype(wild.dtype)
+    fixed = argument.copy()
+    fixed.flags.writeable = False
+    several = [
+        *(wild, wild, wild, fixed, argument[:-1], argument[:0], argument[::-1], argument[::2]),
+        *(np.concatenate([argument, argument]), argument[np.newaxis], argument.ravel()[0]),
+        *(argument.astype(np.float16), argument.astype(">f8"), argument.astype(object)),
+        *(argument.astype(np.int64), argument.tolist(), argument.tobytes(), None, 3),
+        np.frombuffer(b"\0" + argument.tobytes(), np.uint8)[1:].view(argument.dtype),
+    ]
+    return several[int(rng.integers(len(several)))]
+
+
+@pytest.mark.filterwarnings("ignore:.*:RuntimeWarning")
+@pytest.mark.parametrize("name", ["cosines", "nearest", "sign_distances", "nearest_by_codes"])
+def test_what_is_no_input_is_refused(variant: str, name: str) -> None:
+    refused, rounds, kernel = 0, examples(900), getattr(native, name)
+    for seed in range(rounds):
+        rng = np.random.default_rng(seed)
+        arguments = valid(name, rng)
+        kernel(*arguments)
+        for _ in range(int(rng.integers(1, 3))):
+            at = int(rng.integers(len(arguments)))
+            arguments[at] = spoiled(arguments[at], rng)
+        try:
+            kernel(*arguments)
+        except (ValueError, TypeError, OverflowError, MemoryError):
+            refused += 1
+    with pytest.raises(TypeError, match="arguments"):
+        kernel()
+    assert rounds // 4 < refused < rounds
+
+
+def test_places_that_are_not_there_are_refused(variant: str) -> None:
+    rows = unit(np.random.default_rng(1), 4, 64, 4)
+    for place in (4, -2, 2**40):
+        with pytest.raises(ValueError, match="places are not all there"):
+            native.cosines(rows, on_grid(rows[0]), np.array([0, place]), np.empty(2))
+
+
+def test_a_variant_that_no_processor_has_is_refused() -> None:
+    with pytest.raises(ValueError, match="no variant"):
+        native.choose("sse9")
+
+
+def test_stats_say_which_way_runs() -> None:
+    with Memory("ram://") as memory:
+        assert memory.stats()["kernels"] == f"native ({native.variant()})"
