@@ -128,8 +128,13 @@ class EmbeddedStore(IndexReader):
             version = self._state.version = self._records.version()
         index = self._indexes.get(namespace)
         if index is None or self._epochs[namespace] != version.epoch:
-            index = NamespaceIndex(self._records, namespace) if index is None else index
-            index.table.refresh()
+            snapshots = self._records.snapshots
+            if index is None:
+                index = NamespaceIndex(self._records, namespace)
+                if snapshots is not None:
+                    snapshots.restore(index.table)
+            if index.table.refresh() and snapshots is not None:
+                snapshots.save(index.table)
             self._epochs[namespace] = version.epoch
             self._keep(namespace, index)
         else:

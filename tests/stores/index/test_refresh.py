@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from datetime import timedelta
 from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -21,7 +23,9 @@ from salience.retrieval.query import Query
 from salience.retrieval.routes import ExactMatch, Lexical, Trigram, Vector
 from salience.stores.index import memory_table
 from salience.stores.index.namespace_index import NamespaceIndex
+from salience.stores.index.snapshot import Saved, SnapshotFile, write
 from salience.stores.index.words import postings
+from salience.stores.sqlite.dialect import space_of
 from salience.stores.sqlite.records import SqliteRecords
 from salience.testing.conformance._case import START
 from support.examples import examples
@@ -29,6 +33,7 @@ from support.examples import examples
 WORDS = ("apple", "pear", "plums", "went", "go", "ana")
 COLUMNS = (
     *("speaker", "session_id", "importance", "tags", "position", "access_count", "created_at"),
+    *("last_accessed", "strength"),
     *("in_degree", "newest_link", "is_cut_vertex", f"previous.{FEATURES[0]}"),
 )
 QUERY = Query(
@@ -125,6 +130,21 @@ def answers(index: NamespaceIndex, records: SqliteRecords) -> dict[str, Any]:
     return told | {name: str(np.asarray(column).tolist()) for name, column in columns.items()}
 
 
+def restored(records: SqliteRecords, folder: Path, saved: Saved) -> NamespaceIndex:
+    """An index made of a snapshot in a file, and of what came since."""
+    with open(folder / "snapshot", "w+b") as file:
+        write(file, saved, ["n"])
+        file.flush()
+        snapshot = SnapshotFile(file)
+        assert snapshot.is_sound()
+        assert snapshot.about == ["n"]
+        index = NamespaceIndex(records, "n")
+        with records._reading() as db:
+            changes = records._all_changes(db, space_of(db, "n"), snapshot.attribute("seq"))
+        index.table.restore(snapshot.mapped(), changes)
+    return index
+
+
 def stored_links(records: SqliteRecords) -> list[Edge]:
     """The links from and to every other memory, by row."""
     row_of = records.rows_by_id("n", [f"m{n}" for n in range(10)])
@@ -137,22 +157,34 @@ def stored_links(records: SqliteRecords) -> list[Edge]:
 
 
 @settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(st.lists(memories, min_size=4, max_size=4), st.lists(steps, max_size=8), st.integers(0, 99))
+@given(
+    st.lists(memories, min_size=4, max_size=4),
+    st.lists(steps, max_size=8),
+    st.integers(0, 99),
+    st.integers(0, 4),
+)
 def test_a_refreshed_index_answers_like_one_built_anew(
-    begun: list[dict[str, Any]], taken: list[tuple[Any, ...]], recent: int
+    begun: list[dict[str, Any]], taken: list[tuple[Any, ...]], recent: int, saved_at: int
 ) -> None:
-    with pytest.MonkeyPatch.context() as patch:
+    """So does one that is made of a snapshot of an earlier state."""
+    with pytest.MonkeyPatch.context() as patch, TemporaryDirectory() as name:
+        folder = Path(name)
         patch.setattr(postings, "_MAX_RECENT_WORDS", recent)
         patch.setattr(memory_table, "MANY_LINKS", -1)
         patch.setattr(memory_table, "_MAX_CHANGED_SHARE", 1.0)
         patch.setattr(speakers, "NICKNAME_MIN_GREETINGS", 1)
         records = SqliteRecords(":memory:")
         index = NamespaceIndex(records, "n")
-        for step in (("put", list(enumerate(begun))), *taken):
+        saved: Saved | None = None
+        for number, step in enumerate((("put", list(enumerate(begun))), *taken)):
             take(records, index, step)
             index.table.refresh()
             fresh = NamespaceIndex(records, "n")
             fresh.table.refresh()
             told = answers(index, records)
             assert told == answers(fresh, records)
+            mapped = restored(records, folder, saved or Saved.of(fresh.table))
+            assert told == answers(mapped, records)
+            if number == saved_at:
+                saved = Saved.of(fresh.table)
             assert told["links"] == stored_links(records)

@@ -16,6 +16,7 @@ from salience.records.record import ACCESSES_KEPT
 from salience.retrieval.candidates import CategoricalColumn, ValueLookup, equality_key, unset_column
 from salience.retrieval.operations import NameTally
 from salience.stores.index.growable_array import GrowableArray
+from salience.stores.index.snapshot import Part
 
 Mask = NDArray[np.bool_]
 Places = slice | NDArray[Any]
@@ -24,8 +25,10 @@ _NONE = type(None)
 _OBJECTS = ("text", "list", "json")
 
 
-class NumberColumn:
+class NumberColumn(Part):
     """Numbers and times (seconds) as float64, NaN where there is none."""
+
+    SAVED = ("_values", "_has_numbers")
 
     def __init__(self) -> None:
         self._values = GrowableArray(np.float64)
@@ -76,8 +79,10 @@ class NumberColumn:
         return self._values.nbytes
 
 
-class TimesColumn:
+class TimesColumn(Part):
     """The latest access times, newest first, shape (memories, ACCESSES_KEPT), padded with NaN."""
+
+    SAVED = ("_values",)
 
     def __init__(self) -> None:
         self._values = GrowableArray(np.float64, (ACCESSES_KEPT,))
@@ -111,13 +116,18 @@ class TimesColumn:
         return self._values.nbytes
 
 
-class CodedColumn:
+class CodedColumn(Part):
     """Any values as int32 codes, the places of each value in the list of distinct ones."""
+
+    SAVED = ("_codes", "distinct")
 
     def __init__(self) -> None:
         self._codes = GrowableArray(np.int32)
         self.distinct: list[Any] = []
         self._code_of: dict[Hashable, int] = {}
+
+    def restored(self) -> None:
+        self._code_of = {equality_key(value): code for code, value in enumerate(self.distinct)}
 
     def extend(self, values: Sequence[Any]) -> None:
         if len(values) == 1:
@@ -194,6 +204,10 @@ class TextsColumn(CodedColumn):
         self._spellings: dict[str, dict[str, list[int]]] = {}
         self._names: list[str] = []  # the folded texts, ascending
         self._indexed = 0  # distinct lists
+
+    def restored(self) -> None:
+        self.distinct = [None if texts is None else tuple(texts) for texts in self.distinct]
+        super().restored()
 
     def mask(self, operator: Operator, operand: Any, at: Places = ALL) -> Mask:
         codes = self.codes[at]

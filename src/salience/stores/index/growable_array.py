@@ -18,6 +18,13 @@ class GrowableArray:
         self._data: NDArray[Any] = np.empty((0, *shape), dtype=dtype)
         self.view = self._data  # the elements in use, without a copy
 
+    @classmethod
+    def over(cls, data: NDArray[Any], size: int) -> GrowableArray:
+        """An array over memory that is there; its first `size` elements are in use."""
+        array = cls.__new__(cls)
+        array._data, array.view = data, data[:size]
+        return array
+
     def __len__(self) -> int:
         return len(self.view)
 

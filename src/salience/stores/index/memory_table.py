@@ -32,6 +32,7 @@ from salience.stores.index.columns import (
 from salience.stores.index.edge_table import EdgeTable, StoredEdge
 from salience.stores.index.growable_array import GrowableArray
 from salience.stores.index.session_order import SessionOrder, Turns
+from salience.stores.index.snapshot import Part, Saved
 from salience.stores.index.speakers import SpeakerCounts
 from salience.stores.index.value_index import ExactIndex, TrigramIndex
 from salience.stores.index.vector_index import VectorIndex
@@ -44,7 +45,7 @@ _ALWAYS_LOADED = (
     "created_at", "expires_at", "session_id", "speaker", "status", "greets",
     "kind", "valid_from", "valid_to", "attribute_key", "user_id", "agent_id",
     "importance", "relevance_score", "memory_score", "confidence", "feedback_for",
-    "feedback_against", "pinned", "tier", "review",
+    "feedback_against", "pinned", "tier", "review", "strength", "last_accessed",
 )  # fmt: skip
 """Columns that every search or the default profile reads: loaded with the ids, in one sweep."""
 _TYPE_OF_KEYS: dict[str, Type] = {"attribute_key": "number"}
@@ -57,11 +58,17 @@ _MAX_CHANGED_SHARE = 0.1  # of a column of links; beyond it the column is recomp
 _TOKEN_BUFFER_ROWS = 1 << 18  # memories whose words are buffered before they become postings
 
 
-class MemoryTable:
+class MemoryTable(Part):
     """The memories of a namespace as columns, and structures worked out from these.
 
     Arrays are by ordinal. A structure is kept until a change makes it wrong.
     """
+
+    SAVED = (
+        "seq", "_rows", "ids", "_sequence", "_features", "_columns", "words", "vectors",
+        "passages", "embedder", "sessions",
+    )  # fmt: skip
+    ONLY_GROWS = True  # its own arrays; of a memory that is gone none is saved
 
     def __init__(self, feed: ChangeFeed, namespace: str, columns: Iterable[str] = ()) -> None:
         """`columns` are loaded at once; all others when they are first asked for."""
@@ -71,7 +78,7 @@ class MemoryTable:
         self._clear()
 
     def _clear(self) -> None:
-        self._seq = 0
+        self.seq = 0  # the change that the feed was at
         self._rows = GrowableArray(np.int64)
         self._alive = GrowableArray(np.bool_)
         self.dead = 0
@@ -99,34 +106,50 @@ class MemoryTable:
 
     # Keeping current
 
-    def refresh(self) -> None:
-        """Apply every change that the feed has now."""
-        changes = self._feed.changes(self.namespace, self._seq)
-        if changes.seq == self._seq:
-            return
+    def refresh(self) -> bool:
+        """Apply every change that the feed has now; True if everything was loaded for it."""
+        changes = self._feed.changes(self.namespace, self.seq)
+        return changes.seq != self.seq and self._catch_up(changes)
+
+    def restore(self, saved: Saved, changes: Changes) -> None:
+        """Become the table that was saved, with the changes since."""
         try:
-            self._apply(changes)
+            saved.restore(self)
+        except BaseException:
+            self._clear()
+            raise
+        self._catch_up(changes)
+
+    def restored(self) -> None:
+        self._alive.fill(True, len(self._rows))
+
+    def _catch_up(self, changes: Changes) -> bool:
+        """Apply changes; True if everything was loaded for it."""
+        try:
+            return self._apply(changes)
         except BaseException:
             self._clear()  # half of them are applied; the next refresh loads everything
             raise
 
     def skip_to(self, seq: int) -> None:
         """Mark the changes up to `seq` as applied already."""
-        self._seq = max(self._seq, seq)
+        self.seq = max(self.seq, seq)
 
-    def _apply(self, changes: Changes) -> None:
+    def _apply(self, changes: Changes) -> bool:
         dead = self.dead + len(changes.removed)
         until = changes.seq if changes.until is None else changes.until
         too_many_dead = dead > max(_RELOAD_DEAD_ROWS, len(self) * _RELOAD_DEAD_SHARE)
-        if self._seq == 0 or changes.reload or too_many_dead:
+        loads_all = self.seq == 0 or changes.reload or too_many_dead
+        if loads_all:
             self._clear()
             self._append(None, until)
             self._order_sessions(np.empty(0, dtype=np.int64))
         else:
             self._update(changes, until)
-        self._seq = changes.seq
+        self.seq = changes.seq
         self._last_ordinals = self._last_mask = None
         self._last_scores = (None, {})
+        return loads_all
 
     def _update(self, changes: Changes, until: int) -> None:
         """Apply changes to what is here."""

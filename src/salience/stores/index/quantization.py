@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from salience import arithmetic
 from salience.records.record import Embedding
 from salience.stores.index.growable_array import GrowableArray
+from salience.stores.index.snapshot import Part
 
 _QUERY_BITS = 4
 _ENCODE_BLOCK_VECTORS = 1 << 12  # vectors coded at once: as many as fit into a cache,
@@ -30,8 +31,11 @@ Places = NDArray[np.intp]
 Words = NDArray[np.uint64]  # of shape (words, vectors)
 
 
-class QuantizedVectors:
+class QuantizedVectors(Part):
     """The two-bit codes of a growing list of unit vectors."""
+
+    SAVED = ("_dimensions", "_signs", "_both")
+    ONLY_GROWS = True
 
     def __init__(self, dimensions: int) -> None:
         self._dimensions = dimensions

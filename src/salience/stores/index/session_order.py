@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from salience.stores.index.growable_array import GrowableArray
+from salience.stores.index.snapshot import Part
 
 _SINGLE_UPDATE_MAX_SESSIONS = 64  # changed sessions up to which each is linked by itself
 _SINGLE_UPDATE_MAX_TURNS = 64  # new turns up to which each is appended by itself
@@ -38,8 +39,10 @@ class Turns(NamedTuple):
         return self.created_at[turn], self.sequence[turn]
 
 
-class SessionOrder:
+class SessionOrder(Part):
     """The order of turns over the arrays of a namespace, by ordinal; -1 where there is none."""
+
+    SAVED = ("_previous", "_next", "_position", "_neighbors", "_last")
 
     def __init__(self) -> None:
         self._previous = GrowableArray(np.int32)

@@ -15,6 +15,7 @@ from salience.records.record import Embedding
 from salience.retrieval.candidates import Floats
 from salience.stores.index.growable_array import GrowableArray
 from salience.stores.index.quantization import QuantizedVectors
+from salience.stores.index.snapshot import Part
 
 EXACT_BELOW = 20_000
 """Vectors up to which all are compared exactly: up to there that is as fast as their codes."""
@@ -68,8 +69,12 @@ class _Compared:
         return places[:count]
 
 
-class VectorIndex:
+class VectorIndex(Part):
     """The unit vectors of one name over a namespace; `ordinals[i]` is the memory of vector i."""
+
+    SAVED = ("dimensions", "_matrix", "_ordinals", "_place", "_codes")
+    GIVEN = ("dimensions",)
+    ONLY_GROWS = True
 
     def __init__(self, dimensions: int, expected: int = 0) -> None:
         self.dimensions = dimensions
@@ -79,6 +84,10 @@ class VectorIndex:
         self._place = GrowableArray(np.int32)  # by ordinal, -1 where the memory has no vector
         self._codes = QuantizedVectors(dimensions)
         self._last: _Compared | None = None
+
+    def before_saving(self) -> None:
+        if len(self._ordinals) > EXACT_BELOW:
+            self._codes.extend(self._matrix.view[len(self._codes) :])
 
     def extend(self, first: int, blobs: Sequence[bytes | None]) -> None:
         """Append the vectors (float16 bytes) of the memories from ordinal `first` on."""

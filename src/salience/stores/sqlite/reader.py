@@ -6,7 +6,7 @@ import sqlite3
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import field
+from dataclasses import field, replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -435,9 +435,25 @@ class SqliteReader:
         with self._snapshot() as db:
             return self._changes(db, space_of(db, namespace), after)
 
-    def _changes(self, db: sqlite3.Connection, space: int, after: int) -> Changes:
-        """The changes of a namespace since `after`."""
-        first, last = self._counted
+    def _all_changes(self, db: sqlite3.Connection, space: int, after: int) -> Changes:
+        """The changes since `after`; accesses by this process, and those that wait, are among them.
+
+        Rows may be of other namespaces.
+        """
+        waiting = self._accesses.waiting(ALL_NAMESPACES)
+        changes = self._changes(db, space, after, counted=(0, 0))
+        rows = {row for batch in waiting for row in batch.rows if row <= after}
+        return replace(changes, patched=sorted(rows.union(changes.patched)))
+
+    def _changes(
+        self,
+        db: sqlite3.Connection,
+        space: int,
+        after: int,
+        counted: tuple[int, int] | None = None,
+    ) -> Changes:
+        """The changes of a namespace since `after`, without those that are `counted`."""
+        first, last = counted or self._counted
         since = {"space": space, "after": after, "first_counted": first, "last_counted": last}
         seq, kept_from, has_rows, has_changes = db.execute(_FEED_STATE, since).fetchone()
         if after == 0 or seq == after:

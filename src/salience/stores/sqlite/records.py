@@ -70,6 +70,7 @@ from salience.stores.sqlite.integrity.row_checksums import (
 from salience.stores.sqlite.reader import ALL_NAMESPACES, SqliteReader
 from salience.stores.sqlite.safety.backup import back_up, first_damage, remove_logs
 from salience.stores.sqlite.safety.checkup import check_file, check_namespace
+from salience.stores.sqlite.snapshots import Snapshots, remove_snapshots
 from salience.stores.sqlite.statements import chunks
 from salience.stores.sqlite.vectors import (
     any_without_vector,
@@ -138,6 +139,16 @@ class SqliteRecords(SqliteReader):
         self._has_erased_text = False  # in the write-ahead log
         self._is_shared = False  # by a preview with the records that close the connection
         self._accesses = AccessQueue(self._write_accesses, at_exit=path != ":memory:")
+        self.snapshots = (
+            None
+            if self._full_path is None
+            else Snapshots(
+                self._full_path,
+                self._snapshot,
+                None if read_only else self._writing,
+                self._all_changes,
+            )
+        )
         renew_after_fork(self)
         self._warn_of_damage()
 
@@ -302,6 +313,7 @@ class SqliteRecords(SqliteReader):
         else:
             records = SqliteRecords(self.path, read_only=True)
         records._previews = True
+        records.snapshots = None
         return records
 
     def drop_vectors(self) -> None:
@@ -390,6 +402,7 @@ class SqliteRecords(SqliteReader):
                     )
                     tally.add(self.run(erase_part))
                 if op.user_id is not None:
+                    self.run(partial(self._forget_snapshot, op.namespace))
                     erase.forget_user(tally, op, DIALECT, self.run)
         finally:
             if tally.memories or everything or op.user_id is not None:
@@ -409,6 +422,8 @@ class SqliteRecords(SqliteReader):
     ) -> Erasure:
         """Erase memories by a key, with them what the `last` ones of a namespace leave."""
         memories = memories_to_erase(send.db, space_of(send.db, namespace), key, chosen, where)
+        if memories:
+            self._forget_snapshot(namespace, send)
         erased, is_empty = erase.erase(namespace, memories, erasing, DIALECT, send)
         kept = () if last else WORK_NOTES
         named = erase.erase_name(namespace, kept, DIALECT, send) if is_empty or last else None
@@ -418,6 +433,10 @@ class SqliteRecords(SqliteReader):
         both.add(erased)
         both.add(named)
         return both.erasure()
+
+    def _forget_snapshot(self, namespace: str, send: Sender) -> None:
+        if self.snapshots is not None:
+            self.snapshots.forget(send.db, space_of(send.db, namespace))
 
     def tombstones(self, op: Tombstones) -> list[Tombstone]:
         """The tombstones of all namespaces, after some of another store were added."""
@@ -431,6 +450,8 @@ class SqliteRecords(SqliteReader):
 
     def _clear_log(self) -> None:
         """Empty the write-ahead log, which has text that was erased."""
+        if self.snapshots is not None:
+            self.snapshots.remove_forgotten()
         self._has_erased_text = True
         with self._read_lock:
             self._retrieved.clear()
@@ -465,6 +486,8 @@ class SqliteRecords(SqliteReader):
             [free] = db.execute("PRAGMA freelist_count").fetchone()
             if after == before or free:
                 raise StoreError(f"{self.path}: was not rewritten; copies of texts may remain")
+            if self._full_path is not None:
+                remove_snapshots(self._full_path)
         return IN_MEMORY if self._full_path is None else REWRITTEN
 
     def ids(self, namespace: str) -> list[str]:
@@ -554,6 +577,8 @@ class SqliteRecords(SqliteReader):
         if self._is_shared:
             return
         try:
+            if self.snapshots is not None:
+                self.snapshots.close()
             self._accesses.close()
         finally:
             with self._write_lock, self._read_lock:

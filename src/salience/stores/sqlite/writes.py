@@ -39,16 +39,16 @@ from salience.stores.tables.put import NamespaceBatch, PreparedDrafts
 
 OVERWRITTEN = (
     "The freed pages of the file are overwritten (secure_delete), and its write-ahead log is "
-    "emptied. Where SQLite has split a page before, a copy of a short text may be left in it; "
-    "rewrite=True leaves none."
+    "emptied; no snapshot of an index has it. Where SQLite has split a page before, a copy of a "
+    "short text may be left in it; rewrite=True leaves none."
 )
 IN_LOG = (
     "The freed pages of the file are overwritten (secure_delete). Another process reads an older "
     "state in the write-ahead log, so the text is in that until somebody writes after it has ended."
 )
 REWRITTEN = (
-    "The file was rewritten: its schema cookie has moved on, it has no free page, and its "
-    "write-ahead log is empty."
+    "The file was rewritten: its schema cookie has moved on, it has no free page, its "
+    "write-ahead log is empty, and there is no snapshot of an index."
 )
 
 

@@ -19,6 +19,7 @@ from salience.retrieval.routes import Lexical
 from salience.stores.index.change_feed import ChangeFeed
 from salience.stores.index.growable_array import GrowableArray
 from salience.stores.index.session_order import SessionOrder
+from salience.stores.index.snapshot import Part
 from salience.stores.index.words.bm25 import (
     Lengths,
     Occurrences,
@@ -126,8 +127,10 @@ Alive = NDArray[np.bool_]
 Ordinals = NDArray[np.int64]
 
 
-class InvertedIndex:
+class InvertedIndex(Part):
     """The postings of every field of words; arrays are by ordinal."""
+
+    SAVED = ("_postings",)
 
     def __init__(self, feed: ChangeFeed, namespace: str) -> None:
         self._feed = feed

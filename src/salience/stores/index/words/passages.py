@@ -21,6 +21,7 @@ from salience.retrieval.candidates import Floats
 from salience.retrieval.operations import FoundPassage
 from salience.retrieval.routes import Lexical
 from salience.stores.index.growable_array import GrowableArray
+from salience.stores.index.snapshot import Part
 from salience.stores.index.words.bm25 import Lengths, WordScores, find_occurrences, saturated
 from salience.stores.index.words.postings import Postings
 
@@ -68,8 +69,11 @@ def _own_scores(scored: WordScores, route: Lexical, lengths: Lengths) -> Floats:
 Ordinals = NDArray[np.int64]
 
 
-class PassageTable:
+class PassageTable(Part):
     """Passages by number; `memories` are the ordinals of the memories that have some, ascending."""
+
+    SAVED = ("_memories", "_first", "_spans", "postings", "vectors")
+    ONLY_GROWS = True
 
     def __init__(self) -> None:
         self._memories = GrowableArray(np.int64)
@@ -77,6 +81,9 @@ class PassageTable:
         self._spans: list[Span] = []
         self.postings = Postings()
         self.vectors: PassageVectors | None = None
+
+    def restored(self) -> None:
+        self._spans = [Span(*span) for span in self._spans]
 
     def __len__(self) -> int:
         return len(self._spans)
@@ -178,8 +185,12 @@ class PassageTable:
         return self.postings.nbytes + vectors + 120 * len(self._spans) + self._memories.nbytes
 
 
-class PassageVectors:
+class PassageVectors(Part):
     """The unit vectors of passages, all of which are compared."""
+
+    SAVED = ("dimensions", "_matrix", "_numbers")
+    GIVEN = ("dimensions",)
+    ONLY_GROWS = True
 
     def __init__(self, dimensions: int) -> None:
         self.dimensions = dimensions

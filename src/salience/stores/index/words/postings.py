@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from salience.lazily import dataclass
 from salience.stores.index.growable_array import GrowableArray
+from salience.stores.index.snapshot import Part
 
 _ORDINAL_BITS = 22
 _MAX_SEGMENT = 1 << _ORDINAL_BITS
@@ -41,8 +42,11 @@ class Hits:
 
 
 @dataclass(frozen=True, eq=False)
-class Segment:
+class Segment(Part):
     """Postings of ordinals `first` <= o < `first + size`, sorted by term, then ordinal."""
+
+    SAVED = GIVEN = ("first", "size", "terms", "start", "ordinals", "tf", "head", "tail")
+    ONLY_GROWS = True
 
     first: int
     size: int
@@ -143,13 +147,21 @@ def _group_sums(values: U64, begin: NDArray[Any]) -> NDArray[Any]:
     return np.add.reduceat(values, begin) if len(begin) else np.empty(0, dtype=np.uint64)
 
 
-class Postings:
+class Postings(Part):
     """The postings of one field over all ordinals of a namespace, and the field's lengths."""
+
+    SAVED = ("_segments", "_lengths")
+    ONLY_GROWS = True
 
     def __init__(self) -> None:
         self._segments: list[Segment] = []
         self._recent = RecentPostings()
         self._lengths = GrowableArray(np.int32)
+
+    def before_saving(self) -> None:
+        memories, self._recent = self._recent.memories, RecentPostings()
+        if memories:
+            self._append_segment(memories[0][0], memories)
 
     def __bool__(self) -> bool:
         """True if some memory has words in the field."""

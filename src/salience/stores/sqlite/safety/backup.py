@@ -18,10 +18,9 @@ from salience.stores.sqlite.connection import (
 )
 from salience.stores.sqlite.integrity.open_files import NEXT_STATE, only_user
 from salience.stores.sqlite.integrity.row_checksums import CHECKED, checksum_of
+from salience.stores.sqlite.snapshots import PARTIAL, remove_snapshots
 from salience.stores.sqlite.statements import checksum
 
-PARTIAL = ".partial"
-"""The end of the name of a copy that is not complete yet."""
 _PAGES_AT_ONCE = 2_000
 _LOG_FILES = ("-wal", "-shm", "-journal")
 Progress = Callable[[int, int], None]
@@ -172,6 +171,7 @@ def _put_in_place(partial: Path, target: Path, overwrite: bool) -> None:
     if overwrite:
         os.replace(partial, target)
         remove_logs(str(target))
+        remove_snapshots(str(target))
         return
     try:
         os.link(partial, target)

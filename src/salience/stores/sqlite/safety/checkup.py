@@ -19,6 +19,7 @@ from salience.retrieval.safety import STRUCTURE, Finding
 from salience.stores.findings import EXAMPLES, FIX, Quarantine
 from salience.stores.sqlite.connection import DAMAGED, connect, prepare_schema
 from salience.stores.sqlite.safety.row_checks import LogEvent, Problem, RowChecks
+from salience.stores.sqlite.snapshots import damaged_snapshots, remove_snapshots
 
 _MAX_PROBLEMS = 100  # of the structure that SQLite lists
 _MAX_LOG_BYTES = 64 << 20
@@ -85,6 +86,7 @@ def _problems(file: _FileChecks, rows: RowChecks) -> Iterator[Problem]:
     yield from file.counters()
     yield from rows.damage()
     yield from rows.unfit()
+    yield from file.snapshots()
     yield from file.size_of_log()
     yield from file.free_pages()
 
@@ -171,6 +173,12 @@ class _FileChecks:
             finding = Finding("counter", problem, len(names), names[:EXAMPLES], f"{FIX} sets them")
             mend = f"UPDATE spaces SET last = {used} WHERE {behind}"
             yield Problem(finding, partial(_run, statements=(mend,)))
+
+    def snapshots(self) -> Iterator[Problem]:
+        """Snapshots of indexes that are damaged, of another file, or of erased memories."""
+        for name, state in damaged_snapshots(self._db, self._path):
+            finding = Finding("snapshots", f"{name} {state}", remedy=f"{FIX} removes it")
+            yield Problem(finding, mend_alone=partial(remove_snapshots, self._path, name))
 
     def size_of_log(self) -> Iterator[Problem]:
         """A write-ahead log that has grown."""

@@ -1,0 +1,205 @@
+"""A snapshot of an index: its arrays in one file, which whoever opens it maps copy-on-write.
+
+The file has the arrays one after the other, each on pages of its own and with unwritten room behind
+it, so that what is added to a mapped array takes pages of this process and copies nothing. Behind
+them are a header (JSON: whose index this is, dtype, shape, place and checksum of each array, and
+all that is no array) and the digest of that.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import mmap
+import os
+from collections.abc import Mapping, Sequence
+from hashlib import blake2b
+from struct import Struct
+from typing import Any, BinaryIO, ClassVar, NamedTuple
+from zlib import crc32
+
+import numpy as np
+
+from salience.stores.index.growable_array import GrowableArray
+
+FORMAT = 1
+"""The number of this layout, and of all that the parts of an index save in it."""
+_TRAILER = Struct("<8sQQ16s")  # the magic, the place and the size of the header, its digest
+_MAGIC = b"salience"
+_PAGE_BYTES = 4_096
+_ROOM = 16  # one element in so many is left as room behind an array
+_CHECKED_BYTES = 1 << 20  # at once
+_Arrays = list[GrowableArray]
+
+
+class Part:
+    """A part of an index that a snapshot holds, and that a new process makes out of it.
+
+    `SAVED` names the attributes that are saved, `GIVEN` those among them that the class is called
+    with. If it `ONLY_GROWS`, elements of its arrays are never set again, so that a snapshot may be
+    written while others come.
+    """
+
+    SAVED: ClassVar[tuple[str, ...]] = ()
+    GIVEN: ClassVar[tuple[str, ...]] = ()
+    ONLY_GROWS: ClassVar[bool] = False
+    _kinds: ClassVar[dict[str, type[Part]]] = {}
+
+    def __init_subclass__(cls) -> None:
+        Part._kinds[cls.__name__] = cls
+
+    def before_saving(self) -> None:
+        """Work out what the next process would have to."""
+
+    def restored(self) -> None:
+        """Work out what is not saved."""
+
+    @classmethod
+    def of(cls, saved: Mapping[str, Any], arrays: _Arrays, before: object) -> Part:
+        """The part that was saved; `before` is what stands in its place, if that is of its kind."""
+        kind = cls._kinds[saved["kind"]]
+        attributes = saved["attributes"]
+        if attributes.keys() != set(kind.SAVED):
+            raise ValueError(f"{kind.__name__} had other attributes")
+        if type(before) is not kind:
+            given = (_restored(attributes[name], arrays, None) for name in kind.GIVEN)
+            before = kind(*given)
+        assert isinstance(before, Part)
+        for name in kind.SAVED:
+            if name not in kind.GIVEN:
+                former = getattr(before, name, None)
+                setattr(before, name, _restored(attributes[name], arrays, former))
+        before.restored()
+        return before
+
+
+class Saved(NamedTuple):
+    """All of an index: a tree of JSON, in which arrays are numbers, and these arrays."""
+
+    tree: Any
+    arrays: _Arrays
+
+    @classmethod
+    def of(cls, part: Part) -> Saved:
+        """All that a part and those below it save, as it is now."""
+        arrays: _Arrays = []
+        return cls(_saved(part, arrays, copied=True), arrays)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the arrays."""
+        return sum(array.nbytes for array in self.arrays)
+
+    def restore(self, part: Part) -> None:
+        """Make a part the one that was saved."""
+        Part.of(self.tree, self.arrays, part)
+
+
+def _saved(value: Any, arrays: _Arrays, *, copied: bool) -> Any:
+    if isinstance(value, Part):
+        value.before_saving()
+        copied = not value.ONLY_GROWS
+        attributes = {n: _saved(getattr(value, n), arrays, copied=copied) for n in value.SAVED}
+        return {"kind": type(value).__name__, "attributes": attributes}
+    if isinstance(value, GrowableArray | np.ndarray):
+        array = value.view if isinstance(value, GrowableArray) else value
+        arrays.append(GrowableArray.over(array.copy() if copied else array, len(array)))
+        return {"array" if array is value else "grows": len(arrays) - 1}
+    if isinstance(value, dict):
+        return {"dict": {n: _saved(own, arrays, copied=copied) for n, own in value.items()}}
+    if isinstance(value, list | tuple) and value and isinstance(value[0], Part | GrowableArray):
+        return {"list": [_saved(own, arrays, copied=copied) for own in value]}
+    return {"json": list(value) if isinstance(value, list) else value}
+
+
+def _restored(saved: Mapping[str, Any], arrays: _Arrays, before: Any) -> Any:
+    if "kind" in saved:
+        return Part.of(saved, arrays, before)
+    [(how, value)] = saved.items()
+    if how == "array":
+        return arrays[value].view
+    if how == "grows":
+        return arrays[value]
+    if how == "dict":
+        former = before or {}
+        return {n: _restored(own, arrays, former.get(n)) for n, own in value.items()}
+    if how == "list":
+        former = [*(before or ()), *[None] * len(value)]
+        parts = [_restored(own, arrays, was) for own, was in zip(value, former, strict=False)]
+        return tuple(parts) if isinstance(before, tuple) else parts
+    return value
+
+
+def write(file: BinaryIO, saved: Saved, about: Sequence[Any]) -> str:
+    """Write a snapshot; `about` says whose it is. Return the digest of all that it says."""
+    at, places = 0, []
+    for array in saved.arrays:
+        values = np.ascontiguousarray(array.view)
+        room = len(values) // _ROOM + _ROOM
+        file.seek(at)
+        file.write(values.data)
+        places.append((values.dtype.str, values.shape, room, at, crc32(values.data)))
+        end = at + values.nbytes + room * values.itemsize * math.prod(values.shape[1:])
+        at = -(-end // _PAGE_BYTES) * _PAGE_BYTES
+    header = json.dumps(
+        {"about": about, "arrays": places, "tree": saved.tree}, ensure_ascii=False
+    ).encode()
+    digest = _digest(header)
+    file.seek(at)
+    file.write(header)
+    file.write(_TRAILER.pack(_MAGIC, at, len(header), digest))
+    return digest.hex()
+
+
+def _digest(header: bytes) -> bytes:
+    return blake2b(header, digest_size=16).digest()
+
+
+class SnapshotFile:
+    """A snapshot in an open file, the header of which was found to be sound.
+
+    Raises:
+        ValueError: it is none, or not all of it.
+    """
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self._size = os.fstat(file.fileno()).st_size
+        if self._size < _TRAILER.size:
+            raise ValueError("it is too short")
+        trailer = os.pread(file.fileno(), _TRAILER.size, self._size - _TRAILER.size)
+        magic, at, length, digest = _TRAILER.unpack(trailer)
+        if magic != _MAGIC or at + length + _TRAILER.size != self._size:
+            raise ValueError("its end is missing")
+        header = os.pread(file.fileno(), length, at)
+        if _digest(header) != digest:
+            raise ValueError("its header is damaged")
+        self.digest = digest.hex()
+        content = json.loads(header)
+        self.about: list[Any] = content["about"]
+        self._places, self.tree = content["arrays"], content["tree"]
+
+    def is_sound(self) -> bool:
+        """Test whether all arrays have their checksums."""
+        for dtype, shape, _, at, expected in self._places:
+            end, found = at + np.dtype(dtype).itemsize * math.prod(shape), 0
+            for start in range(at, end, _CHECKED_BYTES):
+                size = min(_CHECKED_BYTES, end - start)
+                found = crc32(os.pread(self._file.fileno(), size, start), found)
+            if found != expected:
+                return False
+        return True
+
+    def mapped(self) -> Saved:
+        """All that was saved, its arrays mapped copy-on-write; the file may be closed then."""
+        pages = mmap.mmap(self._file.fileno(), self._size, access=mmap.ACCESS_COPY)
+        arrays = []
+        for dtype, (size, *shape), room, at, _ in self._places:
+            count = (size + room) * math.prod(shape)
+            values = np.frombuffer(pages, np.dtype(dtype), count, at)
+            arrays.append(GrowableArray.over(values.reshape(-1, *shape), size))
+        return Saved(self.tree, arrays)
+
+    def attribute(self, name: str) -> Any:
+        """A value that the index itself has saved under a name, if that is no array."""
+        return self.tree["attributes"][name]["json"]
