@@ -8,7 +8,7 @@ import pytest
 
 from salience.language.features import FEATURES, features
 from salience.language.query_analysis import analyze_query
-from salience.language.tokens import words
+from salience.language.tokens import stem, words
 
 _NOW = datetime(2026, 6, 1, tzinfo=timezone.utc)
 _PLACE = FEATURES.index("personal")
@@ -21,6 +21,12 @@ TOLD = [
     ("Can I eat gluten on this diet?", 0),
     ("When is my wife's birthday?", 0),
     ("Soy milk is sold out.", 0),
+    ("The gym is closed.", 0),
+    ("The doctor told Ben a joke.", 0),
+    ("My knee has been hurting since the ski trip.", 4),
+    ("My shoulder aches at night.", 4),
+    ("Doctor told me to avoid running for six weeks.", 4),
+    ("The physio told me to stretch twice a day.", 4),
     ("My twins start school in autumn.", 1),
     ("We have two dogs and a parrot.", 1),
     ("I work as a roofer.", 1),
@@ -126,6 +132,7 @@ def test_a_request_is_told_from_a_question_of_recall(text: str, asks: bool) -> N
         ("Can I take ibuprofen?", True),
         ("Plan my workout.", True),
         ("Plan my trip to Rome.", False),
+        ("When can I go swimming?", False),
         ("What did I cook?", False),
         ("今晚我可以吃什么？", True),
     ],
@@ -133,3 +140,24 @@ def test_a_request_is_told_from_a_question_of_recall(text: str, asks: bool) -> N
 def test_a_request_may_be_about_food_medicine_or_sport(text: str, about: bool) -> None:
     analysis = analyze_query(text, {}, now=_NOW)
     assert ("query_is_about_body" in analysis.features) is about
+
+
+@pytest.mark.parametrize(
+    ("text", "bears", "does_not"),
+    [
+        ("What can I cook tonight?", "allergic", "knee"),
+        ("Should I go for a run tomorrow?", "knee", "allergic"),
+    ],
+)
+def test_what_bears_on_food_is_not_what_bears_on_sport(
+    text: str, bears: str, does_not: str
+) -> None:
+    [[words]] = analyze_query(text, {}, now=_NOW).wordings["ailment"]
+    assert stem(bears) in words
+    assert stem(does_not) not in words
+
+
+def test_any_ailment_bears_on_medicine() -> None:
+    analysis = analyze_query("Can I take ibuprofen after my run?", {}, now=_NOW)
+    assert "query_is_about_body" in analysis.features
+    assert "ailment" not in analysis.wordings

@@ -211,6 +211,15 @@ def test_health_comes_first_where_a_request_is_about_food() -> None:
         assert memory.search("What can I cook for dinner?")[0].content == "I'm allergic to sesame."
 
 
+def test_health_comes_first_where_it_bears_on_what_is_asked() -> None:
+    knee, allergy = "My knee hurts when it rains.", "I'm allergic to sesame."
+    with Memory.open("ram://") as memory:
+        memory.add_many([allergy, knee, "We meet at the bridge on Sundays for a run."])
+        run = [hit.content for hit in memory.search("Should I go for a run on Sunday?")]
+        assert run.index(knee) < run.index(allergy)
+        assert memory.search("What can I eat?")[0].content == allergy
+
+
 def test_the_user_is_who_says_i() -> None:
     with Memory.open("ram://") as memory:
         turns = ["I work at a foundry in Turin, mostly nights.", "The rain never stops."]

@@ -64,7 +64,12 @@ ASKS_WHAT_YOU_SAID = _QUERY.pattern("asks_what_you_said")
 LOOKS_BACK = _QUERY.pattern("looks_back")
 NAMES_USER = _QUERY.pattern("names_user")
 ASKS_ADVICE = _QUERY.pattern("asks_advice")
-ABOUT_BODY = _QUERY.pattern("about_body")
+ABOUT_MEDICINE = _QUERY.pattern("about_medicine")
+AILMENTS = (
+    (_QUERY.pattern("about_food"), _QUERY.words("food_ailments")),
+    (_QUERY.pattern("about_sport"), _QUERY.words("sport_ailments")),
+)
+"""Topics of a query, with the words for what of somebody's health bears on that."""
 ASKS_PRESENT = _QUERY.pattern("asks_present")
 ASKS_FORMER = _QUERY.pattern("asks_former")
 USED_TO = _QUERY.pattern("used_to")

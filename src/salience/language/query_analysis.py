@@ -11,7 +11,8 @@ from types import MappingProxyType
 from salience.language.analysis_types import QueryAnalysis, Term, TimeRange, Wording
 from salience.language.dates import AskedTimes, asked_times, date_wordings, day_wordings
 from salience.language.english import (
-    ABOUT_BODY,
+    ABOUT_MEDICINE,
+    AILMENTS,
     ASKS,
     ASKS_ADVICE,
     ASKS_FORMER,
@@ -114,6 +115,8 @@ def analyze_query(
     instances = instance_wordings(folded_question) if language is None else ()
     if instances:
         wordings["kind"] = instances
+    if "query_is_about_food_or_sport" in features:
+        wordings["ailment"] = ((_ailments(folded_question),),)
     weights: tuple[float, ...] = ()
     if taken:
         # One that is also written right counts in full.
@@ -281,6 +284,12 @@ def _wordings(
     return wordings
 
 
+def _ailments(low: str) -> Term:
+    """The stems for what of somebody's health bears on the food or sport that a query is about."""
+    listed = (words for about, words in AILMENTS if about.search(low))
+    return tuple(sorted({*map(stem, frozenset().union(*listed))}))
+
+
 def _embedded_question(text: str) -> str:
     """The sentences of a long text that ask something; "" if it is short or asks nothing apart."""
     if len(question_words(text)) < _MIN_SURROUNDING_WORDS:
@@ -319,17 +328,22 @@ def _features(
     looks_back = matches(LOOKS_BACK, "looks_back")
     recalls = summary or order or about_assistant or looks_back or not speakers <= users
     asks_advice = not recalls and matches(ASKS_ADVICE, "asks_advice")
+    asks_when = matches(ASKS_WHEN, "asks_when")
+    # "When can I go swimming?" asks for a time, and not whether that is wise.
+    about_medicine = asks_advice and not asks_when and matches(ABOUT_MEDICINE, "about_body")
+    about_food_or_sport = asks_advice and not asks_when and language is None and _ailments(low)
     features = {
         "namespace_has_user": bool(users),
         "query_names_one_speaker": len(speakers) == 1,
         "query_asks_summary": summary and not speakers,
         "query_is_about_assistant": about_assistant and not summary and not speakers,
         "query_is_first_person": first_person and not (about_assistant or summary or speakers),
-        "query_asks_when": matches(ASKS_WHEN, "asks_when"),
+        "query_asks_when": asks_when,
         "query_asks_number": matches(ASKS_NUMBER, "asks_number"),
         "query_asks_name": matches(ASKS_NAME, "asks_name"),
         "query_asks_advice": asks_advice,
-        "query_is_about_body": asks_advice and matches(ABOUT_BODY, "about_body"),
+        "query_is_about_body": about_medicine or about_food_or_sport,
+        "query_is_about_food_or_sport": about_food_or_sport and not about_medicine,
         "query_asks_present": matches(ASKS_PRESENT, "asks_present"),
         "query_is_not_recall": not (summary or order or looks_back),
     }

@@ -235,7 +235,9 @@ def _about_user() -> Signal:
     # seldom tells the assistant to do something.
     instruction = _tells(INSTRUCTION) * _USER
     instructs = _SIMILARITY * instruction * (1.0 + -0.5 * QueryFlag("query_asks_name"))
-    safety = WhenQuery("query_is_about_body", 2.0 * _tells(HEALTH) * said)
+    # An allergy bears on a meal and a knee on a run; on medicine, either may.
+    elsewhere = QueryFlag("query_is_about_food_or_sport") * (1.0 + -1.0 * Col("mentions_ailment"))
+    safety = WhenQuery("query_is_about_body", (2.0 + -2.0 * elsewhere) * _tells(HEALTH) * said)
     request = 0.7 * bears + 3.0 * _SIMILARITY * bears + instruction + safety
     return WhenQuery("query_is_not_recall", 3.5 * instructs) + WhenQuery(
         "query_asks_advice", request

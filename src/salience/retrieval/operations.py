@@ -231,7 +231,9 @@ class SpeakerMatches:
         )
 
 
-MENTIONS = {f"mentions_{kind}": kind for kind in ("named", "date", "weekday", "tomorrow", "kind")}
+MENTIONS = {
+    f"mentions_{kind}": kind for kind in ("named", "date", "weekday", "tomorrow", "kind", "ailment")
+}
 """The kind of wordings of the query that each column of mentions looks for."""
 
 

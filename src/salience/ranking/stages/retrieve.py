@@ -42,7 +42,9 @@ class Retrieve(Stage):
       question names, else 0;
     - `mentions_weekday`, `mentions_tomorrow`: 1 where they name a weekday of the time that it asks
       about, or "tomorrow", else 0;
-    - `mentions_kind`: 1 where they hold something of the kind that it asks for, else 0.
+    - `mentions_kind`: 1 where they hold something of the kind that it asks for, else 0;
+    - `mentions_ailment`: 1 where they tell of health as it bears on the food or sport that it is
+      about, else 0.
 
     A store needs one round trip for it.
     """
