@@ -22,6 +22,7 @@ from support.chats import (
     put_database,
     put_lines,
     slack,
+    slack_zip,
     telegram,
 )
 from support.imports import items, put
@@ -321,3 +322,33 @@ def test_a_table_that_grew_at_its_top_keeps_its_ids(tmp_path: Path) -> None:
         put(tmp_path, "a.csv", "text,date\nNew,2026-01-03\nOne,2026-01-01\nTwo,2026-01-02\n")
     )
     assert [item["id"] for item in after[1:]] == [item["id"] for item in before]
+
+
+def test_a_zip_of_slack_in_a_folder_is_read(tmp_path: Path) -> None:
+    (tmp_path / "team").mkdir()
+    slack_zip(tmp_path).rename(tmp_path / "team/export.zip")
+    assert [item["content"] for item in items(tmp_path / "team")] == [ASKED, ANSWERED]
+
+
+def test_what_a_model_thought_and_its_tools_said_is_no_text_of_open_webui(tmp_path: Path) -> None:
+    thought = '<details type="reasoning" done="true"><summary>Thought</summary>\n&gt; Hm.</details>'
+    called = '<details type="tool_calls" done="true">\n<summary>Tool</summary>"18 C"\n</details>'
+    texts = [f"{thought}\nTram 28.", f"{called}It rains.", "<think>Hm.</think>Yes.", thought]
+    messages = [
+        {"id": f"m{n}", "role": "assistant", "content": text, "timestamp": SECONDS[0] + n}
+        for n, text in enumerate(texts)
+    ]
+    put(tmp_path, "chats.json", [{"id": "c", "title": "T", "chat": {"messages": messages}}])
+    said = [item["content"] for item in items(tmp_path / "chats.json")]
+    assert said == ["Tram 28.", "It rains.", "Yes."]
+
+
+def test_a_model_of_librechat_is_the_assistant(tmp_path: Path) -> None:
+    messages = [
+        {"messageId": "m1", "sender": "Eve", "text": "Hi", "isCreatedByUser": True},
+        {"messageId": "m2", "sender": "GPT-4", "text": "Hello", "isCreatedByUser": False},
+        {"messageId": "m3", "sender": "GPT-4", "text": "Hm"},
+    ]
+    put(tmp_path, "chat.json", {"conversationId": "c", "title": "T", "messages": messages})
+    speakers = [item["speaker"] for item in items(tmp_path / "chat.json")]
+    assert speakers == ["user", "assistant", "GPT-4"]

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from salience.importers import _archives, jsonl
+from salience.importers._archives import is_archive
 from salience.importers._entries import documents, mapping
 from salience.importers._source import ImportProblem, Told, decoded, head
 from salience.importers.chats import CHATS
@@ -64,7 +65,7 @@ def detect(path: Path) -> str:
         )
     if _archives.is_database(path):
         return _of_database(path)
-    if _archives.is_archive(path):
+    if is_archive(path):
         if is_transfer(path):
             return "hindsight"
         with _archives.folder_of(path) as folder:
@@ -190,10 +191,10 @@ def _of_folder(path: Path, named: Path | None = None) -> str:
 
 
 def _of_files(path: Path, named: Path | None) -> str:
-    names = [tried(file) for file in islice(files_in(path), _LOOKED_AT)]
-    known = [name for name in dict.fromkeys(names) if name is not None]
-    if names:  # files of no known format say so when they are read
-        return known[0] if len(known) == 1 else "files"
+    files = list(islice(files_in(path), _LOOKED_AT))
+    known = [name for name in dict.fromkeys(map(tried, files)) if name is not None]
+    if files:  # files of no known format say so when they are read; a zip is a folder of its own
+        return known[0] if len(known) == 1 and not any(map(is_archive, files)) else "files"
     remedy = "give a folder of notes, or with files of a known format"
     raise ImportProblem(named or path, "holds no notes, and no file of a known format", remedy)
 

@@ -122,7 +122,8 @@ _PROPERTY = regex(r"([\w-]+):: ?(.*)")
 _ORG_LINE = regex(r"#\+(\w+):\s*(.*)", re.IGNORECASE)
 _ORG_HEADING = regex(r"(\*+)\s+(.*?)(?:\s+:([\w@#%:]+):)?\s*$")
 _ORG_FIELD = regex(r"\s*:([\w-]+):\s*(.*)")
-_ORG_LINK = regex(r"\[\[(?:(file|id|https?|mailto):)?([^\[\]]+)\](?:\[([^\[\]]+)\])?\]")
+_ORG_NAME = regex(r'"([^"]+)"|(\S+)')
+_ORG_LINK = regex(r"\[\[(?:(file|id|roam|https?|mailto):)?([^\[\]]+)\](?:\[([^\[\]]+)\])?\]")
 _ORG_CODE = regex(r"\s*#\+(?:begin|end)_(?:src|example)\b.*", re.IGNORECASE)
 
 
@@ -270,8 +271,9 @@ def _of_org(file: Path, place: str, source: str) -> Note:
         elif in_drawer:
             in_drawer = line.strip().upper() != ":END:"
             known = _ORG_FIELD.fullmatch(line)
-            if known and known[1].upper() == "ID":
-                front.setdefault("aliases", []).append(known[2].strip())
+            if known and known[1].upper() in ("ID", "ROAM_ALIASES"):
+                names = [quoted or word for quoted, word in _ORG_NAME.findall(known[2])]
+                front.setdefault("aliases", []).extend(names)
         elif _ORG_CODE.fullmatch(line):
             lines.append("```")
         elif setting and setting[1].lower() in ("title", "date", "filetags"):

@@ -10,7 +10,7 @@ from typing import Any
 
 from salience.importers import _archives
 from salience.importers._entries import PLACE, documents, mapping
-from salience.importers._source import ImportProblem, Place, Told, moment
+from salience.importers._source import ImportProblem, Place, Told, clean, moment
 from salience.importers.shapes import Entry, Shape, decoded, dicts, lines_of, role, said, turns
 from salience.lazily import regex
 
@@ -21,6 +21,11 @@ _SAID = ("user", "assistant")
 _CITATION = regex("\ue200[^\ue201]*\ue201|【\\d+(?::\\d+)?†[^】]*】|[\ue200-\ue206]")
 
 
+# What a model thought and what its tools answered stand in the text as blocks.
+_INNER = regex(
+    r'(?s)<details type="(?:reasoning|tool_calls|code_interpreter)".*?</details>|'
+    r"<think>.*?</think>"
+)
 _TAVERN_TIMES = ("%B %d, %Y %I:%M%p", "%Y-%m-%d @%Hh %Mm %Ss", "%Y-%m-%d@%Hh%Mm%Ss")
 
 
@@ -185,6 +190,7 @@ ASSISTANTS = (
         messages="messages",
         shared="session_id=id title=title|chat.title created_at user_id",
         fields="id content speaker=role created_at=timestamp",
+        values={"content": lambda content: clean(_INNER.sub("", said(content)))},
         details="model",
         only={"role": _SAID},
     ),
@@ -195,8 +201,10 @@ ASSISTANTS = (
         arranged=_of_librechat,
         messages="messages",
         shared="session_id=conversationId title created_at=createdAt",
-        fields="id=messageId content=text|content speaker=sender created_at=createdAt",
-        values={"speaker": role},
+        fields=(
+            "id=messageId content=text|content speaker=isCreatedByUser|sender created_at=createdAt"
+        ),
+        values={"speaker": lambda who: role("user" if who is True else who or "assistant")},
         details="model",
     ),
     Shape(
