@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define INTERFACE 1 /* raised with each change of what a function takes or gives */
+#define INTERFACE 2 /* raised with each change of what a function takes or gives */
 
 #if defined(__x86_64__) && defined(__GNUC__)
 #define X86 1
@@ -321,20 +321,23 @@ static double largest(double *values, Size count, Size wanted)
 
 #define BUCKETS 4096
 
-static int bucket_of(double cosine)
+static int bucket_of(double score, double low, double scale)
 {
-    return cosine >= -1.0 && cosine <= 1.0 ? (int)((cosine + 1.0) * (BUCKETS / 2 - 0.5)) : 0;
+    double bucket = (score - low) * scale;
+    return bucket >= BUCKETS - 1 ? BUCKETS - 1 : bucket >= 0.0 ? (int)bucket : 0; /* NaN: 0 */
 }
 
-/* Keep the places with the `wanted` best cosines, and those as good as the last of them; their
-   number, -1 without memory. */
-static Size keep_best(int64_t *places, double *cosines, Size count, Size wanted)
+/* Keep the places with the `wanted` best scores, and those as good as the last of them; their
+   number, -1 without memory. Scores are from `low` to `high`, mostly. */
+static Size keep_best(int64_t *places, double *scores, Size count, Size wanted, double low,
+                      double high)
 {
     if (count <= wanted)
         return count;
+    double scale = (BUCKETS - 1) / (high - low);
     Size counts[BUCKETS] = {0}, above = 0;
     for (Size i = 0; i < count; i++)
-        counts[bucket_of(cosines[i])]++;
+        counts[bucket_of(scores[i], low, scale)]++;
     int bucket = BUCKETS - 1;
     while (above + counts[bucket] < wanted)
         above += counts[bucket--];
@@ -343,15 +346,15 @@ static Size keep_best(int64_t *places, double *cosines, Size count, Size wanted)
         return -1;
     Size found = 0;
     for (Size i = 0; i < count; i++)
-        if (bucket_of(cosines[i]) == bucket)
-            likely[found++] = cosines[i];
+        if (bucket_of(scores[i], low, scale) == bucket)
+            likely[found++] = scores[i];
     double least = largest(likely, found, wanted - above);
     free(likely);
     Size kept = 0;
     for (Size i = 0; i < count; i++) {
         places[kept] = places[i];
-        cosines[kept] = cosines[i];
-        kept += cosines[i] >= least;
+        scores[kept] = scores[i];
+        kept += scores[i] >= least;
     }
     return kept;
 }
@@ -455,7 +458,7 @@ static PyObject *py_nearest(PyObject *module, PyObject *const *given, Size count
     }
     chosen->cosines(vectors.data, vectors.width, query.data, passes ? at : NULL, found,
                     cosines.data);
-    found = keep_best(at, cosines.data, found, depth);
+    found = keep_best(at, cosines.data, found, depth, -1.0, 1.0);
     Py_END_ALLOW_THREADS
     answer = found < 0 ? PyErr_NoMemory() : PyLong_FromSsize_t(found);
 done:
@@ -549,12 +552,171 @@ static PyObject *py_nearest_by_codes(PyObject *module, PyObject *const *given, S
         free(similarities);
         if (found > 0) {
             chosen->cosines(vectors.data, vectors.width, query.data, at, found, cosines.data);
-            found = keep_best(at, cosines.data, found, depth);
+            found = keep_best(at, cosines.data, found, depth, -1.0, 1.0);
         }
     } else if (found > 0)
         found = -1;
     Py_END_ALLOW_THREADS
     answer = found < 0 ? PyErr_NoMemory() : PyLong_FromSsize_t(found);
+done:
+    release(&held);
+    return answer;
+}
+
+/* best(scores, passing or None, least, depth or None, places, found) -> how many were written: the
+   `depth` best of the scores that reach `least` (0: that exceed it), and those as good. */
+static PyObject *py_best(PyObject *module, PyObject *const *given, Size count)
+{
+    Held held = {.count = 0};
+    Array scores, passing = {NULL, 0, 0}, places, kept;
+    Size depth = -1, found = 0;
+    double least;
+    PyObject *answer = NULL;
+    if (!arguments(count, 6) || !take(&held, given[0], "scores", 'd', 1, -1, READ, &scores) ||
+        (given[1] != Py_None &&
+         !take(&held, given[1], "passing", 'b', 1, scores.rows, READ, &passing)) ||
+        ((least = PyFloat_AsDouble(given[2])) == -1.0 && PyErr_Occurred()) ||
+        (given[3] != Py_None && !take_number(given[3], "depth", 1, &depth)) ||
+        !take(&held, given[4], "places", 'q', 1, scores.rows, WRITE, &places) ||
+        !take(&held, given[5], "found", 'd', 1, scores.rows, WRITE, &kept))
+        goto done;
+    Py_BEGIN_ALLOW_THREADS
+    const double *all = scores.data;
+    const uint8_t *passes = passing.data;
+    int64_t *at = places.data;
+    double *best = kept.data, high = 0.0;
+    for (Size i = 0; i < scores.rows; i++) {
+        double score = all[i];
+        at[found] = i;
+        best[found] = score;
+        high = score > high ? score : high;
+        found += (least > 0.0 ? score >= least : score > 0.0) && (!passes || passes[i]);
+    }
+    if (depth > 0)
+        found = keep_best(at, best, found, depth, 0.0, high);
+    Py_END_ALLOW_THREADS
+    answer = found < 0 ? PyErr_NoMemory() : PyLong_FromSsize_t(found);
+done:
+    release(&held);
+    return answer;
+}
+
+/* BM25 of occurrences: see `bm25.saturated` and the order of sums in `bm25.bm25`. */
+typedef struct {
+    const int64_t *term, *ordinal, *words;
+    const double *idf;
+    double k1, b, mean;
+} Weighed;
+
+static double gain(const Weighed *by, Size i, double tf, double span)
+{
+    double length = by->mean != 0.0 ? span / by->mean : 0.0;
+    return by->idf[by->term[i]] * (by->k1 + 1.0) * tf / (tf + by->k1 * (1.0 - by->b + by->b * length));
+}
+
+/* Add what occurrences near one end of a turn are worth to the turn next to it. */
+static int add_to_neighbors(const Weighed *by, Size count, Size size, double weight,
+                            const double *tf, const int32_t *lengths, int window,
+                            const int32_t *receivers, double *scores)
+{
+    for (Size i = 0; i < count; i++) {
+        int64_t receiver = receivers[by->ordinal[i]];
+        if (receiver < 0)
+            continue;
+        if (receiver >= size)
+            return 0;
+        int32_t span = lengths[by->ordinal[i]];
+        scores[receiver] += weight * gain(by, i, tf[i], span < window ? span : window);
+    }
+    return 1;
+}
+
+/* bm25(term, ordinal, tf, head, tail, idf, words, (k1, b, mean, before, after, window), lengths,
+   previous, next, scores): adds to scores; lengths, previous and next may be None. */
+static PyObject *py_bm25(PyObject *module, PyObject *const *given, Size count)
+{
+    Held held = {.count = 0};
+    Array term, ordinal, tf, head, tail, idf, words, numbers, lengths, previous, next, scores;
+    int neighbors, sound = 1;
+    PyObject *answer = NULL;
+    if (!arguments(count, 12) || !take(&held, given[0], "term", 'q', 1, -1, READ, &term) ||
+        !take(&held, given[1], "ordinal", 'q', 1, term.rows, READ, &ordinal) ||
+        !take(&held, given[2], "tf", 'd', 1, term.rows, READ, &tf) ||
+        !take(&held, given[3], "head", 'd', 1, term.rows, READ, &head) ||
+        !take(&held, given[4], "tail", 'd', 1, term.rows, READ, &tail) ||
+        !take(&held, given[5], "idf", 'd', 1, -1, READ, &idf) ||
+        !take(&held, given[6], "words", 'q', 1, -1, READ, &words) ||
+        !take(&held, given[7], "numbers", 'd', 1, 6, READ, &numbers) ||
+        !check_places(term.data, term.rows, idf.rows, 0) ||
+        !check_places(ordinal.data, ordinal.rows, words.rows, 0))
+        goto done;
+    Size size = words.rows;
+    neighbors = given[8] != Py_None;
+    if ((neighbors && (!take(&held, given[8], "lengths", 'i', 1, size, READ, &lengths) ||
+                       !take(&held, given[9], "previous", 'i', 1, size, READ, &previous) ||
+                       !take(&held, given[10], "next", 'i', 1, size, READ, &next))) ||
+        !take(&held, given[11], "scores", 'd', 1, size, WRITE, &scores))
+        goto done;
+    Py_BEGIN_ALLOW_THREADS
+    const double *number = numbers.data, *own = tf.data;
+    double *sums = scores.data;
+    Weighed by = {term.data, ordinal.data, words.data, idf.data, number[0], number[1], number[2]};
+    int window = number[5] >= 0.0 && number[5] < 1e9 ? (int)number[5] : 0;
+    for (Size i = 0; i < term.rows; i++)
+        sums[by.ordinal[i]] += gain(&by, i, own[i], (double)by.words[by.ordinal[i]]);
+    if (neighbors)
+        sound = add_to_neighbors(&by, term.rows, size, number[3], tail.data, lengths.data, window,
+                                 next.data, sums) &&
+                add_to_neighbors(&by, term.rows, size, number[4], head.data, lengths.data, window,
+                                 previous.data, sums);
+    Py_END_ALLOW_THREADS
+    if (sound || refuse("neighbors", "are not all there"))
+        answer = Py_NewRef(Py_None);
+done:
+    release(&held);
+    return answer;
+}
+
+#define ROUNDING 6755399441055744.0 /* 3 * 2^51: added and taken away, it leaves a whole number */
+
+/* e^x in the steps of `exp` in arithmetic.py. */
+static double power_of_e(double x)
+{
+    if (x != x)
+        return x;
+    x = x < -746.0 ? -746.0 : x > 709.782712893384 + 1.0 ? 709.782712893384 + 1.0 : x;
+    double k = (x * 1.44269504088896338700 + ROUNDING) - ROUNDING;
+    double high = x - k * 6.93147180369123816490e-01, low = k * 1.90821492927058770002e-10;
+    double r = high - low, square = r * r;
+    double series = 1.66666666666666019037e-01 +
+                    square * (-2.77777777770155933842e-03 +
+                              square * (6.61375632143793436117e-05 +
+                                        square * (-1.65339022054652515390e-06 +
+                                                  square * 4.13813679705723846039e-08)));
+    double remainder = r - square * series;
+    double value = 1.0 + (high - (low - r * remainder / (2.0 - remainder)));
+    if (k < -1000.0 || k > 1000.0)
+        return ldexp(value, (int)k);
+    uint64_t bits = (uint64_t)((int64_t)k + 1023) << 52;
+    double power;
+    memcpy(&power, &bits, sizeof power);
+    return value * power;
+}
+
+/* exp(numbers, powers) */
+static PyObject *py_exp(PyObject *module, PyObject *const *given, Size count)
+{
+    Held held = {.count = 0};
+    Array numbers, powers;
+    PyObject *answer = NULL;
+    if (!arguments(count, 2) || !take(&held, given[0], "numbers", 'd', 1, -1, READ, &numbers) ||
+        !take(&held, given[1], "powers", 'd', 1, numbers.rows, WRITE, &powers))
+        goto done;
+    Py_BEGIN_ALLOW_THREADS
+    for (Size i = 0; i < numbers.rows; i++)
+        ((double *)powers.data)[i] = power_of_e(((const double *)numbers.data)[i]);
+    Py_END_ALLOW_THREADS
+    answer = Py_NewRef(Py_None);
 done:
     release(&held);
     return answer;
@@ -600,6 +762,9 @@ static PyMethodDef METHODS[] = {
     {"nearest", (PyCFunction)(void (*)(void))py_nearest, METH_FASTCALL, NULL},
     {"sign_distances", (PyCFunction)(void (*)(void))py_sign_distances, METH_FASTCALL, NULL},
     {"nearest_by_codes", (PyCFunction)(void (*)(void))py_nearest_by_codes, METH_FASTCALL, NULL},
+    {"best", (PyCFunction)(void (*)(void))py_best, METH_FASTCALL, NULL},
+    {"bm25", (PyCFunction)(void (*)(void))py_bm25, METH_FASTCALL, NULL},
+    {"exp", (PyCFunction)(void (*)(void))py_exp, METH_FASTCALL, NULL},
     {"variant", py_variant, METH_NOARGS, NULL},
     {"variants", py_variants, METH_NOARGS, NULL},
     {"choose", py_choose, METH_O, NULL},

@@ -12,16 +12,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from salience import Memory, arithmetic
-from salience.arithmetic import cosines, on_grid
+from salience.arithmetic import cosines, exp, on_grid
 from salience.evaluation.synthetic_chats import queries, realistic
+from salience.language.tokens import term_ids
 from salience.ranking import profiles
+from salience.retrieval.routes import Lexical
 from salience.stores.index import vector_index
 from salience.stores.index.quantization import QuantizedVectors
+from salience.stores.index.routes import DenseSearch
 from salience.stores.index.vector_index import VectorIndex
+from salience.stores.index.words.bm25 import Lengths, bm25
+from salience.stores.index.words.postings import Postings
 from support.examples import examples
 
 native: Any = pytest.importorskip("salience_native", reason="salience-native is not installed")
 pytestmark = pytest.mark.skipif(arithmetic.native is None, reason=f"{arithmetic.KERNELS} runs")
+
+KERNELS = ("cosines", "nearest", "sign_distances", "nearest_by_codes", "best", "bm25", "exp")
 
 
 @pytest.fixture(params=native.variants())
@@ -120,6 +127,70 @@ def test_cosines_and_signs_are_the_same(variant: str, dimensions: int) -> None:
     assert by_numpy.tobytes() == by_kernels.tobytes()
 
 
+@settings(max_examples=examples(100), deadline=None)
+@given(st.integers(0, 10**6), st.integers(0, 300), st.integers(1, 40))
+def test_words_are_weighed_and_the_best_found_in_the_same_way(
+    seed: int, size: int, depth: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    texts = [
+        term_ids(rng.choice(list("abcdefgh"), rng.integers(0, 60)).tolist()) for _ in range(size)
+    ]
+    fields = {"content": Postings(), "title": Postings()}
+    fields["content"].extend([text.tobytes() for text in texts])
+    fields["title"].extend([text[:2].tobytes() for text in texts])
+    alive = rng.random(size) < 0.9
+    neighbors = tuple(rng.integers(-1, max(size, 1), (2, size)).astype(np.int32))
+    route = Lexical(
+        (("content", 1.0), ("title", float(rng.choice([0.5, 2.0])))),
+        before=float(rng.choice([0.0, 0.5])),
+        after=float(rng.choice([0.0, 0.3])),
+        passages=bool(rng.random() < 0.5),
+    )
+    terms = (("a",), ("b", "c"), ("d",), ("z",))
+    lengths = Lengths.over([*fields.values()], alive)
+    mask = None if seed % 2 else rng.random(size) < 0.8
+
+    def found() -> tuple[Any, ...]:
+        scored = bm25(fields, route, terms, lengths, alive, (neighbors[0], neighbors[1]))
+
+        class Scored(DenseSearch[Lexical]):
+            def kept_scores(self, *_: Any) -> Any:
+                return scored.scores
+
+            def scores(self, *_: Any) -> Any:
+                return scored.scores
+
+        searched = Scored().search(None, route, None, depth if seed % 3 else None, mask)  # type: ignore[arg-type]
+        return scored.scores.tobytes(), *(array.tolist() for array in searched)
+
+    by_numpy, by_kernels = both_ways(found)
+    assert by_numpy == by_kernels
+
+
+def test_exponentials_are_the_same() -> None:
+    rng = np.random.default_rng(7)
+    edges = [
+        0.0,
+        -0.0,
+        np.nan,
+        np.inf,
+        -np.inf,
+        709.78,
+        709.79,
+        710.5,
+        720.0,
+        -745.0,
+        -746.0,
+        1e300,
+    ]
+    numbers = np.concatenate([edges, rng.normal(0.0, 300.0, 3000), rng.normal(0.0, 1.0, 3001)])
+    for shaped in (numbers, numbers[:6000].reshape(3, -1).T, numbers[:0], -numbers[::2]):
+        with np.errstate(all="ignore"):
+            by_numpy, by_kernels = both_ways(partial(exp, shaped))
+        np.testing.assert_array_equal(by_numpy, by_kernels)
+
+
 @pytest.fixture(scope="module")
 def chats() -> Iterator[tuple[Memory, list[str]]]:
     items = list(realistic(400))
@@ -167,7 +238,22 @@ def valid(name: str, rng: np.random.Generator) -> list[Any]:
         "nearest": [*nearest, places, found],
         "sign_distances": [*compared[:2], np.empty(size, dtype=np.uint16)],
         "nearest_by_codes": [*nearest, *compared, 5, 5, places, found],
+        "best": [rng.random(size), allowed, 0.2, int(rng.integers(1, 9)), places, found],
+        "bm25": occurrences(rng, size),
+        "exp": [rng.normal(0.0, 300.0, size), found],
     }[name]
+
+
+def occurrences(rng: np.random.Generator, size: int) -> list[Any]:
+    """Arguments of the kernel for BM25, of `size` memories."""
+    count, terms = int(rng.integers(0, 30)), 3
+    counts = [rng.integers(0, 4, count).astype(np.float64) for _ in range(3)]
+    found = [rng.integers(0, terms, count), rng.integers(0, size, count), *counts]
+    turns = [rng.integers(-1, size, size).astype(np.int32) for _ in range(2)]
+    turns.insert(0, rng.integers(0, 90, size).astype(np.int32))
+    numbers = np.array([1.2, 0.75, 7.5, 0.5, 0.3, 40.0])
+    known = [rng.random(terms), rng.integers(0, 90, size), numbers]
+    return [*found, *known, *(turns if rng.random() < 0.7 else [None] * 3), np.zeros(size)]
 
 
 def spoiled(argument: Any, rng: np.random.Generator) -> Any:
@@ -180,7 +266,7 @@ def spoiled(argument: Any, rng: np.random.Generator) -> Any:
         return [(), tuple(kept), tuple(kept[1:]), (*kept, *kept), (*kept * 30,), None][
             int(rng.integers(6))
         ]
-    if not isinstance(argument, np.ndarray):
+    if not isinstance(argument, np.ndarray) or argument.dtype == object:
         return [None, -1, 0, 2**62, 2**70, "1", 1.5, np.zeros(3)][int(rng.integers(8))]
     wild = argument.copy()
     if wild.dtype.kind == "f":
@@ -191,7 +277,7 @@ def spoiled(argument: Any, rng: np.random.Generator) -> Any:
     fixed.flags.writeable = False
     several = [
         *(wild, wild, wild, fixed, argument[:-1], argument[:0], argument[::-1], argument[::2]),
-        *(np.concatenate([argument, argument]), argument[np.newaxis], argument.ravel()[0]),
+        *(np.concatenate([argument, argument]), argument[np.newaxis], np.float64(1.0)),
         *(argument.astype(np.float16), argument.astype(">f8"), argument.astype(object)),
         *(argument.astype(np.int64), argument.tolist(), argument.tobytes(), None, 3),
         np.frombuffer(b"\0" + argument.tobytes(), np.uint8)[1:].view(argument.dtype),
@@ -200,7 +286,7 @@ def spoiled(argument: Any, rng: np.random.Generator) -> Any:
 
 
 @pytest.mark.filterwarnings("ignore:.*:RuntimeWarning")
-@pytest.mark.parametrize("name", ["cosines", "nearest", "sign_distances", "nearest_by_codes"])
+@pytest.mark.parametrize("name", KERNELS)
 def test_what_is_no_input_is_refused(variant: str, name: str) -> None:
     refused, rounds, kernel = 0, examples(900), getattr(native, name)
     for seed in range(rounds):

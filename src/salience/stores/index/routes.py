@@ -18,6 +18,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from salience import arithmetic
 from salience.errors import EmbedderMismatch, InvalidInput
 from salience.records.record import Embedding
 from salience.retrieval.candidates import Floats
@@ -76,6 +77,11 @@ class DenseSearch(RouteSearch[R]):
     ) -> tuple[Ordinals, Floats]:
         """See `RouteSearch.search`."""
         dense, least = self.kept_scores(table, route, query), self.min_score(route)
+        if arithmetic.native is not None and dense.dtype == np.float64:
+            ordinals, scores = np.empty(len(dense), dtype=np.int64), np.empty(len(dense))
+            dense = np.ascontiguousarray(dense)
+            count = arithmetic.native.best(dense, mask, least, depth, ordinals, scores)
+            return ordinals[:count], scores[:count]
         passing = dense >= least if least > 0.0 else dense > 0.0
         if mask is not None:
             passing &= mask

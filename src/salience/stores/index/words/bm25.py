@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from salience import arithmetic
 from salience.arithmetic import log1p
 from salience.language.analysis_types import Term
 from salience.language.passages import LONG_WORDS, PASSAGE_WORDS
@@ -102,15 +103,23 @@ def bm25(
     """
     size = len(alive)
     occurrences, idf = weighed_occurrences(fields, route, terms, lengths, alive, term_weights)
-    factors = idf[occurrences.term]
     mean = lengths.mean(route.passages)
+    among_turns = bool(route.before or route.after) and "content" in dict(route.fields)
+    if arithmetic.native is not None:
+        own = np.zeros(size)
+        turns = (fields["content"].lengths, *neighbors) if among_turns else (None, None, None)
+        numbers = np.array([route.k1, route.b, mean, route.before, route.after, WINDOW], np.float64)
+        found = vars(occurrences).values()
+        arithmetic.native.bm25(*found, idf, lengths.words, numbers, *turns, own)
+        return WordScores(own, occurrences, idf)
+    factors = idf[occurrences.term]
 
     def gains(tf: Floats, spans: NDArray[Any]) -> Floats:
         return saturated(route, factors, tf, spans / mean if mean else np.zeros(len(tf)))
 
     receivers: list[NDArray[Any]] = [occurrences.ordinal]
     gained = [gains(occurrences.tf, lengths.words[occurrences.ordinal])]
-    if (route.before or route.after) and "content" in dict(route.fields):
+    if among_turns:
         spans = np.minimum(fields["content"].lengths[occurrences.ordinal], WINDOW)
         before, after = neighbors
         # The end of a turn counts for the turn after it, its beginning for the one before it.
