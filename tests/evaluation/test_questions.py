@@ -11,6 +11,7 @@ from salience import Memory
 from salience.errors import InvalidInput
 from salience.evaluation import datasets, metrics
 from salience.evaluation.questions import conversation
+from salience.ranking import profiles
 
 
 def test_profiles_are_measured_as_eval_does() -> None:
@@ -37,8 +38,12 @@ def test_profiles_are_measured_as_eval_does() -> None:
             assert all(m.low <= m.mean <= m.high for m in each.measures.values())
         memory.flush()
         assert [event.seq for event in memory.events()] == before
-        with pytest.raises(InvalidInput, match="profile"):
-            memory.score_questions(["nothing"])
+        ranking = profiles.get("balanced").weighted({"semantic": 0.0})
+        [by_object, by_mapping] = memory.score_questions([ranking, ranking.to_dict()])
+        assert by_object == by_mapping
+        for wrong in (["nothing"], "balanced", {"name": "x"}):
+            with pytest.raises(InvalidInput, match="profile"):
+                memory.score_questions(wrong)  # type: ignore[arg-type]
 
 
 def test_without_a_question_there_is_nothing_to_measure() -> None:

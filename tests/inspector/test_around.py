@@ -6,6 +6,7 @@ import httpx
 import pytest
 from playwright.sync_api import expect
 
+from salience.records.record import LINK_TYPES
 from support.browser import Inspector
 
 MEMORY = "fact-database-timescale"
@@ -28,6 +29,26 @@ def test_the_nodes_are_those_of_the_api_at_the_same_places(
         assert page.locator(".graph .node").count() == len(graph["nodes"])
         drawn.append(page.eval_on_selector_all(".graph circle, .graph rect", PLACES))
     assert drawn[0] == drawn[1]
+
+
+def test_entities_and_types_are_chosen(inspector: Inspector, client: httpx.Client) -> None:
+    page = inspector.show(".graph", view="around", memory=MEMORY)
+    page.check("text=with entities")
+    asked = {"around": MEMORY, "entities": "true"}
+    page.wait_for_selector(".graph .names")
+    graph = client.get("/graph", params=asked).json()
+    assert page.locator(".graph .names").count() > 0
+    assert page.locator(".graph line").count() == len(graph["edges"])
+    assert page.locator(".nodes tbody tr").count() == len(graph["nodes"])
+    offered = page.locator(".types label").all_inner_texts()
+    assert [text.strip() for text in offered] == [*LINK_TYPES]
+    page.check(".types >> text=supersedes")
+    graph = client.get("/graph", params={**asked, "types": '["supersedes"]'}).json()
+    expect(page.locator(".graph line:not(.names)")).to_have_count(
+        len([edge for edge in graph["edges"] if edge["type"] != "entity"])
+    )
+    types = page.eval_on_selector_all(".edges th", "all => all.map(e => e.textContent)")
+    assert types == [edge["type"] for edge in graph["edges"]]
 
 
 def test_a_click_moves_the_middle(inspector: Inspector) -> None:

@@ -397,3 +397,8 @@ def test_axe_finds_no_violation(
         assert axe(page, source) == []
         page = inspector.show(".labels .row", q=QUESTION, view="label")
         assert axe(page, source) == []
+        page = inspector.show(".graph", view="around", memory="fact-database-timescale")
+        page.check("text=with entities")
+        page.wait_for_selector(".graph .names")
+        page.click("summary:has-text('The links')")
+        assert axe(page, source) == []

@@ -13,6 +13,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from salience import Memory
+from salience.evaluation import sample
 from salience.testing.conformance._case import Clock
 from support.browser import Inspector
 from support.real_server import real_server
@@ -50,6 +51,43 @@ def test_two_sides_have_the_lists_of_both_searches(
     assert sorted(rows) == sorted({*found[0], *found[1]})
     for place, id in enumerate(found[1], 1):
         assert page.inner_text(f".moves [data-id='{id}'] td:nth-child(3)") == str(place)
+
+
+@pytest.mark.parametrize("state", [{"other": "composite"}, {"weights": '{"semantic": 5}'}])
+def test_two_sides_are_compared_over_all_labelled_questions(
+    chrome: Browser, sample_db: Path, tmp_path: Path, state: dict[str, str]
+) -> None:
+    path = tmp_path / "own.db"
+    path.write_bytes(sample_db.read_bytes())
+    with Memory(path) as memory:
+        asked = [one for one in sample.questions() if one["relevant"]][:12]
+        for one in asked:
+            memory.add_question(one["text"], one["relevant"], id=one["id"])
+        memory.add_question("What does nobody know?", not_relevant=["fact-retention"])
+    with real_server(path) as server, chrome.new_context() as context:
+        inspector = Inspector(context.new_page(), server)
+        page = inspector.show(".moves", q=QUESTION, view="ab", **state)
+        with page.expect_response("**/v1/questions/score") as scored:
+            page.click("text=Ask all 12 labelled questions")
+        page.wait_for_selector(".gains")
+        one, other = (side["by_question"] for side in scored.value.json()["scores"])
+        for measure in ("nDCG@10", "MRR"):
+            page.select_option("label:has-text('Compared by') select", measure)
+            expect(page.locator(".gains tbody tr")).to_have_count(len(asked))
+            gains = {id: other[id][measure] - one[id][measure] for id in one}
+            rows = page.eval_on_selector_all(".gains tbody tr", "all => all.map(e => e.dataset.id)")
+            assert [gains[id] for id in rows] == sorted(gains.values(), reverse=True)
+            better, worse = (sum(each * sign > 0 for each in gains.values()) for sign in (1, -1))
+            expect(page.locator("main")).to_contain_text(
+                f"B answers {better} better and {worse} worse; {12 - better - worse} "
+            )
+        expect(page.locator("main")).to_contain_text("Few questions prove little")
+        inspector.check()
+
+
+def test_without_labels_two_sides_say_where_to_give_some(inspector: Inspector) -> None:
+    page = inspector.show(".moves", q=QUESTION, view="ab", other="composite")
+    expect(page.locator("main")).to_contain_text("No question has a labelled answer yet")
 
 
 def test_weights_are_saved_as_a_profile_and_opened(

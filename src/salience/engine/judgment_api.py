@@ -28,9 +28,11 @@ from salience.lifecycle.verify import (
     verify,
 )
 from salience.lifecycle.zones import Zones, zones
+from salience.ranking import profiles as profiles_by_name
+from salience.ranking.profiles import ProfileLike
 from salience.records.filters import parse_filter
 from salience.records.record import Link, MemoryRecord
-from salience.records.validation import integer, number, text, texts
+from salience.records.validation import integer, number, text
 from salience.retrieval.operations import LinksOf, Order
 from salience.retrieval.plan import ask
 from salience.search import search
@@ -238,22 +240,22 @@ class JudgmentApi(PlanRunner):
         """Drop a labelled question; False if there is none of that id."""
         return self._run(drop_question(self._core.namespace, id))
 
-    def score_questions(self, profiles: Sequence[str] = ("balanced",)) -> QuestionScores:
+    def score_questions(self, profiles: Sequence[ProfileLike] = ("balanced",)) -> QuestionScores:
         """Measure profiles on the labelled questions: Recall@k, MRR and nDCG with their intervals.
 
         Each question with an answer is searched with each profile, at its time; no access counts.
 
         Args:
-            profiles: the names of the profiles.
+            profiles: the profiles, as `search` takes one.
 
         Raises:
-            InvalidInput: there is no such profile.
+            InvalidInput: a profile is wrong, or there is none of that name.
             SalienceError: `ir_measures` is not installed.
         """
         asked = [each for each in self.questions() if each.relevant]
         score = import_module("salience.evaluation.questions").score  # which stands above
         scores = []
-        for profile in texts("profiles", profiles):
+        for profile in profiles_by_name.get_all(profiles):
             ranked = {}
             for each in asked:
                 request = self._core.request(
@@ -265,7 +267,7 @@ class JudgmentApi(PlanRunner):
                     touch=False,
                 )
                 ranked[each.id] = self._run(search.search(request), searches=True).ids
-            scores.append(score(profile, asked, ranked))
+            scores.append(score(profile.name, asked, ranked))
         return QuestionScores(tuple(scores))
 
     def searches(

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Self, Unpack
 
 from salience.engine.core import Core, PlanRunner
 from salience.engine.options import check_names, narrowed, takes
 from salience.engine.time_travel import as_of
-from salience.errors import InvalidInput
 from salience.ranking import profiles as profiles_by_name
 from salience.ranking.constants import ConstantOptions
 from salience.ranking.profiles import ProfileLike
@@ -145,9 +144,7 @@ class SearchApi(PlanRunner):
         """
         check_names("Memory.compare", options, CompareOptions)
         options = with_fields(options)
-        if isinstance(profiles, (str, Mapping)) or not isinstance(profiles, Sequence):
-            raise InvalidInput("profiles", "must be a list of profiles")
-        compared = [profiles_by_name.get(profile) for profile in profiles]
+        compared = profiles_by_name.get_all(profiles)
         request = self._core.request(query, **options)
         return self._read(compare.compare(request, compared), request)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from salience.display.result import Result
@@ -13,7 +13,7 @@ from salience.lazily import dataclass
 from salience.lifecycle.zones import zones
 from salience.ranking.signals.vitality import Zone
 from salience.records.filters import Compare
-from salience.records.record import LINK_TYPES, Link
+from salience.records.record import LINK_TYPES, Link, MemoryRecord
 from salience.records.validation import boolean, integer, texts
 from salience.retrieval.operations import LinksOf
 from salience.retrieval.plan import Plan, ask
@@ -48,7 +48,11 @@ class Node(Result):
 
 @dataclass(frozen=True, repr=False)
 class Graph(Result):
-    """The memories around one, the nearest first, and the links between them."""
+    """The memories around one, the nearest first, and the links between them.
+
+    Where entities are asked for, they are the last nodes, and edges of the type "entity" lead to
+    each from the memories that name it.
+    """
 
     _shown = ("around", "nodes", "edges")
 
@@ -111,11 +115,31 @@ def graph(
         )
         for id, record in ((id, records[id]) for id in steps if id in records)
     ]
-    if has_entities:
-        names = Counter(name for record in records.values() for name in record.entities)
-        shared = sorted(names, key=lambda name: (-names[name], name))[: limit - len(nodes)]
-        nodes += [Node(name, name, ENTITY, 1, degree=names[name]) for name in shared]
-    return Graph(start, tuple(nodes), tuple(edges))
+    if not has_entities:
+        return Graph(start, tuple(nodes), tuple(edges))
+    named = _entities(records, limit - len(nodes))
+    naming = [
+        Link(namespace, id, name, ENTITY, 1.0, records[id].created_at)
+        for name, ids in named.items()
+        for id in ids
+    ][: limit - len(edges)]
+    drawn = Counter(edge.target for edge in naming)
+    nearest = {name: min(steps[id] for id in ids) + 1 for name, ids in named.items()}
+    nodes += [
+        Node(name, name, ENTITY, nearest[name], None, False, len(ids), len(ids) - drawn[name])
+        for name, ids in named.items()
+    ]
+    return Graph(start, tuple(nodes), (*edges, *naming))
+
+
+def _entities(records: Mapping[str, MemoryRecord], most: int) -> dict[str, list[str]]:
+    """The memories that name each entity: those that the most name first, then by name."""
+    by: dict[str, list[str]] = {}
+    for record in records.values():
+        for name in record.entities:
+            by.setdefault(name, []).append(record.id)
+    names = sorted(by, key=lambda name: (-len(by[name]), name))[:most]
+    return {name: by[name] for name in names}
 
 
 def _types(types: Any) -> Collection[str]:

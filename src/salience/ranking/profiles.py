@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -300,6 +300,18 @@ def get(profile: ProfileLike) -> Profile:
             f"use one of {', '.join(sorted(names()))}, or a path ending in .json",
         )
     return named.check()
+
+
+def get_all(profiles: Sequence[ProfileLike]) -> list[Profile]:
+    """Several profiles, each as `get` finds it.
+
+    Raises:
+        InvalidInput: they are no list, or no profile has one of the names.
+        InvalidProfile: a file or mapping describes none.
+    """
+    if isinstance(profiles, (str, Mapping)) or not isinstance(profiles, Sequence):
+        raise InvalidInput("profiles", "must be a list of profiles")
+    return [get(profile) for profile in profiles]
 
 
 def names() -> tuple[str, ...]:

@@ -70,8 +70,17 @@ class PendingLinks(StoreCase):
         assert [n.id for n in memory.graph("a", depth=3, types=["supports"]).nodes] == ["a", "c"]
         small = memory.graph("a", depth=3, limit=2)
         assert (len(small.nodes), len(small.edges)) == (2, 1)
-        named = memory.graph("a", entities=True).nodes[-1]
-        assert (named.id, named.kind, named.degree) == ("Ana", "entity", 2)
+        with_names = memory.graph("a", entities=True)
+        named = with_names.nodes[-1]
+        assert (named.id, named.kind, named.degree, named.left_out) == ("Ana", "entity", 2, 0)
+        to_names = [edge for edge in with_names.edges if edge.type == "entity"]
+        assert with_names.edges[: -len(to_names)] == graph.edges
+        about = memory.get_many([n.id for n in graph.nodes])
+        naming = [each.id for each in about if each is not None and "Ana" in each.entities]
+        assert [e.source for e in to_names if e.target == "Ana"] == naming
+        assert named.steps == 1 + min(n.steps for n in graph.nodes if n.id in naming)
+        few = memory.graph("a", entities=True, limit=len(graph.edges) + 1)
+        assert len(few.edges) <= len(graph.edges) + 1
         with pytest.raises(NotFound):
             memory.graph("nobody")
         mistakes: dict[str, Any] = {"depth": 4, "limit": 501, "types": ["likes"]}

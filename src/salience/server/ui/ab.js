@@ -1,6 +1,6 @@
 // The view A/B: two profiles, or a profile and changed weights, side by side.
-import { html } from "./html.js";
-import { Pending, useAnswer } from "./answers.js";
+import { html, useState } from "./html.js";
+import { Pending, useAnswer, useGet } from "./answers.js";
 import { groupSums } from "./draw.js";
 import { later } from "./later.js";
 import { contributions } from "./scores.js";
@@ -9,6 +9,7 @@ import { beginning, percent, signed, Text, visible } from "./text.js";
 import { words } from "./words.js";
 
 const STEP = 10; // the height of a row in the drawing
+const MEASURE = "nDCG@10"; // by which questions are compared at first
 
 const hitsOf = (table) => table.rows.filter((row) => row.left === null);
 const keyOf = (row) => `${row.namespace} ${row.id}`;
@@ -23,7 +24,46 @@ export function View({ table, state, go, profiles }) {
       ${profiles.filter((name) => name !== table.profile).map((name) => html`<option key=${name} value=${name}>${visible(name)}</option>`)}</select></label></p>
     ${!body && html`<p>${later.chooseSide}</p>`}
     ${body && !answer && html`<${Pending} refusal=${refusal}/>`}
-    ${answer && html`<${Sides} sides=${[table, answer]} names=${[table.profile, state.other || later.ownWeights]}/>`}`;
+    ${answer && html`<${Sides} sides=${[table, answer]} names=${[table.profile, state.other || later.ownWeights]}/>
+      <${Questions} key=${JSON.stringify(body)} table=${table} state=${state}/>`}`;
+}
+
+/** Both sides over all labelled questions, asked by a button. */
+function Questions({ table, state }) {
+  const [isAsked, setIsAsked] = useState(false);
+  const kept = useGet("/questions", state.namespace);
+  const weighted = useGet(!state.other && `/profiles/${encodeURIComponent(table.profile)}?weights=${encodeURIComponent(JSON.stringify(state.weights))}`);
+  const other = state.other || weighted.answer?.profile;
+  const scored = useAnswer("/questions/score", isAsked && other ? { profiles: [table.profile, other] } : null, state.namespace);
+  const questions = kept.answer?.questions.filter((each) => each.relevant.length);
+  const refusal = kept.refusal || weighted.refusal || scored.refusal;
+  return html`<section><h2>${later.allQuestions}</h2>
+    ${(!questions || refusal) && html`<${Pending} refusal=${refusal}/>`}
+    ${questions?.length === 0 && html`<p>${later.noLabels}</p>`}
+    ${questions?.length > 0 && !isAsked && html`<p><button onClick=${() => setIsAsked(true)}>${later.askAll(questions.length)}</button></p>`}
+    ${questions?.length > 0 && isAsked && !scored.answer && !refusal && html`<${Pending}/>`}
+    ${questions && scored.answer && html`<${Gains} questions=${questions} sides=${scored.answer.scores}/>`}</section>`;
+}
+
+/** What the second of two profiles gains and loses, question by question, the largest gain first. */
+function Gains({ questions, sides }) {
+  const [own, others] = sides;
+  const [measure, setMeasure] = useState(MEASURE);
+  const rows = questions.filter(({ id }) => own.by_question[id] && others.by_question[id]).map((each) => {
+    const [a, b] = [own, others].map((side) => side.by_question[each.id][measure]);
+    return { ...each, a, b, gain: b - a };
+  }).sort((one, two) => two.gain - one.gain);
+  const count = (test) => rows.filter(({ gain }) => test(gain)).length;
+  return html`<p class="chance">${later.gains(count((gain) => gain > 0), count((gain) => gain < 0), count((gain) => gain === 0))}</p>
+    <p>${["A", "B"].map((name, place) => {
+      const { mean, low, high } = sides[place].measures[measure];
+      return later.meanOf(name, ...[mean, low, high].map((value) => value.toFixed(3)));
+    }).join("; ")}. ${later.fewProve}</p>
+    <p><label>${later.byMeasure} <select value=${measure} onChange=${(event) => setMeasure(event.target.value)}>
+      ${Object.keys(own.measures).map((name) => html`<option key=${name} value=${name}>${name}</option>`)}</select></label></p>
+    <div class="scroll" tabindex="0"><table class="gains"><thead><tr><th>${later.question}</th><th class="n">A</th><th class="n">B</th><th class="n">${later.gain}</th></tr></thead><tbody>
+      ${rows.map(({ id, query, a, b, gain }) => html`<tr key=${id} data-id=${id}><td><${Text} of=${query}/></td><td class="n">${a.toFixed(3)}</td>
+        <td class="n">${b.toFixed(3)}</td><td class="n">${gain === 0 ? words.moved(0) : `${gain > 0 ? "↑" : "↓"} ${signed(gain)}`}</td></tr>`)}</tbody></table></div>`;
 }
 
 function Sides({ sides, names }) {
