@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from salience.evaluation import datasets
+
 if TYPE_CHECKING:
     from cli.conftest import Run
 
@@ -69,3 +71,45 @@ def test_conversations_are_imported_as_questions_with_answers(run: Run, tmp_path
     assert len(kinds) == 2
     found = run("search", "passports", "--profile", "multi_route", "--json").json["hits"][0]
     assert "blue box" in found["content"]
+
+
+def test_questions_are_labelled_measured_exported_and_dropped(notes: Run, tmp_path: Path) -> None:
+    assert notes("questions").code == 1
+    assert "salience questions add" in notes("questions", "score").err
+    asked = "how high did the river rise?"
+    ran = notes("questions", "add", asked, "--relevant", "river", "--not-relevant", "bread")
+    id = ran.out.strip()
+    again = notes("questions", "add", asked, "--relevant", "bread", "--id", id, "--json").json
+    assert (again["id"], again["relevant"], again["not_relevant"]) == (id, ["bread"], [])
+    notes("questions", "add", asked, "--relevant", "river", "--id", id)
+    notes("questions", "add", "[bold]who[/bold] sings?", "--not-relevant", "river", "--id", "no")
+    [kept] = [each for each in notes("questions", "--json").json["questions"] if each["id"] == id]
+    assert (kept["query"], kept["relevant"]) == (asked, ["river"])
+    shown = notes("questions").out
+    assert "[bold]who[/bold] sings?" in shown
+    assert id in shown
+    measured = notes("questions", "score", "-p", "balanced", "-p", "composite", "--json").json
+    assert [(one["profile"], one["questions"]) for one in measured["scores"]] == [
+        ("balanced", 1),
+        ("composite", 1),
+    ]
+    told = notes("questions", "score")
+    assert "1.000 (0.000-1.000)" in told.out
+    assert "few questions prove little" in told.err
+    folder = tmp_path / "set"
+    folder.mkdir()
+    assert notes("export", "--format", "eval", str(folder / "own.json")).code == 0
+    [member] = datasets.load(folder)
+    assert [(query.text, query.relevant) for query in member.queries] == [(asked, ("river",))]
+    assert {each["id"] for each in member.memories} >= {"river", "bread"}
+    only = '{"id": "river"}'
+    few = notes("export", "--format", "eval", "--filter", only, str(folder / "own.json"))
+    assert few.out.strip() == "1 memories"
+    lines = tmp_path / "all.jsonl"
+    assert notes("export", str(lines)).code == 0
+    other = ("--db", str(tmp_path / "other.db"))
+    assert notes(*other, "import", str(lines)).code == 0
+    assert len(notes(*other, "questions", "--json").json["questions"]) == 2
+    assert notes("questions", "delete", "no").code == 0
+    missing = notes("questions", "delete", "no")
+    assert (missing.code, "salience questions lists them" in missing.err) == (1, True)

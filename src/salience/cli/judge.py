@@ -11,11 +11,14 @@ import typer
 from salience.api.operations import BY_NAME
 from salience.cli import output
 from salience.cli.completion import one_of
+from salience.cli.search import Where, conditions
 from salience.cli.settings import Settings
 from salience.display.result import to_json
+from salience.errors import NotFound, shown
 from salience.records.events import FEEDBACK_WEIGHTS, link_words
 from salience.records.record import LINK_TYPES, MemoryRecord
 
+_SHOWN_MEASURES = ("R@10", "MRR", "nDCG@10")  # --json gives all
 _MAX_DIFFERENCES = 20  # printed for people; --json gives all
 
 Id = Annotated[str, typer.Argument(help="The memory's id.")]
@@ -186,6 +189,89 @@ def contradict(
         output.emit({"contradicts": [one, other]})
     else:
         output.say(f"{one} contradicts {other}")
+
+
+def questions(settings: Settings) -> None:
+    """List the labelled questions: what answers each, and what does not."""
+    with settings.open(embeds=False) as memory:
+        kept = memory.questions()
+    if settings.json:
+        output.emit(kept.to_dict())
+        return
+    if not kept:
+        output.nothing("no question is labelled; salience questions add keeps one")
+    from rich.text import Text
+
+    from salience.cli import render
+
+    rows = render.table("id", "question", "right", "not right")
+    for each in kept:
+        cells = (each.id, each.query, ", ".join(each.relevant), ", ".join(each.not_relevant))
+        rows.add_row(*map(Text, cells))
+    output.console(table=True).print(rows)
+
+
+def add_question(
+    settings: Settings,
+    query: Annotated[str, typer.Argument(help="The question, in words.")],
+    relevant: Annotated[
+        list[str] | None, typer.Option(metavar="ID", help="A memory that answers it.")
+    ] = None,
+    not_relevant: Annotated[
+        list[str] | None, typer.Option(metavar="ID", help="A memory that does not.")
+    ] = None,
+    id: Annotated[
+        str | None, typer.Option(help="An id of your own; it replaces the question that has it.")
+    ] = None,
+    at: Annotated[
+        str | None, typer.Option(metavar="TIME", help="The time at which it is asked.")
+    ] = None,
+    where: Where = None,
+) -> None:
+    """Keep a question with what answers it; without an id, nothing that is there does."""
+    with settings.open(embeds=False) as memory:
+        kept = memory.add_question(
+            query, relevant or (), not_relevant or (), id=id, at=at, filters=conditions(where, {})
+        )
+    output.emit(kept.to_dict()) if settings.json else output.say(kept.id)
+
+
+def delete_question(
+    settings: Settings, id: Annotated[str, typer.Argument(help="The id of the question.")]
+) -> None:
+    """Drop a labelled question."""
+    with settings.open(embeds=False) as memory:
+        if not memory.delete_question(id):
+            raise NotFound(f"there is no question {shown(id)}; salience questions lists them")
+    output.emit({"deleted": id}) if settings.json else output.say(f"{id} dropped")
+
+
+def score_questions(
+    settings: Settings,
+    profile: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--profile", "-p", help="A profile, by its name or file; give it several times."
+        ),
+    ] = None,
+) -> None:
+    """Measure profiles on the labelled questions, with 95 % intervals."""
+    with settings.open() as memory:
+        scores = memory.score_questions(profile or ["balanced"])
+    if settings.json:
+        output.emit(scores.to_dict())
+        return
+    if not any(each.questions for each in scores):
+        output.nothing("no question has a labelled answer; salience questions add keeps one")
+    from salience.cli import render
+
+    rows = render.table("profile", "n", *_SHOWN_MEASURES, numbers=("n", *_SHOWN_MEASURES))
+    for each in scores:
+        means = [each.measures[name] for name in _SHOWN_MEASURES]
+        figures = [f"{one.mean:.3f} ({one.low:.3f}-{one.high:.3f})" for one in means]
+        rows.add_row(each.profile, f"{each.questions:,}", *figures)
+    output.console(table=True).print(rows)
+    output.note("few questions prove little: in brackets, where the mean of many would be")
 
 
 def verify(

@@ -19,7 +19,9 @@ from salience.retrieval.operations import Tombstones
 from salience.retrieval.safety import Backup
 from salience.stores import copy as copying
 from salience.write.outcomes import Transferred
+from salience.write.transfer.files import written
 from salience.write.transfer.formats import export_as
+from salience.write.transfer.lines import dump
 
 
 def migrate(
@@ -99,22 +101,28 @@ def export(
         typer.Option("--vectors", help="Export the vectors that the embedder made, as well."),
     ] = False,
     format: Annotated[
-        Literal["jsonl", "markdown", "mem0"],
-        typer.Option(help="Everything as JSON lines, a folder of notes, or JSON of mem0."),
+        Literal["jsonl", "markdown", "mem0", "eval"],
+        typer.Option(
+            help="Everything as JSON lines, a folder of notes, JSON of mem0, or a set with the "
+            "labelled questions for eval and tune."
+        ),
     ] = "jsonl",
     **options: Any,
 ) -> None:
     """Write everything to a file, history included; import brings it back."""
     filters = conditions(options["where"], options)
     if format == "jsonl" and filters is not None:
-        problem = "goes with --format markdown or mem0"
+        problem = "goes with --format markdown, mem0 or eval"
         raise InvalidInput("filter", problem, "JSON lines hold everything, with its history")
     if format != "jsonl":
         if everywhere or vectors or path == Path("-"):
             raise InvalidInput("format", f"{format} has no such option", "give it a path alone")
         with settings.open(embeds=False) as memory:
-            chosen = None if filters is None else {each.id for each in memory.iterate(filters)}
-            count = export_as(memory, path, format, chosen)
+            if format == "eval":
+                count = _export_set(memory, path, filters)
+            else:
+                chosen = None if filters is None else {each.id for each in memory.iterate(filters)}
+                count = export_as(memory, path, format, chosen)
         output.emit({"memories": count}) if settings.json else print(f"{count:,} memories")
         return
     with settings.open(embeds=False) as memory, output.progress() as progress:
@@ -126,6 +134,16 @@ def export(
         output.emit(done.to_dict())
     else:
         print(transferred(done))
+
+
+def _export_set(memory: Any, path: Path, filters: Any) -> int:
+    """Write the memories and labelled questions as a set; the number of memories."""
+    from salience.evaluation.questions import conversation
+
+    made = conversation(memory, filters)
+    with written(path) as write:
+        write(dump(made))
+    return len(made["memories"])
 
 
 def backup(

@@ -10,6 +10,7 @@ from salience.engine.memory import Memory
 from salience.evaluation import metrics
 from salience.evaluation.comparison import Judged, intervals
 from salience.lifecycle.questions import LabelledQuestion, Measure, ProfileScore
+from salience.search.request import Filters
 
 
 def score(
@@ -27,8 +28,11 @@ def score(
     return ProfileScore(profile, len(judged), measures, values)
 
 
-def conversation(memory: Memory) -> dict[str, Any]:
-    """A namespace and its labelled questions as a file of a set that `eval` and `tune` read."""
+def conversation(memory: Memory, filters: Filters = None) -> dict[str, Any]:
+    """A namespace and its labelled questions as a file of a set that `eval` and `tune` read.
+
+    `filters` is a condition that the memories meet.
+    """
     turns = [
         {
             "id": record.id,
@@ -37,7 +41,7 @@ def conversation(memory: Memory) -> dict[str, Any]:
             "session": record.session_id,
             "created_at": to_json(record.created_at),
         }
-        for record in memory.iterate(order="oldest")
+        for record in memory.iterate(filters, order="oldest")
     ]
     queries = [
         {"id": each.id, "text": each.query, "relevant": [*each.relevant]}
