@@ -18,20 +18,23 @@ import pytest
 from salience import lazily
 
 _COUNTED = """
-import dataclasses, re, sys, numpy, sqlite3
+import re, sys, numpy, sqlite3
+from salience import lazily
 made = {"patterns": [], "classes": []}
-def counting(kind, call):
-    def counted(first, *args, **options):
-        place = sys._getframe(1)
-        while "lazily" in place.f_code.co_filename:
-            place = place.f_back
-        if "salience" in place.f_globals["__name__"]:
-            made[kind].append(place.f_globals["__name__"])
-        return call(first, *args, **options)
-    return counted
-re.compile = counting("patterns", re.compile)
-dataclasses._process_class = counting("classes", dataclasses._process_class)
+def compile(text, flags=0, compile=re.compile):
+    place = sys._getframe(1)
+    while place.f_globals["__name__"] in ("salience.lazily", "functools"):
+        place = place.f_back
+    if "salience" in place.f_globals["__name__"]:
+        made["patterns"].append(place.f_globals["__name__"])
+    return compile(text, flags)
+def write(part, write=lazily._Unwritten._write):
+    made["classes"].append(part._cls.__name__)
+    write(part)
+re.compile, lazily._Unwritten._write = compile, write
 """
+CLASSES = 40
+"""The most data classes whose methods are written when Memory is imported."""
 
 
 def counted(program: str) -> str:
@@ -43,6 +46,25 @@ def counted(program: str) -> str:
 def test_importing_memory_compiles_no_pattern_but_that_by_which_tables_are_read() -> None:
     read = counted("from salience import Memory; print(*made['patterns'])")
     assert {*read.split()} <= {"salience.language.cues"}
+
+
+def test_importing_memory_writes_few_data_classes_and_makes_no_profile() -> None:
+    read = counted(
+        "from salience import Memory; from salience.ranking.profiles import BUILT_IN; "
+        "print(len(BUILT_IN), *BUILT_IN._made); print(*made['classes'])"
+    )
+    profiles, classes = read.splitlines()
+    assert profiles == "10"
+    assert len(classes.split()) <= CLASSES
+
+
+def test_a_search_makes_the_profile_that_it_ranks_by() -> None:
+    program = (
+        "from salience import Memory; from salience.ranking.profiles import BUILT_IN\n"
+        "with Memory('ram://') as memory:\n"
+        "    memory.search('tea', touch=False); print(*BUILT_IN._made)"
+    )
+    assert counted(program) == "balanced\n"
 
 
 def _declared(dataclass: Callable[..., Any]) -> list[Any]:

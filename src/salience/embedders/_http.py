@@ -7,7 +7,6 @@ import random
 import re
 import time
 from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from threading import Lock
 from typing import Any
 
@@ -209,6 +208,8 @@ def _retry_after(header: str | None) -> float:
     """Seconds from a Retry-After header, given in seconds or as an HTTP date; else 0."""
     if not header:
         return 0.0
+    from email.utils import parsedate_to_datetime  # imports what few programs need
+
     try:
         seconds = float(header)
     except ValueError:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import cache
-from importlib import resources
+from pathlib import Path
 
 from salience.language.analysis_types import Wording
 from salience.language.cues import CueTable
@@ -119,7 +119,7 @@ def instance_wordings(low: str) -> tuple[Wording, ...]:
 @cache
 def _kinds() -> Mapping[str, frozenset[tuple[str, ...]]]:
     """The instances of each kind, as the stems of their words, by the stem of its name."""
-    listed = resources.files("salience.language").joinpath("kinds.txt").read_text("utf-8")
+    listed = Path(__file__).with_name("kinds.txt").read_text("utf-8")
     lines = [line.split(": ") for line in listed.splitlines() if ": " in line]
     instances = {name: listed.split() for names, listed in lines for name in names.split()}
 

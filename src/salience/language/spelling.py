@@ -11,8 +11,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from functools import cached_property, lru_cache
-from importlib import resources
 from itertools import chain, pairwise
+from pathlib import Path
 
 from salience.language.english import MONTHS, ORDINARY_WORDS, QUOTED_PHRASE, WEEKDAYS
 from salience.language.tokens import fold, stem, words
@@ -236,7 +236,7 @@ def english_words() -> list[str]:
 
     Source: the dictionary of SymSpell (MIT), made from SCOWL and the Google Books Ngrams.
     """
-    listed = resources.files("salience.language").joinpath("english_words.txt")
+    listed = Path(__file__).with_name("english_words.txt")
     return listed.read_text("ascii").split()
 
 

@@ -16,7 +16,7 @@ import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, lru_cache
 from hashlib import blake2b
-from importlib import resources
+from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -84,7 +84,7 @@ def _simplified() -> dict[int, str]:
     Source: the table TSCharacters of OpenCC (Apache License 2.0), of each character its first form;
     without those that simplified texts have, too.
     """
-    pairs = resources.files("salience.language").joinpath("han_variants.txt")
+    pairs = Path(__file__).with_name("han_variants.txt")
     characters = pairs.read_text("utf-8").replace("\n", "")
     return dict(zip(map(ord, characters[::2]), characters[1::2], strict=True))
 

@@ -42,9 +42,6 @@ ARCHIVED = "archived"
 PRUNED_STATUSES = ("active", "superseded", "contradicted", "completed")
 """The statuses that pruning looks at; searches do not find the others anyway."""
 _SHOWN_CHARACTERS = 60  # of a candidate's text
-_ALIVE = score(alive(), into="alive")
-_VITALITY = score(vitality(), into="vitality")
-_COLUMNS = sorted((_ALIVE.reads() | _VITALITY.reads()) - {"alive"})
 
 
 @dataclass(frozen=True, repr=False)
@@ -126,12 +123,14 @@ def prune(
     apply, cap = boolean("apply", apply), integer("cap", cap, 0)
     live = Compare("status", "in", PRUNED_STATUSES)
     parts = (live,) if where is None else (live, where)
-    table = yield from read_table(scope, And(parts), ("id", "pinned", "added_at", *_COLUMNS))
+    lively, vital = score(alive(), into="alive"), score(vitality(), into="vitality")
+    columns = sorted((lively.reads() | vital.reads()) - {"alive"})
+    table = yield from read_table(scope, And(parts), ("id", "pinned", "added_at", *columns))
     query = Query("", (scope.namespace,), scope.now.timestamp())
     if len(table):
         written = {"written_at": table.floats("created_at")}
         table = since_arrival(table).with_columns(**written)
-        table = _VITALITY.apply(query, _ALIVE.apply(query, table))
+        table = vital.apply(query, lively.apply(query, table))
     report = yield from _report(table, query.now, cap)
     if not apply or not report.candidates:
         return report

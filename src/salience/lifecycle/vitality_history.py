@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timezone
+from functools import cache
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -37,7 +38,6 @@ from salience.retrieval.plan import Plan, ask
 from salience.retrieval.query import Query
 from salience.write.reading import read_existing
 
-_VITAL, _ALIVE = score(vitality(), into="vitality"), score(alive(), into="vitality")
 _TIMES = ("created_at", "added_at", "last_accessed", "boosted_at")
 _NUMBERS = ("access_count", "write_count", "boost", "pinned")
 _DORMANT_BELOW = ZONES[-1][0]
@@ -182,7 +182,7 @@ class _Life:
     ) -> tuple[Floats, list[Zone | None]]:
         """The vitality at some times, and the zones; NaN and None before it was written."""
         read_at = times if read_at is None else read_at
-        values = self._score(_VITAL, times, read_at)
+        values = self._score(_vital(), times, read_at)
         own = np.searchsorted(self._since, read_at, side="right") - 1
         zones = [
             zone(value) if self._states[place]["status"] in PRUNED_STATUSES else None
@@ -209,7 +209,7 @@ class _Life:
         ]
         places = np.array([place for place, *_ in falls], dtype=np.intp)
         bounds = np.array([least for _, least, _ in falls])
-        times = self._fallen(_VITAL, starts[places], ends[places], starts[places], bounds)
+        times = self._fallen(_vital(), starts[places], ends[places], starts[places], bounds)
         fallen: dict[int, list[ZoneCrossing]] = {}
         for (place, _, below), at in zip(falls, times.tolist(), strict=True):
             fallen.setdefault(place, []).append(ZoneCrossing(below, _moment(at)))
@@ -244,13 +244,23 @@ class _Life:
         days = 2.0 ** np.arange(np.log2(_HORIZON_DAYS))
         times = np.array([start, *(start + days * DAY_SECONDS)])
         held = np.full(len(times), np.inf)
-        below = np.flatnonzero(self._score(_ALIVE, times, held) < _DORMANT_BELOW)
+        below = np.flatnonzero(self._score(_alive(), times, held) < _DORMANT_BELOW)
         if not len(below):
             return None
         place = int(below[0])
         low, high = times[max(0, place - 1), np.newaxis], times[place, np.newaxis]
-        [at] = self._fallen(_ALIVE, low, high, held[:1], np.array([_DORMANT_BELOW]))
+        [at] = self._fallen(_alive(), low, high, held[:1], np.array([_DORMANT_BELOW]))
         return _moment(at)
+
+
+@cache
+def _vital() -> Stage:
+    return score(vitality(), into="vitality")
+
+
+@cache
+def _alive() -> Stage:
+    return score(alive(), into="vitality")
 
 
 class _Linked(NamedTuple):

@@ -26,7 +26,6 @@ from salience.retrieval.query import Query
 
 ZONE_ORDER: tuple[Zone, ...] = ("active", "stale", "fading", DORMANT)
 """The zones, the liveliest first."""
-_VITAL = score(vitality(), into="vitality")
 _TIMES = ("created_at", "added_at", "last_accessed", "boosted_at")
 _SHOWN_TIMES = 24  # at most, in a notebook
 _NUMBERS = ("access_count", "write_count", "boost")
@@ -115,7 +114,8 @@ def zone_history(
         values = np.empty(0)
         if len(table):
             query = Query("", (namespace,), at.timestamp())
-            values = _VITAL.apply(query, since_arrival(table)).floats("vitality")
+            vital = score(vitality(), into="vitality")
+            values = vital.apply(query, since_arrival(table)).floats("vitality")
         now_in = zone_counts(values)
         for name in ZONE_ORDER:
             counts[name].append(now_in.get(name, 0))

@@ -20,7 +20,7 @@ from salience.ranking.signals.vitality import (
     zone,
     zone_counts,
 )
-from salience.ranking.stages import Pipeline, retrieve, score
+from salience.ranking.stages import retrieve, score
 from salience.ranking.stages.stage import Stage
 from salience.records.filters import And, Compare, Filter
 from salience.records.validation import integer
@@ -40,14 +40,6 @@ class _SinceArrival(Stage):
     def apply(self, query: Query, candidates: Candidates) -> Candidates:
         return since_arrival(candidates) if len(candidates) else candidates
 
-
-_ALIVE = Pipeline(
-    (
-        retrieve(MatchAll(), depth=None),
-        _SinceArrival(),
-        score(vitality(), into="vitality"),
-    )
-)
 
 _SHOWN_MEMORIES = 20  # in a notebook, the least alive first
 
@@ -120,7 +112,9 @@ def zones(
     now = now if last is None else last.now
     live = Compare("status", "in", PRUNED_STATUSES)
     condition = live if where is None else And((live, where))
-    tables = yield from _ALIVE.plan(Query("", namespaces, now, where=condition))
+    alive = retrieve(MatchAll(), depth=None) >> _SinceArrival()
+    scored = alive >> score(vitality(), into="vitality")
+    tables = yield from scored.plan(Query("", namespaces, now, where=condition))
     table = tables[-1].take(np.isfinite(tables[-1].floats("vitality")))  # none where just erased
     values, bridges = table.floats("vitality"), table.floats("is_cut_vertex") == 1.0
     left = table

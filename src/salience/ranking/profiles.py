@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from salience.errors import InvalidInput, shown
 from salience.extensions import Registry
-from salience.ranking.balanced import balanced_pipeline
 from salience.ranking.expressions import Col, Signal, Sum
 from salience.ranking.functions import lookup, maximum
 from salience.ranking.profile import Profile
@@ -60,81 +59,113 @@ MAX_PROFILE_DEPTH = 200  # levels of lists and mappings in a profile given as a 
 ProfileLike = str | Path | Mapping[str, Any] | Profile
 """The name of a profile, the path of a JSON file, the content of one, or a profile."""
 
-BUILT_IN: dict[str, Profile] = {}
+
+class _BuiltIn(Mapping[str, Profile]):
+    """The built-in profiles by their names, each made and checked when it is first asked for."""
+
+    def __init__(self) -> None:
+        self._makers: dict[str, Callable[[], Profile]] = {}
+        self._made: dict[str, Profile] = {}
+
+    def __getitem__(self, name: str) -> Profile:
+        return self._made.get(name) or self._made.setdefault(name, self._makers[name]().check())
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._makers)
+
+    def __len__(self) -> int:
+        return len(self._makers)
+
+    def add(
+        self, name: str, doc: str, statuses: tuple[str, ...] = ("active",)
+    ) -> Callable[[Callable[[], Pipeline]], None]:
+        """Name the profile of a pipeline, which a function makes."""
+
+        def named(pipeline: Callable[[], Pipeline]) -> None:
+            self._makers[name] = lambda: Profile(name, pipeline(), doc, statuses)
+
+        return named
+
+
+BUILT_IN = _BuiltIn()
 _REGISTERED = Registry[Profile]("profiles")
 
 
-def _built_in(profile: Profile) -> Profile:
-    BUILT_IN[profile.name] = profile.check()
-    return profile
+def __getattr__(name: str) -> Profile:
+    """A built-in profile, as an attribute of this module."""
+    if name not in BUILT_IN:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return BUILT_IN[name]
 
 
-balanced = _built_in(
-    Profile(
-        "balanced",
-        balanced_pipeline(),
-        doc="The default: words and meaning, context, and the speaker, time and answer asked for.",
-    )
+@BUILT_IN.add(
+    "balanced",
+    "The default: words and meaning, context, and the speaker, time and answer asked for.",
 )
+def _balanced() -> Pipeline:
+    from salience.ranking.balanced import balanced_pipeline  # makes its parts
 
-composite = _built_in(
-    Profile(
-        "composite",
-        retrieve(Vector(), depth=None)
-        >> score(
-            0.5 * similarity()
-            + 0.3 * importance()
-            + 0.2 * decay(0.05, days_since()).named("recency")
-        )
-        >> cut(),
-        doc="0.5 cosine + 0.3 importance + 0.2 exp(-0.05 days since last access), over everything.",
-    )
+    return balanced_pipeline()
+
+
+@BUILT_IN.add(
+    "composite",
+    "0.5 cosine + 0.3 importance + 0.2 exp(-0.05 days since last access), over everything.",
 )
+def _composite() -> Pipeline:
+    recency = decay(0.05, days_since()).named("recency")
+    formula = 0.5 * similarity() + 0.3 * importance() + 0.2 * recency
+    return retrieve(Vector(), depth=None) >> score(formula) >> cut()
 
-six_factor = _built_in(
-    Profile(
-        "six_factor",
-        retrieve(Vector(), MatchAll(), depth=None)
-        >> score(
-            0.40 * likeness()
-            + 0.20 * decay(hourly_rate(), hours_since()).named("recency")
-            + 0.15 * importance()
-            + 0.10 * access()
-            + 0.10 * feedback()
-            + 0.05 * EntityOverlap().named("entity")
-        )
-        >> cut(),
-        doc="Six factors in [0, 1] over everything: similarity, recency by tier, importance, "
-        "access, feedback, entities.",
-    )
+
+@BUILT_IN.add(
+    "six_factor",
+    "Six factors in [0, 1] over everything: similarity, recency by tier, importance, "
+    "access, feedback, entities.",
 )
+def _six_factor() -> Pipeline:
+    formula = (
+        0.40 * likeness()
+        + 0.20 * decay(hourly_rate(), hours_since()).named("recency")
+        + 0.15 * importance()
+        + 0.10 * access()
+        + 0.10 * feedback()
+        + 0.05 * EntityOverlap().named("entity")
+    )
+    return retrieve(Vector(), MatchAll(), depth=None) >> score(formula) >> cut()
 
-_status_weight = lookup("status", {"active": 1.0, "superseded": 0.5, "contradicted": 0.3})
-_recency = decay(0.05, days_since()).named("recency")
 
-activation = _built_in(
-    Profile(
-        "activation",
+@BUILT_IN.add(
+    "activation",
+    "Words, spread over links; of two memories that contradict each other one gives way.",
+    statuses=("active", "superseded", "contradicted"),
+)
+def _activation() -> Pipeline:
+    status_weight = lookup("status", {"active": 1.0, "superseded": 0.5, "contradicted": 0.3})
+    recency = decay(0.05, days_since()).named("recency")
+    parts = (
+        0.5 * Col("activation").default(0.0).named("activation")
+        + 0.2 * recency
+        + 0.2 * strength()
+        + 0.1 * confidence()
+    )
+    return (
         retrieve(Lexical((("content", 1.0), ("gist", 1.0), ("entities", 1.0))), depth=Depth(4))
         >> spread(MaxScaled(Col("lexical.score")))
-        >> conflict(strength() * confidence() * _recency)
+        >> conflict(strength() * confidence() * recency)
         >> score(
-            (
-                0.5 * Col("activation").default(0.0).named("activation")
-                + 0.2 * _recency
-                + 0.2 * strength()
-                + 0.1 * confidence()
-            )
-            * _status_weight.default(1.0).named("status_penalty")
+            parts
+            * status_weight.default(1.0).named("status_penalty")
             * Col("conflict").named("conflict_penalty")
         )
-        >> cut(),
-        doc="Words, spread over links; of two memories that contradict each other one gives way.",
-        statuses=("active", "superseded", "contradicted"),
+        >> cut()
     )
+
+
+@BUILT_IN.add(
+    "multi_route",
+    "Eight routes fused by rank; sessions go before turns, near-duplicates are left out.",
 )
-
-
 def _multi_route() -> Pipeline:
     names = ("user", "asst", "next_user")
     facets = ("facet_personal_info", "facet_preferences", "facet_events")
@@ -160,21 +191,20 @@ def _multi_route() -> Pipeline:
     )
 
 
-multi_route = _built_in(
-    Profile(
-        "multi_route",
-        _multi_route(),
-        doc="Eight routes fused by rank; sessions go before turns, near-duplicates are left out.",
-    )
-)
-
-
 _FIELD_WEIGHTS = (("title", 1.0), ("gist", 0.4), ("entities", 0.4), ("tags", 0.2), ("content", 0.1))
-_WORD_ROUTE = Lexical(_FIELD_WEIGHTS, operators=True)
-_MEANING_ROUTE = Vector(min_similarity=0.7)
-# The name of a memory without its speaker, who has written half of a conversation.
-_TITLE_ROUTE = Trigram(("title",), min_similarity=0.4, entities=True)
-_NAME_ROUTE = Trigram(min_similarity=0.4, entities=True)
+
+
+def _word_route() -> Route:
+    return Lexical(_FIELD_WEIGHTS, operators=True)
+
+
+def _meaning_route() -> Route:
+    return Vector(min_similarity=0.7)
+
+
+def _title_route() -> Route:
+    """The name of a memory without its speaker, who has written half of a conversation."""
+    return Trigram(("title",), min_similarity=0.4, entities=True)
 
 
 def _blend(**weights: float) -> Signal:
@@ -188,61 +218,60 @@ def _blend(**weights: float) -> Signal:
     return Sum(tuple(weight * parts[name].named(name) for name, weight in weights.items()))
 
 
-def _vitality_profile(name: str, doc: str, *routes: Route, **weights: float) -> Profile:
-    return _built_in(
-        Profile(
-            name,
-            retrieve(*routes, depth=None)
-            >> score(vitality_signal(), into="vitality")
-            >> score(_blend(**weights) * Col("vitality"))
-            >> cut(),
-            doc=doc,
-        )
+def _by_vitality(*routes: Route, **weights: float) -> Pipeline:
+    return (
+        retrieve(*routes, depth=None)
+        >> score(vitality_signal(), into="vitality")
+        >> score(_blend(**weights) * Col("vitality"))
+        >> cut()
     )
 
 
-vitality = _vitality_profile(
+@BUILT_IN.add(
     "vitality",
     "Words, meaning and names, times a memory's vitality, which comes from use and links.",
-    *(_WORD_ROUTE, _MEANING_ROUTE, _TITLE_ROUTE),
-    text_rank=0.3,
-    semantic=0.5,
-    name_similarity=0.2,
 )
-_vitality_profile(
+def _vitality() -> Pipeline:
+    routes = (_word_route(), _meaning_route(), _title_route())
+    return _by_vitality(*routes, text_rank=0.3, semantic=0.5, name_similarity=0.2)
+
+
+@BUILT_IN.add(
     "vitality.identity",
     "People and things by name: misspelt names, too, and exact identifiers.",
-    *(_NAME_ROUTE, ExactMatch()),
-    name_similarity=0.6,
-    identifier=0.4,
 )
-_vitality_profile(
-    "vitality.episodic",
-    "Events: by meaning alone, whatever the cosine.",
-    Vector(),
-    semantic=1.0,
+def _identity() -> Pipeline:
+    names = Trigram(min_similarity=0.4, entities=True)
+    return _by_vitality(names, ExactMatch(), name_similarity=0.6, identifier=0.4)
+
+
+@BUILT_IN.add("vitality.episodic", "Events: by meaning alone, whatever the cosine.")
+def _episodic() -> Pipeline:
+    return _by_vitality(Vector(), semantic=1.0)
+
+
+@BUILT_IN.add("vitality.activity", "Activities: by words, within the time that the query names.")
+def _activity() -> Pipeline:
+    return _by_vitality(_word_route(), TimeWindow(), text_rank=0.7, in_time=0.3)
+
+
+@BUILT_IN.add(
+    "vitality.knowledge",
+    "Knowledge: words, meaning and names, and the memories linked to those that match.",
 )
-_vitality_profile(
-    "vitality.activity",
-    "Activities: by words, within the time that the query names.",
-    *(_WORD_ROUTE, TimeWindow()),
-    text_rank=0.7,
-    in_time=0.3,
-)
-_built_in(
-    Profile(
-        "vitality.knowledge",
-        retrieve(_WORD_ROUTE, _MEANING_ROUTE, _TITLE_ROUTE, depth=None)
+def _knowledge() -> Pipeline:
+    return (
+        retrieve(_word_route(), _meaning_route(), _title_route(), depth=None)
         >> score(_blend(text_rank=0.2, semantic=0.6, name_similarity=0.2), into="match")
         >> spread(Col("match"), hops=2, decay=0.6)
         >> score(vitality_signal(), into="vitality")
         >> score(
             maximum(Col("match").default(0.0), Col("activation").default(0.0)) * Col("vitality")
         )
-        >> cut(),
-        doc="Knowledge: words, meaning and names, and the memories linked to those that match.",
+        >> cut()
     )
-)
+
+
 _CONTEXT_OF_LAYER = {"entity": "identity"}  # other layers are named as their context
 
 
@@ -255,16 +284,17 @@ def in_context(profile: Profile, context: str | None, layer: str | None) -> Prof
     variants = {}
     if BUILT_IN.get(profile.name) == profile:
         prefix = f"{profile.name}."
-        variants = {n.removeprefix(prefix): p for n, p in BUILT_IN.items() if n.startswith(prefix)}
+        variants = {name.removeprefix(prefix): name for name in BUILT_IN if name.startswith(prefix)}
     if context is None:
-        return variants.get(_CONTEXT_OF_LAYER.get(layer or "", layer or ""), profile)
+        variant = variants.get(_CONTEXT_OF_LAYER.get(layer or "", layer or ""))
+        return BUILT_IN[variant] if variant else profile
     if not isinstance(context, str) or context not in variants:
         raise InvalidInput(
             "context",
             f"{profile.name} has no {shown(context)}",
             f"use one of {', '.join(variants)}" if variants else "leave it out",
         )
-    return variants[context]
+    return BUILT_IN[variants[context]]
 
 
 def load(path: str | Path) -> Profile:

@@ -28,11 +28,10 @@ The reader itself knows these terms, the first five as whole words:
 from __future__ import annotations
 
 import re
-import tomllib
 import unicodedata
 from collections.abc import Mapping, Sequence
 from functools import cache
-from importlib import resources
+from pathlib import Path
 from typing import Any, Literal
 
 from salience.language.statements.values import Reading, is_country
@@ -227,7 +226,9 @@ def cues_of(code: str) -> frozenset[str]:
 
 @cache
 def _table(code: str) -> Mapping[str, Any]:
-    listed = resources.files("salience.language").joinpath("frames", f"{code}.toml")
+    import tomllib  # read for the first fact
+
+    listed = Path(__file__).parents[1].joinpath("frames", f"{code}.toml")
     return tomllib.loads(listed.read_text("utf-8"))
 
 

@@ -7,9 +7,9 @@ new file with the schema of the last version.
 from __future__ import annotations
 
 from functools import cache
-from importlib import resources
+from pathlib import Path
 
-_FOLDER = resources.files("salience.stores.migrations")
+_FOLDER = Path(__file__).parent
 
 
 @cache
