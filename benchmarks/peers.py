@@ -5,6 +5,7 @@ In an environment of its own, whose Python has to load SQLite extensions (Debian
     pip install '.[eval]' chromadb txtai torch==2.13.0 lancedb langgraph-checkpoint-sqlite \
         openmem-engine mem0ai qdrant-client
     python peers.py speed 10000
+    python peers.py speed 10000 --vectors-given --only salience numpy chroma
     python peers.py recall locomo realtalk beam-100k
 
 All run in this process, embedded, without a language model or a network, each with its own defaults
@@ -35,7 +36,7 @@ os.environ["MEM0_TELEMETRY"] = "False"
 
 import numpy as np
 
-from salience import Memory
+from salience import Memory, arithmetic
 from salience.embedders import Embedder, Kind, StaticEmbedder
 from salience.evaluation.datasets import load
 from salience.evaluation.metrics import Metrics, mean, per_query
@@ -106,6 +107,17 @@ class Salience(Library):
 
     def close(self) -> None:
         self.memory.close()
+
+
+class WithoutKernels(Salience):
+    """The same searched by NumPy, without the kernels of salience-native."""
+
+    def search(self, question: str, limit: int) -> list[str]:
+        kernels, arithmetic.native = arithmetic.native, None
+        try:
+            return super().search(question, limit)
+        finally:
+            arithmetic.native = kernels
 
 
 class Chroma(Library):
@@ -260,8 +272,10 @@ class Mem0(Library):
         return [each["metadata"]["own"] for each in found["results"]]
 
 
+OWN = ("salience", "numpy")
 LIBRARIES: dict[str, Callable[[Path], Library]] = {
     "salience": Salience,
+    "numpy": WithoutKernels,
     "chroma": Chroma,
     "txtai": Txtai,
     "lancedb": LanceDB,
@@ -271,11 +285,14 @@ LIBRARIES: dict[str, Callable[[Path], Library]] = {
 }
 
 
+DEFAULT = [name for name in LIBRARIES if name != "numpy"]
+
+
 def filled(name: str, folder: Path, items: Sequence[Item], speakers: bool = True) -> Library:
     """A library that holds some memories, ready to be asked."""
     folder.mkdir()
     library = LIBRARIES[name](folder)
-    if speakers and name != "salience":
+    if speakers and name not in OWN:
         items = [said(item) for item in items]
     for start in range(0, len(items), ITEMS):
         library.add(items[start : start + ITEMS])
@@ -314,7 +331,7 @@ def speed(
                     library.search(opening, 10)
                 for place in range(start, start + asked):
                     question, item = questions[place], items[memories + place]
-                    added = [item if name == "salience" else said(item)]
+                    added = [item if name in OWN else said(item)]
                     took[name][0].append(timed(partial(library.search, question, 10)))
                     took[name][1].append(timed(partial(library.add, added)))
         for library in libraries.values():
@@ -362,8 +379,9 @@ def main() -> None:
     found.add_argument("sets", nargs="+")
     found.add_argument("--texts-only", action="store_true", help="no speakers for the others")
     for task in (measured, found):
-        task.add_argument("--only", nargs="+", choices=LIBRARIES, default=list(LIBRARIES))
+        task.add_argument("--only", nargs="+", choices=LIBRARIES, default=DEFAULT)
     given = parser.parse_args()
+    print(f"salience searches by {arithmetic.KERNELS}", file=sys.stderr)
     if given.task == "speed":
         speed(given.only, given.memories, given.rounds, given.questions, given.vectors_given)
     else:

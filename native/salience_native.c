@@ -2,7 +2,8 @@
 
    Each gives the bits that the NumPy way gives. Cosines are exact, so the order of their sums is
    free; all else that is rounded is computed in the order of the NumPy way. Nothing here reads
-   beyond its arguments, whatever these hold: a wrong length, type, order or place is a ValueError.
+   beyond its arguments, whatever these hold, unless another thread writes to them meanwhile: a wrong
+   length, type, order or place is a ValueError.
    The lock of the interpreter is released while a kernel runs.
 
    The loops are plain C. They are compiled several times, for processors with and without AVX2 and

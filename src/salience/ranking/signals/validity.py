@@ -271,14 +271,15 @@ def _with_changes(
     """
     table = ev.candidates
     changes = table.floats("replaces") != 0.0
-    if not changes.any():
-        return
     short = table.floats("content_words") <= _MAX_CHANGE_WORDS
     short &= table.floats("is_question") == 0.0
     matched = table["lexical.matched"] > 0.0
     said = matched.sum(axis=1)
     if answering:
         short &= 2 * said > matched.any(axis=0).sum()
+    if not np.count_nonzero(short & changes):
+        return
+    if answering:
         kinds = [table.floats(name) > 0.0 for name in _KINDS_OF_VALUE]
         # Between people much changes in passing; a user tells what holds.
         places, speakers = ev.distinct("speaker")
@@ -329,6 +330,10 @@ def _of_one_attribute(ev: Evaluation, begins: Floats) -> Iterator[list[int]]:
     stated = told[several].tolist()
     if not stated:
         return
+    held = set(values[stated].tolist())
+    replacing = [
+        p for p, of in zip(replacing, replaced[replacing].tolist(), strict=True) if of in held
+    ]
     concerned, table = [*stated, *replacing], ev.candidates.columns
     columns = [table[name][concerned].tolist() for name in _OWNER if name in table]
     owner_of = dict(zip(concerned, zip(*columns, strict=True), strict=True))
