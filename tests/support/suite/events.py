@@ -94,7 +94,8 @@ class EventLog(StoreCase):
         assert [event.seq for event in log] == sorted({event.seq for event in log})
         assert [event.at for event in log] == [START] * 3 + [clock.now] * 4
         assert log[0].payload == {"set": {"importance": 0.4}}
-        assert log[2].payload == {"target": "a", "link": "supports", "weight": 0.5}
+        link = {"target": "a", "link": "supports", "weight": 0.5}
+        assert log[2].payload == {**link, "brought": True}  # it came with the contents
         assert log[4].payload == {
             "use": "write",
             "was": {"content": "An apple.", "importance": 0.4},
