@@ -9,12 +9,21 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from copy import copy
-from dataclasses import MISSING, Field, FrozenInstanceError, fields, is_dataclass
+from dataclasses import (
+    MISSING,
+    Field,
+    FrozenInstanceError,
+    asdict,
+    field,
+    fields,
+    is_dataclass,
+    replace,
+)
 from dataclasses import dataclass as stdlib_dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, AnyStr, cast
 
-__all__ = ["dataclass", "regex"]
+__all__ = ["asdict", "dataclass", "field", "fields", "regex", "replace"]
 
 
 def regex(text: AnyStr | Callable[[], AnyStr], flags: int = 0) -> re.Pattern[AnyStr]:

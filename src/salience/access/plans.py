@@ -5,7 +5,6 @@ from __future__ import annotations
 import secrets
 import string
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import datetime, timedelta
 from hashlib import sha256
 from typing import Any, NamedTuple
@@ -14,7 +13,7 @@ from zlib import crc32
 from salience.access.principal import parse_patterns, parse_scopes
 from salience.display.result import Result
 from salience.errors import InvalidInput, NotFound, StoreError, shown
-from salience.lazily import dataclass, regex
+from salience.lazily import dataclass, regex, replace
 from salience.records.access_key import AccessKey
 from salience.records.validation import optional_timestamp, text
 from salience.retrieval.operations import PutKey, ReadKeys

@@ -7,11 +7,10 @@ signature and docstring of the method.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
 from itertools import chain
 from typing import Any, Final, Literal
 
-from salience.lazily import dataclass
+from salience.lazily import dataclass, field
 
 Scope = Literal["memories:read", "memories:write", "memories:delete", "upkeep", "transfer", "keys"]
 

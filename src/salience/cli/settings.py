@@ -7,7 +7,6 @@ import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from datetime import datetime
 from inspect import Parameter, signature
 from pathlib import Path
@@ -15,7 +14,7 @@ from typing import Any, Self
 
 from salience.engine.memory import Memory
 from salience.errors import InvalidInput, StoreError
-from salience.lazily import dataclass
+from salience.lazily import dataclass, replace
 from salience.ranking.profile import Profile
 from salience.stores.address import SQLITE, remote_scheme, store_url
 

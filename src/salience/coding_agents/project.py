@@ -12,14 +12,13 @@ import os
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import asdict, field
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Self
 from urllib.parse import quote
 
 from salience.coding_agents.paths import make_private, state_folder
-from salience.lazily import dataclass
+from salience.lazily import asdict, dataclass, field
 from salience.records.validation import namespace_name, text
 
 OFF_FILE = ".salience-off"

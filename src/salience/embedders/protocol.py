@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from salience.errors import InvalidInput, shown
-from salience.lazily import dataclass
+from salience.lazily import asdict, dataclass
 
 Kind = Literal["document", "query"]
 """A text that is stored and found, or a text that is searched with."""

@@ -6,7 +6,6 @@ import importlib.util
 import json
 import os
 from collections.abc import Sequence
-from dataclasses import field
 from functools import cached_property, lru_cache
 from itertools import chain
 from pathlib import Path
@@ -27,7 +26,7 @@ from salience.embedders._batching import (
 )
 from salience.embedders.protocol import EmbedderIdentity, Kind, Rows
 from salience.errors import EmbedderError, InvalidInput
-from salience.lazily import dataclass, regex
+from salience.lazily import dataclass, field, regex
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer

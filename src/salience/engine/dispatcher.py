@@ -8,7 +8,6 @@ import time
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import fields
 from datetime import datetime
 from typing import Any
 
@@ -22,7 +21,7 @@ from salience.errors import EmbedderError, InvalidInput, SalienceError, shown
 from salience.forks import renew_after_fork
 from salience.language.entities import RULES, EntityExtractor
 from salience.language.tokens import shorten
-from salience.lazily import dataclass
+from salience.lazily import dataclass, fields
 from salience.ranking.expressions import Signal
 from salience.records.events import visible_at
 from salience.records.record import Embedding

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -12,7 +11,7 @@ from salience.display.result import Result
 from salience.embedders import EmbedderLike
 from salience.engine.core import Core, released
 from salience.errors import InvalidInput, shown
-from salience.lazily import dataclass
+from salience.lazily import dataclass, replace
 from salience.lifecycle import reembed
 from salience.records.validation import callable_or_none, elements, mapping, native, text, texts
 from salience.retrieval.operations import ReadStats, ReadTexts, ReadVectorSets, RowsInWriteOrder

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
 from itertools import groupby, islice
 from operator import itemgetter
 
 import numpy as np
 
-from salience.lazily import dataclass
+from salience.lazily import dataclass, replace
 from salience.records.events import (
     Event,
     events_by_memory,

@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -22,7 +21,7 @@ from salience.evaluation.datasets import Conversation
 from salience.evaluation.metrics import DEPTH, auroc, expected_calibration_error
 from salience.evaluation.runner import Progress
 from salience.importers.conversation import Query
-from salience.lazily import dataclass
+from salience.lazily import asdict, dataclass
 from salience.ranking.profile import Profile
 
 MAIN_SPEAKERS = 2

@@ -15,13 +15,12 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from salience.engine.memory import Memory
 from salience.errors import InvalidInput, SalienceError, shown
-from salience.lazily import dataclass
+from salience.lazily import asdict, dataclass
 from salience.ranking import profiles
 from salience.ranking.profile import Profile
 from salience.search.request import MAX_HITS

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from salience.importers import ImportProblem, conversation
 from salience.importers.conversation import Query
-from salience.lazily import dataclass
+from salience.lazily import dataclass, replace
 from salience.records.validation import timestamp
 from salience.write import chat
 

@@ -10,7 +10,6 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import field
 from datetime import datetime, timezone
 from functools import partial
 from pathlib import Path
@@ -24,7 +23,7 @@ from salience.evaluation import datasets, metrics
 from salience.evaluation.comparison import Judged, Outcome
 from salience.evaluation.datasets import Conversation
 from salience.importers.conversation import Query
-from salience.lazily import dataclass
+from salience.lazily import dataclass, field
 from salience.ranking.profile import Profile
 from salience.ranking.profiles import get as profile_named
 from salience.retrieval.routes import Vector

@@ -19,7 +19,6 @@ Source: the list-wise loss is that of ListNet for one place (Cao et al., ICML 20
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -30,7 +29,7 @@ from numpy.typing import NDArray
 from salience.errors import InvalidInput
 from salience.evaluation.rankings import Ranking, rankings
 from salience.evaluation.runner import Progress
-from salience.lazily import dataclass
+from salience.lazily import dataclass, replace
 from salience.ranking.expressions import NamedExpression, Subtotal
 from salience.ranking.profile import Profile
 from salience.ranking.weights import walk, weighted

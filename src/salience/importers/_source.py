@@ -9,13 +9,12 @@ import re
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import field
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any, AnyStr
 
 from salience.errors import SalienceError
-from salience.lazily import dataclass, regex
+from salience.lazily import dataclass, field, regex
 
 
 class Item(dict[str, Any]):

@@ -6,7 +6,6 @@ import posixpath
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
-from dataclasses import field
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ from salience.importers._entries import time
 from salience.importers._source import Item, Told, clean, moment
 from salience.language.passages import CODE, linked_names
 from salience.language.tokens import slug
-from salience.lazily import dataclass, regex
+from salience.lazily import dataclass, field, regex
 
 MAX_NOTE_CHARACTERS = 20_000
 """A longer note is divided at its headings into several memories."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import field
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
@@ -21,7 +20,7 @@ from salience.importers._entries import (
     mapping,
 )
 from salience.importers._source import ImportProblem, Item, Place, Told, clean, moment
-from salience.lazily import dataclass
+from salience.lazily import dataclass, field
 from salience.records.fields import FIELDS
 
 Entry = dict[str, Any]

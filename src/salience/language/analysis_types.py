@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Set
-from dataclasses import field
 from datetime import datetime, timezone
 from types import MappingProxyType
 from typing import Any, ClassVar
 
 from salience.display.result import Result
-from salience.lazily import dataclass
+from salience.lazily import dataclass, field
 
 _NO_FEATURES: Mapping[str, float] = MappingProxyType({})
 _NOTHING_TAKEN: Mapping[str, tuple[str, ...]] = MappingProxyType({})

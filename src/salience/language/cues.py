@@ -20,12 +20,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import field
 from functools import cache
 from pathlib import Path
 
 from salience.language.tokens import words
-from salience.lazily import dataclass, regex
+from salience.lazily import dataclass, field, regex
 
 _PART = regex(r"@\{(\w+)(\|?)\}")
 _FOLDER = Path(__file__).parent / "tables"

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import field
 from enum import IntEnum
 from functools import cached_property
 from itertools import islice
@@ -29,7 +28,7 @@ from salience.language.english import (
     WEEKDAYS,
 )
 from salience.language.tokens import MemoTable, fold, words
-from salience.lazily import dataclass
+from salience.lazily import dataclass, field
 
 _NO_NAMES: Mapping[str, str] = MappingProxyType({})
 _TABLE = CueTable("entities")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
 from operator import itemgetter
 from typing import Any, ClassVar
@@ -17,7 +16,7 @@ from salience.display.html import text as html_text
 from salience.display.result import Result, to_json
 from salience.errors import InvalidInput, shown
 from salience.language.tokens import text_key
-from salience.lazily import dataclass, regex
+from salience.lazily import dataclass, regex, replace
 from salience.lifecycle.clustering import similar_pairs
 from salience.lifecycle.consolidation import EPISODIC_KINDS
 from salience.lifecycle.pruning import ARCHIVED, prune

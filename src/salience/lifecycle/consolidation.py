@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from salience.display.result import Result
-from salience.lazily import dataclass
+from salience.lazily import dataclass, replace
 from salience.lifecycle.clustering import find_clusters, most_central
 from salience.lifecycle.undoing import RUN_KEY, ChangeRun
 from salience.records.events import ACCESSES

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence, Set
-from dataclasses import field
 from datetime import datetime, timedelta
 
 from salience.display.result import Result, to_json
 from salience.errors import InvalidInput, Locked, shown
-from salience.lazily import dataclass
+from salience.lazily import dataclass, field
 from salience.lifecycle import maintenance
 from salience.lifecycle.consolidation import Consolidation, Summariser, central_text, consolidate
 from salience.lifecycle.pruning import ARCHIVED, DEFAULT_CAP, PRUNED_STATUSES, prune

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -12,7 +11,7 @@ from salience.display.html import text as html_text
 from salience.display.result import Result
 from salience.errors import InvalidInput, shown
 from salience.language.tokens import shorten
-from salience.lazily import dataclass
+from salience.lazily import dataclass, replace
 from salience.lifecycle.undoing import ChangeRun
 from salience.ranking.signals.vitality import (
     METABOLIC_RATES,

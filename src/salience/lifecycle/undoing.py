@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
 from salience.display.result import Result, to_json
 from salience.errors import InvalidInput, NotFound, shown
-from salience.lazily import dataclass
+from salience.lazily import dataclass, replace
 from salience.records.events import (
     ACCESSES,
     STATE,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
 from itertools import accumulate
 from typing import Any, Self
@@ -12,7 +11,7 @@ from salience.display.html import HtmlResult, header, section, table
 from salience.display.html import text as html_text
 from salience.display.result import Result, to_json
 from salience.errors import StoreError
-from salience.lazily import dataclass
+from salience.lazily import dataclass, replace
 from salience.records.events import (
     STATE,
     Event,

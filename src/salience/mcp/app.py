@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import fields
 from functools import cache
 from importlib.resources import files
 from typing import Any, Self
@@ -13,7 +12,7 @@ from urllib.parse import quote, unquote
 import salience
 from salience.display.for_models import one_line
 from salience.errors import InvalidInput, shown
-from salience.lazily import dataclass
+from salience.lazily import dataclass, fields
 from salience.records.record import MemoryRecord
 
 EXPLANATION = "ui://salience/explanation.html"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Annotated, Any, NotRequired, TypeVar
 
 from pydantic import Field
@@ -16,7 +15,7 @@ from salience.engine.async_memory import AsyncMemory
 from salience.language.english import STOP_WORDS
 from salience.language.query_analysis import asks_something
 from salience.language.tokens import count_tokens, stem, terms, words
-from salience.lazily import dataclass
+from salience.lazily import dataclass, replace
 from salience.mcp.tool import Answer
 from salience.records.record import MemoryRecord
 from salience.search.cutoff import ONE_ANSWERS, doubt

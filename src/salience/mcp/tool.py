@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import field
 from functools import cached_property
 from typing import Annotated, Any, Final, get_type_hints
 
@@ -27,7 +26,7 @@ from salience.api.docstrings import descriptions
 from salience.engine.async_memory import AsyncMemory
 from salience.engine.options import MemoryFields, RecordFields
 from salience.errors import InvalidInput
-from salience.lazily import dataclass
+from salience.lazily import dataclass, field
 from salience.mcp.app import MIN_TOKENS, ToolSettings
 from salience.mcp.messages import told
 from salience.records.fields import FIELDS

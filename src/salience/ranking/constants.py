@@ -6,11 +6,10 @@ options on the command line and its errors read both.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import fields, replace
 from typing import Any, Literal, TypedDict
 
 from salience.errors import InvalidInput, shown
-from salience.lazily import dataclass
+from salience.lazily import dataclass, fields, replace
 from salience.ranking import profiles
 from salience.ranking.profile import Profile
 from salience.ranking.signals.vitality import BaseLevel

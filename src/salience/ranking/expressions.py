@@ -10,14 +10,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence, Set
-from dataclasses import fields
 from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
 
 from salience.errors import InvalidInput, InvalidProfile
-from salience.lazily import dataclass
+from salience.lazily import dataclass, fields
 from salience.ranking.evaluation import Evaluation, Program, Values
 from salience.ranking.explanation import Explanation
 from salience.retrieval.candidates import Candidates, Floats

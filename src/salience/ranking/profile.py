@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import field, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import salience.ranking.signals  # noqa: F401  (the kinds of signals that JSON may name)
 from salience.errors import InvalidInput, InvalidProfile, shown
-from salience.lazily import dataclass
+from salience.lazily import dataclass, field, fields, replace
 from salience.ranking.expressions import Signal
 from salience.ranking.formulas.parts import ScorePart, score_parts
 from salience.ranking.formulas.rendering import render_formula

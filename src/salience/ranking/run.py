@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import field, replace
 from functools import partial
 from threading import Lock
 from typing import Any
 
 import numpy as np
 
-from salience.lazily import dataclass
+from salience.lazily import dataclass, field, replace
 from salience.ranking.evaluation import Evaluation
 from salience.ranking.explanation import Explanation
 from salience.ranking.expressions import NamedExpression, Signal

@@ -7,14 +7,13 @@ events: `apply`, one after the other.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import field, replace
 from datetime import datetime
 from operator import itemgetter
 from typing import Any, Literal
 
 from salience.arithmetic import exp
 from salience.display.result import Result, to_json
-from salience.lazily import dataclass
+from salience.lazily import dataclass, field, replace
 from salience.records.fields import FIELDS
 from salience.records.limits import REVIEWS
 from salience.records.record import BLANK, EMPTY, Draft, Link, MemoryRecord, recent

@@ -4,7 +4,6 @@
 
 import uuid
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import field
 from datetime import datetime
 from itertools import chain
 from types import MappingProxyType
@@ -15,7 +14,7 @@ from numpy.typing import NDArray
 
 from salience.display.html import HtmlResult, facts, memory_cell, section
 from salience.display.result import Result
-from salience.lazily import dataclass
+from salience.lazily import dataclass, field
 from salience.records.limits import (
     CONTENT_TYPES,
     LAYERS,

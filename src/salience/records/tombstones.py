@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import replace
 from datetime import datetime
 from hashlib import blake2b
 from typing import Literal, NamedTuple, Self
 
 from salience.errors import InvalidInput, shown
-from salience.lazily import dataclass
+from salience.lazily import dataclass, replace
 from salience.records.events import Event
 
 ErasureKind = Literal["delete", "delete_all", "forget_user", "undo"]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
-from dataclasses import field, fields
 from datetime import date
 from functools import cached_property
 from pathlib import PurePath
@@ -19,7 +18,7 @@ from salience.display.result import json_reader, to_json
 from salience.engine.memory import Memory
 from salience.engine.options import check_names, plain_signature
 from salience.errors import InvalidInput, SalienceError, shown
-from salience.lazily import dataclass
+from salience.lazily import dataclass, field, fields
 from salience.ranking import profiles
 from salience.ranking.profile import Profile
 from salience.records.field_filters import with_fields

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import field, replace
 from typing import Any, Unpack
 from urllib.parse import quote, urlsplit
 from uuid import uuid4
@@ -12,7 +11,7 @@ from uuid import uuid4
 from salience.api.operations import PREFIX
 from salience.engine.options import SETTINGS, Settings, check_names
 from salience.errors import InvalidInput
-from salience.lazily import dataclass
+from salience.lazily import dataclass, field, replace
 from salience.records.validation import namespace_name, number
 from salience.remote.calls import Call, Request, profile_to_wire
 from salience.stores.address import Address, store_url

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Set
-from dataclasses import field, replace
 from heapq import nsmallest
 from itertools import pairwise
 from typing import Any
@@ -13,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from salience.lazily import dataclass
+from salience.lazily import dataclass, field, replace
 
 Rows = NDArray[np.int64]
 Floats = NDArray[np.float64]

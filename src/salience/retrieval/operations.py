@@ -13,14 +13,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import field, replace
 from datetime import datetime
 from itertools import chain
 from typing import Any, Literal, NamedTuple, get_args
 
 from salience.language.analysis_types import Speakers
 from salience.language.spelling import slips
-from salience.lazily import dataclass
+from salience.lazily import dataclass, field, replace
 from salience.records.access_key import AccessKey
 from salience.records.events import ACCESSES, Event, EventType, apply_with_previous
 from salience.records.filters import Filter, all_of

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import field
 
 from salience.language.analysis_types import QueryAnalysis
 from salience.language.entities import NO_ALIASES, Aliases
 from salience.language.tokens import count_tokens
-from salience.lazily import dataclass
+from salience.lazily import dataclass, field
 from salience.records.filters import Filter
 from salience.records.record import Embedding
 

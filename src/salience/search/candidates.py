@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import field
 from datetime import datetime
 from typing import Any, ClassVar
 
@@ -15,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from salience.display.result import Result
-from salience.lazily import dataclass
+from salience.lazily import dataclass, field
 from salience.ranking.formulas.parts import ScorePart
 from salience.ranking.formulas.rendering import stage_text
 from salience.ranking.probability import Estimate, estimate

@@ -10,7 +10,6 @@ lift differs most between two profiles moved the memory most.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field, replace
 from operator import itemgetter
 from typing import Any, ClassVar
 
@@ -22,7 +21,7 @@ from salience.display.result import Result
 from salience.errors import InvalidInput
 from salience.language.spelling import taken_notes
 from salience.language.tokens import shorten
-from salience.lazily import dataclass
+from salience.lazily import dataclass, field, replace
 from salience.ranking.profile import Profile
 from salience.ranking.run import RankedRun
 from salience.records.record import MemoryRecord

@@ -7,13 +7,12 @@ cut="auto": no hits if P(any memory answers) < floor, else those with P >= share
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any, Literal, get_args
 
 import numpy as np
 
 from salience.errors import InvalidInput, shown
-from salience.lazily import dataclass
+from salience.lazily import dataclass, replace
 from salience.ranking.evaluation import Evaluation
 from salience.ranking.probability import Estimate, has_probability
 from salience.ranking.profile import Profile

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from datetime import datetime
 from typing import Any, Literal
 
@@ -15,7 +14,7 @@ from salience.language.features import FEATURES, features
 from salience.language.statements import Statement, statement_of
 from salience.language.statements.personal import TOPICS, topic_of
 from salience.language.tokens import fold, words
-from salience.lazily import dataclass
+from salience.lazily import dataclass, replace
 from salience.records.filters import STATED, And, Compare, Filter, Not, Or, all_of, parse_filter
 from salience.records.record import MemoryRecord
 from salience.records.validation import (

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import field, replace
 from datetime import date, datetime
 from typing import Any, TypedDict
 
@@ -11,7 +10,7 @@ from salience.language.dates import past_interval
 from salience.language.entities import NO_ALIASES, Aliases
 from salience.language.spelling import NO_DICTIONARY, Dictionary
 from salience.language.tokens import count_tokens
-from salience.lazily import dataclass
+from salience.lazily import dataclass, field, replace
 from salience.ranking import profiles
 from salience.ranking.constants import ConstantOptions, lacking, with_constants
 from salience.ranking.profile import Profile

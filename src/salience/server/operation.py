@@ -7,7 +7,6 @@ import inspect
 import logging
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import field
 from hashlib import sha256
 from typing import Any, Final, Literal, Protocol
 from urllib.parse import unquote
@@ -21,7 +20,7 @@ from salience.api.operations import DELETE, PREFIX, READ, Scope
 from salience.engine.async_memory import AsyncMemory
 from salience.engine.extraction import Extractor
 from salience.errors import InvalidInput, NotFound, SalienceError, shown
-from salience.lazily import dataclass
+from salience.lazily import dataclass, field
 from salience.records.validation import text
 from salience.server.encoding import JSON
 from salience.server.guard import Metrics

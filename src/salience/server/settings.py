@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import fields
 from typing import Any, Self
 
 from salience.access.oauth import OAuthSettings
 from salience.errors import InvalidInput, shown
-from salience.lazily import dataclass
+from salience.lazily import dataclass, fields
 from salience.server import inspector
 from salience.server.guard import GuardSettings
 from salience.server.guard.settings import PUBLIC_PATHS

@@ -9,13 +9,12 @@ import time
 import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import field
 from typing import Any
 from weakref import WeakSet, WeakValueDictionary
 
 from salience.errors import StoreError
 from salience.forks import renew_after_fork
-from salience.lazily import dataclass
+from salience.lazily import dataclass, field
 from salience.records.events import ACCESSES
 from salience.records.record import recent
 from salience.stores import codec

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from salience.errors import InvalidInput, shown
-from salience.lazily import dataclass
+from salience.lazily import dataclass, replace
 from salience.records.fields import CHAT_CHUNKS, SESSION_CHUNK, TURN_CHUNK
 from salience.records.filters import And, Compare
 from salience.records.record import Edit, MemoryRecord, new_id

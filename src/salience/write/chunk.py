@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field, replace
 from typing import Any, TypeVar
 
 from salience.errors import IdTaken, InvalidInput
-from salience.lazily import dataclass
+from salience.lazily import dataclass, field, replace
 from salience.records.events import Event
 from salience.records.record import Draft, Edit, Embedding, Link, MemoryRecord
 from salience.retrieval.operations import LinksOf, Log, Put, Seen

@@ -6,13 +6,12 @@ A key that comes again with another item is refused: one of the two would be los
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from hashlib import sha256
 from typing import Any
 
 from salience.display.result import to_json
 from salience.errors import InvalidInput
-from salience.lazily import dataclass
+from salience.lazily import dataclass, replace
 from salience.records.events import Event
 from salience.records.validation import text
 from salience.retrieval.operations import Events

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from hashlib import sha256
@@ -15,7 +14,7 @@ from salience.errors import InvalidInput, shown
 from salience.language import passages
 from salience.language.passages import CODE, linked_names
 from salience.language.tokens import slug
-from salience.lazily import dataclass
+from salience.lazily import dataclass, replace
 from salience.records.events import ACCESSES
 from salience.records.fields import FIELDS
 from salience.records.json_values import metadata_mapping

@@ -7,11 +7,10 @@ that title or alias (`metadata["aliases"]`), which then takes its place.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
 
 from salience.language.tokens import slug
-from salience.lazily import dataclass
+from salience.lazily import dataclass, replace
 from salience.records.events import BROUGHT, link_key
 from salience.records.record import EMPTY, Link, MemoryRecord
 from salience.retrieval.operations import Collect, Events, LinksOf, Put, RowsById

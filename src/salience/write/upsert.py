@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field
 from typing import Any, Literal
 
 from salience.errors import InvalidInput, shown
-from salience.lazily import dataclass
+from salience.lazily import dataclass, field
 from salience.records.events import ACCESSES, STATE, WRITTEN
 from salience.records.fields import FIELDS
 from salience.records.record import EMPTY, Edit, Embedding, Link, MemoryRecord

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field
 from importlib import import_module
 from pathlib import Path
 
@@ -16,7 +15,7 @@ from salience.cli.settings import Settings
 from salience.engine.memory import Memory
 from salience.importers import ImportProblem, Item
 from salience.language.tokens import slug
-from salience.lazily import dataclass
+from salience.lazily import dataclass, field
 from salience.records.events import BROUGHT, link_key
 from salience.records.record import MemoryRecord
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
 from itertools import chain, groupby, islice
 from typing import Any, Literal
 
@@ -16,7 +15,7 @@ from salience.cli.settings import Settings
 from salience.engine.memory import Memory
 from salience.errors import InvalidInput, shown
 from salience.importers import ImportProblem, Item, Place
-from salience.lazily import dataclass
+from salience.lazily import dataclass, field
 from salience.records.record import MemoryRecord
 from salience.write import chat
 from salience.write.items import CHECKS, metadata_for

@@ -11,7 +11,6 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import field
 from functools import cached_property
 from hashlib import blake2b
 from typing import Literal, cast, get_args
@@ -20,7 +19,7 @@ import Stemmer
 
 from salience.language.cues import Entry, read_table
 from salience.language.tokens import unified
-from salience.lazily import dataclass
+from salience.lazily import dataclass, field
 
 _MIN_INFLECTED = 4  # letters
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field
 from functools import cached_property, lru_cache
 from types import MappingProxyType
 
@@ -16,7 +15,7 @@ from salience.language.statements.foreign import language_stated, read_foreign
 from salience.language.statements.frames import CHOICE
 from salience.language.statements.wordings import WORDINGS
 from salience.language.tokens import fold, stem, text_key, words
-from salience.lazily import dataclass, regex
+from salience.lazily import dataclass, field, regex
 
 MAX_CHARACTERS = 200
 """A longer text is no statement of one attribute."""

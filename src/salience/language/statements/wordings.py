@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import field
 from functools import cached_property
 
 from salience.language.cues import read_table
 from salience.language.tokens import unified
-from salience.lazily import dataclass
+from salience.lazily import dataclass, field
 
 
 @dataclass(frozen=True)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from functools import cache, cached_property, partial
 from threading import Lock
 
 import numpy as np
 
 from salience.arithmetic import row_sums
-from salience.lazily import dataclass
+from salience.lazily import dataclass, replace
 from salience.ranking.evaluation import Evaluation, Program
 from salience.ranking.explanation import Explanation
 from salience.ranking.expressions import Signal

@@ -13,13 +13,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import field
 from functools import cache, cached_property
 from importlib.resources import files
 from typing import Any, Literal
 
 from salience.errors import InvalidInput, shown
-from salience.lazily import dataclass
+from salience.lazily import dataclass, field
 from salience.ranking.expressions import Col, NamedExpression, Signal, Sum, signal
 from salience.ranking.functions import Apply, QueryFlag, WhenQuery, at_most, maximum
 from salience.ranking.probability.signals import (

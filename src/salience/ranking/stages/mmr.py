@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,7 @@ from numpy.typing import NDArray
 
 from salience.arithmetic import cosines
 from salience.errors import InvalidInput, shown
-from salience.lazily import dataclass
+from salience.lazily import dataclass, replace
 from salience.ranking.explanation import figure
 from salience.ranking.rejection import DroppedRow, WhyNot, below_min_score, value_at
 from salience.ranking.stages.cutoff import ranked

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 
 from salience.errors import InvalidInput, RerankerError, shown
-from salience.lazily import dataclass
+from salience.lazily import dataclass, replace
 from salience.ranking.passages import MAX_PASSAGES, PLAIN_WORDS, best_passages, find_passages
 from salience.ranking.stages.stage import Stage
 from salience.retrieval.candidates import Candidates

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
 
 from salience.errors import InvalidInput
-from salience.lazily import dataclass
+from salience.lazily import dataclass, replace
 from salience.ranking.explanation import figure
 from salience.ranking.rejection import DroppedRow, OnRoute, WhyNot
 from salience.ranking.signals.vitality import DAY

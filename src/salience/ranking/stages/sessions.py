@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from salience.lazily import dataclass
+from salience.lazily import dataclass, replace
 from salience.ranking.rejection import DroppedRow, WhyNot
 from salience.ranking.stages.stage import Stage, is_stored
 from salience.records.fields import SESSION_CHUNK, TURN_CHUNK

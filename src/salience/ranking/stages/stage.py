@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import fields
 from functools import cached_property
 
 from salience.errors import InvalidInput, InvalidProfile, shown
 from salience.language.features import FEATURES
-from salience.lazily import dataclass
+from salience.lazily import dataclass, fields
 from salience.ranking.expressions import Signal, snake_case
 from salience.ranking.rejection import DroppedRow, WhyNot
 from salience.ranking.serialization import unknown_column

@@ -1,7 +1,6 @@
 """The context of a query: sections gathered, packed and written, with their provenance."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import field
 from datetime import datetime
 from typing import Any, Literal
 
@@ -12,7 +11,7 @@ from salience.display.html import section as html_section
 from salience.display.html import text as html_text
 from salience.display.result import Result
 from salience.errors import InvalidInput, shown
-from salience.lazily import dataclass
+from salience.lazily import dataclass, field
 from salience.ranking.profiles import ProfileLike
 from salience.records.field_filters import FIELD_DEFAULTS, FieldFilters
 from salience.records.filters import And, parse_filter

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import field, fields, replace
 from typing import Any, Literal, get_args
 
 import numpy as np
 
 from salience.display.for_models import clean
 from salience.errors import InvalidInput, shown
-from salience.lazily import dataclass
+from salience.lazily import dataclass, field, fields, replace
 from salience.ranking.probability import estimate
 from salience.records.filters import Filter, all_of
 from salience.records.record import MemoryRecord

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,7 +13,7 @@ from salience.display.result import to_json, with_tuples
 from salience.errors import NotFound
 from salience.language.spelling import taken_notes
 from salience.language.tokens import shorten
-from salience.lazily import dataclass
+from salience.lazily import dataclass, field
 from salience.ranking.explanation import Explanation, computation, figure
 from salience.ranking.probability import estimate
 from salience.ranking.profile import Profile

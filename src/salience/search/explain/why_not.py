@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime, timezone
 from functools import reduce
 from operator import add, mul
@@ -14,7 +13,7 @@ import numpy as np
 
 from salience.arithmetic import rank_key
 from salience.display.result import Result
-from salience.lazily import dataclass
+from salience.lazily import dataclass, replace
 from salience.ranking.explanation import Explanation
 from salience.ranking.functions import Apply
 from salience.ranking.profile import Profile

@@ -7,13 +7,12 @@ import sqlite3
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import replace
 from time import monotonic, time
 from typing import Protocol
 
 import msgspec
 
-from salience.lazily import dataclass
+from salience.lazily import dataclass, replace
 from salience.server.guard.request import UNMATCHED
 
 _ENTRY_BYTES = 1_024  # of memory, beside the body

@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import field, fields
 from typing import Any, Literal, Self
 
 from salience.api.operations import OPERATIONS
 from salience.errors import InvalidInput, shown
-from salience.lazily import dataclass
+from salience.lazily import dataclass, field, fields
 
 MIB = 1 << 20
 LOOPBACK_HOSTS = ("localhost", "127.0.0.1", "[::1]")

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
 from inspect import cleandoc
 from typing import Any, Literal, NotRequired, get_args, get_origin, get_type_hints
 
@@ -20,7 +19,7 @@ from typing_extensions import TypedDict
 from salience.api.docstrings import descriptions
 from salience.display.result import Result, field_names
 from salience.language.analysis_types import TimeRange
-from salience.lazily import dataclass
+from salience.lazily import dataclass, field
 from salience.lifecycle.audit import Finding
 from salience.ranking.explanation import Explanation
 from salience.ranking.rejection import OnRoute, Part

@@ -6,11 +6,10 @@ import sqlite3
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import field, replace
 from functools import partial
 from typing import Any, TypeVar
 
-from salience.lazily import dataclass
+from salience.lazily import dataclass, field, replace
 from salience.records.events import ACCESSES, Event
 from salience.records.fields import FIELDS
 from salience.records.record import Embedding, Link, MemoryRecord

@@ -5,11 +5,10 @@ from __future__ import annotations
 import sqlite3
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import field
 from functools import partial
 from typing import Any, NamedTuple
 
-from salience.lazily import dataclass
+from salience.lazily import dataclass, field
 from salience.records.fields import FIELDS
 from salience.records.filters import Filter, filter_fields, passes
 from salience.records.record import Draft

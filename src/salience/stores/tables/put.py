@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
 from typing import Any, Protocol, TypeVar
 
-from salience.lazily import dataclass
+from salience.lazily import dataclass, field
 from salience.records.events import Event, edit_event, link_event, unlink_event, write_event
 from salience.records.record import Draft, Edit, MemoryRecord
 from salience.retrieval.operations import OWNER_FIELDS, FindByHash, KeyOfOwner, Put

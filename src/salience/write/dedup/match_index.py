@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from bisect import insort
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import field, replace
 from datetime import datetime
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from salience.language.entities import fold_name
-from salience.lazily import dataclass
+from salience.lazily import dataclass, field, replace
 from salience.records.fields import FIELDS
 from salience.records.record import MemoryRecord
 from salience.write.dedup.sameness import MAX_COMPARED_CHARACTERS, says_same

@@ -7,7 +7,6 @@ session is compared with the active memories of its owner (the same agent, user 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field, fields, replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -16,7 +15,7 @@ import numpy as np
 from salience.arithmetic import NOISE, cosines
 from salience.errors import InvalidInput, shown
 from salience.language.tokens import shorten, text_key
-from salience.lazily import dataclass
+from salience.lazily import dataclass, field, fields, replace
 from salience.records.filters import And, Compare, Filter, Not
 from salience.records.record import Draft, Edit, MemoryRecord
 from salience.records.validation import boolean, mapping, number, texts

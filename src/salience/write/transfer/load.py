@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import field, replace
 from hashlib import blake2b
 from itertools import islice
 
 from salience.errors import InvalidInput, StoreError
-from salience.lazily import dataclass
+from salience.lazily import dataclass, field, replace
 from salience.records.events import Event, imported
 from salience.records.limits import Limits
 from salience.records.validation import namespace_name, optional_text

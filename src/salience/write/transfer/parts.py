@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import field
 from typing import Any
 
 import numpy as np
 
 from salience.errors import NotEmpty
-from salience.lazily import dataclass
+from salience.lazily import dataclass, field
 from salience.records.events import Event, events_by_memory, link_time, record_at
 from salience.records.record import EMPTY, Draft, Embedding, Link, MemoryRecord
 from salience.retrieval.candidates import Rows

@@ -9,7 +9,6 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TextIO
@@ -18,7 +17,7 @@ import salience
 from salience.cli.network.clients.programs import Program, read_text
 from salience.engine.memory import Memory
 from salience.errors import SalienceError
-from salience.lazily import dataclass
+from salience.lazily import asdict, dataclass
 from salience.stores.address import DB_VARIABLE, public_url, remote_scheme
 
 SLOW_SECONDS = 10.0  # some programs give a server 30 s, on a machine that does other things as well

@@ -7,13 +7,12 @@ import os
 import shutil
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import field
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
 from salience.cli.network.clients import jsonc, toml_tables
-from salience.lazily import dataclass
+from salience.lazily import dataclass, field
 
 
 @dataclass(frozen=True)

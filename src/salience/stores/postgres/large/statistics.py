@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import field
 from functools import lru_cache
 from typing import Any
 
 from salience.language.passages import LONG_WORDS, PASSAGE_WORDS
-from salience.lazily import dataclass
+from salience.lazily import dataclass, field
 from salience.records.fields import LEXICAL
 from salience.stores.tables.commands import Send, Statement
 

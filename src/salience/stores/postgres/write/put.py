@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import field
 from itertools import count
 from typing import Any
 
-from salience.lazily import dataclass
+from salience.lazily import dataclass, field
 from salience.records.record import Draft
 from salience.retrieval import operations
 from salience.retrieval.vector_sets import VectorSets
