@@ -83,18 +83,6 @@ TWINS = {
             }
         ),
     ),
-    "integrations/mem0/async_memory.py": Twin(
-        ("integrations/mem0/memory.py",),
-        "`AsyncMemory`: the methods of mem0's `Memory`, awaited.",
-        {
-            "Memory": "AsyncMemory",
-            "run": "arun",
-            "self._opened.sync": "self._opened.awaited",
-            "__enter__": "__aenter__",
-            "__exit__": "__aexit__",
-        },
-        awaited=frozenset({"run"}),
-    ),
 }
 
 

@@ -21,8 +21,8 @@ from salience.records.field_filters import FIELD_DEFAULTS, FieldFilters
 from salience.records.record import MemoryRecord
 from salience.records.validation import number
 from salience.retrieval.operations import Order
-from salience.retrieval.plan import T, in_thread, until_cancelled
-from salience.retrieval.turnstile import without_full_collections
+from salience.retrieval.plan import T, in_thread
+from salience.retrieval.turnstile import until_cancelled
 from salience.search.request import Filters
 from salience.stores.address import Address, opened_by
 from salience.stores.protocol import Store
@@ -41,8 +41,7 @@ def awaited(
     async def call(self: AsyncMemory, /, *args: P.args, **options: P.kwargs) -> T:
         work = partial(method, self._beside, *args, **options)
         threads = self._core.dispatcher.searchers if searches else None
-        with without_full_collections():
-            return await until_cancelled(work, threads)
+        return await until_cancelled(work, threads)
 
     return update_wrapper(call, method)
 

@@ -40,8 +40,8 @@ from salience.records.validation import (
     text,
 )
 from salience.retrieval.operations import Op
-from salience.retrieval.plan import Plan, T, drive, stop_if_cancelled
-from salience.retrieval.turnstile import Turnstile
+from salience.retrieval.plan import Plan, T, drive
+from salience.retrieval.turnstile import Turnstile, stop_if_cancelled
 from salience.search.recording import SearchRecorder, recorder_for
 from salience.search.request import (
     Moment,

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Coroutine
 from copy import copy
+from functools import partial, update_wrapper
 from hashlib import sha256
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack, cast
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar, Unpack, cast
 
 from salience.closing import Closing
 from salience.display.for_models import clean
@@ -20,6 +21,7 @@ from salience.records.limits import DEFAULT_LIMITS
 from salience.records.record import MemoryRecord
 from salience.records.validation import MAX_NAMESPACE_CHARACTERS, composed, storable
 from salience.retrieval.plan import in_thread
+from salience.retrieval.turnstile import until_cancelled
 from salience.search.request import Filters
 from salience.stores.address import Address, public_url
 
@@ -29,11 +31,9 @@ if TYPE_CHECKING:
 
 
 T = TypeVar("T")
+P = ParamSpec("P")
 MemoryLike = Memory | AsyncMemory | Address
 """A memory, or the address of one: a file, `postgresql://...`, `http://host:port`."""
-Plan = Generator[Callable[[Any], Any], Any, T]
-"""Steps that hold for both sides: each yields a call, as `lambda memory: memory.count()`, and gets
-its answer, so that no adapter is written twice."""
 ITEM_KIND = "item"
 """The kind of messages that nobody says: calls of tools, their results, images."""
 _PAGE = 1_000  # memories read at once
@@ -81,34 +81,6 @@ class Opened(Closing):
         remote._transport = cast("AsyncTransport", _InThreads(vars(self.sync)["_transport"]))
         return remote
 
-    def run(self, plan: Plan[T]) -> T:
-        """The result of a plan, whose calls the sync side answers."""
-        answer: Any = None
-        problem: BaseException | None = None
-        while True:
-            try:
-                call = plan.send(answer) if problem is None else plan.throw(problem)
-            except StopIteration as end:
-                return cast("T", end.value)
-            try:
-                answer, problem = call(self.sync), None
-            except Exception as raised:
-                problem = raised
-
-    async def arun(self, plan: Plan[T]) -> T:
-        """The result of a plan, whose calls the awaited side answers."""
-        memory, answer = self.awaited, None
-        problem: BaseException | None = None
-        while True:
-            try:
-                call = plan.send(answer) if problem is None else plan.throw(problem)
-            except StopIteration as end:
-                return cast("T", end.value)
-            try:
-                answer, problem = await call(memory), None
-            except Exception as raised:
-                problem = raised
-
     def within(self, namespace: str) -> Opened:
         """The same store in another namespace; closing either closes both."""
         other = copy(self)
@@ -149,6 +121,17 @@ class _InThreads:
 
     async def close(self) -> None:
         await in_thread(self._transport.close)
+
+
+def awaited(
+    method: Callable[Concatenate[Any, P], T],
+) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, T]]:
+    """The method that calls another in a thread."""
+
+    async def call(self: Any, /, *args: P.args, **options: P.kwargs) -> T:
+        return await until_cancelled(partial(method, self, *args, **options))
+
+    return update_wrapper(call, method)
 
 
 def without_items(filters: Filters) -> Filter | None:
@@ -208,7 +191,7 @@ def scope(*labels: str) -> str:
     return front[: front.rfind("/") + 1] + suffix
 
 
-async def in_order(memory: AsyncMemory, filters: Filters) -> list[MemoryRecord]:
+def in_order(memory: Memory, filters: Filters) -> list[MemoryRecord]:
     """All memories that pass a filter, in the order of writing: clocks differ, and may be set back.
 
     Raises:
@@ -217,7 +200,7 @@ async def in_order(memory: AsyncMemory, filters: Filters) -> list[MemoryRecord]:
     written: list[tuple[int, MemoryRecord]] = []
     cursor: str | None = None
     while True:
-        page = await memory.get_all(filters, limit=_PAGE, cursor=cursor)
+        page = memory.get_all(filters, limit=_PAGE, cursor=cursor)
         written += zip(page.places, page.memories, strict=True)
         if (cursor := page.cursor) is None:
             return [record for _, record in sorted(written, key=itemgetter(0))]

@@ -16,6 +16,7 @@ from salience.integrations._memory import (
     in_order,
     without_items,
 )
+from salience.retrieval.plan import in_thread
 
 with extra("agent-framework"):
     from agent_framework import (
@@ -160,7 +161,7 @@ class SalienceHistoryProvider(HistoryProvider):
         self, session_id: str | None, *, state: dict[str, Any] | None = None, **kwargs: Any
     ) -> list[Message]:
         """Get all messages of a session, the oldest first; those without an id are of "default"."""
-        written = await in_order(self._memory.awaited, _of_session(session_id))
+        written = await in_thread(in_order, self._memory.sync, _of_session(session_id))
         return [Message.from_dict(dict(record.metadata[_KEY])) for record in written]
 
     async def save_messages(

@@ -9,16 +9,17 @@ so it is found by `search` as well. Directories are not stored: they are where f
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, Unpack
+from functools import partial, update_wrapper
+from typing import Any, Concatenate, Unpack
 from urllib.parse import unquote
 
 from salience.engine.memory import Memory
 from salience.engine.options import RecordFields, Settings
 from salience.errors import IdTaken, InvalidInput, NotFound, VersionConflict
 from salience.integrations._extra import extra
-from salience.integrations._memory import MemoryLike, Opened
+from salience.integrations._memory import MemoryLike, Opened, P, T
 from salience.records.fields import FIELDS
 from salience.records.record import MemoryRecord
 
@@ -127,6 +128,17 @@ class SalienceMemoryTool(BetaAbstractMemoryTool):
             return self._files.clear()
 
 
+def _of_tool(
+    method: Callable[Concatenate[SalienceMemoryTool, P], T],
+) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, T]]:
+    """The method that calls one of the tool in a thread."""
+
+    async def call(self: Any, /, *args: P.args, **options: P.kwargs) -> T:
+        return await run_sync(partial(method, self._tool, *args, **options))
+
+    return update_wrapper(call, method)
+
+
 class AsyncSalienceMemoryTool(BetaAsyncAbstractMemoryTool):
     """The memory tool over a memory, for the tool runner of `AsyncAnthropic`."""
 
@@ -147,45 +159,15 @@ class AsyncSalienceMemoryTool(BetaAsyncAbstractMemoryTool):
         super().__init__(cache_control=cache_control)
         self._tool = SalienceMemoryTool(memory, user_id=user_id, **settings)
 
-    async def aclose(self) -> None:
-        """Close what was opened here; a memory that was given stays open."""
-        await run_sync(self._tool.close)
-
-    async def execute(self, command: BetaMemoryTool20250818Command) -> str:
-        """Do what a command says, and tell the result.
-
-        Raises:
-            ToolError: the command is incomplete, or cannot be done.
-        """
-        return await run_sync(self._tool.execute, command)
-
-    async def view(self, command: BetaMemoryTool20250818ViewCommand) -> str:
-        """Show a file with line numbers, or what is in a directory."""
-        return await run_sync(self._tool.view, command)
-
-    async def create(self, command: BetaMemoryTool20250818CreateCommand) -> str:
-        """Write a new file."""
-        return await run_sync(self._tool.create, command)
-
-    async def str_replace(self, command: BetaMemoryTool20250818StrReplaceCommand) -> str:
-        """Replace a text that occurs once in a file."""
-        return await run_sync(self._tool.str_replace, command)
-
-    async def insert(self, command: BetaMemoryTool20250818InsertCommand) -> str:
-        """Insert lines behind a line of a file; 0 is before the first."""
-        return await run_sync(self._tool.insert, command)
-
-    async def delete(self, command: BetaMemoryTool20250818DeleteCommand) -> str:
-        """Erase a file, or a directory with all that is in it."""
-        return await run_sync(self._tool.delete, command)
-
-    async def rename(self, command: BetaMemoryTool20250818RenameCommand) -> str:
-        """Move a file or a directory."""
-        return await run_sync(self._tool.rename, command)
-
-    async def clear_all_memory(self) -> str:
-        """Erase all files; other memories of the user stay."""
-        return await run_sync(self._tool.clear_all_memory)
+    aclose = _of_tool(SalienceMemoryTool.close)
+    execute = _of_tool(SalienceMemoryTool.execute)
+    view = _of_tool(SalienceMemoryTool.view)
+    create = _of_tool(SalienceMemoryTool.create)
+    str_replace = _of_tool(SalienceMemoryTool.str_replace)
+    insert = _of_tool(SalienceMemoryTool.insert)
+    delete = _of_tool(SalienceMemoryTool.delete)
+    rename = _of_tool(SalienceMemoryTool.rename)
+    clear_all_memory = _of_tool(SalienceMemoryTool.clear_all_memory)
 
 
 @contextmanager

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime
 from typing import Any, Self
 
 from salience.display.for_models import clean, fenced
+from salience.engine.memory import Memory
 from salience.errors import IdTaken, InvalidInput
 from salience.integrations._extra import extra
-from salience.integrations._memory import MemoryLike, Opened, Plan, without_items, written_address
+from salience.integrations._memory import (
+    MemoryLike,
+    Opened,
+    awaited,
+    without_items,
+    written_address,
+)
 from salience.records.filters import Filter, parse_filter
 from salience.records.record import MemoryRecord
+from salience.retrieval.plan import in_thread
 from salience.search.results import Hit, SearchResult
 from salience.write.upsert import OnConflict
 
@@ -73,9 +81,7 @@ class SalienceDocumentStore:
         """Count the documents."""
         return self.memory.sync.count()
 
-    async def count_documents_async(self) -> int:
-        """Count the documents."""
-        return await self.memory.awaited.count()
+    count_documents_async = awaited(count_documents)
 
     def filter_documents(self, filters: dict[str, Any] | None = None) -> list[Document]:
         """Get the documents that pass a filter of Haystack, the oldest first.
@@ -86,14 +92,7 @@ class SalienceDocumentStore:
         records = self.memory.sync.iterate(_filter(filters), order="oldest")
         return [_document(record) for record in records]
 
-    async def filter_documents_async(self, filters: dict[str, Any] | None = None) -> list[Document]:
-        """Get the documents that pass a filter of Haystack, the oldest first.
-
-        Raises:
-            FilterError: the filter is wrong.
-        """
-        records = self.memory.awaited.iterate(_filter(filters), order="oldest")
-        return [_document(record) async for record in records]
+    filter_documents_async = awaited(filter_documents)
 
     def write_documents(
         self, documents: list[Document], policy: DuplicatePolicy = DuplicatePolicy.NONE
@@ -105,29 +104,21 @@ class SalienceDocumentStore:
                 written.
             InvalidInput: a document has no text, or is too large; nothing was written.
         """
-        return self.memory.run(_writing(documents, policy))
+        return _writing(self.memory.sync, documents, policy)
 
-    async def write_documents_async(
-        self, documents: list[Document], policy: DuplicatePolicy = DuplicatePolicy.NONE
-    ) -> int:
-        """Keep documents; returns how many were written, as `write_documents` does."""
-        return await self.memory.arun(_writing(documents, policy))
+    write_documents_async = awaited(write_documents)
 
     def delete_documents(self, document_ids: list[str]) -> None:
         """Erase the documents of some ids; unknown ones are passed over."""
         self.memory.sync.delete_many(document_ids)
 
-    async def delete_documents_async(self, document_ids: list[str]) -> None:
-        """Erase the documents of some ids; unknown ones are passed over."""
-        await self.memory.awaited.delete_many(document_ids)
+    delete_documents_async = awaited(delete_documents)
 
     def close(self) -> None:
         """Close what was opened here; a memory that was given stays open."""
         self.memory.close()
 
-    async def close_async(self) -> None:
-        """Close what was opened here; a memory that was given stays open."""
-        await self.memory.aclose()
+    close_async = awaited(close)
 
 
 @component
@@ -201,8 +192,7 @@ class SalienceRetriever:
         self, query: str, filters: dict[str, Any] | None = None, top_k: int | None = None
     ) -> dict[str, Any]:
         """Find the memories that matter for a query, as `run` does."""
-        options = self._options(filters, top_k)
-        return self._outputs(await self.document_store.memory.awaited.search(query, **options))
+        return await in_thread(self.run, query, filters, top_k)
 
     def _options(self, filters: dict[str, Any] | None, top_k: int | None) -> dict[str, Any]:
         wanted = apply_filter_policy(self.filter_policy, self.filters, filters)
@@ -247,9 +237,15 @@ class SalienceWriter:
         session_id: str | None = None,
     ) -> dict[str, int]:
         """Keep what the user and the assistant said; other messages are passed over."""
-        said = [*messages, *(replies or ())]
-        plan = _keeping(said, session_id or self.session_id)
-        return {"messages_written": self.document_store.memory.run(plan)}
+        turns = [
+            {"role": message.role.value, "content": message.text, "name": message.name}
+            for message in (*messages, *(replies or ()))
+            if message.role.value in _SPOKEN and message.text and message.text.strip()
+        ]
+        if turns:
+            memory = self.document_store.memory.sync
+            memory.add(turns, session_id=session_id or self.session_id)
+        return {"messages_written": len(turns)}
 
     @component.output_types(messages_written=int)
     async def run_async(
@@ -259,21 +255,7 @@ class SalienceWriter:
         session_id: str | None = None,
     ) -> dict[str, int]:
         """Keep what the user and the assistant said, as `run` does."""
-        said = [*messages, *(replies or ())]
-        plan = _keeping(said, session_id or self.session_id)
-        return {"messages_written": await self.document_store.memory.arun(plan)}
-
-
-def _keeping(messages: Iterable[ChatMessage], session_id: str | None) -> Plan[int]:
-    """The plan of keeping what was said; its result is how many messages were kept."""
-    turns = [
-        {"role": message.role.value, "content": message.text, "name": message.name}
-        for message in messages
-        if message.role.value in _SPOKEN and message.text and message.text.strip()
-    ]
-    if turns:
-        yield lambda memory: memory.add(turns, session_id=session_id)
-    return len(turns)
+        return await in_thread(self.run, messages, replies, session_id)
 
 
 def _items(documents: Any, policy: DuplicatePolicy) -> list[dict[str, Any]]:
@@ -304,11 +286,11 @@ def _items(documents: Any, policy: DuplicatePolicy) -> list[dict[str, Any]]:
     return list(items.values())
 
 
-def _writing(documents: list[Document], policy: DuplicatePolicy) -> Plan[int]:
-    """The plan of keeping documents; its result is how many were written."""
+def _writing(memory: Memory, documents: list[Document], policy: DuplicatePolicy) -> int:
+    """Keep documents; returns how many were written."""
     items, rule = _items(documents, policy), _ON_CONFLICT[policy]
     try:
-        result = yield lambda memory: memory.add_many(items, strict=True, on_conflict=rule)
+        result = memory.add_many(items, strict=True, on_conflict=rule)
     except IdTaken as problem:
         raise DuplicateDocumentError(str(problem)) from problem
     if policy is DuplicatePolicy.OVERWRITE:

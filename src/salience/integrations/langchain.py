@@ -18,6 +18,7 @@ from functools import partial
 from typing import Any, Self, Unpack
 
 from salience.display.for_models import clean, fenced
+from salience.engine.memory import Memory
 from salience.engine.options import Settings
 from salience.errors import InvalidInput
 from salience.integrations._extra import extra
@@ -26,14 +27,15 @@ from salience.integrations._memory import (
     ITEM_KIND,
     MemoryLike,
     Opened,
-    Plan,
     as_query,
+    in_order,
     without_items,
 )
 from salience.records.filters import all_of, parse_filter
 from salience.records.record import MemoryRecord, new_id
+from salience.retrieval.plan import in_thread
 from salience.search.request import Filters
-from salience.search.results import Hit
+from salience.search.results import Hit, SearchResult
 
 with extra("langchain"):
     from langchain.agents.middleware import AgentMiddleware, AgentState
@@ -101,18 +103,15 @@ class SalienceRetriever(BaseRetriever):
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun, **options: Any
     ) -> list[Document]:
-        return self._opened.run(self._retrieve(query, options))
+        # The options of a call go before those of the retriever.
+        chosen = {"limit": options.pop("k", self.k), **self.options, **options}
+        return [_with_provenance(hit) for hit in self._opened.sync.search(query, **chosen)]
 
     async def _aget_relevant_documents(
         self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, **options: Any
     ) -> list[Document]:
-        return await self._opened.arun(self._retrieve(query, options))
-
-    def _retrieve(self, query: str, options: dict[str, Any]) -> Plan[list[Document]]:
-        """The documents for a query; the options of a call go before those of the retriever."""
-        chosen = {"limit": options.pop("k", self.k), **self.options, **options}
-        hits: Sequence[Hit] = yield lambda memory: memory.search(query, **chosen)
-        return [_with_provenance(hit) for hit in hits]
+        get = partial(self._get_relevant_documents, run_manager=run_manager.get_sync())
+        return await in_thread(get, query, **options)
 
 
 class SalienceVectorStore(VectorStore):
@@ -201,45 +200,42 @@ class SalienceVectorStore(VectorStore):
             InvalidInput: one cannot be kept, or another memory has its id; nothing was written.
             ValueError: there are more or fewer metadata or ids than texts.
         """
-        return self._opened.run(self._add(list(texts), metadatas, ids))
-
-    async def aadd_texts(
-        self,
-        texts: Iterable[str],
-        metadatas: list[dict[str, Any]] | None = None,
-        *,
-        ids: Sequence[str | None] | None = None,
-        **options: Any,
-    ) -> list[str]:
-        """`add_texts`, awaited."""
-        return await self._opened.arun(self._add(list(texts), metadatas, ids))
+        contents = list(texts)
+        chosen = [id or new_id() for id in ids or [None] * len(contents)]
+        described = metadatas or [{}] * len(contents)
+        items = [
+            {"id": id, "content": text, "metadata": metadata, "kind": DOCUMENT_KIND}
+            for id, text, metadata in zip(chosen, contents, described, strict=True)
+        ]
+        if not items:
+            return []
+        for record in self._opened.sync.get_many(chosen):
+            if record is not None and record.kind != DOCUMENT_KIND:
+                problem = f"has {record.id!r}, which is the id of a memory that is no document"
+                raise InvalidInput("ids", problem, "give another id")
+        # Of items with one id the last one counts.
+        last = list({item["id"]: item for item in items}.values())
+        write: Any = {"strict": True, "dedup": False, "on_conflict": "replace"}
+        self._opened.sync.add_many(last, **write)
+        return chosen
 
     def delete(self, ids: list[str] | None = None, **options: Any) -> bool:
         """Erase the documents of some ids, or all; True, even if some were not there."""
-        self._opened.run(_delete(ids))
-        return True
-
-    async def adelete(self, ids: list[str] | None = None, **options: Any) -> bool:
-        """`delete`, awaited."""
-        await self._opened.arun(_delete(ids))
+        where: dict[str, Any] = {"kind": DOCUMENT_KIND}
+        if ids is not None:
+            where["id"] = {"in": ids}
+        if ids != []:
+            self._opened.sync.delete_all(where)
         return True
 
     def get_by_ids(self, ids: Sequence[str], /) -> list[Document]:
         """Get the documents of some ids, in their order; those that are not there are left out."""
-        return self._opened.run(_documents(ids))
-
-    async def aget_by_ids(self, ids: Sequence[str], /) -> list[Document]:
-        """`get_by_ids`, awaited."""
-        return await self._opened.arun(_documents(ids))
+        records = self._opened.sync.get_many(list(ids))
+        return [_document(r) for r in records if r is not None and r.kind == DOCUMENT_KIND]
 
     def similarity_search(self, query: str, k: int = 4, **options: Any) -> list[Document]:
         """Find the best documents for a query, as `similarity_search_with_score` does."""
         return [document for document, _ in self.similarity_search_with_score(query, k, **options)]
-
-    async def asimilarity_search(self, query: str, k: int = 4, **options: Any) -> list[Document]:
-        """`similarity_search`, awaited."""
-        found = await self.asimilarity_search_with_score(query, k, **options)
-        return [document for document, _ in found]
 
     def similarity_search_with_score(
         self, query: str, k: int = 4, **options: Any
@@ -255,15 +251,7 @@ class SalienceVectorStore(VectorStore):
         Raises:
             InvalidInput: names the option that is wrong.
         """
-        hits = self._opened.run(self._search(query, k, options))
-        return [(_document(hit.record), hit.score) for hit in hits]
-
-    async def asimilarity_search_with_score(
-        self, query: str, k: int = 4, **options: Any
-    ) -> list[tuple[Document, float]]:
-        """`similarity_search_with_score`, awaited."""
-        hits = await self._opened.arun(self._search(query, k, options))
-        return [(_document(hit.record), hit.score) for hit in hits]
+        return [(_document(hit.record), hit.score) for hit in self._search(query, k, options)]
 
     def max_marginal_relevance_search(
         self,
@@ -288,57 +276,18 @@ class SalienceVectorStore(VectorStore):
         profile = marginal_relevance(fetch_k, lambda_mult)
         return self.similarity_search(query, k, profile=profile, **options)
 
-    async def amax_marginal_relevance_search(
-        self,
-        query: str,
-        k: int = 4,
-        fetch_k: int = 20,
-        lambda_mult: float = 0.5,
-        **options: Any,
-    ) -> list[Document]:
-        """`max_marginal_relevance_search`, awaited."""
-        profile = marginal_relevance(fetch_k, lambda_mult)
-        return await self.asimilarity_search(query, k, profile=profile, **options)
-
     def _similarity_search_with_relevance_scores(
         self, query: str, k: int = 4, **options: Any
     ) -> list[tuple[Document, float]]:
-        hits = self._opened.run(self._search(query, k, options))
+        hits = self._search(query, k, options)
         return [(_document(hit.record), _relevance(hit)) for hit in hits]
 
     async def _asimilarity_search_with_relevance_scores(
         self, query: str, k: int = 4, **options: Any
     ) -> list[tuple[Document, float]]:
-        hits = await self._opened.arun(self._search(query, k, options))
-        return [(_document(hit.record), _relevance(hit)) for hit in hits]
+        return await in_thread(self._similarity_search_with_relevance_scores, query, k, **options)
 
-    def _add(
-        self,
-        texts: list[str],
-        metadatas: list[dict[str, Any]] | None,
-        ids: Sequence[str | None] | None,
-    ) -> Plan[list[str]]:
-        """Write documents, unless a memory of another kind has one of the ids."""
-        chosen = [id or new_id() for id in ids or [None] * len(texts)]
-        described = metadatas or [{}] * len(texts)
-        items = [
-            {"id": id, "content": text, "metadata": metadata, "kind": DOCUMENT_KIND}
-            for id, text, metadata in zip(chosen, texts, described, strict=True)
-        ]
-        if not items:
-            return []
-        taken: list[MemoryRecord | None] = yield lambda memory: memory.get_many(chosen)
-        for record in taken:
-            if record is not None and record.kind != DOCUMENT_KIND:
-                problem = f"has {record.id!r}, which is the id of a memory that is no document"
-                raise InvalidInput("ids", problem, "give another id")
-        # Of items with one id the last one counts.
-        last = list({item["id"]: item for item in items}.values())
-        write = {"strict": True, "dedup": False, "on_conflict": "replace"}
-        yield lambda memory: memory.add_many(last, **write)
-        return chosen
-
-    def _search(self, query: str, k: int, options: dict[str, Any]) -> Plan[Sequence[Hit]]:
+    def _search(self, query: str, k: int, options: dict[str, Any]) -> SearchResult:
         """The hits among the documents."""
         chosen, wanted = dict(options), options.get("filter")
         chosen.pop("filter", None)
@@ -349,8 +298,7 @@ class SalienceVectorStore(VectorStore):
         chosen["filters"] = _all(where, chosen.get("filters"))
         if self._embedding is not None:
             chosen.setdefault("profile", COSINE)
-        hits: Sequence[Hit] = yield lambda memory: memory.search(query, limit=k, **chosen)
-        return hits
+        return self._opened.sync.search(query, limit=k, **chosen)
 
 
 class SalienceChatHistory(BaseChatMessageHistory):
@@ -387,11 +335,8 @@ class SalienceChatHistory(BaseChatMessageHistory):
     @property
     def messages(self) -> list[BaseMessage]:  # type: ignore[override]
         """All messages of the chat."""
-        return self._opened.run(self._read())
-
-    async def aget_messages(self) -> list[BaseMessage]:
-        """`messages`, awaited."""
-        return await self._opened.arun(self._read())
+        records = in_order(self._opened.sync, self._filters)
+        return messages_from_dict([json.loads(r.metadata[MESSAGE_KEY]) for r in records])
 
     def add_messages(self, messages: Sequence[BaseMessage]) -> None:
         """Write messages behind those that are there.
@@ -399,45 +344,17 @@ class SalienceChatHistory(BaseChatMessageHistory):
         Raises:
             InvalidInput: one is too large, or no JSON; nothing was written.
         """
-        self._opened.run(self._write(messages))
-
-    async def aadd_messages(self, messages: Sequence[BaseMessage]) -> None:
-        """`add_messages`, awaited."""
-        await self._opened.arun(self._write(messages))
+        items = [_turn(message, self.session_id) for message in messages]
+        if items:
+            self._opened.sync.add_many(items, strict=True, dedup=False)
 
     def clear(self) -> None:
         """Erase all messages of the chat; what else is known of the user stays."""
-        self._opened.run(self._erase())
-
-    async def aclear(self) -> None:
-        """`clear`, awaited."""
-        await self._opened.arun(self._erase())
+        self._opened.sync.delete_all(self._filters)
 
     def close(self) -> None:
         """Close what was opened by an address; the messages stay."""
         self._opened.close()
-
-    def _read(self) -> Plan[list[BaseMessage]]:
-        written: list[tuple[int, MemoryRecord]] = []
-        cursor = None
-        while True:
-            read = partial(_page, filters=self._filters, cursor=cursor)
-            page = yield read
-            written += zip(page.places, page, strict=True)
-            cursor = page.cursor
-            if cursor is None:
-                break
-        # Not by their times: clocks differ, and may be set back.
-        records = [record for _, record in sorted(written, key=lambda pair: pair[0])]
-        return messages_from_dict([json.loads(r.metadata[MESSAGE_KEY]) for r in records])
-
-    def _write(self, messages: Sequence[BaseMessage]) -> Plan[None]:
-        items = [_turn(message, self.session_id) for message in messages]
-        if items:
-            yield lambda memory: memory.add_many(items, strict=True, dedup=False)
-
-    def _erase(self) -> Plan[None]:
-        yield lambda memory: memory.delete_all(self._filters)
 
 
 class MemoryMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
@@ -487,7 +404,7 @@ class MemoryMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         handler: Callable[[ModelRequest[Any]], ModelResponse[Any]],
     ) -> ModelResponse[Any]:
         """Call the model with what was recalled before the user's last words."""
-        return handler(self._of(request.runtime).run(self._recalled(request)))
+        return handler(self._recalled(request))
 
     async def awrap_model_call(
         self,
@@ -495,44 +412,11 @@ class MemoryMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
     ) -> ModelResponse[Any]:
         """`wrap_model_call`, awaited."""
-        return await handler(await self._of(request.runtime).arun(self._recalled(request)))
+        return await handler(await in_thread(self._recalled, request))
 
     def after_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> None:
-        """Remember the turn that ends."""
-        self._of(runtime).run(self._remembered(state, runtime))
-
-    async def aafter_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> None:
-        """`after_agent`, awaited."""
-        await self._of(runtime).arun(self._remembered(state, runtime))
-
-    def _of(self, runtime: Runtime[Any]) -> Opened:
-        """The memory of the user of a run."""
-        user_id = self._user_id(runtime) if callable(self._user_id) else self._user_id
-        if user_id is None and self._user_id is not None:
-            raise InvalidInput("user_id", "is not known of this run", "give it in the context")
-        return self._opened.of_user(user_id)
-
-    def _recalled(self, request: ModelRequest[Any]) -> Plan[ModelRequest[Any]]:
-        """The request with what its last words of the user recall."""
-        messages = request.messages
-        place = _last_of_user(messages)
-        query = "" if place is None else as_query(_text(messages[place]))
-        if not query:
-            return request
-        known = sorted({_text(message) for message in messages} - {""})
-        spoken = without_items(self._options.get("filters"))
-        options = {**self._options, "filters": _all({"content": {"nin": known}}, spoken)}
-        # The calls after those of tools recall the same, which is no further access.
-        options.setdefault("touch", place == len(messages) - 1)
-        hits = yield lambda memory: memory.search(query, **options)
-        text = fenced(hits, max_tokens=self._max_tokens)
-        if not text:
-            return request
-        recalled = [*messages[:place], HumanMessage(text), *messages[place:]]
-        return request.override(messages=recalled)
-
-    def _remembered(self, state: AgentState[Any], runtime: Runtime[Any]) -> Plan[None]:
-        """Write the words of the user and of the agent since the user spoke, each once."""
+        """Remember the turn that ends: the words since the user spoke, each once."""
+        memory = self._of(runtime)
         messages = state["messages"]
         place = _last_of_user(messages)
         if not self._remember or place is None:
@@ -553,9 +437,37 @@ class MemoryMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
             for message in said
         ]
         if items:
-            yield lambda memory: memory.add_many(
-                items, strict=True, dedup=False, on_conflict="skip"
-            )
+            memory.add_many(items, strict=True, dedup=False, on_conflict="skip")
+
+    async def aafter_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> None:
+        """`after_agent`, awaited."""
+        await in_thread(self.after_agent, state, runtime)
+
+    def _of(self, runtime: Runtime[Any]) -> Memory:
+        """The memory of the user of a run."""
+        user_id = self._user_id(runtime) if callable(self._user_id) else self._user_id
+        if user_id is None and self._user_id is not None:
+            raise InvalidInput("user_id", "is not known of this run", "give it in the context")
+        return self._opened.of_user(user_id).sync
+
+    def _recalled(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
+        """The request with what its last words of the user recall."""
+        memory = self._of(request.runtime)
+        messages = request.messages
+        place = _last_of_user(messages)
+        query = "" if place is None else as_query(_text(messages[place]))
+        if not query:
+            return request
+        known = sorted({_text(message) for message in messages} - {""})
+        spoken = without_items(self._options.get("filters"))
+        options = {**self._options, "filters": _all({"content": {"nin": known}}, spoken)}
+        # The calls after those of tools recall the same, which is no further access.
+        options.setdefault("touch", place == len(messages) - 1)
+        text = fenced(memory.search(query, **options), max_tokens=self._max_tokens)
+        if not text:
+            return request
+        recalled = [*messages[:place], HumanMessage(text), *messages[place:]]
+        return request.override(messages=recalled)
 
 
 def _all(where: Filters, others: Filters) -> Filters:
@@ -581,23 +493,6 @@ def _with_provenance(hit: Hit) -> Document:
 def _relevance(hit: Hit) -> float:
     """The cosine of a hit, in [0, 1]; 0 if there are no vectors."""
     return min(hit.similarity or 0.0, 1.0)
-
-
-def _documents(ids: Sequence[str]) -> Plan[list[Document]]:
-    records: list[MemoryRecord | None] = yield lambda memory: memory.get_many(list(ids))
-    return [_document(r) for r in records if r is not None and r.kind == DOCUMENT_KIND]
-
-
-def _delete(ids: list[str] | None) -> Plan[None]:
-    where: dict[str, Any] = {"kind": DOCUMENT_KIND}
-    if ids is not None:
-        where["id"] = {"in": ids}
-    if ids != []:
-        yield lambda memory: memory.delete_all(where)
-
-
-def _page(memory: Any, *, filters: Filters, cursor: str | None) -> Any:
-    return memory.get_all(filters, limit=_PAGE, cursor=cursor, order="oldest")
 
 
 def _turn(message: BaseMessage, session_id: str) -> dict[str, Any]:

@@ -22,12 +22,14 @@ from functools import partial
 from typing import Any, Self, Unpack
 
 from salience.closing import Closing
+from salience.engine.memory import Memory
 from salience.engine.options import Settings
 from salience.errors import InvalidInput, NotFound
 from salience.integrations._extra import extra
 from salience.integrations._langchain import COSINE, conditions, opened_with
-from salience.integrations._memory import MemoryLike, Plan, scope
+from salience.integrations._memory import MemoryLike, scope
 from salience.records.record import MemoryRecord
+from salience.retrieval.plan import in_thread
 from salience.search.request import MAX_HITS
 
 with extra("langgraph"):
@@ -107,19 +109,43 @@ class SalienceStore(Closing, BaseStore):
             InvalidNamespaceError: a label is wrong; nothing was done.
             InvalidInput: a value cannot be kept; nothing was written.
         """
-        return self._opened.run(self._batch(list(ops)))
+        ops, memory = list(ops), self._opened.sync
+        for op in ops:
+            validate_op_namespace(op)
+        results: list[Result] = []
+        puts: dict[tuple[tuple[str, ...], str], PutOp] = {}
+        for op in ops:
+            if isinstance(op, GetOp):
+                results.append(_get(memory, op))
+            elif isinstance(op, SearchOp):
+                results.append(self._search(op))
+            elif isinstance(op, ListNamespacesOp):
+                results.append(_list_namespaces(memory, op))
+            elif isinstance(op, PutOp):
+                puts[(op.namespace, op.key)] = op
+                results.append(None)
+            else:
+                raise ValueError(f"Unknown operation type: {type(op)}")
+        if puts:
+            self._put(puts.values())
+        return results
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
         """`batch`, awaited."""
-        return await self._opened.arun(self._batch(list(ops)))
+        return await in_thread(self.batch, list(ops))
 
     def sweep_ttl(self) -> int:
         """Erase the items whose time is over; returns how many. No search found them any more."""
-        return self._opened.run(_sweep())
+        memory = self._opened.sync
+        over = {"and": [{"kind": KIND}, {"expires_at": {"lte": _now()}}]}
+        count: int = memory.count({"and": [over, {"metadata.part": 0}]})
+        if count:
+            memory.delete_all(over)
+        return count
 
     async def asweep_ttl(self) -> int:
         """`sweep_ttl`, awaited."""
-        return await self._opened.arun(_sweep())
+        return await in_thread(self.sweep_ttl)
 
     def start_ttl_sweeper(self, sweep_interval_minutes: float | None = None) -> None:
         """Sweep again and again in a thread, until `stop_ttl_sweeper` or `close`.
@@ -158,32 +184,11 @@ class SalienceStore(Closing, BaseStore):
     async def __aexit__(self, *error: object) -> None:
         await self.aclose()
 
-    def _batch(self, ops: list[Op]) -> Plan[list[Result]]:
-        """The answers of operations."""
-        for op in ops:
-            validate_op_namespace(op)
-        results: list[Result] = []
-        puts: dict[tuple[tuple[str, ...], str], PutOp] = {}
-        for op in ops:
-            if isinstance(op, GetOp):
-                results.append((yield from _get(op)))
-            elif isinstance(op, SearchOp):
-                results.append((yield from self._search(op)))
-            elif isinstance(op, ListNamespacesOp):
-                results.append((yield from _list_namespaces(op)))
-            elif isinstance(op, PutOp):
-                puts[(op.namespace, op.key)] = op
-                results.append(None)
-            else:
-                raise ValueError(f"Unknown operation type: {type(op)}")
-        if puts:
-            yield from self._put(puts.values())
-        return results
-
-    def _put(self, puts: Iterable[PutOp]) -> Plan[None]:
+    def _put(self, puts: Iterable[PutOp]) -> None:
         """Write items; texts that they had and have no more are erased."""
+        memory = self._opened.sync
         before = {_id(op.namespace, op.key): op for op in puts}
-        stored = yield lambda memory: memory.get_many(list(before))
+        stored = memory.get_many(list(before))
         now = datetime.now(timezone.utc)
         items: list[dict[str, Any]] = []
         for op in before.values():
@@ -191,17 +196,17 @@ class SalienceStore(Closing, BaseStore):
                 items += self._memories(op, now)
         kept = {item["id"] for item in items}
         if items:
-            write = {"strict": True, "dedup": False, "on_conflict": "replace"}
-            yield lambda memory: memory.add_many(items, **write)
+            write: Any = {"strict": True, "dedup": False, "on_conflict": "replace"}
+            memory.add_many(items, **write)
         for record in stored:  # a replacement without a time leaves that which there is
             if record is not None and record.expires_at is not None:
                 op = before[record.id]
                 if op.value is not None and op.ttl is None:
                     for id in sorted(kept.intersection(_parts(record))):
-                        yield partial(_update, id=id, expires_at=None)
+                        memory.update(id, expires_at=None)
         former = {id for record in stored if record is not None for id in _parts(record)}
         if former - kept:
-            yield lambda memory: memory.delete_many(sorted(former - kept))
+            memory.delete_many(sorted(former - kept))
 
     def _memories(self, op: PutOp, now: datetime) -> Iterator[dict[str, Any]]:
         """The memories of an item: one for each text, or one that no query finds."""
@@ -237,26 +242,27 @@ class SalienceStore(Closing, BaseStore):
                 texts += get_text_at_path(value, path)
         return [text for text in texts if text.strip()]
 
-    def _search(self, op: SearchOp) -> Plan[list[SearchItem]]:
+    def _search(self, op: SearchOp) -> list[SearchItem]:
         """The items of a search: ranked by its query, else the newest first."""
+        memory = self._opened.sync
         wanted, scored = max(op.offset, 0) + max(op.limit, 0), []
         where = [_within(op.namespace_prefix), *conditions("metadata.value", op.filter or {})]
         if op.query and op.query.strip():
-            scored = yield from self._ranked(op.query, where, wanted)
+            scored = self._ranked(op.query, where, wanted)
             where.append({"metadata.is_indexed": False})
         found: list[tuple[MemoryRecord, float | None]] = list(scored)
         if len(found) < wanted:
-            others = yield from _listed(where, wanted - len(found))
+            others = _listed(memory, where, wanted - len(found))
             found += [(record, None) for record in others]
         shown = found[op.offset : wanted]
         if op.refresh_ttl:
             for record, _ in shown:
-                yield from _refresh(record)
+                _refresh(memory, record)
         return [SearchItem(**_fields(record), score=score) for record, score in shown]
 
     def _ranked(
         self, query: str, where: list[dict[str, Any]], wanted: int
-    ) -> Plan[list[tuple[MemoryRecord, float | None]]]:
+    ) -> list[tuple[MemoryRecord, float | None]]:
         """The best items for a query, each by the best of its texts."""
         if wanted > MAX_HITS:
             remedy = f"ask for a page within the first {MAX_HITS:,} items of a query"
@@ -266,8 +272,8 @@ class SalienceStore(Closing, BaseStore):
             options["profile"] = COSINE
         limit = wanted
         while limit:
-            hits = yield partial(_find, query=query, limit=limit, options=options)
-            current = yield from _current([hit.record for hit in hits])
+            hits = self._opened.sync.search(query, limit=limit, **options)
+            current = _current(self._opened.sync, [hit.record for hit in hits])
             best: dict[str, tuple[MemoryRecord, float | None]] = {}
             for hit in hits:
                 if hit.record.id in current:
@@ -282,11 +288,7 @@ class SalienceStore(Closing, BaseStore):
             self.sweep_ttl()
 
 
-def _find(memory: Any, *, query: str, limit: int, options: Mapping[str, Any]) -> Any:
-    return memory.search(query, limit=limit, **options)
-
-
-def _current(records: Sequence[MemoryRecord]) -> Plan[set[str]]:
+def _current(memory: Memory, records: Sequence[MemoryRecord]) -> set[str]:
     """The ids of those memories that are of the last write of their item.
 
     Of two writers at once, one may have left texts that the item of the other lacks.
@@ -295,30 +297,30 @@ def _current(records: Sequence[MemoryRecord]) -> Plan[set[str]]:
     ids = sorted({_item_id(record) for record in several})
     firsts: Sequence[MemoryRecord | None] = ()
     if ids:
-        firsts = yield lambda memory: memory.get_many(ids)
+        firsts = memory.get_many(ids)
     writes = {first.id: first.metadata["updated_at"] for first in firsts if first is not None}
     former = {r.id for r in several if writes.get(_item_id(r)) != r.metadata["updated_at"]}
     return {record.id for record in records} - former
 
 
-def _get(op: GetOp) -> Plan[Item | None]:
+def _get(memory: Memory, op: GetOp) -> Item | None:
     """The item of a key."""
-    record = yield lambda memory: memory.get(_id(op.namespace, op.key))
+    record = memory.get(_id(op.namespace, op.key))
     if record is None or record.kind != KIND or _is_over(record):
         return None
     if op.refresh_ttl:
-        yield from _refresh(record)
+        _refresh(memory, record)
     return Item(**_fields(record))
 
 
-def _listed(where: list[dict[str, Any]], wanted: int) -> Plan[list[MemoryRecord]]:
+def _listed(memory: Memory, where: list[dict[str, Any]], wanted: int) -> list[MemoryRecord]:
     """The newest items that meet conditions, at most so many."""
     conditions = [*where, {"metadata.part": 0}, {"not": {"expires_at": {"lte": _now()}}}]
     found: list[MemoryRecord] = []
     filters, cursor = {"and": conditions}, None
     while len(found) < wanted:
         limit = min(wanted - len(found), PAGE)
-        page = yield partial(_page, filters=filters, limit=limit, cursor=cursor)
+        page = memory.get_all(filters, limit=limit, cursor=cursor)
         found += page
         cursor = page.cursor
         if cursor is None:
@@ -326,16 +328,12 @@ def _listed(where: list[dict[str, Any]], wanted: int) -> Plan[list[MemoryRecord]
     return found
 
 
-def _page(memory: Any, *, filters: Any, limit: int, cursor: str | None) -> Any:
-    return memory.get_all(filters, limit=limit, cursor=cursor)
-
-
-def _list_namespaces(op: ListNamespacesOp) -> Plan[list[tuple[str, ...]]]:
+def _list_namespaces(memory: Memory, op: ListNamespacesOp) -> list[tuple[str, ...]]:
     """The namespaces that hold items and match, in their order."""
     matching = op.match_conditions or ()
     where = [{"kind": KIND}]
     where += [_prefix(condition.path) for condition in matching if condition.match_type == "prefix"]
-    records = yield from _listed(where, 2**63)
+    records = _listed(memory, where, 2**63)
     names = {_labels(record) for record in records}
     names = {name for name in names if all(_matches(condition, name) for condition in matching)}
     if op.max_depth is not None:
@@ -357,27 +355,14 @@ def _matches(condition: MatchCondition, labels: tuple[str, ...]) -> bool:
     return all(wanted in ("*", label) for wanted, label in zip(path, part, strict=True))
 
 
-def _sweep() -> Plan[int]:
-    """Erase what is over; the number of items."""
-    over = {"and": [{"kind": KIND}, {"expires_at": {"lte": _now()}}]}
-    count: int = yield lambda memory: memory.count({"and": [over, {"metadata.part": 0}]})
-    if count:
-        yield lambda memory: memory.delete_all(over)
-    return count
-
-
-def _refresh(record: MemoryRecord) -> Plan[None]:
+def _refresh(memory: Memory, record: MemoryRecord) -> None:
     """Let an item live as long again, if it has a time to live."""
     if (ttl := record.metadata.get("ttl")) is None:
         return
     expires_at = _expiry(ttl, datetime.now(timezone.utc))
     for id in _parts(record):
         with suppress(NotFound):  # erased meanwhile
-            yield partial(_update, id=id, expires_at=expires_at)
-
-
-def _update(memory: Any, *, id: str, expires_at: datetime | None) -> Any:
-    return memory.update(id, expires_at=expires_at)
+            memory.update(id, expires_at=expires_at)
 
 
 def _id(namespace: tuple[str, ...], key: str, part: int = 0) -> str:

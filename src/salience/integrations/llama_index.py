@@ -20,6 +20,7 @@ from salience.integrations._memory import (
 from salience.language.tokens import count_tokens
 from salience.lazily import regex
 from salience.records.record import MemoryRecord
+from salience.retrieval.plan import in_thread
 from salience.search.request import Filters
 from salience.search.results import SearchResult
 
@@ -206,7 +207,7 @@ class SalienceChatStore(AsyncDBChatStore):
 
     async def get_keys(self) -> list[str]:
         """List the sessions, the oldest first."""
-        stored = await in_order(self._memory.awaited, _stored())
+        stored = await in_thread(in_order, self._memory.sync, _stored())
         return list(dict.fromkeys(str(record.session_id) for record in stored))
 
     async def aclose(self) -> None:
@@ -217,7 +218,7 @@ class SalienceChatStore(AsyncDBChatStore):
         self, key: str, status: MessageStatus | None, limit: int | None
     ) -> list[MemoryRecord]:
         """The first messages of a session, the oldest first."""
-        return (await in_order(self._memory.awaited, _stored(key, status)))[:limit]
+        return (await in_thread(in_order, self._memory.sync, _stored(key, status)))[:limit]
 
 
 class SalienceRetriever(BaseRetriever):

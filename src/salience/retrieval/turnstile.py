@@ -1,4 +1,4 @@
-"""Searches of several threads: they take turns, and full garbage collections wait."""
+"""Work in threads: searches take turns, collections of garbage wait, a cancelled task stops."""
 
 from __future__ import annotations
 
@@ -8,14 +8,19 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from contextvars import ContextVar, copy_context
 from functools import partial
-from threading import Lock, get_ident
-from typing import NamedTuple, TypeVar
+from threading import Event, Lock, get_ident
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from salience.retrieval.operations import Op, Rerank
 from salience.retrieval.plan import Plan
 
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
+
 T = TypeVar("T")
+STOP_WAIT_SECONDS = 1.0  # that a cancelled task waits for its thread to perform a last request
 LONGEST_TURN_SECONDS = 0.1
 """The time after which a turn ends, done or not."""
 
@@ -146,3 +151,42 @@ def without_full_collections() -> Iterator[None]:
             first, second, present = gc.get_threshold()
             if not _runs and present == _PUT_OFF:  # nobody has set another meanwhile
                 gc.set_threshold(first, second, _usual)
+
+
+async def until_cancelled(work: Callable[[], T], threads: ThreadPoolExecutor | None = None) -> T:
+    """Call `work` in one of some threads, by default the loop's, so that no event loop waits.
+
+    If cancelled, it is stopped where it next asks `stop_if_cancelled`, and may tidy up.
+    """
+    import asyncio  # here: who never awaits need not wait for its import either
+
+    context, loop, cancelled = copy_context(), asyncio.get_running_loop(), Event()
+    context.run(_CANCELLED.set, cancelled)
+    with without_full_collections():
+        running = loop.run_in_executor(threads, context.run, work)
+        try:
+            return await asyncio.shield(running)
+        except asyncio.CancelledError:
+            cancelled.set()
+            running.add_done_callback(lambda done: done.cancelled() or done.exception())  # unasked
+            await asyncio.wait([running], timeout=STOP_WAIT_SECONDS)
+            raise
+
+
+_CANCELLED: ContextVar[Event | None] = ContextVar("cancelled", default=None)
+
+
+def stop_if_cancelled() -> None:
+    """Stop the work of a thread whose task was cancelled; once, for then it may tidy up.
+
+    Raises:
+        Stopped: it was.
+    """
+    cancelled = _CANCELLED.get()
+    if cancelled is not None and cancelled.is_set():
+        cancelled.clear()
+        raise Stopped
+
+
+class Stopped(BaseException):
+    """Raised in a thread whose task was cancelled; like an interrupt."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import json
 import zlib
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from typing import Any, Final, Literal
@@ -19,7 +19,7 @@ from starlette.responses import Response
 
 from salience.api.operations import DELETE, READ, WRITE, Scope
 from salience.errors import InvalidInput, shown
-from salience.integrations.mem0.calls import UNSET, Calls, Steps, T, arun
+from salience.integrations.mem0.calls import UNSET, Calls
 from salience.integrations.mem0.filters import ENTITIES, conditions, entity_filter
 from salience.integrations.mem0.shapes import (
     MemoryNotFoundError,
@@ -28,8 +28,8 @@ from salience.integrations.mem0.shapes import (
     platform_memory_of,
 )
 from salience.records.record import MemoryRecord
-from salience.retrieval.operations import Outside
-from salience.retrieval.plan import in_thread
+from salience.retrieval.plan import T, in_thread
+from salience.retrieval.turnstile import until_cancelled
 from salience.search.listing import MAX_PAGE
 from salience.server.encoding import JSON, large_answer
 from salience.server.operation import ANY_SCOPE, Call, Operation
@@ -225,7 +225,7 @@ async def entities(call: Call) -> Body:
     query = call.request.query_params
     page = _whole("page", query.get("page", 1))
     size = _whole("page_size", query.get("page_size", MAX_PAGE))
-    found = await _run(call, lambda _: _entities())
+    found = await _run(call, _entities)
     return _paged(found[(page - 1) * size : page * size], len(found), page, size, "/v1/entities/")
 
 
@@ -307,13 +307,13 @@ async def get_export(call: Call) -> Any:
 
 async def _run(
     call: Call,
-    steps: Callable[[Calls], Steps[T]],
+    work: Callable[[Calls], T],
     render: Callable[[MemoryRecord], Body] = platform_memory_of,
 ) -> T:
-    """The result of some steps over the memory of a call."""
-    return await arun(
-        steps(Calls(call.server.extractor, render=render, once=call.once)), call.memory
-    )
+    """The result of some work over the memory of a call, done in a thread."""
+    memory = call.memory._beside
+    calls = Calls(memory, call.server.extractor, render=render, once=call.once)
+    return await until_cancelled(partial(work, calls))
 
 
 async def _body(call: Call) -> Body:
@@ -494,27 +494,17 @@ def _unpacked(id: Any) -> Body:
 _Found = dict[tuple[str, str], tuple[int, datetime, datetime]]
 
 
-def _entities() -> Steps[list[Body]]:
+def _entities(calls: Calls) -> list[Body]:
     """The users, agents, apps and runs that have memories, by type and name."""
     found: _Found = {}
-    cursor: str | None = None
-    while True:
-        page = yield _next_page(cursor)
-        yield Outside(partial(_count, found, page))  # the loop goes on meanwhile
-        cursor = page.cursor
-        if cursor is None:
-            return [_entity(entity, found[entity]) for entity in sorted(found)]
-
-
-def _count(found: _Found, records: Iterable[MemoryRecord]) -> None:
-    """Count each record among the memories of its entities."""
-    for record in records:
+    for record in calls.memory.iterate():
         for name, id in ids_of(record).items():
             if isinstance(id, str):
                 entity = (name.removesuffix("_id"), id)
                 total, first, last = found.get(entity, (0, record.created_at, record.updated_at))
                 since, until = min(first, record.created_at), max(last, record.updated_at)
                 found[entity] = (total + 1, since, until)
+    return [_entity(entity, found[entity]) for entity in sorted(found)]
 
 
 def _entity(entity: tuple[str, str], counted: tuple[int, datetime, datetime]) -> Body:
@@ -527,7 +517,3 @@ def _entity(entity: tuple[str, str], counted: tuple[int, datetime, datetime]) ->
         "created_at": first.isoformat(),
         "updated_at": last.isoformat(),
     }
-
-
-def _next_page(cursor: str | None) -> Callable[[Any], Any]:
-    return lambda memory: memory.get_all(limit=MAX_PAGE, cursor=cursor)

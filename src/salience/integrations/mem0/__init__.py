@@ -6,8 +6,7 @@ mem0 need not be installed.
 """
 
 from salience.engine.extraction import Extractor
-from salience.integrations.mem0.async_memory import AsyncMemory
-from salience.integrations.mem0.memory import Memory
+from salience.integrations.mem0.memory import AsyncMemory, Memory
 from salience.integrations.mem0.shapes import MemoryNotFoundError, ValidationError
 
 __all__ = ["AsyncMemory", "Extractor", "Memory", "MemoryNotFoundError", "ValidationError"]

@@ -1,18 +1,13 @@
-"""The methods of mem0 as steps over a memory, which `run` and `arun` take.
-
-A step is a function of a `Memory` or an `AsyncMemory`, or work `Outside` of it, such as asking a
-model. So the methods exist once, for both sides and for the server.
-"""
+"""The methods of mem0 over a memory, once for both of its classes and for the server."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, timezone
-from typing import Any, TypeVar, cast
+from typing import Any
 from uuid import NAMESPACE_OID, uuid4, uuid5
 
-from salience.engine.async_memory import AsyncMemory
 from salience.engine.extraction import Extractor, Fact, Turn
 from salience.engine.memory import Memory
 from salience.errors import InvalidInput, shown
@@ -37,15 +32,12 @@ from salience.ranking.profiles import ProfileLike
 from salience.records.record import MemoryRecord
 from salience.records.validation import timestamp
 from salience.retrieval.erasure import ErasureReceipt
-from salience.retrieval.operations import Outside
-from salience.retrieval.plan import adrive, drive, in_thread
 from salience.search.listing import MAX_PAGE
 from salience.search.request import MAX_HITS
 from salience.search.results import Hit, SearchResult
 from salience.write.chat import message_text
 from salience.write.outcomes import Added, AddResult
 
-T = TypeVar("T")
 UNSET: Any = object()
 """For an argument that was not given, where None means something."""
 PROCEDURAL = "procedural_memory"
@@ -60,30 +52,11 @@ _log = logging.getLogger(__name__)
 _Render = Callable[[MemoryRecord], dict[str, Any]]
 
 
-Step = Callable[[Any], Any] | Outside
-Steps = Generator[Step, Any, T]
-
-
-def run(steps: Steps[T], memory: Memory) -> T:
-    """The result of some steps over a memory."""
-    return drive(steps, lambda step: step.work() if isinstance(step, Outside) else step(memory))
-
-
-async def arun(steps: Steps[T], memory: AsyncMemory) -> T:
-    """`run`, awaited; work outside is done in a thread."""
-
-    async def perform(step: Step) -> Any:
-        if isinstance(step, Outside):
-            return await in_thread(step.work)
-        return await cast("Awaitable[Any]", step(memory))
-
-    return await adrive(steps, perform)
-
-
 @dataclass(frozen=True)
 class Calls:
     """The methods, with what they need besides a memory.
 
+    memory: where they are.
     extractor: asks a model for the facts in messages; None to keep messages as they are.
     instructions: the wishes of the application for what is extracted.
     rerank_profile: the profile that ranks if a search asks to rerank.
@@ -91,6 +64,7 @@ class Calls:
     once: an idempotency key, by which messages that are kept as they are are kept once.
     """
 
+    memory: Memory
     extractor: Extractor | None = None
     instructions: str | None = None
     rerank_profile: ProfileLike | None = None
@@ -108,7 +82,7 @@ class Calls:
         infer: bool = True,
         memory_type: str | None = None,
         prompt: str | None = None,
-    ) -> Steps[dict[str, Any]]:
+    ) -> dict[str, Any]:
         """Add messages, or the facts in them.
 
         Raises:
@@ -138,21 +112,21 @@ class Calls:
             if infer:
                 _log.warning(_NOT_EXTRACTED)
                 notes.append(_NOT_EXTRACTED)
-            return _noted({"results": (yield from _add_turns(turns, fields, self.once))}, notes)
+            return _noted({"results": (_add_turns(self.memory, turns, fields, self.once))}, notes)
         if not turns:
             return _noted({"results": []}, notes)
         if memory_type == PROCEDURAL and "agent_id" in fields.ids:
             extractor = self.extractor
-            text = yield Outside(lambda: extractor.procedure(turns, prompt))
+            text = extractor.procedure(turns, prompt)
             item = fields.item(text, metadata={"memory_type": PROCEDURAL}, session=False)
-            results = yield from _add_verbatim([item], None)
+            results = _add_verbatim(self.memory, [item], None)
         else:
-            results = yield from self._add_facts(turns, fields, prompt)
+            results = self._add_facts(turns, fields, prompt)
         return _noted({"results": results}, notes)
 
-    def get(self, memory_id: str) -> Steps[dict[str, Any] | None]:
+    def get(self, memory_id: str) -> dict[str, Any] | None:
         """Get one memory; None if there is none."""
-        record = yield lambda memory: memory.get(memory_id)
+        record = self.memory.get(memory_id)
         return None if record is None else self.render(record)
 
     def get_all(
@@ -163,7 +137,7 @@ class Calls:
         skip: int = 0,
         show_expired: bool = False,
         latest_only: bool = True,
-    ) -> Steps[tuple[list[dict[str, Any]], int]]:
+    ) -> tuple[list[dict[str, Any]], int]:
         """List memories, the newest first, and tell how many there are in all.
 
         Raises:
@@ -174,7 +148,7 @@ class Calls:
         kept: list[MemoryRecord] = []
         cursor, seen, last = None, 0, skip + max(top_k, 1)
         while True:
-            page = yield _listing(where, min(last - seen, MAX_PAGE), cursor)
+            page = self.memory.get_all(where, limit=min(last - seen, MAX_PAGE), cursor=cursor)
             kept += page.memories[max(skip - seen, 0) :]
             cursor, seen = page.cursor, seen + len(page.memories)
             if cursor is None or seen >= last or skip >= page.total:
@@ -193,7 +167,7 @@ class Calls:
         reference_date: Any = None,
         show_expired: bool = False,
         latest_only: bool = True,
-    ) -> Steps[dict[str, Any]]:
+    ) -> dict[str, Any]:
         """Find memories, best first; `score` is the cosine with the query.
 
         Raises:
@@ -216,10 +190,10 @@ class Calls:
         if reference_date is not None:
             options["now"] = reference_date
         status = {} if latest_only else _ANY_VERSION
-        found = yield from _search(query, _and(where, status), options, threshold)
+        found = _search(self.memory, query, _and(where, status), options, threshold)
         hits = list(found.hits)
         if show_expired:
-            past = yield from _expired(query, _and(where, status), options, threshold)
+            past = _expired(self.memory, query, _and(where, status), options, threshold)
             hits = sorted([*hits, *past], key=lambda hit: -hit.score)[:top_k]
         if threshold is not None and (lacks := _lacks_vectors(found)):
             notes.append(f"threshold: not applied, as the scores are of words alone ({lacks})")
@@ -234,7 +208,7 @@ class Calls:
         metadata: Mapping[str, Any] | None = None,
         expiration_date: Any = UNSET,
         at: Any = None,
-    ) -> Steps[dict[str, Any]]:
+    ) -> dict[str, Any]:
         """Change the text, metadata or expiration of a memory.
 
         Raises:
@@ -253,26 +227,26 @@ class Calls:
         if not changes:
             problem = "at least one of text, metadata, or expiration_date must be provided"
             raise InvalidInput("text", problem)
-        record = yield lambda memory: memory.get(memory_id)
+        record = self.memory.get(memory_id)
         if record is None:
             raise MemoryNotFoundError(memory_id)
-        yield lambda memory: memory.update(memory_id, **changes)
+        self.memory.update(memory_id, **changes)
         return {"message": "Memory updated successfully!"}
 
-    def delete(self, memory_id: str, *, delete_linked: bool = False) -> Steps[dict[str, Any]]:
+    def delete(self, memory_id: str, *, delete_linked: bool = False) -> dict[str, Any]:
         """Erase a memory; with `delete_linked` also those whose place it took, one by one.
 
         Raises:
             MemoryNotFoundError: there is no such memory.
         """
-        linked = (yield from _superseded_by(memory_id)) if delete_linked else []
-        if not (yield lambda memory: memory.delete(memory_id)):
+        linked = (_superseded_by(self.memory, memory_id)) if delete_linked else []
+        if not self.memory.delete(memory_id):
             raise MemoryNotFoundError(memory_id)
         if linked:
-            yield lambda memory: memory.delete_many(linked)
+            self.memory.delete_many(linked)
         return {"message": "Memory deleted successfully!"}
 
-    def delete_all(self, ids: Mapping[str, Any]) -> Steps[int]:
+    def delete_all(self, ids: Mapping[str, Any]) -> int:
         """Erase the memories of all the given ids together; how many there were.
 
         Raises:
@@ -282,19 +256,19 @@ class Calls:
         if not where:
             problem = "at least one is required to delete all memories"
             raise InvalidInput(", ".join(ENTITIES), problem, "to delete all, call reset()")
-        receipt: ErasureReceipt = yield lambda memory: memory.delete_all(conditions(where))
+        receipt: ErasureReceipt = self.memory.delete_all(conditions(where))
         return receipt.memories
 
-    def history(self, memory_id: str) -> Steps[list[dict[str, Any]]]:
+    def history(self, memory_id: str) -> list[dict[str, Any]]:
         """List the changes of a memory; none of one that is not there."""
-        record = yield lambda memory: memory.get(memory_id)
+        record = self.memory.get(memory_id)
         if record is None:
             return []
-        return history_of(record, (yield lambda memory: memory.history(memory_id)))
+        return history_of(record, (self.memory.history(memory_id)))
 
-    def reset(self) -> Steps[None]:
+    def reset(self) -> None:
         """Erase the whole namespace."""
-        yield lambda memory: memory.delete_all(namespace=memory.namespace)
+        self.memory.delete_all(namespace=self.memory.namespace)
 
     def _found(
         self, hit: Hit, found: SearchResult, explain: bool, threshold: float | None
@@ -317,29 +291,27 @@ class Calls:
 
     def _add_facts(
         self, turns: Sequence[Turn], fields: _Fields, prompt: str | None
-    ) -> Steps[list[dict[str, Any]]]:
+    ) -> list[dict[str, Any]]:
         """Add the facts in some turns that are not known yet."""
         assert self.extractor is not None
         extractor = self.extractor
         said = "\n".join(turn.text for turn in turns)[:_QUERY_CHARACTERS]
         where = conditions(entity_filter(fields.ids))
-        near = yield lambda memory: memory.search(said, filters=where, limit=_KNOWN, touch=False)
+        near = self.memory.search(said, filters=where, limit=_KNOWN, touch=False)
         known = [hit.content for hit in near]
         today = fields.created_at or datetime.now(timezone.utc)
         wishes = prompt or self.instructions
-        facts: list[Fact] = yield Outside(
-            lambda: extractor.facts(turns, known=known, instructions=wishes, today=today)
-        )
+        facts: list[Fact] = extractor.facts(turns, known=known, instructions=wishes, today=today)
         if not facts:
             return []
         items = [fields.item(f.text, _origin(f, turns, extractor.model), False) for f in facts]
         apart = {"within": ["app_id", "run_id"]}  # a fact of another run is not found in this one
-        written: AddResult = yield lambda memory: memory.add_many(
+        written: AddResult = self.memory.add_many(
             [{**item, "kind": "fact"} for item in items], strict=True, dedup=apart
         )
         results = []
         for fact, outcome in zip(facts, written, strict=True):
-            results.append((yield from _settled(fact.text, outcome)))
+            results.append(_settled(self.memory, fact.text, outcome))
         return results
 
 
@@ -407,14 +379,14 @@ def _turns(messages: Any) -> tuple[list[Turn], list[str]]:
 
 
 def _add_turns(
-    turns: Sequence[Turn], fields: _Fields, once: str | None
-) -> Steps[list[dict[str, Any]]]:
+    memory: Memory, turns: Sequence[Turn], fields: _Fields, once: str | None
+) -> list[dict[str, Any]]:
     """Add turns as they are."""
     items = [
         fields.item(turn.text, {"role": turn.role}, True, speaker=turn.name or turn.role)
         for turn in turns
     ]
-    results = yield from _add_verbatim(items, once)
+    results = _add_verbatim(memory, items, once)
     return [
         {**result, "actor_id": turn.name, "role": turn.role}
         for result, turn in zip(results, turns, strict=True)
@@ -422,16 +394,16 @@ def _add_turns(
 
 
 def _add_verbatim(
-    items: Sequence[Mapping[str, Any]], once: str | None
-) -> Steps[list[dict[str, Any]]]:
+    memory: Memory, items: Sequence[Mapping[str, Any]], once: str | None
+) -> list[dict[str, Any]]:
     """Add items as memories of their own, whatever is there already."""
     if not items:
         return []
     places = range(len(items))
     ids = [uuid4() if once is None else uuid5(NAMESPACE_OID, f"{once} {at}") for at in places]
     named = [{"id": str(id), **item} for id, item in zip(ids, items, strict=True)]
-    options = {"strict": True, "dedup": False, "idempotency_key": once}
-    yield lambda memory: memory.add_many(named, **options)
+    options: Any = {"strict": True, "dedup": False, "idempotency_key": once}
+    memory.add_many(named, **options)
     return [{"id": i["id"], "memory": i["content"], "event": "ADD"} for i in named]
 
 
@@ -445,22 +417,22 @@ def _origin(fact: Fact, turns: Sequence[Turn], model: str) -> dict[str, Any]:
     return origin
 
 
-def _settled(text: str, outcome: Added) -> Steps[dict[str, Any]]:
+def _settled(memory: Memory, text: str, outcome: Added) -> dict[str, Any]:
     """The event of a fact; a fact that contradicts an older one supersedes it."""
     if outcome.outcome == "ADDED":
         return {"id": outcome.id, "memory": text, "event": "ADD"}
-    match = outcome.match
-    older = yield lambda memory: memory.get(match)
+    match = outcome.match or ""
+    older = memory.get(match)
     previous = "" if older is None else older.content
     if outcome.settled_by is not None:
         old, new = outcome.settled_by
-        yield lambda memory: memory.supersede(old, new)
+        memory.supersede(old, new)
         if new == match:  # the fact was told of an earlier time
             return {"id": match, "memory": previous, "event": "NONE"}
         linked = {"previous_memory": previous, "linked_memory_ids": [old]}
         return {"id": new, "memory": text, "event": "UPDATE", **linked}
     if outcome.outcome == "MERGED":
-        history = yield lambda memory: memory.history(match)
+        history = memory.history(match)
         was = [
             e.payload["was"]["content"] for e in history if "content" in e.payload.get("was", ())
         ]
@@ -470,50 +442,48 @@ def _settled(text: str, outcome: Added) -> Steps[dict[str, Any]]:
 
 
 def _search(
-    query: str, where: Mapping[str, Any], options: Mapping[str, Any], threshold: float | None
-) -> Steps[SearchResult]:
+    memory: Memory,
+    query: str,
+    where: Mapping[str, Any],
+    options: Mapping[str, Any],
+    threshold: float | None,
+) -> SearchResult:
     """Search with the threshold as the least cosine; without vectors, by words alone."""
-    found: SearchResult = yield lambda m: m.search(
-        query, filters=where, min_similarity=threshold, **options
-    )
+    found: SearchResult = memory.search(query, filters=where, min_similarity=threshold, **options)
     if threshold is not None and _lacks_vectors(found):
-        found = yield lambda m: m.search(query, filters=where, **options)
+        found = memory.search(query, filters=where, **options)
     return found
 
 
 def _expired(
-    query: str, where: Mapping[str, Any], options: Mapping[str, Any], threshold: float | None
-) -> Steps[Sequence[Hit]]:
+    memory: Memory,
+    query: str,
+    where: Mapping[str, Any],
+    options: Mapping[str, Any],
+    threshold: float | None,
+) -> Sequence[Hit]:
     """Search what has expired, at a time when it had not."""
     expired = _and(where, {"expires_at": {"lte": options.get("now") or _now()}})
-    if not (yield lambda memory: memory.count(expired)):
+    if not (memory.count(expired)):
         return ()
     before = {**options, "now": _EARLIEST}
-    found = yield from _search(query, expired, before, threshold)
+    found = _search(memory, query, expired, before, threshold)
     return found.hits
 
 
-def _superseded_by(memory_id: str) -> Steps[list[str]]:
+def _superseded_by(memory: Memory, memory_id: str) -> list[str]:
     """The ids of the memories whose place one has taken, and of those whose place these took."""
     found: list[str] = []
     open_ids = [memory_id]
     while open_ids:
         source = open_ids.pop()
-        links = yield _links(source)
+        links = memory.links(source)
         for link in links:
             is_older = link.type == "supersedes" and link.source == source
             if is_older and link.target not in (*found, memory_id):
                 found.append(link.target)
                 open_ids.append(link.target)
     return found
-
-
-def _links(id: str) -> Step:
-    return lambda memory: memory.links(id)
-
-
-def _listing(where: Mapping[str, Any], size: int, cursor: str | None) -> Step:
-    return lambda memory: memory.get_all(where, limit=size, cursor=cursor)
 
 
 def _visible(where: Mapping[str, Any], show_expired: bool, latest_only: bool) -> dict[str, Any]:

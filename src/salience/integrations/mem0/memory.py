@@ -9,17 +9,12 @@ from typing import Any, NoReturn, Self, Unpack
 from salience.engine.extraction import Extractor
 from salience.engine.options import Settings
 from salience.errors import InvalidInput
-from salience.integrations._memory import MemoryLike, Opened
+from salience.integrations._memory import MemoryLike, Opened, awaited
 from salience.integrations.mem0.calls import (
     UNSET,
     Calls,
-    Steps,
-    T,
-    run,  # sync only
 )
 from salience.integrations.mem0.filters import ENTITIES
-
-# async: from salience.integrations.mem0.calls import arun
 from salience.integrations.mem0.shapes import settings_of
 from salience.ranking.profiles import ProfileLike
 
@@ -28,7 +23,7 @@ _log = logging.getLogger(__name__)
 
 
 class Door:
-    """The parts that both classes share: the store, and the methods as steps."""
+    """The parts that both classes share."""
 
     def __init__(
         self,
@@ -55,16 +50,8 @@ class Door:
         """
         if extractor is _FROM_ENVIRONMENT:
             extractor = Extractor.from_environment()
-        self._calls = Calls(extractor, custom_instructions, rerank_profile)
         self._opened = Opened(memory, **settings)
-
-    def _close_extractor(self) -> None:
-        if self._calls.extractor is not None:
-            self._calls.extractor.close()
-
-
-class Memory(Door):
-    """mem0's `Memory` over salience: the same methods, arguments, answers and errors."""
+        self._calls = Calls(self._opened.sync, extractor, custom_instructions, rerank_profile)
 
     @classmethod
     def from_config(cls, config_dict: Mapping[str, Any]) -> Self:
@@ -74,6 +61,20 @@ class Memory(Door):
             InvalidInput: it asks for what is not served here.
         """
         return cls(**settings_of(config_dict))
+
+    def chat(self, query: str) -> NoReturn:
+        """Raise NotImplementedError, as mem0 does."""
+        raise NotImplementedError("Chat function not implemented yet.")
+
+    def close(self) -> None:
+        """Close what was opened here."""
+        if self._calls.extractor is not None:
+            self._calls.extractor.close()
+        self._opened.close()
+
+
+class Memory(Door):
+    """mem0's `Memory` over salience: the same methods, arguments, answers and errors."""
 
     def add(
         self,
@@ -112,26 +113,25 @@ class Memory(Door):
             ExtractionError: the model does not answer; nothing was written.
         """
         ids = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id, "app_id": app_id}
-        return self._run(
-            self._calls.add(
-                messages,
-                ids,
-                metadata=metadata,
-                at=timestamp,
-                expiration_date=expiration_date,
-                infer=infer,
-                memory_type=memory_type,
-                prompt=prompt,
-            )
+        return self._calls.add(
+            messages,
+            ids,
+            metadata=metadata,
+            at=timestamp,
+            expiration_date=expiration_date,
+            infer=infer,
+            memory_type=memory_type,
+            prompt=prompt,
         )
 
     def get(self, memory_id: str) -> dict[str, Any] | None:
         """Get one memory by id, or None."""
-        found = self._run(self._calls.get(memory_id))
+        found = self._calls.get(memory_id)
         return None if found is None else {**found, "score": None}
 
     def get_all(
         self,
+        /,
         *,
         filters: Mapping[str, Any] | None = None,
         top_k: int = 20,
@@ -144,11 +144,12 @@ class Memory(Door):
             ValueError: the filter names no id; an id was given beside the filter.
         """
         refuse_ids(kwargs, "get_all")
-        listed, _ = self._run(self._calls.get_all(filters, top_k=top_k, show_expired=show_expired))
+        listed, _ = self._calls.get_all(filters, top_k=top_k, show_expired=show_expired)
         return {"results": listed}
 
     def search(
         self,
+        /,
         query: str,
         *,
         top_k: int = 20,
@@ -177,17 +178,15 @@ class Memory(Door):
             ValueError: an argument is wrong; an id was given beside the filter.
         """
         refuse_ids(kwargs, "search")
-        return self._run(
-            self._calls.search(
-                query,
-                filters,
-                top_k=top_k,
-                threshold=threshold,
-                rerank=rerank,
-                explain=explain,
-                reference_date=reference_date,
-                show_expired=show_expired,
-            )
+        return self._calls.search(
+            query,
+            filters,
+            top_k=top_k,
+            threshold=threshold,
+            rerank=rerank,
+            explain=explain,
+            reference_date=reference_date,
+            show_expired=show_expired,
         )
 
     def update(
@@ -204,7 +203,7 @@ class Memory(Door):
             ValueError: there is no such memory, or nothing to change.
         """
         text = newest_name(text, data)
-        return self._run(self._calls.update(memory_id, text, metadata, expiration_date))
+        return self._calls.update(memory_id, text, metadata, expiration_date)
 
     def delete(self, memory_id: str) -> dict[str, Any]:
         """Erase a memory.
@@ -212,7 +211,7 @@ class Memory(Door):
         Raises:
             ValueError: there is no such memory.
         """
-        return self._run(self._calls.delete(memory_id))
+        return self._calls.delete(memory_id)
 
     def delete_all(
         self,
@@ -227,25 +226,16 @@ class Memory(Door):
             ValueError: no id was given.
         """
         ids = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id, "app_id": app_id}
-        self._run(self._calls.delete_all(ids))
+        self._calls.delete_all(ids)
         return {"message": "Memories deleted successfully!"}
 
     def history(self, memory_id: str) -> list[dict[str, Any]]:
         """List the changes of a memory, oldest first; none of one that was erased."""
-        return self._run(self._calls.history(memory_id))
+        return self._calls.history(memory_id)
 
     def reset(self) -> None:
         """Erase all memories of the namespace."""
-        self._run(self._calls.reset())
-
-    def chat(self, query: str) -> NoReturn:
-        """Raise NotImplementedError, as mem0 does."""
-        raise NotImplementedError("Chat function not implemented yet.")
-
-    def close(self) -> None:
-        """Close what was opened here."""
-        self._close_extractor()
-        self._opened.close()
+        self._calls.reset()
 
     def __enter__(self) -> Self:
         return self
@@ -253,8 +243,25 @@ class Memory(Door):
     def __exit__(self, *error: object) -> None:
         self.close()
 
-    def _run(self, steps: Steps[T]) -> T:
-        return run(steps, self._opened.sync)
+
+class AsyncMemory(Door):
+    """mem0's `AsyncMemory` over salience: the methods of `Memory`, each called in a thread."""
+
+    add = awaited(Memory.add)
+    get = awaited(Memory.get)
+    get_all = awaited(Memory.get_all)
+    search = awaited(Memory.search)
+    update = awaited(Memory.update)
+    delete = awaited(Memory.delete)
+    delete_all = awaited(Memory.delete_all)
+    history = awaited(Memory.history)
+    reset = awaited(Memory.reset)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        self.close()
 
 
 def refuse_ids(given: Mapping[str, Any], method: str) -> None:
