@@ -12,40 +12,20 @@ from typing import Any
 from salience.display.for_models import fenced
 from salience.display.function_calls import (
     _TOOLS,
-    STYLES,
-    Style,
+    Offered,
     _calls,
     _checked,
-    _definition,
     _message,
 )
 from salience.errors import InvalidInput, SalienceError, shown
 
 
-class AsyncTools:
+class AsyncTools(Offered):
     """A set of tools by which a model reads and writes memories.
 
     An error is an answer, too, which the model reads. What a model sends besides the arguments that
     it was offered is ignored; it never leaves the `owner`.
     """
-
-    def __init__(
-        self, memory: Any, style: Style, owner: Mapping[str, str], max_tokens: int
-    ) -> None:
-        """`owner` are the fields of all that is found, added and changed, such as its user_id.
-
-        Raises:
-            InvalidInput: there is no such style.
-        """
-        if style not in STYLES:
-            raise InvalidInput("style", f"is {shown(style)}", f"use one of {', '.join(STYLES)}")
-        self._memory, self._style = memory, style
-        self._owner, self._max_tokens = dict(owner), max_tokens
-
-    @property
-    def definitions(self) -> list[dict[str, Any]]:
-        """The tools as the API of the style takes them."""
-        return [_definition(name, self._style) for name in _TOOLS]
 
     async def answers(self, message: Any) -> list[dict[str, Any]]:
         """The messages that answer the calls in a message of a model; none if it calls nothing.

@@ -75,12 +75,8 @@ _TOOLS: Mapping[str, tuple[str, Mapping[str, Mapping[str, Any]], tuple[str, ...]
 """Each tool: its description, its arguments, and those that have to be there."""
 
 
-class Tools:
-    """A set of tools by which a model reads and writes memories.
-
-    An error is an answer, too, which the model reads. What a model sends besides the arguments that
-    it was offered is ignored; it never leaves the `owner`.
-    """
+class Offered:
+    """The tools that a model is offered, and whose memories they are of."""
 
     def __init__(
         self, memory: Any, style: Style, owner: Mapping[str, str], max_tokens: int
@@ -99,6 +95,14 @@ class Tools:
     def definitions(self) -> list[dict[str, Any]]:
         """The tools as the API of the style takes them."""
         return [_definition(name, self._style) for name in _TOOLS]
+
+
+class Tools(Offered):
+    """A set of tools by which a model reads and writes memories.
+
+    An error is an answer, too, which the model reads. What a model sends besides the arguments that
+    it was offered is ignored; it never leaves the `owner`.
+    """
 
     def answers(self, message: Any) -> list[dict[str, Any]]:
         """The messages that answer the calls in a message of a model; none if it calls nothing.

@@ -10,7 +10,6 @@ from functools import update_wrapper
 from os import PathLike
 from typing import IO, Any, Self, Unpack
 
-from salience.display.result import short_repr
 from salience.engine.async_memory import AsyncIteration, AsyncMemory
 from salience.engine.lifecycle_api import Progress
 from salience.engine.options import SETTINGS, Settings, narrowed, takes
@@ -26,12 +25,12 @@ from salience.remote.async_transport import AsyncTransport
 from salience.remote.calls import CALLS, Call
 from salience.remote.errors import as_embedded, refuse_rewrite
 from salience.remote.exports import Batches, Received, sent_lines
-from salience.remote.memory import _beside_the_store
+from salience.remote.memory import AtServer, Pages, _beside_the_store
 from salience.remote.settings import RemoteSettings
 from salience.retrieval.cursor import encode_cursor
 from salience.retrieval.erasure import ErasureReceipt
 from salience.retrieval.operations import Order, Place
-from salience.search.listing import Page, list_request
+from salience.search.listing import list_request
 from salience.search.request import Filters
 from salience.stores.address import Address
 from salience.write.dedup import DedupLike
@@ -58,7 +57,7 @@ def _with_operations(kind: type[AsyncRemoteMemory]) -> type[AsyncRemoteMemory]:
 
 
 @_with_operations
-class AsyncRemoteMemory(AsyncMemory):
+class AsyncRemoteMemory(AtServer, AsyncMemory):
     """A memory at a server: `AsyncMemory.open("http://host:port", api_key=...)` gives one.
 
     It has every method of `AsyncMemory`, with the same arguments, results and errors. What cannot
@@ -98,34 +97,6 @@ class AsyncRemoteMemory(AsyncMemory):
             self._transport = AsyncTransport(self._remote)
             await self._greet()
         return self
-
-    def __repr__(self) -> str:
-        values = {"url": self._remote.url, "namespace": self._remote.namespace}
-        return short_repr(type(self).__name__, values)
-
-    @property
-    def namespace(self) -> str:
-        """The namespace whose memories this sees."""
-        return self._remote.namespace or SETTINGS["namespace"]
-
-    @property
-    def scopes(self) -> tuple[str, ...]:
-        """The scopes of the key."""
-        return self._remote.scopes
-
-    def within(self, namespace: str, *, actor: str | None = None) -> Self:
-        """Give the memory of another namespace at the same server; closing either closes both.
-
-        Raises:
-            InvalidInput: an actor is given; the server takes the owner of the key.
-        """
-        if actor is not None:
-            raise InvalidInput(
-                "actor", "is set by the server", "leave it out, use a key of its own"
-            )
-        memory = object.__new__(type(self))
-        memory._remote, memory._transport = self._remote.within(namespace), self._transport
-        return memory
 
     async def flush(self) -> None:
         """Let the server write the accesses that are still queued."""
@@ -326,29 +297,8 @@ class AsyncRemoteMemory(AsyncMemory):
         raise _beside_the_store()
 
 
-class AsyncRemoteIteration(AsyncIteration):
+class AsyncRemoteIteration(Pages, AsyncIteration):
     """Memories of a server one after the other, read page by page."""
-
-    def __init__(
-        self,
-        memory: AsyncRemoteMemory,
-        filters: Any,
-        order: Order,
-        page_size: int,
-        cursor: str | None,
-    ) -> None:
-        self._memory, self._filters = memory, filters
-        self._order, self._page_size = order, page_size
-        self._next: str | None = cursor
-        self._last: str | None = cursor
-        self._page = Page((), 0)
-        self._index = 0
-        self._has_more = True
-
-    @property
-    def cursor(self) -> str | None:
-        """The cursor behind the memory that came last; None before the first."""
-        return self._last
 
     async def __anext__(self) -> MemoryRecord:
         while self._index >= len(self._page):

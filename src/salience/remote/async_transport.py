@@ -10,8 +10,6 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
-import salience
-from salience.errors import StoreClosed, StoreError
 from salience.forks import leave_to_parent, renew_after_fork
 from salience.remote.calls import Request
 from salience.remote.errors import Tries, error_of
@@ -19,21 +17,18 @@ from salience.remote.exports import awaited
 from salience.remote.http import ClientsByLoop, httpx
 from salience.remote.settings import RemoteSettings
 from salience.remote.transport import (
-    CONNECT_SECONDS,
-    MAX_CONNECTIONS,
     NDJSON,
+    Connections,
     _code,
-    _is_plain,
     _json,
 )
 
 
-class AsyncTransport:
+class AsyncTransport(Connections):
     """The connections to one server, which threads and namespaces share."""
 
     def __init__(self, settings: RemoteSettings) -> None:
         self._settings = settings
-        self._is_closed = False
         self._clients = ClientsByLoop(self._open_client)
         renew_after_fork(self)
 
@@ -43,19 +38,7 @@ class AsyncTransport:
         self._clients = ClientsByLoop(self._open_client)
 
     def _open_client(self) -> httpx.AsyncClient:
-        settings = self._settings
-        seconds = settings.timeout
-        connect = CONNECT_SECONDS if seconds is None else min(seconds, CONNECT_SECONDS)
-        headers = {"User-Agent": f"salience/{salience.__version__}"}
-        if settings.api_key is not None:
-            headers["Authorization"] = f"Bearer {settings.api_key}"
-        return httpx.AsyncClient(
-            headers=headers,
-            timeout=httpx.Timeout(seconds, connect=connect),
-            limits=httpx.Limits(
-                max_connections=MAX_CONNECTIONS, max_keepalive_connections=MAX_CONNECTIONS
-            ),
-        )
+        return httpx.AsyncClient(**self._client_options())
 
     async def send(
         self, request: Request, content: Callable[[], Iterable[bytes]] | None = None
@@ -120,34 +103,3 @@ class AsyncTransport:
         """Close the connections; no request can be sent any more."""
         self._is_closed = True
         await self._clients.close()
-
-    def _options(self, request: Request) -> dict[str, Any]:
-        """The arguments of httpx for a request."""
-        if self._is_closed:
-            raise StoreClosed("the memory is closed; open it again")
-        return {
-            "method": request.verb,
-            "url": self._settings.url + request.path,
-            "params": request.query or None,
-            "headers": dict(request.headers),
-        }
-
-    def _trace(self, request: Request, started: float) -> None:
-        """Write a line of the trace if that is on."""
-        if self._settings.trace is not None:
-            elapsed_ms = (time.perf_counter() - started) * 1e3
-            self._settings.trace(f"{elapsed_ms:8.2f} ms  {request.verb} {request.path}")
-
-    def _failure(self, problem: Exception) -> tuple[StoreError, bool]:
-        """The error for a request without an answer, and whether a server may have got it."""
-        url = self._settings.url
-        if isinstance(problem, httpx.ConnectError | httpx.ConnectTimeout | httpx.PoolTimeout):
-            if _is_plain(problem):
-                return StoreError(f"{url} does not encrypt; begin the address with http://"), False
-            remedy = "start it with `salience serve`, or check the address"
-            return StoreError(f"no server answers at {url}; {remedy}"), False
-        brief = type(problem).__name__
-        if isinstance(problem, httpx.TimeoutException):
-            seconds = self._settings.timeout
-            return StoreError(f"{url} gave no answer within {seconds:g} s ({brief})"), True
-        return StoreError(f"the connection to {url} broke off ({brief}: {problem})"), True

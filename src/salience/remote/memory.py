@@ -62,8 +62,43 @@ def _with_operations(kind: type[RemoteMemory]) -> type[RemoteMemory]:
     return kind
 
 
+class AtServer:
+    """The part of a memory at a server that waits for nothing."""
+
+    _remote: RemoteSettings
+    _transport: Any
+
+    def __repr__(self) -> str:
+        values = {"url": self._remote.url, "namespace": self._remote.namespace}
+        return short_repr(type(self).__name__, values)
+
+    @property
+    def namespace(self) -> str:
+        """The namespace whose memories this sees."""
+        return self._remote.namespace or SETTINGS["namespace"]
+
+    @property
+    def scopes(self) -> tuple[str, ...]:
+        """The scopes of the key."""
+        return self._remote.scopes
+
+    def within(self, namespace: str, *, actor: str | None = None) -> Self:
+        """Give the memory of another namespace at the same server; closing either closes both.
+
+        Raises:
+            InvalidInput: an actor is given; the server takes the owner of the key.
+        """
+        if actor is not None:
+            raise InvalidInput(
+                "actor", "is set by the server", "leave it out, use a key of its own"
+            )
+        memory = object.__new__(type(self))
+        memory._remote, memory._transport = self._remote.within(namespace), self._transport
+        return memory
+
+
 @_with_operations
-class RemoteMemory(Memory):
+class RemoteMemory(AtServer, Memory):
     """A memory at a server: `Memory.open("http://host:port", api_key=...)` gives one.
 
     It has every method of `Memory`, with the same arguments, results and errors. What cannot
@@ -105,34 +140,6 @@ class RemoteMemory(Memory):
         # async:     self._transport = AsyncTransport(self._remote)
         # async:     self._greet()
         return self
-
-    def __repr__(self) -> str:
-        values = {"url": self._remote.url, "namespace": self._remote.namespace}
-        return short_repr(type(self).__name__, values)
-
-    @property
-    def namespace(self) -> str:
-        """The namespace whose memories this sees."""
-        return self._remote.namespace or SETTINGS["namespace"]
-
-    @property
-    def scopes(self) -> tuple[str, ...]:
-        """The scopes of the key."""
-        return self._remote.scopes
-
-    def within(self, namespace: str, *, actor: str | None = None) -> Self:
-        """Give the memory of another namespace at the same server; closing either closes both.
-
-        Raises:
-            InvalidInput: an actor is given; the server takes the owner of the key.
-        """
-        if actor is not None:
-            raise InvalidInput(
-                "actor", "is set by the server", "leave it out, use a key of its own"
-            )
-        memory = object.__new__(type(self))
-        memory._remote, memory._transport = self._remote.within(namespace), self._transport
-        return memory
 
     def flush(self) -> None:
         """Let the server write the accesses that are still queued."""
@@ -352,13 +359,14 @@ def _beside_the_store() -> InvalidInput:
     return InvalidInput("url", "is the address of a server, not of a store", remedy)
 
 
-class RemoteIteration(Iteration):
-    """Memories of a server one after the other, read page by page."""
+class Pages:
+    """The place of an iteration, and the page that it is on."""
 
     def __init__(
-        self, memory: RemoteMemory, filters: Any, order: Order, page_size: int, cursor: str | None
+        self, memory: AtServer, filters: Any, order: Order, page_size: int, cursor: str | None
     ) -> None:
-        self._memory, self._filters = memory, filters
+        self._memory: Any = memory
+        self._filters = filters
         self._order, self._page_size = order, page_size
         self._next: str | None = cursor
         self._last: str | None = cursor
@@ -370,6 +378,10 @@ class RemoteIteration(Iteration):
     def cursor(self) -> str | None:
         """The cursor behind the memory that came last; None before the first."""
         return self._last
+
+
+class RemoteIteration(Pages, Iteration):
+    """Memories of a server one after the other, read page by page."""
 
     def __next__(self) -> MemoryRecord:
         while self._index >= len(self._page):

@@ -23,12 +23,65 @@ MAX_CONNECTIONS = 100
 NDJSON = "application/x-ndjson"
 
 
-class Transport:
+class Connections:
+    """The part of a transport that waits for nothing: its options, traces and errors."""
+
+    _settings: RemoteSettings
+    _is_closed = False
+
+    def _client_options(self) -> dict[str, Any]:
+        """The arguments of a client of httpx."""
+        settings = self._settings
+        seconds = settings.timeout
+        connect = CONNECT_SECONDS if seconds is None else min(seconds, CONNECT_SECONDS)
+        headers = {"User-Agent": f"salience/{salience.__version__}"}
+        if settings.api_key is not None:
+            headers["Authorization"] = f"Bearer {settings.api_key}"
+        return {
+            "headers": headers,
+            "timeout": httpx.Timeout(seconds, connect=connect),
+            "limits": httpx.Limits(
+                max_connections=MAX_CONNECTIONS, max_keepalive_connections=MAX_CONNECTIONS
+            ),
+        }
+
+    def _options(self, request: Request) -> dict[str, Any]:
+        """The arguments of httpx for a request."""
+        if self._is_closed:
+            raise StoreClosed("the memory is closed; open it again")
+        return {
+            "method": request.verb,
+            "url": self._settings.url + request.path,
+            "params": request.query or None,
+            "headers": dict(request.headers),
+        }
+
+    def _trace(self, request: Request, started: float) -> None:
+        """Write a line of the trace if that is on."""
+        if self._settings.trace is not None:
+            elapsed_ms = (time.perf_counter() - started) * 1e3
+            self._settings.trace(f"{elapsed_ms:8.2f} ms  {request.verb} {request.path}")
+
+    def _failure(self, problem: Exception) -> tuple[StoreError, bool]:
+        """The error for a request without an answer, and whether a server may have got it."""
+        url = self._settings.url
+        if isinstance(problem, httpx.ConnectError | httpx.ConnectTimeout | httpx.PoolTimeout):
+            if _is_plain(problem):
+                return StoreError(f"{url} does not encrypt; begin the address with http://"), False
+            remedy = "start it with `salience serve`, or check the address"
+            return StoreError(f"no server answers at {url}; {remedy}"), False
+        brief = type(problem).__name__
+        if isinstance(problem, httpx.TimeoutException):
+            seconds = self._settings.timeout
+            return StoreError(f"{url} gave no answer within {seconds:g} s ({brief})"), True
+        return StoreError(f"the connection to {url} broke off ({brief}: {problem})"), True
+
+
+class Transport(Connections):
     """The connections to one server, which threads and namespaces share."""
 
     def __init__(self, settings: RemoteSettings) -> None:
         self._settings = settings
-        self._is_closed = False
         # async: self._clients = ClientsByLoop(self._open_client)
         self._client = self._open_client()  # sync only
         renew_after_fork(self)
@@ -41,19 +94,7 @@ class Transport:
         self._client = self._open_client()  # sync only
 
     def _open_client(self) -> httpx.Client:
-        settings = self._settings
-        seconds = settings.timeout
-        connect = CONNECT_SECONDS if seconds is None else min(seconds, CONNECT_SECONDS)
-        headers = {"User-Agent": f"salience/{salience.__version__}"}
-        if settings.api_key is not None:
-            headers["Authorization"] = f"Bearer {settings.api_key}"
-        return httpx.Client(
-            headers=headers,
-            timeout=httpx.Timeout(seconds, connect=connect),
-            limits=httpx.Limits(
-                max_connections=MAX_CONNECTIONS, max_keepalive_connections=MAX_CONNECTIONS
-            ),
-        )
+        return httpx.Client(**self._client_options())
 
     def send(self, request: Request, content: Callable[[], Iterable[bytes]] | None = None) -> Any:
         """The JSON of the answer; None if it has none. `content` gives the body of an upload again.
@@ -121,37 +162,6 @@ class Transport:
         self._is_closed = True
         # async: await self._clients.close()
         self._client.close()  # sync only
-
-    def _options(self, request: Request) -> dict[str, Any]:
-        """The arguments of httpx for a request."""
-        if self._is_closed:
-            raise StoreClosed("the memory is closed; open it again")
-        return {
-            "method": request.verb,
-            "url": self._settings.url + request.path,
-            "params": request.query or None,
-            "headers": dict(request.headers),
-        }
-
-    def _trace(self, request: Request, started: float) -> None:
-        """Write a line of the trace if that is on."""
-        if self._settings.trace is not None:
-            elapsed_ms = (time.perf_counter() - started) * 1e3
-            self._settings.trace(f"{elapsed_ms:8.2f} ms  {request.verb} {request.path}")
-
-    def _failure(self, problem: Exception) -> tuple[StoreError, bool]:
-        """The error for a request without an answer, and whether a server may have got it."""
-        url = self._settings.url
-        if isinstance(problem, httpx.ConnectError | httpx.ConnectTimeout | httpx.PoolTimeout):
-            if _is_plain(problem):
-                return StoreError(f"{url} does not encrypt; begin the address with http://"), False
-            remedy = "start it with `salience serve`, or check the address"
-            return StoreError(f"no server answers at {url}; {remedy}"), False
-        brief = type(problem).__name__
-        if isinstance(problem, httpx.TimeoutException):
-            seconds = self._settings.timeout
-            return StoreError(f"{url} gave no answer within {seconds:g} s ({brief})"), True
-        return StoreError(f"the connection to {url} broke off ({brief}: {problem})"), True
 
 
 def _is_plain(problem: BaseException | None) -> bool:
