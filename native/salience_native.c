@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define INTERFACE 2 /* raised with each change of what a function takes or gives */
+#define INTERFACE 3 /* raised with each change of what a function takes or gives */
 
 #if defined(__x86_64__) && defined(__GNUC__)
 #define X86 1
@@ -178,6 +178,8 @@ INLINE void cosines_loop(const float *rows, Size width, const double *query, con
 {
     for (Size i = 0; i < count; i++) {
         if (!places) {
+            if (i + 2 * AHEAD < count)
+                prefetch_row(rows + (i + 2 * AHEAD) * width, width);
             cosines[i] = dot(rows + i * width, query, width);
             continue;
         }
@@ -678,6 +680,52 @@ done:
     return answer;
 }
 
+/* matched(term, ordinal, idf, ordinals, size, matched): the weights of the terms that memories at
+   some ordinals hold, among `size` memories; writes those that occur. */
+static PyObject *py_matched(PyObject *module, PyObject *const *given, Size count)
+{
+    Held held = {.count = 0};
+    Array term, ordinal, idf, wanted, matched;
+    Size size;
+    PyObject *answer = NULL;
+    if (!arguments(count, 6) || !take(&held, given[0], "term", 'q', 1, -1, READ, &term) ||
+        !take(&held, given[1], "ordinal", 'q', 1, term.rows, READ, &ordinal) ||
+        !take(&held, given[2], "idf", 'd', 1, -1, READ, &idf) ||
+        !take(&held, given[3], "ordinals", 'q', 1, -1, READ, &wanted) ||
+        !take_number(given[4], "size", 0, &size) ||
+        !take(&held, given[5], "matched", 'd', 2, wanted.rows, WRITE, &matched) ||
+        !check_places(term.data, term.rows, idf.rows, 0) ||
+        !check_places(ordinal.data, ordinal.rows, size, 0) ||
+        !check_places(wanted.data, wanted.rows, size, 0))
+        goto done;
+    if (matched.width != idf.rows || size > INT32_MAX || wanted.rows > INT32_MAX) {
+        refuse("matched", "has another width");
+        goto done;
+    }
+    int32_t *row_of = malloc((size_t)size * sizeof(int32_t) + 1);
+    if (!row_of) {
+        PyErr_NoMemory();
+        goto done;
+    }
+    Py_BEGIN_ALLOW_THREADS
+    const int64_t *terms = term.data, *ordinals = ordinal.data, *rows = wanted.data;
+    const double *weights = idf.data;
+    memset(row_of, 0xff, (size_t)size * sizeof(int32_t)); /* -1: not wanted */
+    for (Size i = 0; i < wanted.rows; i++)
+        row_of[rows[i]] = (int32_t)i;
+    for (Size i = 0; i < term.rows; i++) {
+        int32_t row = row_of[ordinals[i]];
+        if (row >= 0)
+            ((double *)matched.data)[row * matched.width + terms[i]] = weights[terms[i]];
+    }
+    Py_END_ALLOW_THREADS
+    free(row_of);
+    answer = Py_NewRef(Py_None);
+done:
+    release(&held);
+    return answer;
+}
+
 #define ROUNDING 6755399441055744.0 /* 3 * 2^51: added and taken away, it leaves a whole number */
 
 /* e^x in the steps of `exp` in arithmetic.py. */
@@ -765,6 +813,7 @@ static PyMethodDef METHODS[] = {
     {"nearest_by_codes", (PyCFunction)(void (*)(void))py_nearest_by_codes, METH_FASTCALL, NULL},
     {"best", (PyCFunction)(void (*)(void))py_best, METH_FASTCALL, NULL},
     {"bm25", (PyCFunction)(void (*)(void))py_bm25, METH_FASTCALL, NULL},
+    {"matched", (PyCFunction)(void (*)(void))py_matched, METH_FASTCALL, NULL},
     {"exp", (PyCFunction)(void (*)(void))py_exp, METH_FASTCALL, NULL},
     {"variant", py_variant, METH_NOARGS, NULL},
     {"variants", py_variants, METH_NOARGS, NULL},

@@ -28,7 +28,10 @@ from support.examples import examples
 native: Any = pytest.importorskip("salience_native", reason="salience-native is not installed")
 pytestmark = pytest.mark.skipif(arithmetic.native is None, reason=f"{arithmetic.KERNELS} runs")
 
-KERNELS = ("cosines", "nearest", "sign_distances", "nearest_by_codes", "best", "bm25", "exp")
+KERNELS = (
+    *("cosines", "nearest", "sign_distances", "nearest_by_codes"),
+    *("best", "bm25", "matched", "exp"),
+)
 
 
 @pytest.fixture(params=native.variants())
@@ -168,6 +171,13 @@ def test_words_are_weighed_and_the_best_found_in_the_same_way(
     assert by_numpy == by_kernels
 
 
+def test_the_weights_of_the_terms_of_memories_are_written_where_they_occur(variant: str) -> None:
+    term, ordinal, idf = np.array([0, 2, 2, 1]), np.array([5, 3, 5, 4]), np.array([0.5, 1.5, 2.5])
+    matched = np.zeros((2, 3))
+    native.matched(term, ordinal, idf, np.array([3, 5]), 6, matched)
+    assert matched.tolist() == [[0.0, 0.0, 2.5], [0.5, 0.0, 2.5]]
+
+
 def test_exponentials_are_the_same() -> None:
     rng = np.random.default_rng(7)
     edges = [
@@ -233,6 +243,8 @@ def valid(name: str, rng: np.random.Generator) -> list[Any]:
     codes.extend(rows)
     compared = codes.compared(query)
     nearest = [rows, on_grid(query), allowed, int(rng.integers(1, 9))]
+    held = rng.integers(0, 5, 20), rng.integers(0, size, 20)
+    ordinals = np.flatnonzero(rng.random(size) < 0.5)
     return {
         "cosines": [rows, on_grid(query), rng.integers(-1, size, 7), np.empty(7)],
         "nearest": [*nearest, places, found],
@@ -240,6 +252,7 @@ def valid(name: str, rng: np.random.Generator) -> list[Any]:
         "nearest_by_codes": [*nearest, *compared, 5, 5, places, found],
         "best": [rng.random(size), allowed, 0.2, int(rng.integers(1, 9)), places, found],
         "bm25": occurrences(rng, size),
+        "matched": [*held, rng.random(5), ordinals, size, np.zeros((len(ordinals), 5))],
         "exp": [rng.normal(0.0, 300.0, size), found],
     }[name]
 
