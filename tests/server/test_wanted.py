@@ -67,3 +67,22 @@ def test_what_is_no_field_is_refused_before_anything_is_done(
     assert refused.status_code == 422
     assert [each["field"] for each in refused.json()["errors"]] == list(wrong)
     assert notes.get("/memories/new").status_code == 404
+
+
+def test_the_document_has_both_for_every_answer_in_json(notes: httpx.Client) -> None:
+    document = notes.get("/openapi.json").json()
+    parameters = document["components"]["parameters"]
+    names = parameters["fields"]["schema"]["items"]["enum"]
+    [hit] = notes.post("/search", json={"query": "tea", "limit": 1}).json()["hits"]
+    assert {*names} >= {*hit}
+    assert notes.get("/memories/a", params={"fields": ",".join(names)}).status_code == 200
+    for path in document["paths"].values():
+        for operation in path.values():
+            refs = {
+                each["$ref"].rpartition("/")[2]
+                for each in operation["parameters"]
+                if "$ref" in each
+            }
+            answers = (each.get("content", {}) for each in operation["responses"].values())
+            is_json = any("application/json" in content for content in answers)
+            assert refs >= {"fields", "nulls"} if is_json else not refs & {"fields", "nulls"}

@@ -12,10 +12,9 @@ from starlette.responses import Response
 from salience.display.result import to_json
 from salience.errors import InvalidInput, shown
 from salience.lazily import dataclass
-from salience.records.fields import FIELDS
 from salience.records.record import MemoryRecord
 from salience.search.listing import Page
-from salience.search.results import Hit, SearchResult
+from salience.search.results import ALWAYS_GIVEN, GIVEN_IF_ANY, SearchResult
 
 JSON = "application/json"
 NDJSON = "application/x-ndjson"
@@ -53,7 +52,8 @@ async def large_answer(value: Any) -> Response:
 
 
 _IS_ONE = {"id", "content"}  # the members by which a memory or a hit is told from other objects
-_OF_ONE = {*FIELDS, "namespace", *Hit.__annotations__}
+OF_ONE = tuple(sorted({*ALWAYS_GIVEN, *GIVEN_IF_ANY}))
+"""The names that `fields` of an answer may have."""
 
 
 @dataclass(frozen=True)
@@ -74,8 +74,8 @@ class Wanted:
             InvalidInput: there is no such field, or `nulls` is neither true nor false.
         """
         names = frozenset(name.strip() for name in query.get("fields", "").split(",")) - {""}
-        if unknown := names - _OF_ONE:
-            remedy = f"use some of {', '.join(sorted(_OF_ONE))}, with commas between them"
+        if unknown := names - {*OF_ONE}:
+            remedy = f"use some of {', '.join(OF_ONE)}, with commas between them"
             raise InvalidInput("fields", f"has no {shown(min(unknown))}", remedy)
         if query.get("nulls", "true") not in ("true", "false"):
             raise InvalidInput("nulls", f"is {shown(query['nulls'])}", "use true or false")

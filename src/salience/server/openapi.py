@@ -11,7 +11,7 @@ import salience
 from salience.access import SCOPES
 from salience.api.operations import READ
 from salience.records.record import MemoryRecord
-from salience.server.encoding import JSON
+from salience.server.encoding import JSON, OF_ONE, Wanted
 from salience.server.models.arguments import Schemas
 from salience.server.models.components import problem, requests
 from salience.server.models.schema import ID, NAMESPACE, Schema
@@ -49,6 +49,22 @@ _PARAMETERS: dict[str, Schema] = {
         "description": "A key of this request; a second one with it changes nothing, and gets "
         "the answer of the first.",
         "schema": {"type": "string", "minLength": 1, "maxLength": 255, "pattern": r"^[!-~]+$"},
+    },
+    "fields": {
+        "name": "fields",
+        "in": "query",
+        "description": "The fields of memories and hits that the answer has, besides their id; "
+        "all by default.",
+        "style": "form",
+        "explode": False,
+        "schema": {"type": "array", "items": {"type": "string", "enum": OF_ONE}},
+        "example": ["content", "score"],
+    },
+    "nulls": {
+        "name": "nulls",
+        "in": "query",
+        "description": "False leaves out of the answer what is null.",
+        "schema": {"type": "boolean", "default": True},
     },
 }
 _HEADERS: dict[str, Schema] = {
@@ -173,8 +189,10 @@ def _parameters(operation: Operation) -> list[Schema]:
         parameters.append(
             {"name": name, "in": "query", "description": description, **required, **content}
         )
-    headers = ("Salience-Namespace", *operation.headers) if operation.scope else ()
-    return parameters + [{"$ref": f"#/components/parameters/{name}"} for name in headers]
+    shared = ["Salience-Namespace", *operation.headers] if operation.scope else []
+    if any(each.body and each.content_type == JSON for each in operation.answers.values()):
+        shared += Wanted.__annotations__
+    return parameters + [{"$ref": f"#/components/parameters/{name}"} for name in shared]
 
 
 _PLACES = {"id": EXAMPLE_ID, "key_id": "f7Kq2ZbN", "name": "balanced"}
