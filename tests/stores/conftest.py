@@ -90,6 +90,8 @@ _LONG = {
     "test_ten_thousand_memories",
 }
 """The suite's longest tests: `make test` has them on a file, in RAM and on PostgreSQL."""
+_PROFILES = {"test_every_profile_finds_the_same", "test_so_it_does_after_changes"}
+"""The longest where an index is made for each batch."""
 _KILLED = ("TestPostgres", "test_a_call_that_is_killed_has_done_all_or_nothing")
 """Longest of all on PostgreSQL, whose own transactions answer for it."""
 
@@ -101,7 +103,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if not isinstance(item, pytest.Function) or item.cls is None:
             continue
         store, name = item.cls.__name__, item.originalname
-        if (store == "TestSqliteInMemory" and name in _LONG) or (store, name) == _KILLED:
+        again = {"TestSqliteInMemory": _LONG, "TestSqliteSnapshots": _LONG | _PROFILES}
+        if name in again.get(store, ()) or (store, name) == _KILLED:
             item.add_marker("deep")
 
 

@@ -1,10 +1,13 @@
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from salience import Memory
+from salience.retrieval.operations import Op
+from salience.stores.embedded import EmbeddedStore
+from salience.stores.sqlite import snapshots
 from salience.testing.conformance._durability import Concurrency, Durability
 from support.query_plans import reading_plans
 from support.suite.atomicity import Atomicity, SameFacts
@@ -27,6 +30,44 @@ class TestSqliteFile(MemoryConformance):
         self.path = tmp_path / "memory.db"
         with reading_plans():
             yield
+
+    def open_memory(self, **settings: Any) -> Memory:
+        return Memory.open(f"sqlite:///{self.path}", **settings)
+
+
+class TestSqliteSnapshots(
+    Durability,
+    Concurrency,
+    ErasureDuringSearch,
+    Reembedding,
+    Accesses,
+    Listing,
+    TimeTravel,
+    Exports,
+    SameFacts,
+    ErasureReceipts,
+    ForgettingUsers,
+    Writers,
+    Rankings,
+):
+    """Every batch finds no index, and makes one of the snapshot that an earlier one has left."""
+
+    @pytest.fixture(autouse=True)
+    def place(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.path = tmp_path / "memory.db"
+        monkeypatch.setattr(snapshots, "LEAST_MEMORIES", 1)
+        monkeypatch.setattr(snapshots, "_MAX_CHANGED_SHARE", 3.0)
+        answer = EmbeddedStore.batch
+
+        def forgetful(store: EmbeddedStore, batch: Sequence[Op]) -> list[Any]:
+            with store._lock:
+                for namespace in [*store._indexes]:
+                    store._drop(namespace)
+                if store._records.snapshots is not None:
+                    store._records.snapshots.close()
+            return answer(store, batch)
+
+        monkeypatch.setattr(EmbeddedStore, "batch", forgetful)
 
     def open_memory(self, **settings: Any) -> Memory:
         return Memory.open(f"sqlite:///{self.path}", **settings)
