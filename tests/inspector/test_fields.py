@@ -29,9 +29,15 @@ const watched = (value, path) => (value && typeof value === "object" ? new Proxy
     return typeof inner === "function" ? inner : watched(inner, where);
   },
 }) : value);
-const asked = window.fetch;
+const [asked, parse] = [window.fetch, JSON.parse];
+let streamed = "";
+JSON.parse = (text) => {
+  const value = parse(text);
+  return value?.progress || value?.answer ? watched(value, streamed) : value;
+};
 window.fetch = async (url, options) => {
   const answer = await asked(url, options);
+  if (options.headers.Accept) streamed = `${options.method} ${answer.url}`;
   const json = answer.json.bind(answer);
   answer.json = async () => watched(await json(), `${options.method} ${answer.url}`);
   return answer;
@@ -59,7 +65,7 @@ def schemas(document: Document, operation: str) -> Iterator[dict[str, Any]]:
     """The schemas of the JSON that an operation answers."""
     for answer in document.operations[operation]["responses"].values():
         for kind, content in document.resolved(answer).get("content", {}).items():
-            if kind.endswith("json"):
+            if kind.endswith(("json", "event-stream")):
                 yield content["schema"]
 
 

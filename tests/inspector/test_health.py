@@ -76,6 +76,40 @@ def test_a_problem_is_previewed_settled_and_taken_back(shown: Inspector, own: Re
     assert status() == "active"
 
 
+STREAM = """
+const asked = window.fetch;
+window.fetch = async (url, options) => {
+  if (!url.endsWith("/audit")) return asked(url, options);
+  const body = new ReadableStream({ start(controller) {
+    window.say = (text) => controller.enqueue(new TextEncoder().encode(text));
+    window.end = () => controller.close();
+  } });
+  return new Response(body, { headers: { "Content-Type": options.headers.Accept } });
+};
+"""
+"""A script that lets a test say, piece by piece, what an audit answers."""
+
+
+def test_the_share_that_is_done_is_told_while_it_runs(shown: Inspector) -> None:
+    shown.page.add_init_script(STREAM)
+    page = shown.show(".zones", view="health")
+    page.click("text=Look for problems")
+    page.wait_for_function("'say' in window")
+    page.evaluate("""say('data: {"progress": {"step": "reading", "do')""")
+    expect(page.locator("main")).to_contain_text("Beginning")
+    page.evaluate("""say('ne": 1, "of": 4}}\\n\\n')""")
+    expect(page.locator("main")).to_contain_text("25 %")
+    assert page.evaluate("document.querySelector('progress').value") == 0.25
+    page.evaluate("""say('data: {"answer": {"findings": []}}\\n\\n')""")
+    expect(page.locator("main")).to_contain_text("There is no problem.")
+    page.click("text=Look for problems")
+    page.evaluate("""say('data: {"problem": {"detail": "no <b>room</b>"}}\\n\\n')""")
+    expect(page.locator("main [role=alert]")).to_contain_text("no <b>room</b>")
+    page.click("text=Look for problems")
+    page.evaluate("end()")
+    expect(page.locator("main [role=alert]")).to_contain_text("broke off")
+
+
 def test_the_feed_shows_what_happens_and_pauses(shown: Inspector, own: RealServer) -> None:
     page = shown.show(".feed tr", view="health")
     with httpx.Client(base_url=f"{own.url}/v1") as client:

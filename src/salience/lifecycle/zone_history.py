@@ -147,9 +147,11 @@ class _ReplayedMemories:
         self._early: dict[str, list[Event]] = {}
         self._state: list[dict[str, Any]] = []
         self._links: dict[tuple[str, str, str], float] = {}
-        self._numbers = {name: _Column() for name in (*_TIMES, *_NUMBERS)}
+        self._linked: set[str] = set()  # the ends of all links that there ever were
+        self._graph: Mapping[str, NDArray[np.float64]] | None = None  # of those that exist
+        self._numbers = {name: _Column() for name in (*_TIMES, *_NUMBERS, "is_live")}
         self._accesses = np.full((0, ACCESSES_KEPT), np.nan)
-        self._layers: list[str | None] = []
+        self._layers = np.empty(0, dtype=object)
 
     def apply(self, event: Event) -> None:
         """Apply the next event, in the order of time."""
@@ -160,8 +162,9 @@ class _ReplayedMemories:
             return
         if event.type == "write":
             self._state.append({})
-            self._layers.append(None)
             self._place[event.id] = len(self._state) - 1
+            if event.id in self._linked:  # a link by a name that no memory had
+                self._graph = None
         elif event.id not in self._place:  # a use that is said to be older than the write
             self._early.setdefault(event.id, []).append(event)
             return
@@ -180,19 +183,22 @@ class _ReplayedMemories:
         if "accesses" in changes:
             self._set_accesses(place, changes["accesses"])
         if "layer" in changes:
+            self._layers = _grown(self._layers, place, None)
             self._layers[place] = changes["layer"]
+        if "status" in changes:
+            self._numbers["is_live"].set(place, float(changes["status"] in PRUNED_STATUSES))
 
     def _link(self, event: Event) -> None:
         key = link_key(event)
+        self._linked.update(key[:2])
+        self._graph = None
         if event.payload["weight"] is None:  # removed
             self._links.pop(key, None)
         else:
             self._links[key] = link_time(event).timestamp()
 
     def _set_accesses(self, place: int, times: Iterable[datetime]) -> None:
-        if place >= len(self._accesses):
-            more = np.full((max(1024, len(self._accesses)), ACCESSES_KEPT), np.nan)
-            self._accesses = np.concatenate([self._accesses, more])
+        self._accesses = _grown(self._accesses, place, np.nan)
         seconds = [at.timestamp() for at in times]
         self._accesses[place] = np.nan
         self._accesses[place, : len(seconds)] = seconds
@@ -205,25 +211,43 @@ class _ReplayedMemories:
             name: column.take(places) for name, column in self._numbers.items()
         }
         columns["accesses"] = self._accesses[places]
-        columns["layer"] = np.array([self._layers[place] for place in places], dtype=object)
-        links = ((*key, at) for key, at in self._links.items())
-        graph = LinkGraph(links, ids)
-        for name in GRAPH:
-            columns[name] = graph.column(name, ids)
-        statuses = [self._state[place]["status"] for place in places.tolist()]
-        live = np.array([status in PRUNED_STATUSES for status in statuses], dtype=bool)
+        columns["layer"] = self._layers[places]
+        for name, values in self._graph_columns().items():
+            columns[name] = values[places]
+        live = columns.pop("is_live") == 1.0
         return Candidates(places.astype(np.int64), columns).take(live)
+
+    def _graph_columns(self) -> Mapping[str, NDArray[np.float64]]:
+        """The place among links, by place; only that of memories with links is looked up."""
+        linked = sorted(self._linked & self._place.keys())
+        if self._graph is None:
+            links = ((*key, at) for key, at in self._links.items())
+            graph = LinkGraph(links, linked)
+            self._graph = {name: graph.column(name, linked) for name in GRAPH}
+        at = [self._place[id] for id in linked]
+        unlinked = LinkGraph((), ())
+        columns = {name: unlinked.column(name, ("",)).repeat(len(self._state)) for name in GRAPH}
+        for name, values in self._graph.items():
+            columns[name][at] = values
+        return columns
+
+
+def _grown(values: NDArray[Any], place: int, empty: Any) -> NDArray[Any]:
+    """An array that has a row at a place: a longer one, the new rows empty, if it has none yet."""
+    if place < len(values):
+        return values
+    more = np.full((max(1024, place, len(values)), *values.shape[1:]), empty, dtype=values.dtype)
+    return np.concatenate([values, more])
 
 
 class _Column:
     """A growing column of numbers; NaN stands for None."""
 
     def __init__(self) -> None:
-        self._values = np.full(1024, np.nan)
+        self._values = np.full(0, np.nan)
 
     def set(self, place: int, value: float | None) -> None:
-        while place >= len(self._values):
-            self._values = np.concatenate([self._values, np.full(len(self._values), np.nan)])
+        self._values = _grown(self._values, place, np.nan)
         self._values[place] = np.nan if value is None else value
 
     def take(self, places: NDArray[np.intp]) -> NDArray[np.float64]:

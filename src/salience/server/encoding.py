@@ -18,6 +18,7 @@ from salience.search.results import ALWAYS_GIVEN, GIVEN_IF_ANY, SearchResult
 
 JSON = "application/json"
 NDJSON = "application/x-ndjson"
+EVENTS = "text/event-stream"
 
 _NATIVE = (MemoryRecord, Page)
 """Results that the encoder writes by itself as their `to_dict` is: by their fields alone."""

@@ -11,7 +11,7 @@ import salience
 from salience.access import SCOPES
 from salience.api.operations import READ
 from salience.records.record import MemoryRecord
-from salience.server.encoding import JSON, OF_ONE, Wanted
+from salience.server.encoding import EVENTS, JSON, OF_ONE, Wanted
 from salience.server.models.arguments import Schemas
 from salience.server.models.components import problem, requests
 from salience.server.models.schema import ID, NAMESPACE, Schema
@@ -195,6 +195,7 @@ def _parameters(operation: Operation) -> list[Schema]:
     return parameters + [{"$ref": f"#/components/parameters/{name}"} for name in shared]
 
 
+_COUNT: Schema = {"type": "integer", "minimum": 0}
 _PLACES = {"id": EXAMPLE_ID, "key_id": "f7Kq2ZbN", "name": "balanced"}
 
 
@@ -206,10 +207,27 @@ def _answer(answer: Answer, schemas: Schemas) -> dict[str, Any]:
     entry: dict[str, Any] = {"description": answer.description, "headers": _headers()}
     if answer.body is not None:
         entry["content"] = {answer.content_type: {"schema": schemas.of(answer.body)}}
+        if answer.tells:
+            entry["content"][EVENTS] = {"schema": _told(schemas.of(answer.body))}
     if answer.has_etag:
         etag = {"type": "string", "pattern": r'^"\d+"$'}
         entry["headers"]["ETag"] = {"description": "Its version.", "schema": etag}
     return entry
+
+
+def _told(answer: Schema) -> Schema:
+    """The data of each event of an answer that tells its progress."""
+    progress = {"step": {"type": "string"}, "done": _COUNT, "of": _COUNT}
+    return {
+        "description": "The data of an event: progress while it runs, and in the end the answer or "
+        "the problem.",
+        "type": "object",
+        "properties": {
+            "progress": {"type": "object", "properties": progress, "required": [*progress]},
+            "answer": answer,
+            "problem": {"$ref": "#/components/schemas/Problem"},
+        },
+    }
 
 
 def _headers(*names: str) -> dict[str, Schema]:

@@ -130,12 +130,16 @@ class Call:
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """An answer of an operation: its meaning, and the type or schema of its body."""
+    """An answer of an operation: its meaning, and the type or schema of its body.
+
+    One that `tells` comes as events with its progress, too, where a request accepts these.
+    """
 
     description: str
     body: Any = None
     content_type: str = JSON
     has_etag: bool = False
+    tells: bool = False
 
 
 Endpoint = Callable[[Call], Awaitable[Response]]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from dataclasses import replace
 from types import NoneType
 from typing import Any, get_type_hints
 
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 
 from salience.api.operations import GROUPS
 from salience.api.operations import Operation as Row
@@ -17,7 +18,7 @@ from salience.engine.memory import Memory
 from salience.records.record import MemoryRecord
 from salience.search.compare import Comparison
 from salience.server import document
-from salience.server.encoding import large_answer, nothing
+from salience.server.encoding import EVENTS, encoded, large_answer, nothing
 from salience.server.models.arguments import Argument, Arguments, parameters
 from salience.server.models.schema import union_parts
 from salience.server.operation import (
@@ -29,6 +30,7 @@ from salience.server.operation import (
     check_reach,
     described,
 )
+from salience.server.problems import log_failure, problem_of, request_id
 from salience.write.reading import not_found
 
 _NOTHING: tuple[Any, ...] = (NoneType, bool)
@@ -111,12 +113,16 @@ def _answers(row: Row, method: Callable[..., Any]) -> dict[int, Answer]:
     body = {row.member: kind} if row.member else kind
     if is_record and row.renamed:
         body = (kind, document.RECORD_ANSWER)
-    return {row.status or 200: Answer(description=means, body=body, has_etag=is_record)}
+    tells = _takes(method, "progress")
+    return {
+        row.status or 200: Answer(description=means, body=body, has_etag=is_record, tells=tells)
+    }
 
 
 def _endpoint(row: Row, method: Callable[..., Any]) -> Endpoint:
     """The function that answers for a method: it checks, calls, and renders the result."""
     has_version = _takes(method, "id", "if_version")
+    tells = _takes(method, "progress")
 
     async def answered(call: Call) -> Response:
         names = [document.rename(call.arguments, *pair) for pair in row.renamed.items()]
@@ -126,6 +132,8 @@ def _endpoint(row: Row, method: Callable[..., Any]) -> Endpoint:
         if "{id}" in row.path:
             call.arguments["id"] = call.id
         arguments = {**row.defaults, **call.arguments}
+        if tells and EVENTS in call.request.headers.get("accept", ""):
+            return await _told(row, call, arguments)
         result = await getattr(call.memory, row.name)(**arguments)
         if row.absent is not ... and result == row.absent:
             raise not_found(call.id, call.namespace)
@@ -134,6 +142,54 @@ def _endpoint(row: Row, method: Callable[..., Any]) -> Endpoint:
         return await _rendered(row, result, any(names))
 
     return answered
+
+
+async def _told(row: Row, call: Call, arguments: Mapping[str, Any]) -> Response:
+    """The progress of a call as events, and in the end its answer, or the problem.
+
+    What goes wrong before there is progress is answered as a problem alone.
+    """
+    loop, lines = asyncio.get_running_loop(), asyncio.Queue[dict[str, Any] | None]()
+
+    def progress(*told: Any) -> None:  # a step, where there are several, and the counts
+        *steps, done, of = told
+        line = {"progress": {"step": "".join(steps) or row.name, "done": done, "of": of}}
+        loop.call_soon_threadsafe(lines.put_nowait, line)
+
+    running = asyncio.create_task(getattr(call.memory, row.name)(**arguments, progress=progress))
+    running.add_done_callback(lambda _: lines.put_nowait(None))
+    try:
+        first = await lines.get()
+        if first is None:
+            await running
+    except BaseException:
+        running.cancel()
+        raise
+
+    async def events() -> AsyncIterator[bytes]:
+        line = first
+        try:
+            while line is not None:
+                yield b"data: " + encoded(line) + b"\n\n"
+                line = await lines.get()
+            last = await asyncio.to_thread(encoded, await _ended(row, call, running))
+            yield b"data: " + last + b"\n\n"
+        finally:
+            running.cancel()
+
+    return StreamingResponse(events(), media_type=EVENTS)
+
+
+async def _ended(row: Row, call: Call, running: asyncio.Task[Any]) -> dict[str, Any]:
+    """The answer of a task that has ended, or its problem."""
+    try:
+        result = to_json(await running)
+        return {"answer": {row.member: result} if row.member else result}
+    except Exception as error:
+        problem, id = problem_of(error), request_id(call.request.scope)
+        if problem.status >= 500:
+            log_failure(id, error)
+        return {"problem": problem.to_dict(id)}
 
 
 async def _rendered(row: Row, result: Any, is_document: bool) -> Response:

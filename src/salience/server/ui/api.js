@@ -14,8 +14,14 @@ export class Refusal extends Error {
 }
 
 /** The JSON of an answer. */
-export async function ask(method, path, { body, namespace, signal } = {}) {
-  const headers = {};
+export async function ask(method, path, options) {
+  const answer = await sent(method, path, options);
+  return answer.status === 204 ? null : answer.json();
+}
+
+/** An answer whose body is still to be read. */
+export async function sent(method, path, { body, namespace, signal, accept } = {}) {
+  const headers = accept ? { Accept: accept } : {};
   if (key) headers.Authorization = `Bearer ${key}`;
   if (namespace) headers["Salience-Namespace"] = encodeURIComponent(namespace);
   if (body) headers["Content-Type"] = "application/json";
@@ -27,7 +33,7 @@ export async function ask(method, path, { body, namespace, signal } = {}) {
     credentials: "omit",
     cache: "no-store",
   });
-  if (answer.ok) return answer.status === 204 ? null : answer.json();
+  if (answer.ok) return answer;
   const problem = await answer.json().catch(() => ({}));
   throw new Refusal(answer.status, problem.detail || `${answer.status} ${answer.statusText}`);
 }

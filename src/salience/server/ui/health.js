@@ -1,6 +1,6 @@
 // The view Health: zones now and over time, problems with what settles them, and what happens.
 import { html, useEffect, useRef, useState } from "./html.js";
-import { ask } from "./api.js";
+import { ask, sent } from "./api.js";
 import { useAnswer } from "./answers.js";
 import { later } from "./later.js";
 import { SameOf } from "./same.js";
@@ -30,24 +30,49 @@ export function View({ state, scopes }) {
     <section><h2>${later.feed}</h2><${Feed} namespace=${state.namespace}/></section><${SameOf} state=${state} requests=${REQUESTS}/>`;
 }
 
-/** A request that a button begins: its answer or refusal, and the seconds that it has taken. */
+/** The answer to a POST that tells its progress while it runs. */
+async function followed(path, tell, { body, namespace, signal }) {
+  const { body: stream } = await sent("POST", path, { body, namespace, signal, accept: "text/event-stream" });
+  const reader = stream.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = "";
+  for (;;) {
+    const { value, done } = await reader.read();
+    if (done) throw new Error(later.brokenOff);
+    const events = (rest + value).split("\n\n");
+    rest = events.pop();
+    for (const event of events) {
+      const told = JSON.parse(event.slice("data: ".length));
+      if (told.answer) return told.answer;
+      if (told.problem) throw new Error(told.problem.detail);
+      tell(told.progress);
+    }
+  }
+}
+
+/** A request that a button begins: its answer or refusal, the seconds that it has taken, how much is done. */
 function useRun(namespace) {
   const [run, setRun] = useState({});
   const gone = useRef(null);
   useEffect(() => () => gone.current?.abort(), []);
-  const start = (method, path, body) => {
+  const start = (path, body) => {
     gone.current?.abort();
     const own = (gone.current = new AbortController());
     const began = Date.now();
     const put = (next) => own.signal.aborted || setRun(next);
-    const clock = setInterval(() => put({ seconds: Math.round((Date.now() - began) / 1000) }), 1000);
-    put({ seconds: 0 });
+    let progress = null;
+    const now = () => put({ seconds: Math.round((Date.now() - began) / 1000), progress });
+    const clock = setInterval(now, 1000);
+    now();
+    const tell = (next) => {
+      progress = next;
+      now();
+    };
     const ended = (next) => {
       clearInterval(clock);
       put(next);
     };
     own.signal.addEventListener("abort", () => clearInterval(clock));
-    ask(method, path, { body, namespace, signal: own.signal }).then(
+    followed(path, tell, { body, namespace, signal: own.signal }).then(
       (answer) => ended({ answer }), (problem) => ended({ refusal: problem.message }));
   };
   const stop = () => {
@@ -57,7 +82,11 @@ function useRun(namespace) {
   return { ...run, start, stop, isOn: run.seconds !== undefined };
 }
 
-const Running = ({ run }) => html`<p role="status"><progress/> ${later.running(run.seconds)} <button onClick=${run.stop}>${later.cancel}</button></p>`;
+function Running({ run }) {
+  const { step, done, of } = run.progress || {};
+  return html`<p><label>${step ? later.doing(step) : later.beginning} <progress value=${of ? done / of : undefined}/></label>
+    ${of ? percent(done / of) : ""} <span class="soft">${later.running(run.seconds)}</span> <button onClick=${run.stop}>${later.cancel}</button></p>`;
+}
 
 /** A bar of the shares of zones, with its sentence. */
 function Shares({ counts }) {
@@ -90,7 +119,7 @@ function ZonesNow({ namespace }) {
 
 function ZonesThen({ namespace }) {
   const run = useRun(namespace);
-  const start = () => run.start("POST", "/zones/shares", { points: POINTS });
+  const start = () => run.start("/zones/shares", { points: POINTS });
   return html`<p><button disabled=${run.isOn} onClick=${start}>${later.countThen}</button></p><p class="soft">${later.thenHint}</p>
     ${run.isOn && html`<${Running} run=${run}/>`}${run.refusal && html`<${Refused} of=${run.refusal}/>`}
     ${run.answer && html`<${History} of=${run.answer}/>`}`;
@@ -124,7 +153,7 @@ function Problems({ namespace, scopes }) {
   const run = useRun(namespace);
   if (!scopes.includes("upkeep")) return html`<p class="soft">${later.notAllowed}</p>`;
   const findings = run.answer?.findings.filter((finding) => finding.count > 0);
-  return html`<p><button disabled=${run.isOn} onClick=${() => run.start("POST", "/audit", {})}>${later.look}</button> <span class="soft">${later.lookHint}</span></p>
+  return html`<p><button disabled=${run.isOn} onClick=${() => run.start("/audit", {})}>${later.look}</button> <span class="soft">${later.lookHint}</span></p>
     ${run.isOn && html`<${Running} run=${run}/>`}${run.refusal && html`<${Refused} of=${run.refusal}/>`}
     ${findings?.length === 0 && html`<p>${later.noProblems}</p>`}
     ${findings?.length > 0 && html`<div class="scroll" tabindex="0"><table class="findings"><thead><tr><th>${later.problem}</th><th class="n">${later.memories}</th><th>${later.examples}</th><th>${later.remedy}</th></tr></thead><tbody>
