@@ -80,6 +80,7 @@ def test_recorded_searches_come_in_pages_newest_first(tmp_path: Path) -> None:
         unsure = memory.searches(below=0.5)
         assert [one.query for one in unsure] == ["nothing of the kind"]
         assert unsure.searches[0].ids == ("cello",)
+        assert all(one.ms is not None and one.ms > 0.0 for one in first)
         with pytest.raises(InvalidInput, match="after"):
             memory.searches(memory.events().cursor)
     with Memory("ram://") as memory:

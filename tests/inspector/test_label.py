@@ -65,6 +65,18 @@ def test_labels_are_given_changed_and_taken_back(chrome: Browser, own: RealServe
         inspector.check()
 
 
+def test_health_has_the_times_of_recorded_searches(chrome: Browser, own: RealServer) -> None:
+    [search] = httpx.get(f"{own.url}/v1/searches").json()["searches"]
+    assert search["ms"] > 0
+    with chrome.new_context() as context:
+        inspector = Inspector(context.new_page(), own)
+        page = inspector.show(".feed tr", view="health")
+        expect(page.locator("main")).to_contain_text(f"the longest {search['ms']:.1f} ms")
+        page.click("section:has-text('Recent searches') summary")
+        expect(page.locator(".recent tbody tr")).to_contain_text(ASKED)
+        inspector.check()
+
+
 def test_a_label_of_what_no_search_finds_is_there(chrome: Browser, own: RealServer) -> None:
     body = {"query": "telemetry", "relevant": ["long gone"], "id": "old"}
     httpx.post(f"{own.url}/v1/questions", json=body).raise_for_status()

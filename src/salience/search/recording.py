@@ -33,7 +33,8 @@ _logger = logging.getLogger("salience.search")
 class RecordedSearch(Result):
     """A search in one namespace: what was asked when, by which filters, and the ids of its hits.
 
-    `probability` is that of an answer among the hits, None where it was not known.
+    `probability` is that of an answer among the hits, and `ms` the milliseconds that the search
+    took; each is None where it was not known.
     """
 
     _shown = ("id", "at", "query", "probability")
@@ -46,6 +47,7 @@ class RecordedSearch(Result):
     ids: tuple[str, ...]
     filters: Mapping[str, Any] | None
     probability: float | None
+    ms: float | None = None
 
     @classmethod
     def of(cls, line: str) -> RecordedSearch | None:
@@ -65,6 +67,7 @@ class RecordedSearch(Result):
             tuple(values["ids"]),
             filters,
             values.get("probability"),
+            values.get("ms"),
         )
         is_whole = len(namespaces) == 1 and ("filters" not in values or filters is not None)
         return search if is_whole else None
@@ -174,6 +177,7 @@ class SearchRecorder:
             "profile": result.profile,
             "ids": [hit.id for hit in result.hits],
             "probability": to_json(result.probability),
+            "ms": round(result.timings_ms["total"], 3),
         }
         if filters is not None:  # one that is no mapping cannot be asked again
             line["filters"] = to_json(filters) if isinstance(filters, Mapping) else None

@@ -1,7 +1,7 @@
 // The view Health: zones now and over time, problems with what settles them, and what happens.
 import { html, useEffect, useRef, useState } from "./html.js";
 import { ask, sent } from "./api.js";
-import { useAnswer } from "./answers.js";
+import { Pending, useAnswer, useGet } from "./answers.js";
 import { later } from "./later.js";
 import { SameOf } from "./same.js";
 import { beginning, percent, Text } from "./text.js";
@@ -10,12 +10,14 @@ import { words } from "./words.js";
 const ZONES = ["active", "stale", "fading", "dormant"];
 const POINTS = 24;
 const SHOWN_EVENTS = 40;
+const SHOWN_SEARCHES = 40;
 const WAIT_SECONDS = 25;
 const RETRY_MS = 5000;
 const REQUESTS = [
   ["GET", "/zones?limit=0", null, "zones(limit=0)", "zones"],
   ["POST", "/zones/shares", { points: POINTS }, `zone_shares(points=${POINTS})`, `report --points ${POINTS}`],
   ["POST", "/audit", {}, "audit()", "audit"],
+  ["GET", `/searches?limit=${SHOWN_SEARCHES}`, null, `searches(limit=${SHOWN_SEARCHES})`, ""],
   ["GET", "/events?order=newest", null, 'events(order="newest", wait=25)', ""],
 ];
 const COLOURS = { active: 0, stale: 6, fading: 1, dormant: 5 };
@@ -27,6 +29,7 @@ export function View({ state, scopes }) {
   return html`<div class="halves"><section><h2>${later.zonesNow}</h2><${ZonesNow} namespace=${state.namespace}/></section>
       <section><h2>${later.zonesThen}</h2><${ZonesThen} namespace=${state.namespace}/></section></div>
     <section><h2>${later.problems}</h2><${Problems} namespace=${state.namespace} scopes=${scopes}/></section>
+    <section><h2>${later.recent}</h2><${Recent} namespace=${state.namespace}/></section>
     <section><h2>${later.feed}</h2><${Feed} namespace=${state.namespace}/></section><${SameOf} state=${state} requests=${REQUESTS}/>`;
 }
 
@@ -163,6 +166,20 @@ function Problems({ namespace, scopes }) {
         <td>${finding.actions.length === 0 && html`<code>${later.noAction}</code>`}
           ${finding.actions.filter((action) => scopes.includes(action.scope)).map((action) => html`<${Action} key=${action.title} action=${action} finding=${finding} namespace=${namespace}/>`)}</td></tr>`)}
       </tbody></table></div>`}`;
+}
+
+/** How long the last recorded searches took. */
+function Recent({ namespace }) {
+  const { answer, refusal } = useGet(`/searches?limit=${SHOWN_SEARCHES}`, namespace);
+  if (!answer) return html`<${Pending} refusal=${refusal}/>`;
+  if (!answer.is_kept) return html`<p class="soft">${later.noTimes}</p>`;
+  const times = answer.searches.map(({ ms }) => ms).filter((ms) => ms !== null).sort((a, b) => a - b);
+  const figure = (ms) => (ms === null ? "" : ms.toFixed(1));
+  return html`${times.length > 0 && html`<p>${later.took(times.length, figure(times[Math.floor((times.length - 1) / 2)]), figure(times.at(-1)))}</p>`}
+    ${answer.searches.length === 0 ? html`<p>${later.noSearches}</p>` : html`<details><summary>${later.asTable}</summary><div class="scroll" tabindex="0"><table class="recent">
+      <thead><tr><th>${later.time}</th><th class="n">${later.ms}</th><th class="n">${words.probability}</th><th>${later.question}</th></tr></thead><tbody>
+      ${answer.searches.map((each) => html`<tr key=${each.id}><td class="when">${each.at.slice(0, 19).replace("T", " ")}</td><td class="n">${figure(each.ms)}</td>
+        <td class="n">${each.probability === null ? "" : percent(each.probability)}</td><td><${Text} of=${each.query}/></td></tr>`)}</tbody></table></div></details>`}`;
 }
 
 const below = (path) => path.replace(/^\/v1/, "");
