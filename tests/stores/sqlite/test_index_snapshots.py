@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import shutil
 import sqlite3
@@ -431,9 +432,18 @@ def test_what_is_added_to_a_mapped_index_leaves_the_file_as_it_is(path: Path) ->
     assert told == without_snapshot(path)
 
 
-def test_threads_and_processes_that_write_at_once_leave_a_sound_one(
-    path: Path, workers: Callable[[Path], Any]
-) -> None:
+def test_one_that_another_process_writes_is_left_to_it(path: Path) -> None:
+    (path.parent / "memory.db-index-1").unlink()
+    other = path.parent / "memory.db-index-1.abc.partial"
+    with open(other, "wb") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        answers(path)
+        assert files(path) == [other.name]
+    answers(path)  # it ended before it was complete
+    assert files(path) == ["memory.db-index-1"]
+
+
+def test_threads_that_write_at_once_leave_a_sound_one(path: Path) -> None:
     (path.parent / "memory.db-index-1").unlink()
     together = [threading.Thread(target=answers, args=(path,)) for _ in range(4)]
     for thread in together:

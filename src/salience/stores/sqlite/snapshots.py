@@ -33,6 +33,7 @@ from salience.errors import StoreError
 from salience.stores.index.change_feed import Changes
 from salience.stores.index.snapshot import FORMAT, Saved, SnapshotFile, write
 from salience.stores.sqlite.dialect import space_of, write_meta
+from salience.stores.sqlite.integrity.open_files import fcntl
 from salience.stores.sqlite.vectors import embedder_of, vector_sets
 
 if TYPE_CHECKING:
@@ -122,7 +123,7 @@ class Snapshots:
         try:
             with self._reading() as db:
                 space = space_of(db, namespace)
-            _remove(self._path, lambda _, own, is_partial: own == space and is_partial)
+            _remove_abandoned(self._path, space)
             with _partial_file(self._path, space, saved.nbytes) as (made, file):
                 with self._reading() as db:
                     self._check(db, space, seq)
@@ -251,6 +252,25 @@ def _remove(path: str, is_chosen: Callable[[str, int, bool], bool]) -> bool:
     return True
 
 
+def _remove_abandoned(path: str, space: int) -> None:
+    """Remove what processes that have ended left of snapshots of a namespace.
+
+    Raises:
+        BlockingIOError: one is being written.
+    """
+    partials = [name for name, own, is_partial in _files(path) if own == space and is_partial]
+    for name in partials:
+        with suppress(FileNotFoundError), open(name, "rb") as file:
+            _lock(file)
+    _remove(path, lambda name, *_: name in partials)
+
+
+def _lock(file: BinaryIO) -> None:
+    """Lock a file until it is closed, or by the end of the process."""
+    assert fcntl is not None  # on Windows none are written
+    fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
 @contextmanager
 def _partial_file(path: str, space: int, size: int) -> Iterator[tuple[str, BinaryIO]]:
     """A file, by path, for those who may read the store; removed if it is not renamed."""
@@ -261,6 +281,7 @@ def _partial_file(path: str, space: int, size: int) -> Iterator[tuple[str, Binar
     handle, made = mkstemp(PARTIAL, f"{name}.", folder)
     try:
         with open(handle, "wb") as file:
+            _lock(file)
             store = os.stat(path)
             own = os.fstat(file.fileno())
             if (own.st_uid, own.st_gid) != (store.st_uid, store.st_gid):
