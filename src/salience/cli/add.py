@@ -74,9 +74,7 @@ def add(
         if item.settled_by is not None:
             output.note(f"to settle it: salience supersede {shlex.join(item.settled_by)}")
     output.pending(result.pending)
-    if settings.json:
-        output.emit(result.to_dict())
-    else:
+    if not output.told(settings, result):
         output.say(result.id)
 
 
@@ -112,10 +110,7 @@ def update(
         raise InvalidInput("update", "has nothing to change", "give a text, --set or --metadata")
     with settings.open() as memory:
         changed = memory.update(id, if_version=if_version, **changes_by_field)
-    if settings.json:
-        output.emit(changed.to_dict())
-    else:
-        output.say(changed.id)
+    output.tell(settings, changed, changed.id)
 
 
 def _parse_assignment(change: str) -> tuple[str, Any]:

@@ -38,8 +38,7 @@ def demo(settings: Settings) -> None:
             question["text"], limit=_HITS, now=now, touch=False, explain=True, cut="auto"
         )
     output.degraded(result.degraded)
-    if settings.json:
-        output.emit({"db": settings.db, "result": result.to_dict()})
+    if output.told(settings, {"db": settings.db, "result": result.to_dict()}):
         return
     _show(settings, len(memories), now, frozenset(question["relevant"]), result)
 

@@ -170,8 +170,7 @@ def _abstention(
                 progress=progress,
             )
         ]
-    if settings.json:
-        output.emit([outcome.to_dict() for outcome in outcomes])
+    if output.told(settings, [outcome.to_dict() for outcome in outcomes]):
         return
     from salience.cli import render
 
@@ -204,8 +203,7 @@ def _leave_out(
     embedder_name = (embedder or [settings.embedder or "default"])[0]
     with output.progress() as progress:
         found = leave_out(folders, chosen, embedder_name, progress=progress)
-    if settings.json:
-        output.emit([each.to_dict() for each in found])
+    if output.told(settings, [each.to_dict() for each in found]):
         return
     from salience.cli import render_quality
 
@@ -339,8 +337,7 @@ def ab(
             embedder=settings.embedder or "default",
             progress=progress,
         )
-    if settings.json:
-        output.emit(preference.to_dict())
+    if output.told(settings, preference):
         return
     names, wins = preference.profiles, preference.wins
     even, days = preference.searches - sum(wins), preference.conversations
@@ -398,8 +395,7 @@ def bench(
             check_recall=check_recall,
             progress=progress,
         )
-    if settings.json:
-        output.emit(figures)
+    if output.told(settings, figures):
         return
     from salience.cli import render
 

@@ -38,8 +38,7 @@ def get(
         record = memory.get(id, as_of=as_of)
         if record is None:
             raise not_found(id, memory.namespace)
-    if settings.json:
-        output.emit(record.to_dict())
+    if output.told(settings, record):
         return
     from salience.cli import render
 
@@ -62,8 +61,7 @@ def list_(
     filters = conditions(where, options)
     with settings.open(embeds=False) as memory:
         page = memory.get_all(filters, limit=limit, cursor=cursor, order=order.value, as_of=as_of)
-    if settings.json:
-        output.emit(page.to_dict())
+    if output.told(settings, page):
         return
     from salience.cli import render
 
@@ -88,8 +86,7 @@ def about(
     """List what a user told of himself, by topic: health, tastes, family, work."""
     with settings.open(embeds=False) as memory:
         found = memory.about(user, filters=parse_json("filter", where), limit=limit)
-    if settings.json:
-        output.emit(found.to_dict())
+    if output.told(settings, found):
         return
     from salience.cli import render
 
@@ -113,10 +110,7 @@ def count(
     filters = conditions(where, options)
     with settings.open(embeds=False) as memory:
         number = memory.count(filters, archived=archived, as_of=as_of)
-    if settings.json:
-        output.emit({"count": number})
-    else:
-        output.say(str(number))
+    output.tell(settings, {"count": number}, str(number))
 
 
 @with_options(CONDITIONS)
@@ -146,8 +140,7 @@ def entities(
 def _names(settings: Settings, kind: str, prefix: str, limit: int, filters: Any) -> None:
     with settings.open(embeds=False) as memory:
         page = getattr(memory, kind)(prefix, filters=filters, limit=limit)
-    if settings.json:
-        output.emit(page.to_dict())
+    if output.told(settings, page):
         return
     for each in page:
         output.say(f"{each.memories:6,}  {each.name}")
@@ -170,8 +163,7 @@ def zones(
     with settings.open(embeds=False) as memory:
         zones = memory.zones(parse_json("filter", where))
     shown = zones.memories[::-1][:limit]
-    if settings.json:
-        output.emit({**zones.to_dict(), "memories": [one.to_dict() for one in shown]})
+    if output.told(settings, {**zones.to_dict(), "memories": [one.to_dict() for one in shown]}):
         return
     from salience.cli import render
 
@@ -193,8 +185,7 @@ def stats(
     """Show figures about the memories and their store."""
     with settings.open(embeds=False) as memory:
         figures = memory.stats(everywhere=everywhere, as_of=as_of)
-    if settings.json:
-        output.emit(figures)
+    if output.told(settings, figures):
         return
     from salience.cli import render
 

@@ -87,8 +87,7 @@ def status(settings: Settings) -> None:
         "log": log_path(),
         "daemon": _ask_daemon("status"),
     }
-    if settings.json:
-        output.emit(found)
+    if output.told(settings, found):
         return
     daemon = found.pop("daemon")
     for name, value in found.items():

@@ -42,8 +42,7 @@ def history(settings: Settings, id: Id) -> None:
     """Show the events of a memory, and its text before each edit."""
     with settings.open(embeds=False) as memory:
         history = memory.history(id)
-    if settings.json:
-        output.emit(history.to_dict())
+    if output.told(settings, history):
         return
     from rich.text import Text
 
@@ -86,10 +85,11 @@ def link(
     """Link two memories."""
     with settings.open(embeds=False) as memory:
         memory.link(source, target, type, weight)
-    if settings.json:
-        output.emit({"source": source, "target": target, "type": type, "weight": weight})
-    else:
-        output.say(f"{source} {type} {target}")
+    output.tell(
+        settings,
+        {"source": source, "target": target, "type": type, "weight": weight},
+        f"{source} {type} {target}",
+    )
 
 
 def decay(settings: Settings) -> None:
@@ -111,10 +111,7 @@ def touch(
     """Count a use of memories."""
     with settings.open(embeds=False) as memory:
         memory.touch(ids, use.value, session_id=session_id)
-    if settings.json:
-        output.emit({"touched": ids})
-    else:
-        output.say(f"{len(ids):,} touched")
+    output.tell(settings, {"touched": ids}, f"{len(ids):,} touched")
 
 
 def feedback(
@@ -185,18 +182,14 @@ def contradict(
     """Record that two memories contradict each other."""
     with settings.open(embeds=False) as memory:
         memory.contradict(one, other)
-    if settings.json:
-        output.emit({"contradicts": [one, other]})
-    else:
-        output.say(f"{one} contradicts {other}")
+    output.tell(settings, {"contradicts": [one, other]}, f"{one} contradicts {other}")
 
 
 def questions(settings: Settings) -> None:
     """List the labelled questions: what answers each, and what does not."""
     with settings.open(embeds=False) as memory:
         kept = memory.questions()
-    if settings.json:
-        output.emit(kept.to_dict())
+    if output.told(settings, kept):
         return
     if not kept:
         output.nothing("no question is labelled; salience questions add keeps one")
@@ -258,8 +251,7 @@ def score_questions(
     """Measure profiles on the labelled questions, with 95 % intervals."""
     with settings.open() as memory:
         scores = memory.score_questions(profile or ["balanced"])
-    if settings.json:
-        output.emit(scores.to_dict())
+    if output.told(settings, scores):
         return
     if not any(each.questions for each in scores):
         output.nothing("no question has a labelled answer; salience questions add keeps one")
@@ -306,8 +298,7 @@ def verify(
 
 def _show_fields(settings: Settings, record: MemoryRecord, *names: str) -> None:
     """Print the named fields of a memory."""
-    if settings.json:
-        output.emit(record.to_dict())
+    if output.told(settings, record):
         return
     from salience.cli import render
 

@@ -50,8 +50,7 @@ def prune(
     """Archive memories that have faded; a preview unless --apply."""
     with settings.open(embeds=False) as memory:
         report = memory.prune(apply=apply, cap=cap, filters=parse_json("filter", where))
-    if settings.json:
-        output.emit(report.to_dict())
+    if output.told(settings, report):
         return
     _candidates(report)
     zones = ", ".join(f"{name} {count:,}" for name, count in report.zones.items())
@@ -106,8 +105,7 @@ def restore(settings: Settings, ids: Ids) -> None:
     """Bring memories back from the archive."""
     with settings.open(embeds=False) as memory:
         back = memory.restore(ids)
-    if settings.json:
-        output.emit({"restored": dict(back)})
+    if output.told(settings, {"restored": dict(back)}):
         return
     for id, status in back.items():
         output.say(f"{id}: {status}")
@@ -137,8 +135,7 @@ def consolidate(
             progress=lambda done, total: progress("comparing", done, total),
         )
     output.degraded(report.degraded)
-    if settings.json:
-        output.emit(report.to_dict())
+    if output.told(settings, report):
         return
     _clusters(report)
     output.note(
@@ -214,8 +211,7 @@ def undo_writer(
     """Take back all that one actor wrote and changed since a time; a preview unless --apply."""
     with settings.open() as memory:
         report = memory.undo_writer(actor, since=since, apply=apply)
-    if settings.json:
-        output.emit(report.to_dict())
+    if output.told(settings, report):
         return
     for id, why in report.left.items():
         output.note(f"left: {id}: {why}")
@@ -259,8 +255,7 @@ def maintain(
         report = memory.maintain(
             dry_run=dry_run, steps=chosen, cap=cap, summarise=summariser, progress=progress
         )
-    if settings.json:
-        output.emit(report.to_dict())
+    if output.told(settings, report):
         return
     for step in report.steps:
         line = f"{step.name}: {step.changed:,}"
@@ -307,8 +302,7 @@ def audit(
     """Report problems of the memories, with examples and the commands that mend them."""
     with settings.open(embeds=False) as memory, output.progress() as progress:
         report = memory.audit(mend=mend or (), progress=progress)
-    if settings.json:
-        output.emit(report.to_dict())
+    if output.told(settings, report):
         return
     from rich.text import Text
 

@@ -75,8 +75,7 @@ def copy(
     origin.require()
     with output.progress("what was copied stays; run it again for the rest") as progress:
         copies = copying.copy(origin.url, destination.url, progress)
-    if settings.json:
-        output.emit({"namespaces": [copied.to_dict() for copied in copies]})
+    if output.told(settings, {"namespaces": [copied.to_dict() for copied in copies]}):
         return
     for copied in copies:
         print(
@@ -200,10 +199,7 @@ def erased(
         gone, users = copying.erase_again(store.batch, known)
     finally:
         store.close()
-    if settings.json:
-        output.emit({"erased_again": gone})
-    else:
-        output.say(f"{gone:,} memories erased again")
+    output.tell(settings, {"erased_again": gone}, f"{gone:,} memories erased again")
     if users:
         output.note(copying.USERS.format(count=users))
 
@@ -319,8 +315,7 @@ def _reembed_in_steps(settings: Settings, to: str | None, step: Any, queries: Pa
             queries=asked,
             progress=lambda done, total: progress("embedding", done, total),
         )
-    if settings.json:
-        output.emit(state.to_dict())
+    if output.told(settings, state):
         return
     output.say(f"searched  {state.searched or 'no vectors yet'}")
     if state.beside is not None:

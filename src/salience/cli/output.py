@@ -42,6 +42,19 @@ def emit(data: Any) -> None:
     print(visible(written, "\\u{:04x}"))
 
 
+def told(settings: Any, result: Any) -> bool:
+    """Print a result as JSON if the settings ask for that; whether they do."""
+    if settings.json:
+        emit(result.to_dict() if hasattr(result, "to_dict") else result)
+    return bool(settings.json)
+
+
+def tell(settings: Any, result: Any, line: str) -> None:
+    """Print a result as JSON if the settings ask for that, else a line."""
+    if not told(settings, result):
+        say(line)
+
+
 def _finite(data: Any) -> Any:
     """The same data with null for NaN and infinities."""
     if isinstance(data, float):

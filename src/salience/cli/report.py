@@ -49,8 +49,7 @@ def report(
         from salience.lifecycle.zone_chart import draw_chart
 
         draw_chart(history, out, f"How the memories of {settings.namespace or 'default'!r} fade")
-    if settings.json:
-        output.emit({**history.to_dict(), "out": str(out) if out else None})
+    if output.told(settings, {**history.to_dict(), "out": str(out) if out else None}):
         return
     _table(history)
     if out is not None:

@@ -255,8 +255,7 @@ def explain(
         except OSError as problem:
             reason = f"{html} cannot be written: {problem.strerror}"
             raise InvalidInput("html", reason, "give a file in a folder that exists") from None
-    if settings.json:
-        output.emit(report.to_dict())
+    if output.told(settings, report):
         return
     from salience.cli import render
 
@@ -379,8 +378,7 @@ def profiles(
         raise typer.BadParameter("write `salience profiles` or `salience profiles show NAME`")
     if name is not None:
         chosen = [built_in.get(name)]
-        if settings.json:
-            output.emit(chosen[0].to_dict())
+        if output.told(settings, chosen[0].to_dict()):
             return
     else:
         chosen = list(built_in.BUILT_IN.values())

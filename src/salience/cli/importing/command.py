@@ -138,8 +138,7 @@ def _list_formats(settings: Settings) -> None:
     from salience.importers import FORMATS
 
     formats = {name: format.about for name, format in FORMATS.items()}
-    if settings.json:
-        output.emit(formats)
+    if output.told(settings, formats):
         return
     width = max(map(len, formats))
     for name, about in formats.items():
@@ -171,7 +170,4 @@ def _import_export(settings: Settings, source: Source, everywhere: bool) -> None
             progress=lambda step, count, total: progress(step, count, total or None),
         )
     output.degraded(done.degraded)
-    if settings.json:
-        output.emit(done.to_dict())
-    else:
-        output.say(transferred(done))
+    output.tell(settings, done, transferred(done))

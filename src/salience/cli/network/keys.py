@@ -64,8 +64,7 @@ def list_(settings: Settings) -> None:
     settings.require()
     with _opened(settings) as keys:
         listed = keys.list()
-    if settings.json:
-        output.emit([key.to_dict() for key in listed])
+    if output.told(settings, [key.to_dict() for key in listed]):
         return
     if not listed:
         output.nothing("there are no keys; `salience keys create` makes one")
@@ -119,8 +118,7 @@ def _opened(settings: Settings) -> Keyring | RemoteKeys:
 
 def _show_secret(settings: Settings, made: NewKey) -> None:
     """Print a new secret to stdout, and all else about it to stderr."""
-    if settings.json:
-        output.emit(made.to_dict())
+    if output.told(settings, made):
         return
     print(made.text)
     key = made.key
