@@ -66,7 +66,7 @@ def test_they_narrow_each_command(
 def test_json_lines_hold_everything(run: Run, db: str) -> None:
     refused = run("export", "--db", db, "--tag", "cooking")
     assert refused.code == 2
-    assert "filter: goes with --format markdown or mem0" in refused.err
+    assert "filter: goes with --format markdown, mem0 or eval" in refused.err
 
 
 def test_a_wrong_condition_is_named(run: Run, db: str) -> None:
