@@ -15,7 +15,7 @@ from salience.cli.search import Where, conditions
 from salience.cli.settings import Settings
 from salience.display.result import to_json
 from salience.errors import NotFound, shown
-from salience.records.events import FEEDBACK_WEIGHTS, link_words
+from salience.records.events import FEEDBACK_WEIGHTS
 from salience.records.record import LINK_TYPES, MemoryRecord
 
 _SHOWN_MEASURES = ("R@10", "MRR", "nDCG@10")  # --json gives all
@@ -52,7 +52,7 @@ def history(settings: Settings, id: Id) -> None:
     texts = {version.since: version.record.content for version in history.versions}
     for event, version in zip(history, history.numbers, strict=True):
         text = texts.get(event.at, "") if event.type in ("write", "edit") else ""
-        line = Text(text or _payload_summary(event.payload))
+        line = Text(text or event.link or _payload_summary(event.payload))
         if event.actor:
             line.append(f"  by {event.actor}", style="dim")
         rows.add_row(f"{event.at:%Y-%m-%d %H:%M:%S}", event.type, f"{version}", line)
@@ -64,7 +64,6 @@ def _payload_summary(payload: Any) -> str:
     changes = payload.get("set", {})
     parts = [f"{name} = {value}" for name, value in changes.items()]
     parts += [str(payload[name]) for name in ("feedback", "context", "outcome") if name in payload]
-    parts += filter(None, [link_words(payload)])
     return "; ".join(parts)
 
 

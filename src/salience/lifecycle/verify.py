@@ -12,15 +12,7 @@ from salience.display.html import text as html_text
 from salience.display.result import Result, to_json
 from salience.errors import StoreError
 from salience.lazily import dataclass, replace
-from salience.records.events import (
-    STATE,
-    Event,
-    field_from_json,
-    link_words,
-    record_at,
-    replay,
-    version_after,
-)
+from salience.records.events import STATE, Event, field_from_json, record_at, replay, version_after
 from salience.records.record import MemoryRecord
 from salience.records.validation import boolean, integer
 from salience.retrieval.cursor import encode_event_cursor, parse_event_cursor
@@ -76,9 +68,7 @@ class History(HtmlResult):
                 str(number),
                 html_text(event.actor or ""),
                 html_text(
-                    texts.get(event.at, "")
-                    if event.type in ("write", "edit")
-                    else link_words(event.payload)
+                    texts.get(event.at, "") if event.type in ("write", "edit") else event.link
                 ),
             )
             for event, number in zip(self.events, self.numbers, strict=True)

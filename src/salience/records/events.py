@@ -77,6 +77,14 @@ class Event(Result):
     payload: Values = field(default_factory=lambda: EMPTY)
     seq: int = 0
 
+    @property
+    def link(self) -> str:
+        """The link that it made or removed, in words; empty for other events."""
+        words = f"{self.payload.get('link')} {self.payload.get('target')}"
+        if self.type != "link":
+            return ""
+        return words if self.payload["weight"] is not None else f"no longer {words}"
+
 
 def field_from_json(name: str, value: Any) -> Any:
     """The value of a field as records have it, from its JSON in a payload."""
@@ -341,14 +349,6 @@ def unlink_event(link: Link, actor: str | None, at: datetime | None = None) -> E
     """The event of removing a link at a time, its `created_at` by default: its weight is None."""
     payload = {"target": link.target, "link": link.type, "weight": None}
     return Event("link", link.source, at or link.created_at, actor, payload=payload)
-
-
-def link_words(payload: Values) -> str:
-    """The link that an event made or removed, in words; empty for other events."""
-    if "link" not in payload:
-        return ""
-    words = f"{payload['link']} {payload['target']}"
-    return words if payload["weight"] is not None else f"no longer {words}"
 
 
 def without_mention(payload: Values) -> Values:

@@ -10,7 +10,7 @@ import typer
 
 from salience.cli import output
 from salience.cli.importing.sources import Source
-from salience.cli.importing.writing import Import, changes_of, existing, report
+from salience.cli.importing.writing import Import, differs, existing, report
 from salience.cli.settings import Settings
 from salience.engine.memory import Memory
 from salience.importers import ImportProblem, Item
@@ -84,7 +84,7 @@ def _foreseen(step: Step, done: Import) -> Iterator[str]:
     there = existing(done.memory, step.items)
     for item in step.items:
         record = there.get(item["id"])
-        changes = record is None or changes_of(record, item) or _links_differ(done.memory, item)
+        changes = record is None or differs(record, item) or _links_differ(done.memory, item)
         done.counts["ADDED" if record is None else "UPDATED" if changes else "UNCHANGED"] += 1
         if changes:
             yield f"{'add' if record is None else 'update'} {item.place}"

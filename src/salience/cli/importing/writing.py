@@ -99,8 +99,8 @@ class Import:
             items = chat.chunks_from_turns(items, self.mode)
         while batch := list(islice(items, size)):
             if self.on_conflict != "update":  # where the last of two items with one id counts
-                batch.sort(key=_has_status)
-            for _, alike in groupby(batch, _has_status):
+                batch.sort(key=lambda item: "status" in item)
+            for _, alike in groupby(batch, lambda item: "status" in item):
                 self._add(path, list(alike))
             if self.on_conflict in ("replace", "update"):
                 self._drop_parts(batch)
@@ -196,10 +196,6 @@ def _written(item: Mapping[str, Any], before: Mapping[str, MemoryRecord]) -> dic
     return {name: value for name, value in item.items() if name not in ("status", *assumed)}
 
 
-def _has_status(item: Mapping[str, Any]) -> bool:
-    return "status" in item
-
-
 def existing(memory: Memory, items: Iterable[Mapping[str, Any]]) -> dict[str, MemoryRecord]:
     """The existing memories with ids of the items, by id."""
     ids = iter(dict.fromkeys(id for item in items if (id := _id(item)) is not None))
@@ -231,16 +227,12 @@ def _place(item: Mapping[str, Any]) -> str:
     return item.place if isinstance(item, Item) else ""
 
 
-def changes_of(record: MemoryRecord, item: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of an item that differ from those of the memory."""
-    assumed = item.assumed if isinstance(item, Item) else ()
-    fields = {n: v for n, v in item.items() if n in CHECKS and n not in ("id", *assumed)}
-    if isinstance(fields.get("metadata"), dict):
+def differs(record: MemoryRecord, item: Item) -> bool:
+    """Test whether fields of an item differ from those of the memory."""
+    fields = {n: v for n, v in item.items() if n in CHECKS and n not in ("id", *item.assumed)}
+    if "metadata" in fields:
         fields["metadata"] = metadata_for(record, fields["metadata"])
-    changes = {n: v for n, v in fields.items() if CHECKS[n](n, v) != getattr(record, n)}
-    if "metadata" in changes:  # the file has all of them
-        changes["replace_metadata"] = changes.pop("metadata")
-    return changes
+    return any(CHECKS[n](n, v) != getattr(record, n) for n, v in fields.items())
 
 
 def report(settings: Settings, done: Import) -> None:
