@@ -83,15 +83,19 @@ class LinkGraph:
         return changed > max(_MAX_CHANGED_MEMORIES, len(self._existing) * _MAX_CHANGED_SHARE)
 
     def settle(self, read: Callable[[Sequence[str]], LinkTimes]) -> None:
-        """Apply the changes noted; `read` returns the links from and to some memories."""
+        """Apply the changes noted; `read` returns the links from and to some memories.
+
+        An error of it leaves them noted.
+        """
+        affected = self._new | (self._relinked - self._removed)
+        stored = read(sorted(affected)) if affected else ()
         for id in self._removed:
             self._drop(id)
-        affected = self._new | (self._relinked - self._removed)
         self._existing |= self._new
         self._new, self._removed, self._relinked = set(), set(), set()
         if not affected:
             return
-        current = self._supports(read(sorted(affected)))
+        current = self._supports(stored)
         for id in sorted(affected):
             links = [(id, target) for target in self._out.get(id, ())]
             links += [(source, id) for source in self._in.get(id, ())]

@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -23,9 +22,7 @@ from salience.records.record import MemoryRecord
 from salience.retrieval import operations
 from salience.retrieval.candidates import Rows
 from salience.retrieval.edges import Edges
-from salience.retrieval.erasure import Erasure, Tally
 from salience.retrieval.turnstile import Turnstile
-from salience.stores.codec import encode_vector
 from salience.stores.index.change_feed import IndexVersion
 from salience.stores.index.edge_table import StoredEdge
 from salience.stores.index.memory_table import MANY_LINKS
@@ -253,33 +250,9 @@ class EmbeddedStore(IndexReader):
             for index, rows, _ in self._indexes_of(op.rows):
                 index.table.touch(rows, at)
 
-    def _delete(self, op: operations.Delete) -> Erasure:
-        if op.where is None or op.ids is not None:
-            return self._records.delete(op)
-        tally, before, part = Tally(), list[int](), replace(op, user_id=None)
-        while rows := self._matching(op.namespace, op.where):  # an edit gives a memory a new row
-            if rows == before:  # none of them passed any more when they were to be erased
-                break
-            tally.add(self._records.delete(part, rows=rows))
-            before = rows
-        if op.user_id is not None:
-            tally.add(self._records.delete(op, rows=()))
-        return tally.erasure()
-
-    def _matching(self, namespace: str, where: Filter) -> list[int]:
-        """The rows that pass a filter now."""
-        with self._lock:
-            self._state.version = None
-            return self._index(namespace).table.matching(where).tolist()
-
     def _unembedded(self, op: operations.Unembedded) -> Rows:
         rows = self._records.unembedded(op.namespace, op.name, op.limit, op.beside)
         return np.array(rows, dtype=np.int64)
-
-    def _put_vectors(self, op: operations.PutVectors) -> None:
-        blobs = map(encode_vector, op.vectors)
-        by_row = dict(zip(op.rows.tolist(), blobs, strict=True))
-        self._records.put_vectors(op.namespace, op.name, by_row, op.embedder, op.beside)
 
     def _stats(self, op: operations.ReadStats) -> dict[str, Any]:
         counts = {name: self._size(name) for name in op.namespaces} or self._records.namespaces()
@@ -306,9 +279,9 @@ class EmbeddedStore(IndexReader):
         operations.VectorNames: _vector_names,
         operations.FormerVectors: lambda store, op: store._records.former_vectors(op),
         operations.Touch: _touch,
-        operations.Delete: _delete,
+        operations.Delete: lambda store, op: store._records.delete(op),
         operations.Unembedded: _unembedded,
-        operations.PutVectors: _put_vectors,
+        operations.PutVectors: lambda store, op: store._records.put_vectors(op),
         operations.ReadStats: _stats,
         operations.FindByHash: lambda store, op: store._records.ask(partial(find_by_hash, op)),
         operations.RowsById: lambda store, op: store._records.rows_by_id(op.namespace, op.ids),

@@ -21,7 +21,6 @@ from salience.stores.postgres import PostgresStore, schema
 from salience.stores.postgres.large import indexes
 from salience.stores.postgres.wire.connection import Connections
 from salience.stores.postgres.wire.database import Database
-from salience.stores.postgres.wire.types import IntegerArray
 from salience.stores.tables.commands import Command, Copy, Many, Statement, set_local
 from salience.testing import WordHashEmbedder
 from support.suite.memory import MemoryConformance
@@ -39,8 +38,9 @@ WHOLE_STORE = {
     "stats: how large the tables are": "SELECT sum(citus_total_relation_size",
     "reembed: which namespaces there are": "SELECT namespace FROM spaces",
     "reembed: how many memories there are": "SELECT coalesce(sum(living), 0)::bigint FROM spaces",
-    "reembed: how many new vectors there are": "SELECT coalesce(sum(number), 0)::bigint FROM",
-    "reembed: whether a memory has no new vector": "SELECT 1 FROM spaces s WHERE living >",
+    "reembed: how many new vectors there are": "SELECT count(*) FROM vectors WHERE name",
+    "reembed: what the last rows are": "SELECT json_object_agg(namespace, counter)",
+    "reembed: whether a memory has no new vector": "SELECT 1 FROM spaces s JOIN memories",
     "keys are read on any node": "SELECT id, version, last_used, entry FROM access_keys",
     "keys are written on every node": "INSERT INTO access_keys",
     "keys are used on every node": "UPDATE access_keys",
@@ -87,8 +87,6 @@ class Plans:
 
 def literal(value: Any) -> Any:
     """A parameter as a value that can be written into a statement."""
-    if isinstance(value, IntegerArray):
-        return value.values.tolist()
     if isinstance(value, np.ndarray):
         return str(value.tolist())
     return value

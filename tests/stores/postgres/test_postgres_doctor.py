@@ -83,29 +83,24 @@ def expected(postgres: Databases, sound: str) -> list[Any]:
 ROW = """(SELECT "row" FROM memories WHERE namespace = 'default' AND id = 'm5')"""
 OF_M5 = f"namespace = 'default' AND \"row\" = {ROW}"
 MENDED = [
-    {  # the words and places of one memory, keys, indexes
+    {  # the words of one memory, keys, indexes
         "DROP INDEX memories_by_time": "indexes",
         "UPDATE memories SET features = '\\x00', spellings = '{}' WHERE id = 'm5'": "words",
         f"UPDATE words SET content = '\\x0102030405060708' WHERE {OF_M5}": "words",
-        f"DELETE FROM places WHERE {OF_M5}": "places",
         "UPDATE spaces SET counter = 7, living = 3 WHERE namespace = 'default'": "counter",
-        "UPDATE tallies SET number = 1 WHERE name = 'Ana'": "tallies",
     },
     {
         "ALTER TABLE links DROP CONSTRAINT links_pkey": "indexes",
         "UPDATE pg_index SET indisvalid = false "
         "WHERE indexrelid = 'memories_by_text'::regclass": "indexes",
         f"DELETE FROM words WHERE {OF_M5}": "words",
-        f"UPDATE places SET living = FALSE WHERE {OF_M5}": "places",
         "UPDATE clocks SET seq = 1": "counter",
-        "DELETE FROM tallies": "tallies",
     },
     {
         "DROP INDEX links_by_target": "indexes",
         "CREATE INDEX links_by_target ON links (target)": "indexes",
         "CREATE INDEX half ON links (type)": "indexes",
         "UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'half'::regclass": "indexes",
-        "UPDATE places SET living = TRUE WHERE NOT living AND namespace = 'default'": "places",
         "DELETE FROM spaces WHERE namespace = 'default'": "namespaces",
     },
 ]

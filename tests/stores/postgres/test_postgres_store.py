@@ -63,7 +63,7 @@ def test_the_server_knows_of_a_namespace_that_has_begun(empty: str, before: int)
             filled(memory, before)
         filled(memory.within("begun"), 300)
     with psycopg.connect(empty, options="-c search_path=salience") as connection:
-        for table in ("memories", "places", "vectors"):
+        for table in ("memories", "words", "vectors"):
             told = connection.execute(
                 f"EXPLAIN (FORMAT JSON) SELECT FROM {table} WHERE namespace = 'begun'".encode()
             ).fetchone()
@@ -159,10 +159,15 @@ def test_an_older_schema_names_the_command(empty: str, monkeypatch: pytest.Monke
     assert migrate(empty) == (kept, kept + 1)
 
 
-GONE_COLUMNS = {
-    "places": ("previous", "following", "position", *LEXICAL),
-    "spaces": ("merged", "named"),
+GONE_TABLES = {
+    "segments": "namespace text, data bytea",
+    "chunks": "namespace text, data bytea",
+    "places": 'namespace text, "row" integer, version bigint, living boolean, '
+    + ", ".join(f"{name} integer" for name in ("previous", "following", "position", *LEXICAL)),
+    "tallies": "namespace text, kind text, name text, number integer, size integer DEFAULT 0, "
+    "version bigint, PRIMARY KEY (namespace, kind, name)",
 }
+GONE_NUMBERS = ("merged", "named", "erased", "linked")  # of namespaces
 
 
 def without_last_steps(connection: psycopg.Connection[Any]) -> None:
@@ -173,14 +178,13 @@ def without_last_steps(connection: psycopg.Connection[Any]) -> None:
     connection.execute("ALTER TABLE salience.words DROP COLUMN passages")
     connection.execute("DROP TABLE salience.access_keys")
     connection.execute("DROP TABLE salience.erasures")
-    connection.execute("ALTER TABLE salience.spaces DROP COLUMN born")
-    for name in ("segments", "chunks"):
-        connection.execute(f"CREATE TABLE salience.{name} (namespace text, data bytea)".encode())
-    for table, columns in GONE_COLUMNS.items():
-        for column in columns:
-            connection.execute(
-                f"ALTER TABLE salience.{table} ADD COLUMN {column} integer DEFAULT 0".encode()
-            )
+    connection.execute("ALTER TABLE salience.spaces DROP COLUMN changes_from")
+    connection.execute("DROP TABLE salience.changes, salience.indexes")
+    connection.execute("DROP INDEX salience.vectors_by_row")
+    for table, columns in GONE_TABLES.items():
+        connection.execute(f"CREATE TABLE salience.{table} ({columns})".encode())
+    for number in GONE_NUMBERS:
+        connection.execute(f"ALTER TABLE salience.spaces ADD {number} integer DEFAULT 0".encode())
     connection.execute("DROP INDEX salience.events_by_mention")
     connection.execute(
         "CREATE INDEX events_by_target ON salience.events (namespace, (payload ->> 'target')) "
@@ -402,7 +406,7 @@ def test_row_security_hides_what_is_not_named(empty: str, postgres: Databases) -
         assert memory.update("mine", content="A plum.").content == "A plum."
         assert memory.delete("mine") is True
         memory.add("Another.", id="again")
-    tables = ("memories", "words", "places", "vectors", "spaces", "tallies")
+    tables = ("memories", "words", "vectors", "spaces", "changes")
     with psycopg.connect(app, autocommit=True) as connection:
         for table in tables:
             rows = connection.execute(f"SELECT FROM salience.{table}".encode()).fetchall()
@@ -413,7 +417,7 @@ def test_row_security_hides_what_is_not_named(empty: str, postgres: Databases) -
             assert seen == [("theirs",)]
             with pytest.raises(psycopg.errors.InsufficientPrivilege):
                 connection.execute(
-                    "INSERT INTO salience.tallies VALUES ('default', 'x', 'y', 1, 1, 1)"
+                    "INSERT INTO salience.changes VALUES ('default', 1, 1, 'removed')"
                 )
     with opened(empty) as owner:
         assert owner.stats(everywhere=True)["namespaces"] == {"default": 1, "other": 1}

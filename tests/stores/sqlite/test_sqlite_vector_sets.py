@@ -19,7 +19,8 @@ from salience import Memory
 from salience.errors import EmbedderMismatch
 from salience.retrieval.operations import FormerVectors
 from salience.stores.migrations import migrations
-from salience.stores.sqlite import records, vectors
+from salience.stores.sqlite import records
+from salience.stores.tables import vector_sets
 from salience.testing import WordHashEmbedder
 
 OLD, NEW = WordHashEmbedder(32), WordHashEmbedder(48)
@@ -29,7 +30,7 @@ MEMORIES = 23
 @pytest.fixture
 def url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """A file with facts, chats of several vectors, others' vectors and edited memories."""
-    monkeypatch.setattr(vectors, "DROPPED_AT_ONCE", 4)
+    monkeypatch.setattr(vector_sets, "DROPPED_AT_ONCE", 4)
     url = f"sqlite:///{tmp_path / 'm.db'}"
     with Memory.open(url, embedder=OLD) as memory:
         for i in range(MEMORIES):

@@ -516,10 +516,6 @@ class MemoryTable(Part):
         self._graph.settle(lambda ids: self._feed.links(self.namespace, ids))
         return self._graph
 
-    def forget_links(self) -> None:
-        """Drop the graph of links; it is read again when it is next asked for."""
-        self._graph, self._link_columns, self._ordinal_of, self._edges = None, {}, {}, None
-
     # Filters
 
     def matching(self, where: Filter | None) -> Rows:

@@ -25,11 +25,13 @@ from salience.stores.postgres.sql.filters import compile_filter, folded_column
 from salience.stores.postgres.sql.vectors import (
     exact_cosines,
     is_cut_among_ties,
+    select_dimensions,
     select_nearest,
     select_within,
 )
 from salience.stores.postgres.wire.types import float_array, half_bytes, unpack_vectors
 from salience.stores.tables.commands import Send, Statement
+from salience.stores.tables.dialect import SELECT_SETS, parse_sets
 from salience.stores.tables.put import find_by_hash
 
 _LINK_COLUMNS = "source, target, type, weight, created_at"
@@ -190,37 +192,32 @@ class StoreReader:
 
     def dimensions(self, op: operations.Dimensions, send: Send) -> dict[str, int]:
         """The dimensions of searched vectors by name."""
-        sets, _, sizes, _ = self._vectors(op.namespace, send)
+        sets, _, sizes, _ = self._vectors(op.namespace, op.names, send)
         stored = {name: sets.stored_name(name) for name in op.names}
         return {name: sizes[own] for name, own in stored.items() if own in sizes}
 
     def _vectors(
-        self, namespace: str, send: Send
+        self, namespace: str, names: Sequence[str], send: Send
     ) -> tuple[VectorSets, str | None, dict[str, int], dict[str, int]]:
-        """The sets of vectors, their embedder; sizes and indexed numbers by stored name."""
-        meta, tallies = send(
-            Statement("SELECT key, value FROM meta WHERE key IN ('vectors', 'embedder')"),
+        """The sets of vectors, their embedder; sizes of some by stored name, those indexed."""
+        stored_sets, sizes, indexed = send(
+            SELECT_SETS,
+            select_dimensions(namespace, names),
             Statement(
-                "SELECT kind, name, size, number FROM tallies WHERE namespace = %s "
-                "AND kind IN ('vector', 'index') AND number > 0",
-                (namespace,),
+                "SELECT i.name, s.living FROM indexes i JOIN spaces s "
+                "ON s.namespace = %s WHERE i.namespace = %s",
+                (namespace, namespace),
             ),
         )
-        kept = dict(meta)
-        sets = VectorSets.from_json(kept.get("vectors"))
+        embedder, sets = parse_sets(stored_sets)
         sets = sets.previewed() if self.previews else sets
-        sizes = {name: size for kind, name, size, _ in tallies if kind == "vector"}
-        numbers = {name: number for kind, name, _, number in tallies if kind == "vector"}
-        indexed = {
-            name: numbers[name] for kind, name, *_ in tallies if kind == "index" and name in numbers
-        }
-        return sets, sets.searched or kept.get("embedder"), sizes, indexed
+        return sets, sets.searched or embedder, dict(sizes), dict(indexed)
 
     def nearest_vectors(
         self, op: operations.NearestVectors, send: Send
     ) -> list[tuple[int, float] | None]:
         """For each vector the row most similar to it, and the cosine."""
-        sets, embedder, sizes, indexed = self._vectors(op.namespace, send)
+        sets, embedder, sizes, indexed = self._vectors(op.namespace, [op.name], send)
         if op.name == "content" and None not in (embedder, op.embedder) and embedder != op.embedder:
             raise EmbedderMismatch(str(embedder), str(op.embedder))
         stored = sets.stored_name(op.name)

@@ -143,7 +143,7 @@ def _compute_words(database: Database, connection: psycopg.Connection[Any]) -> N
             found = [each for each in map(Found.of, rows) if not isinstance(each, str)]
             for command in written([each for each in found if each.is_stale]):
                 connection.cursor(binary=True).executemany(command.sql, command.rows)
-    connection.execute("UPDATE spaces SET version = version + 1")
+    connection.execute("UPDATE spaces SET version = version + 1, changes_from = version + 1")
 
 
 def set_row_security(database: Database, on: bool) -> None:
@@ -252,7 +252,7 @@ def _has_citus(connection: psycopg.Connection[Any]) -> bool:
     )
 
 
-_GROWING_TABLES = ("memories", "places", "words", "vectors", "events")
+_GROWING_TABLES = ("memories", "words", "vectors", "events")
 _ANALYZE_MIN_ROWS = 256  # up to so many, any plan will do
 _ANALYZE_ESTIMATE_RATIO = 8  # from so many times the estimate, plans are bad
 

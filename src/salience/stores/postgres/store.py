@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from itertools import groupby, repeat
+from itertools import groupby
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -17,7 +17,7 @@ from salience.records.filters import filter_fields
 from salience.records.tombstones import Tombstone
 from salience.retrieval import operations
 from salience.retrieval.candidates import Column, Rows
-from salience.retrieval.erasure import Erasure, Tally
+from salience.retrieval.erasure import Tally
 from salience.retrieval.safety import NO_FILE, Backup, Finding
 from salience.retrieval.turnstile import Turnstile
 from salience.retrieval.vector_sets import VectorSetsFigures
@@ -33,16 +33,16 @@ from salience.stores.postgres.row_ids import RowIds
 from salience.stores.postgres.safety.checkup import check_store
 from salience.stores.postgres.wire.connection import Connections
 from salience.stores.postgres.wire.database import Database
-from salience.stores.postgres.write import erase, put, vector_sets
+from salience.stores.postgres.write import erase
 from salience.stores.postgres.write.dialect import (
     DIALECT,
     change_nothing,
     write_accesses,
 )
-from salience.stores.tables import erase as erasing
-from salience.stores.tables import event_log, values
+from salience.stores.tables import event_log, values, vector_sets
 from salience.stores.tables.commands import Send, Statement
-from salience.stores.tables.put import written_namespaces
+from salience.stores.tables.put import PreparedDrafts, put
+from salience.stores.tables.writer import TableWriter
 
 _MAX_ATTEMPTS = 10  # at a search whose index is dropped while it lasts
 T = TypeVar("T")
@@ -66,13 +66,15 @@ _OVERLAID = _OF_A_SEARCH | {
 """Answered without accesses of memories, or with pending accesses laid over what is read."""
 
 
-class PostgresStore:
+class PostgresStore(TableWriter):
     """A store in the database of an address.
 
     Its operations may be called from many threads. The namespaces that it searches it holds as
     replicas in up to `memory` bytes, by default as many as the environment says. One that
     `previews` searches the vectors beside the searched ones; it is to be read only.
     """
+
+    dialect = DIALECT
 
     def __init__(self, url: str, *, memory: int | None = None, previews: bool = False) -> None:
         self._memory_limit = memory_limit() if memory is None else memory
@@ -196,30 +198,25 @@ class PostgresStore:
                 raise TypeError(f"a store does not answer {type(op).__name__}")
         return [self._WRITES[type(op)](self, op) for op in batch]
 
-    def _put(self, op: operations.Put) -> tuple[str, ...]:
-        prepared = [(draft, codec.encode_draft(draft)) for draft in op.drafts]
-        namespaces = written_namespaces(op)
-        if op.seen is not None:
-            op = replace(op, seen=self._row_ids.decoded(op.seen))
-        self._accesses.flush(namespaces)
-        return self.connections.write(partial(put.put, op, prepared), namespaces)
+    def run(self, work: Callable[[Send], T], namespaces: Sequence[str] = ()) -> T:
+        """See `TableWriter.run`."""
+        return self.connections.write(work, namespaces)
 
-    def _log(self, op: operations.Log) -> tuple[str, ...]:
-        self._accesses.flush((op.namespace,))
-        refused = self.connections.write(partial(erase.erase_and_log, op), (op.namespace,))
-        if op.erased:
-            self._erase_name(op.namespace, Tally())
-        return refused
+    def ask(self, work: Callable[[Send], T], namespaces: Sequence[str] = ()) -> T:
+        """See `TableWriter.ask`."""
+        return self.connections.read(work, namespaces)
 
-    def _set_fields(self, op: operations.SetFields) -> None:
-        self._accesses.flush((op.namespace,))
-        self.connections.write(partial(event_log.set_fields, op, DIALECT), (op.namespace,))
+    def put(self, op: operations.Put) -> tuple[str, ...]:
+        """See `TableWriter.put`."""
+        seen = None if op.seen is None else self._row_ids.decoded(op.seen)
+        return super().put(replace(op, seen=seen))
 
-    def _note(self, op: operations.Note) -> bool:
-        done = self.connections.write(partial(values.note, op, DIALECT), (op.namespace,))
-        if done and op.value is None and op.key in operations.WORK_NOTES:
-            self._erase_name(op.namespace, Tally())  # it was kept for the note
-        return done
+    def _put(self, op: operations.Put, prepared: PreparedDrafts, send: Send) -> tuple[str, ...]:
+        for batch in put(op, prepared, DIALECT, send).values():
+            [[before]] = batch.head
+            after = before + len(batch.memories)
+            schema.analyze_if_doubled(batch.namespace, before, after, send)
+        return ()
 
     def _back_up(self, op: operations.BackUp) -> Backup:
         self._accesses.flush(())
@@ -233,31 +230,6 @@ class PostgresStore:
         if any(finding.fixed for finding in found):
             self.replicas.forget(namespaces)
         return found
-
-    def _delete(self, op: operations.Delete) -> Erasure:
-        """Erase memories in short transactions: of some ids, or as long as there are any.
-
-        Raises:
-            StoreError: it was cut short; says how many are erased.
-        """
-        namespace, everything = op.namespace, op.ids is None and op.where is None
-        self._accesses.flush((namespace,))
-        tally, left = Tally(), ""
-        try:
-            with erasing.adding_up(tally):
-                is_empty = self._delete_some(op, tally)
-                if op.user_id is not None:
-                    erasing.forget_user(tally, op, DIALECT, lambda work: self._in(namespace, work))
-                if is_empty or everything:
-                    kept = () if everything else operations.WORK_NOTES
-                    left = self._erase_name(namespace, tally, kept)
-                elif op.ids is None and tally.has_erased:
-                    left = self._renew_samples()
-        finally:
-            if everything:
-                self.replicas.forget((namespace,))
-        erasure = tally.erasure()
-        return replace(erasure, disk=erasure.disk + left)
 
     def _tombstones(self, op: operations.Tombstones) -> list[Tombstone]:
         names = list(self.batch([operations.ReadStats()])[0]["namespaces"])
@@ -274,37 +246,22 @@ class PostgresStore:
                 f"what was erased is deleted, but not rewritten: {problem}"
             ) from problem
 
-    def _delete_some(self, op: operations.Delete, tally: Tally) -> bool:
-        """Erase the memories of an operation, adding up; True if the namespace has no others."""
-        is_empty, size = False, erasing.ERASED_AT_ONCE
-        ids = op.ids or ()
-        parts = [ids[at : at + size] for at in range(0, len(ids), size)]
-        for part in parts if op.ids is not None else repeat(None):
-            erased, is_empty = self._in(op.namespace, partial(erase.delete, op, part))
-            tally.add(erased)
-            if part is None and erased.memories < size:
-                break
-        return is_empty
-
-    def _in(self, namespace: str, work: Callable[[Send], T]) -> T:
-        """Write to one namespace."""
-        return self.connections.write(work, (namespace,))
-
-    def _erase_name(
-        self, namespace: str, tally: Tally, kept: Sequence[str] = operations.WORK_NOTES
-    ) -> str:
-        """Erase the name of a namespace if it has no memories any more; says what may name it.
-
-        The answer is empty if nothing does.
-        """
-        done = self.connections.write(partial(erase.erase_name, namespace, kept), (namespace,))
+    def _erase_name(self, namespace: str, tally: Tally, kept: Sequence[str]) -> str:
+        done = self.run(partial(erase.erase_name, namespace, kept), (namespace,))
         if done is None:
             return ""
         erased, own = done
         tally.add(erased)
         is_dropped = indexes.drop_indexes_of(self.database, namespace, own)
-        left = self._renew_samples()
-        return left if is_dropped else erase.NAMED_BY_INDEX + left
+        return ("" if is_dropped else erase.NAMED_BY_INDEX) + self._renew_samples()
+
+    def _end_erasing(self, namespace: str, *, everything: bool) -> None:
+        if everything:
+            self.replicas.forget((namespace,))
+
+    def _left_on_disk(self, op: operations.Delete, tally: Tally, named: str) -> str:
+        is_sampled = op.ids is None and tally.has_erased and not named
+        return tally.erasure().disk + (self._renew_samples() if is_sampled else named)
 
     def _renew_samples(self) -> str:
         """Take what was erased out of the samples of the planner; says if it may be in some still.
@@ -320,14 +277,9 @@ class PostgresStore:
     def _put_vectors(self, op: operations.PutVectors) -> None:
         for namespace, rows, at in self._row_ids.by_namespace(op.rows):
             if namespace == op.namespace:
-                vectors = [op.vectors[place] for place in at.tolist()]
-                numbers = rows.tolist()
-                work = partial(vector_sets.put_vectors, op, numbers, vectors)
-                done = self.connections.write(work, (namespace,))
-                if done is False:  # the first of their name in the set beside
-                    begin = partial(vector_sets.begin_beside, str(op.embedder), op.name)
-                    self.connections.write(begin, ())
-                    self.connections.write(work, (namespace,))
+                vectors = map(op.vectors.__getitem__, at.tolist())
+                by_row = dict(zip(rows.tolist(), vectors, strict=True))
+                vector_sets.put_vectors(op, by_row, DIALECT, self.connections.write)
 
     def _vector_sets(self, _: operations.ReadVectorSets) -> VectorSetsFigures:
         return self.connections.read(vector_sets.read_figures, self._all_namespaces())
@@ -336,22 +288,14 @@ class PostgresStore:
         namespaces, least = self._all_namespaces(), most_memories(self._memory_limit) + 1
         names = self.connections.read(vector_sets.read_sets).names_beside()
         indexes.build_indexes(self.connections, least, stored_names=names)  # searches go on
-        return self.connections.write(partial(vector_sets.cut_over, op.embedder), namespaces)
+        ask, run = self.connections.read, self.connections.write
+        return vector_sets.cut_over(op.embedder, namespaces, DIALECT, ask, run)
 
     def _drop_vectors(self, _: operations.DropVectors) -> None:
-        namespaces = self._all_namespaces()
-        sets = self.connections.write(vector_sets.begin_dropping)
-        names = sets.names_beside()
-        for namespace in namespaces if names else ():
-            drop = partial(vector_sets.drop_some, namespace, names)
-            while self.connections.write(drop, (namespace,)):
-                pass
-        indexes.drop_vector_indexes(self.database, names)
-        if not self.connections.write(partial(vector_sets.end_dropping, sets), ()):
-            raise StoreError(
-                "somebody else changed the sets of vectors meanwhile; look at "
-                "`salience reembed --status`"
-            )
+        namespaces, ask, run = self._all_namespaces(), self.connections.read, self.connections.write
+        sets = run(partial(vector_sets.begin_dropping, DIALECT))
+        indexes.drop_vector_indexes(self.database, sets.names_beside())
+        vector_sets.drop(sets, namespaces, DIALECT, ask, run)
 
     def _all_namespaces(self) -> list[str]:
         """All namespaces of the store.
@@ -407,16 +351,14 @@ class PostgresStore:
     }
     _READ_ONLY: ClassVar[frozenset[type]] = frozenset({*_READS, *SEARCHING, operations.ReadStats})
     _WRITES: ClassVar[dict[type, Callable[[PostgresStore, Any], Any]]] = {
-        operations.Put: _put,
-        operations.Log: _log,
-        operations.SetFields: _set_fields,
-        operations.Note: _note,
-        operations.PutKey: lambda store, op: store.connections.write(
-            partial(values.put_key, op, DIALECT)
-        ),
-        operations.UseKey: lambda store, op: store.connections.write(partial(values.use_key, op)),
+        operations.Put: put,
+        operations.Log: TableWriter.log,
+        operations.SetFields: TableWriter.set_fields,
+        operations.Note: TableWriter.note,
+        operations.PutKey: TableWriter.put_key,
+        operations.UseKey: TableWriter.use_key,
         operations.Touch: _touch,
-        operations.Delete: _delete,
+        operations.Delete: TableWriter.delete,
         operations.Tombstones: _tombstones,
         operations.Rewrite: _rewrite,
         operations.PutVectors: _put_vectors,

@@ -4,23 +4,29 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 from typing import Any
 
 from salience.lazily import regex
+from salience.records.fields import FIELDS
+from salience.records.filters import Filter, filter_fields, passes
 from salience.records.record import Embedding
 from salience.stores import codec
-from salience.stores.sqlite.integrity.row_checksums import Insert, checksum_of
+from salience.stores.sqlite.integrity.row_checksums import DERIVED, Insert, checksum_of
 from salience.stores.sqlite.statements import chunks, column_name, execute_rows, placeholders
-from salience.stores.tables.commands import Call, Command, Many, Statement
-from salience.stores.tables.dialect import lock
+from salience.stores.sqlite.vectors import vector_dimensions, vector_sets
+from salience.stores.tables.commands import Call, Command, Many, Send, Statement
+from salience.stores.tables.dialect import NewRow, lock
 from salience.stores.tables.event_log import last_tombstone
 
 CHANGES_KEPT = 200_000
 """Changes kept for indexes at least; those further behind reload everything."""
 _PATCH_MAX_ROWS = 10_000  # rows patched at once, beyond which indexes are reloaded
+_VALUES_OF_MEMORIES = ("row", "sequence", *FIELDS, *DERIVED)
 _INSERTS = {
+    "memories": Insert("memories", ("space", *_VALUES_OF_MEMORIES)),
+    "vectors": Insert("vectors", ("space", "name", "row", "vector")),
     "spaces": Insert("spaces", ("space", "name")),
     "events": Insert(
         "events", ("space", "seq", "memory", "type", "at", "actor", "session", "payload")
@@ -34,6 +40,7 @@ _REPLACES = {
     "links": Insert(
         "links", ("space", "source", "target", "type", "weight", "created_at"), "REPLACE"
     ),
+    "vectors": Insert("vectors", ("space", "name", "row", "vector"), "REPLACE"),
 }
 _WORDS = (
     (regex(r"= ANY\(%s::\w+\[\]\)"), "IN (SELECT value FROM json_each(%s))"),
@@ -41,6 +48,7 @@ _WORDS = (
     (regex(r"::\w+(\[\])?| FOR UPDATE"), ""),
     (regex(r'"row"'), "row"),
     # Without statistics SQLite would read all of the namespace.
+    (regex(r"(JOIN vectors)( ON vectors.namespace = m)"), r"\1 INDEXED BY vectors_by_row\2"),
     (
         regex(r"(memories)( WHERE namespace = %s AND (text|attribute)_key IN)"),
         r"\1 INDEXED BY memories_by_\3\2",
@@ -147,6 +155,37 @@ class SqliteDialect:
         """See `Dialect.insert`."""
         return [Call(partial(_write, _INSERTS[table], rows))]
 
+    def insert_memories(self, namespace: str, memories: Sequence[NewRow]) -> list[Command]:
+        """See `Dialect.insert_memories`."""
+        rows = [
+            (namespace, *(values[name] for name in _VALUES_OF_MEMORIES)) for _, values in memories
+        ]
+        return self.insert("memories", rows)
+
+    def number(
+        self, heads: Mapping[str, Any], rows: Mapping[str, int], begun: Mapping[str, int],
+        send: Send,
+    ) -> dict[str, tuple[Iterator[int], Iterator[int] | None]]:  # fmt: skip
+        """See `Dialect.number`; new memories take their sequence from the log."""
+        count = sum(rows.values())
+        [first] = send(Call(partial(take_numbers, count=count))) if count else [0]
+        numbers = iter(range(first, first + count))
+        sequences = {}
+        for name in heads:
+            [[[last]]] = send(self.reserve(name, begun[name])) if begun[name] else [[[0]]]
+            sequences[name] = iter(range(last - begun[name] + 1, last + 1))
+        return {name: (numbers, sequences[name]) for name in heads}
+
+    def select_dimensions(self, namespace: str, names: Sequence[str]) -> Call:
+        """See `Dialect.select_dimensions`."""
+
+        def dimensions(db: sqlite3.Connection) -> list[tuple[str, int]]:
+            sets = vector_sets(db)
+            found = vector_dimensions(db, namespace, names, sets)
+            return [(sets.stored_name(name), size) for name, size in found.items()]
+
+        return Call(dimensions)
+
     def replace(self, table: str, rows: Sequence[Sequence[Any]]) -> list[Command]:
         """See `Dialect.replace`."""
         return [Call(partial(_write, _REPLACES[table], rows))]
@@ -160,9 +199,24 @@ class SqliteDialect:
         """See `Dialect.set_rows`."""
         return [Call(lambda db: set_rows(db, space_of(db, namespace), changes))]
 
-    def note_set(self, namespace: str, rows: Sequence[int]) -> list[Command]:
-        """See `Dialect.note_set`; `set_rows` has noted it."""
-        return []
+    def note_linked(self, namespace: str, ids: Sequence[str]) -> list[Command]:
+        """See `Dialect.note_linked`."""
+        return [Call(partial(_note_linked, namespace, ids))]
+
+    def select_matching(self, namespace: str, where: Filter | None, after: int, limit: int) -> Call:
+        """See `Dialect.select_matching`."""
+        page = "row > ? ORDER BY row LIMIT ?"
+        return Call(partial(_select_passing, ("row", "id"), namespace, page, (after, limit), where))
+
+    def select_chosen(self, namespace: str, ids: Sequence[str], where: Filter | None) -> Call:
+        """See `Dialect.select_chosen`."""
+
+        def chosen(db: sqlite3.Connection) -> list[tuple[Any, ...]]:
+            columns, of_ids = ("row", "id", "sequence"), f"id IN ({placeholders(ids)})"
+            found = _select_passing(columns, namespace, of_ids, ids, where, db)
+            return [(id, row, sequence) for row, id, sequence in found if id is not None]
+
+        return Call(chosen)
 
     def count_parts(self, namespace: str, rows: Sequence[int]) -> list[Statement]:
         """See `Dialect.count_parts`."""
@@ -179,6 +233,25 @@ class SqliteDialect:
     def erase_name(self, namespace: str) -> list[Command]:
         """See `Dialect.erase_name`."""
         return [Statement("DELETE FROM spaces WHERE namespace = %s", (namespace,))]
+
+    select_last_rows = Statement("SELECT value FROM counter")
+
+    def select_missing(self, stored_name: str, after: int | None) -> Statement:
+        """See `Dialect.select_missing`."""
+        missing = (
+            'SELECT 1 FROM memories WHERE "row" > %s AND NOT EXISTS (SELECT 1 FROM vectors WHERE '
+            'vectors.space = memories.space AND name = %s AND vectors."row" = memories."row") '
+            "LIMIT 1"
+        )
+        return Statement(missing, (after or 0, stored_name))
+
+    def lock_sets(self, *, alone: bool) -> list[Command]:
+        """See `Dialect.lock_sets`; whoever writes to the file waits anyway."""
+        return []
+
+    def reload(self, namespace: str | None) -> list[Command]:
+        """See `Dialect.reload`."""
+        return [Call(reload_indexes)]
 
     def decoded(self, values: dict[str, Any]) -> dict[str, Any]:
         """See `Dialect.decoded`."""
@@ -281,3 +354,37 @@ def erase_rows(db: sqlite3.Connection, rows: Sequence[int]) -> None:
             f"DELETE FROM memories WHERE row IN ({placeholders(part)}) RETURNING space, row", part
         ).fetchall()
         note_changes(db, "removed", removed)
+
+
+def _note_linked(namespace: str, ids: Sequence[str], db: sqlite3.Connection) -> None:
+    space = space_of(db, namespace)
+    for part in chunks(ids):
+        rows = db.execute(
+            "SELECT space, row FROM memories "
+            f"WHERE space = ? AND id IN ({placeholders(part)}) ORDER BY +row",
+            (space, *part),
+        ).fetchall()
+        note_changes(db, "linked", rows)
+
+
+def _select_passing(
+    columns: Sequence[str],
+    namespace: str,
+    condition: str,
+    values: Sequence[Any],
+    where: Filter | None,
+    db: sqlite3.Connection,
+) -> list[tuple[Any, ...]]:
+    """Columns of memories, of which the second is None where a filter fails."""
+    names = (*columns, *sorted(map(column_name, filter_fields(where))))
+    memories = db.execute(
+        f"SELECT {', '.join(names)} FROM memories WHERE space = ? AND {condition}",
+        (space_of(db, namespace), *values),
+    )
+
+    def read(memory: tuple[Any, ...]) -> tuple[Any, ...]:
+        stored = dict(zip(names, memory, strict=True))
+        row, id, *rest = memory[: len(columns)]
+        return row, id if passes(where, partial(codec.index_value_of, stored)) else None, *rest
+
+    return [read(memory) for memory in memories]

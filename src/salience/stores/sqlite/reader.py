@@ -33,7 +33,6 @@ from salience.stores.sqlite.connection import (
 from salience.stores.sqlite.dialect import DIALECT, Sender, space_of
 from salience.stores.sqlite.statements import chunks, column_name, page_clause, placeholders
 from salience.stores.sqlite.vectors import (
-    count_vectors,
     embedder_of,
     rows_of,
     rows_without,
@@ -44,6 +43,7 @@ from salience.stores.sqlite.vectors import (
 )
 from salience.stores.tables import event_log
 from salience.stores.tables.commands import Command, Send
+from salience.stores.tables.vector_sets import read_figures
 
 T = TypeVar("T")
 _READ_CHUNK_ROWS = 4_096  # read at once when an index is loaded
@@ -136,7 +136,7 @@ class SqliteReader:
         sets = vector_sets(db)
         return sets.previewed() if self._previews else sets
 
-    def ask(self, work: Callable[[Send], T]) -> T:
+    def ask(self, work: Callable[[Send], T], namespaces: Sequence[str] = ()) -> T:
         """Run what only reads: each round trip sees one state of the file."""
 
         def send(*commands: Command) -> list[Any]:
@@ -290,13 +290,7 @@ class SqliteReader:
 
     def vector_sets(self) -> VectorSetsFigures:
         """The sets of vectors, and how far the one beside is."""
-        with self._snapshot() as db:
-            sets = vector_sets(db)
-            embedded = count_vectors(db, sets.stored_name("content", beside=True))
-            [memories] = db.execute("SELECT count(*) FROM memories").fetchone()
-            return VectorSetsFigures(
-                embedder_of(db), sets.beside, sets.is_former, memories, embedded
-            )
+        return self.ask(read_figures)
 
     def namespaces(self) -> dict[str, int]:
         """The number of memories of each namespace."""

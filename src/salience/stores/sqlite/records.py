@@ -11,24 +11,18 @@ from contextlib import closing, contextmanager, suppress
 from copy import copy
 from functools import partial
 from shutil import disk_usage
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from salience.errors import DiskFull, NotWritable, StoreError
 from salience.forks import renew_after_fork
 from salience.records.events import Event
-from salience.records.filters import Filter
-from salience.records.tombstones import Erasing, Tombstone
-from salience.retrieval.erasure import IN_MEMORY, Erasure, Tally
+from salience.records.tombstones import Tombstone
+from salience.retrieval.erasure import IN_MEMORY, Tally
 from salience.retrieval.operations import (
-    WORK_NOTES,
     BackUp,
     CheckStore,
     Delete,
-    Log,
-    Note,
-    Put,
-    PutKey,
-    SetFields,
+    PutVectors,
     Tombstones,
     Touch,
     UseKey,
@@ -55,7 +49,6 @@ from salience.stores.sqlite.dialect import (
     note_changes,
     reload_indexes,
     space_of,
-    write_meta,
 )
 from salience.stores.sqlite.integrity.open_files import (
     NEXT_STATE,
@@ -71,29 +64,16 @@ from salience.stores.sqlite.reader import ALL_NAMESPACES, SqliteReader
 from salience.stores.sqlite.safety.backup import back_up, first_damage, remove_logs
 from salience.stores.sqlite.safety.checkup import check_file, check_namespace
 from salience.stores.sqlite.snapshots import Snapshots, remove_snapshots
-from salience.stores.sqlite.statements import chunks
-from salience.stores.sqlite.vectors import (
-    any_without_vector,
-    drop_some,
-    embedder_of,
-    note_embedder,
-    put_vectors,
-    vector_sets,
-    write_sets,
-)
 from salience.stores.sqlite.writes import (
     IN_LOG,
     OVERWRITTEN,
-    PUT_DIALECT,
     REWRITTEN,
     log_uses,
-    memories_to_erase,
     update_accesses,
 )
-from salience.stores.tables import erase, event_log
-from salience.stores.tables.commands import Abandon, Send
-from salience.stores.tables.put import PreparedDrafts, put
-from salience.stores.tables.values import note, put_key, use_key
+from salience.stores.tables import event_log, vector_sets
+from salience.stores.tables.commands import Abandon, Call, Send
+from salience.stores.tables.writer import TableWriter
 
 T = TypeVar("T")
 _log = logging.getLogger(__name__)
@@ -103,12 +83,14 @@ _ERASE_WAIT_MS = 500  # that an erasure waits for others to finish reading
 _REWRITE_WAIT_MS = 30_000
 
 
-class SqliteRecords(SqliteReader):
+class SqliteRecords(SqliteReader, TableWriter):
     """The records of one file; `:memory:` keeps them in this process.
 
     Reads and writes have a connection each, so that a search never waits for a commit. Every
     write is one transaction, on disk when the call returns.
     """
+
+    dialect = DIALECT
 
     def __init__(self, path: str, *, read_only: bool = False) -> None:
         super().__init__()
@@ -183,7 +165,7 @@ class SqliteRecords(SqliteReader):
                 with suppress(StoreError):  # the transaction itself is committed
                     self._truncate_log(0)
 
-    def run(self, work: Callable[[Send], T]) -> T:
+    def run(self, work: Callable[[Send], T], namespaces: Sequence[str] = ()) -> T:
         """Run what writes in one transaction, which it may abandon with an answer."""
         try:
             with self._writing() as db, translate_damage(self.path):
@@ -216,94 +198,19 @@ class SqliteRecords(SqliteReader):
         with self._writing():
             pass
 
-    def put(self, op: Put) -> tuple[str, ...]:
-        """Write everything in one transaction; or nothing, and return the conflicting ids."""
-        prepared = [(draft, codec.encode_draft(draft)) for draft in op.drafts]
-        self._accesses.flush()
-        return self.run(partial(self._put, op, prepared))
-
-    def _put(self, op: Put, prepared: PreparedDrafts, send: Send) -> tuple[str, ...]:
-        put(op, prepared, PUT_DIALECT, send)
-        return ()
-
-    def log(self, op: Log) -> tuple[str, ...]:
-        """Append events and apply them in one transaction; or return the ids in the way."""
-        self._accesses.flush()
-        refused = self.run(partial(self._erase_and_log, op))
-        if op.erased and not refused:
-            self._clear_log()
-        return refused
-
-    def _erase_and_log(self, op: Log, send: Sender) -> tuple[str, ...]:
-        if op.erased and op.erasing is not None:
-            self._erase_part(op.namespace, op.erasing, "id", op.erased, None, send)
-        return event_log.log(op, DIALECT, send)
-
-    def note(self, op: Note) -> bool:
-        """Set a note, if it is as it was; return whether it was."""
-        return self.run(partial(self._write_note, op))
-
-    def _write_note(self, op: Note, send: Sender) -> bool:
-        is_set = note(op, DIALECT, send)
-        if op.value is None and op.key in WORK_NOTES:  # the namespace was kept for it
-            erase.erase_name(op.namespace, WORK_NOTES, DIALECT, send)
-        return is_set
-
-    def set_fields(self, op: SetFields) -> None:
-        """Set patchable fields by id without an event."""
-        self._accesses.flush()
-        self.run(partial(event_log.set_fields, op, DIALECT))
-
-    def put_key(self, op: PutKey) -> bool:
-        """Write a new access key or the next version of one; return whether it was written."""
-        return self.run(partial(put_key, op, DIALECT))
-
     def use_key(self, op: UseKey) -> None:
         """Note the last use of an access key; a store open for reading notes none."""
         if not self.read_only:
-            self.run(partial(use_key, op))
+            super().use_key(op)
 
-    def put_vectors(
-        self,
-        namespace: str,
-        name: str,
-        vectors: Mapping[int, bytes],
-        embedder: str | None,
-        beside: bool,
-    ) -> None:
-        """Give rows a vector of an embedder; indexes reload everything, unless it is beside."""
-        with self._writing() as db:
-            sets = vector_sets(db)
-            if beside:
-                after = sets.with_beside(str(embedder), name)
-                if after != sets:
-                    write_sets(db, after)
-            elif embedder is not None:
-                note_embedder(db, embedder)
-            put_vectors(db, namespace, sets.stored_name(name, beside=beside), vectors)
-            if not beside:
-                reload_indexes(db)
+    def put_vectors(self, op: PutVectors) -> None:
+        """Give rows a vector of an embedder."""
+        by_row = dict(zip(op.rows.tolist(), op.vectors, strict=True))
+        vector_sets.put_vectors(op, by_row, DIALECT, self.run)
 
     def cut_over(self, embedder: str) -> bool:
-        """Search the set beside if all memories have its vectors; return whether they do.
-
-        What has them already is not looked at in the transaction, for which others wait.
-        """
-        with self._snapshot() as db:
-            dropped = vector_sets(db).dropped
-            [last] = db.execute("SELECT value FROM counter").fetchone()
-            namespaces = [name for (name,) in db.execute("SELECT name FROM spaces")]
-        if any(self.unembedded(namespace, "content", 1, True) for namespace in namespaces):
-            return False
-        with self._writing() as db:
-            sets = vector_sets(db)
-            stored = sets.stored_name("content", beside=True)
-            if sets.dropped != dropped or any_without_vector(db, stored, last):
-                return False  # others have written since
-            write_sets(db, sets.cut_over(embedder_of(db), embedder))
-            write_meta(db, "embedder", embedder)
-            reload_indexes(db)
-        return True
+        """Search the set beside if all memories have its vectors; return whether they do."""
+        return vector_sets.cut_over(embedder, (), DIALECT, self.ask, self.run)
 
     def preview(self) -> SqliteRecords:
         """The same records, read as if the set beside were searched."""
@@ -318,21 +225,8 @@ class SqliteRecords(SqliteReader):
 
     def drop_vectors(self) -> None:
         """Erase the set of vectors beside, in short transactions."""
-        with self._writing() as db:
-            sets = vector_sets(db).dropping()
-            write_sets(db, sets)
-        names = sets.names_beside()
-        is_done = not names
-        while not is_done:
-            with self._writing() as db:
-                if vector_sets(db) != sets:
-                    raise StoreError(
-                        f"{self.path}: somebody else changed the sets of vectors meanwhile; look "
-                        "at `salience reembed --status`"
-                    )
-                is_done = not drop_some(db, names)
-                if is_done:
-                    write_sets(db, sets.alone())
+        sets = self.run(partial(vector_sets.begin_dropping, DIALECT))
+        vector_sets.drop(sets, [*self.namespaces()], DIALECT, self.ask, self.run)
 
     def touch(self, op: Touch) -> bool:
         """Queue a use of each row, written within a second; a store open for reading keeps none."""
@@ -379,64 +273,19 @@ class SqliteRecords(SqliteReader):
             first, last = self._counted
             self._counted = (first if last == before else before), int(batch.seq)
 
-    def delete(self, op: Delete, *, rows: Sequence[int] | None = None) -> Erasure:
-        """Erase memories with all they have, and the name of a user; freed pages are overwritten.
+    def _end_erasing(self, namespace: str, *, everything: bool) -> None:
+        self._clear_log()
 
-        They are those of the rows, if these are given. Each transaction erases at most 2,000, so
-        that other writers need not wait long, and leaves a tombstone, unless nobody is `erasing`.
-        What is cut short is continued by another call.
-        """
-        self._accesses.flush()
-        everything = rows is None and op.ids is None
-        key = "id" if rows is None else "row"
-        chosen: Sequence[Any] | None = op.ids if rows is None else rows
-        chosen = self.ids(op.namespace) if chosen is None else chosen
-        parts = [*chunks(chosen, erase.ERASED_AT_ONCE)] or [()]
-        tally = Tally()
-        try:
-            with erase.adding_up(tally):
-                for part in parts:
-                    last = everything and part is parts[-1]
-                    erase_part = partial(
-                        self._erase_part, op.namespace, op.erasing, key, part, op.where, last=last
-                    )
-                    tally.add(self.run(erase_part))
-                if op.user_id is not None:
-                    self.run(partial(self._forget_snapshot, op.namespace))
-                    erase.forget_user(tally, op, DIALECT, self.run)
-        finally:
-            if tally.memories or everything or op.user_id is not None:
-                self._clear_log()
-        return tally.erasure(self._disk())
+    def _left_on_disk(self, op: Delete, tally: Tally, named: str) -> str:
+        return self._disk()
 
-    def _erase_part(
-        self,
-        namespace: str,
-        erasing: Erasing | None,
-        key: str,
-        chosen: Sequence[Any],
-        where: Filter | None,
-        send: Sender,
-        *,
-        last: bool = False,
-    ) -> Erasure:
-        """Erase memories by a key, with them what the `last` ones of a namespace leave."""
-        memories = memories_to_erase(send.db, space_of(send.db, namespace), key, chosen, where)
-        if memories:
-            self._forget_snapshot(namespace, send)
-        erased, is_empty = erase.erase(namespace, memories, erasing, DIALECT, send)
-        kept = () if last else WORK_NOTES
-        named = erase.erase_name(namespace, kept, DIALECT, send) if is_empty or last else None
-        if named is None:
-            return erased
-        both = Tally()
-        both.add(erased)
-        both.add(named)
-        return both.erasure()
-
-    def _forget_snapshot(self, namespace: str, send: Sender) -> None:
+    def _begin_erasing(self, namespace: str, send: Send) -> None:
         if self.snapshots is not None:
-            self.snapshots.forget(send.db, space_of(send.db, namespace))
+            send(Call(partial(self._forget_snapshot, namespace)))
+
+    def _forget_snapshot(self, namespace: str, db: sqlite3.Connection) -> None:
+        assert self.snapshots is not None
+        self.snapshots.forget(db, space_of(db, namespace))
 
     def tombstones(self, op: Tombstones) -> list[Tombstone]:
         """The tombstones of all namespaces, after some of another store were added."""
@@ -489,13 +338,6 @@ class SqliteRecords(SqliteReader):
             if self._full_path is not None:
                 remove_snapshots(self._full_path)
         return IN_MEMORY if self._full_path is None else REWRITTEN
-
-    def ids(self, namespace: str) -> list[str]:
-        """The ids of a namespace, in the order of their rows. An edit changes the row, no id."""
-        with self._reading() as db:
-            space = space_of(db, namespace)
-            cursor = db.execute("SELECT id FROM memories WHERE space = ? ORDER BY row", (space,))
-            return [id for (id,) in cursor]
 
     def _truncate_log(self, wait_ms: int) -> None:
         """Fold the write-ahead log into the file, so that erased text does not linger in it.

@@ -3,21 +3,11 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from salience.language.passages import is_vector_name
 from salience.retrieval.vector_sets import VectorSets
-from salience.stores.sqlite.dialect import write_meta
 from salience.stores.sqlite.statements import chunks, placeholders
-
-DROPPED_AT_ONCE = 2_000
-"""Vectors that are erased in one transaction; other writers wait for it."""
-
-
-def note_embedder(db: sqlite3.Connection, embedder: str) -> None:
-    """Note whose the vectors of the file are, where nothing is noted yet."""
-    if embedder_of(db) is None:
-        write_meta(db, "embedder", embedder)
 
 
 def embedder_of(db: sqlite3.Connection) -> str | None:
@@ -30,11 +20,6 @@ def vector_sets(db: sqlite3.Connection) -> VectorSets:
     """The sets of vectors of the file."""
     row = db.execute("SELECT value FROM meta WHERE key = 'vectors'").fetchone()
     return VectorSets.from_json(row[0] if row else None)
-
-
-def write_sets(db: sqlite3.Connection, sets: VectorSets) -> None:
-    """Note how the vectors of the file are named from now on."""
-    write_meta(db, "vectors", sets.to_json())
 
 
 def vector_dimensions(
@@ -95,17 +80,6 @@ def rows_without(
     return [row for (row,) in cursor]
 
 
-def any_without_vector(db: sqlite3.Connection, stored_name: str, after: int) -> bool:
-    """True if a memory of any namespace, whose row is above `after`, has no such vector."""
-    missing = db.execute(
-        "SELECT 1 FROM memories WHERE row > ? AND NOT EXISTS (SELECT 1 FROM vectors "
-        "WHERE vectors.space = memories.space AND name = ? "
-        "AND vectors.row = memories.row) LIMIT 1",
-        (after, stored_name),
-    ).fetchone()
-    return missing is not None
-
-
 def vectors_by_row(
     db: sqlite3.Connection, rows: Sequence[int], space: int | None = None
 ) -> dict[int, dict[str, bytes]]:
@@ -119,44 +93,3 @@ def vectors_by_row(
         ):
             vectors.setdefault(row, {})[stored_name] = blob
     return vectors
-
-
-def put_vectors(
-    db: sqlite3.Connection, namespace: str, stored_name: str, vectors: Mapping[int, bytes]
-) -> None:
-    """Give rows a vector, in the place of one of its name."""
-    db.executemany(
-        "REPLACE INTO vectors (space, name, row, vector, checksum) "
-        "SELECT space, ?1, row, ?2, checksum(space, ?1, row, ?2) FROM memories "
-        "JOIN spaces USING (space) WHERE spaces.name = ?3 AND row = ?4",
-        [(stored_name, blob, namespace, row) for row, blob in vectors.items()],
-    )
-
-
-def count_vectors(db: sqlite3.Connection, stored_name: str) -> int:
-    """The number of vectors of a stored name in all namespaces."""
-    [count] = db.execute(
-        "SELECT count(*) FROM spaces JOIN vectors ON vectors.space = spaces.space "
-        "AND vectors.name = ?",
-        (stored_name,),
-    ).fetchone()
-    return int(count)
-
-
-def drop_some(db: sqlite3.Connection, stored_names: Sequence[str]) -> bool:
-    """Erase some vectors of stored names, and of those that edits replaced; True if any were."""
-    marks = placeholders(stored_names)
-    erased = db.execute(
-        "DELETE FROM vectors WHERE (space, name, row) IN (SELECT spaces.space, vectors.name, row "
-        f"FROM spaces JOIN vectors USING (space) WHERE vectors.name IN ({marks}) LIMIT ?)",
-        (*stored_names, DROPPED_AT_ONCE),
-    ).rowcount
-    if erased:
-        return True
-    return bool(
-        db.execute(
-            "DELETE FROM former_vectors WHERE (space, memory, event, name) IN (SELECT space, "
-            f"memory, event, name FROM former_vectors WHERE name IN ({marks}) LIMIT ?)",
-            (*stored_names, DROPPED_AT_ONCE),
-        ).rowcount
-    )

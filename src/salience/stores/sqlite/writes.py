@@ -3,38 +3,18 @@
 from __future__ import annotations
 
 import sqlite3
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from salience.lazily import dataclass, field
-from salience.records.fields import FIELDS
-from salience.records.filters import Filter, filter_fields, passes
-from salience.records.record import Draft
-from salience.retrieval.operations import Put
-from salience.retrieval.vector_sets import VectorSets
 from salience.stores import codec
 from salience.stores.access_queue import AccessTimes, Use
-from salience.stores.sqlite.dialect import (
-    SqliteDialect,
-    erase_rows,
-    note_changes,
-    take_numbers,
-)
-from salience.stores.sqlite.integrity.row_checksums import DERIVED, Insert
 from salience.stores.sqlite.statements import (
     checksum,
     chunks,
-    column_name,
     execute_rows,
     placeholders,
     take_places,
 )
-from salience.stores.sqlite.vectors import vector_dimensions, vector_sets, vectors_by_row
-from salience.stores.tables.commands import Call, Command, Send, Statement
-from salience.stores.tables.erase import ErasedMemory
-from salience.stores.tables.put import NamespaceBatch, PreparedDrafts
 
 OVERWRITTEN = (
     "The freed pages of the file are overwritten (secure_delete), and its write-ahead log is "
@@ -106,143 +86,3 @@ def log_uses(
             )
         ],
     )
-
-
-_MEMORY_COLUMNS = ("row", "space", "sequence", *FIELDS, *DERIVED)
-_INSERT_MEMORIES = Insert("memories", _MEMORY_COLUMNS)
-_INSERT_VECTORS = Insert("vectors", ("space", "name", "row", "vector"))
-_INSERT_FORMER_VECTORS = Insert("former_vectors", ("space", "memory", "event", "name", "vector"))
-
-
-@dataclass(eq=False)
-class SqliteBatch(NamespaceBatch):
-    """The rows of a write to one namespace of a file."""
-
-    space: int = 0
-    memories: list[list[Any]] = field(default_factory=list)
-    vectors: list[tuple[Any, ...]] = field(default_factory=list)
-    moved_vectors: list[tuple[int, str, int]] = field(default_factory=list)
-    """Old row, name, new row."""
-    former_vectors: list[tuple[int, int, str, int]] = field(default_factory=list)
-    """Old row, sequence of the memory, name, index of the event."""
-
-    def add(
-        self, draft: Draft, values: dict[str, Any], handed: Sequence[str], lost: Sequence[str]
-    ) -> None:
-        """See `NamespaceBatch.add`."""
-        row, before = values["row"], self.replaced.get(draft.record.id)
-        if before is not None:
-            at, of = len(self.log_entries), (before["row"], before["sequence"])
-            self.moved_vectors += [(of[0], name, row) for name in handed]
-            self.former_vectors += [(*of, name, at) for name in lost]
-        values.update(space=self.space)
-        self.memories.append([values[name] for name in _MEMORY_COLUMNS])
-        self.vectors += [
-            (self.space, self.sets.stored_name(name), row, codec.encode_vector(vector))
-            for name, vector in draft.vectors.items()
-        ]
-
-    def commands(self, last: int) -> list[Command]:
-        """See `NamespaceBatch.commands`."""
-        return [Call(partial(self._write, last - len(self.log_entries) + 1))]
-
-    def _write(self, first: int, db: sqlite3.Connection) -> None:
-        """Write the rows; `first` is the place of the first event."""
-        old_rows = [values["row"] for values in self.replaced.values()]
-        old = vectors_by_row(db, old_rows)
-        erase_rows(db, old_rows)
-        moved = [(self.space, name, new, old[row][name]) for row, name, new in self.moved_vectors]
-        _INSERT_MEMORIES(db, self.memories)
-        _INSERT_VECTORS(db, [*self.vectors, *moved])
-        _INSERT_FORMER_VECTORS(
-            db,
-            [
-                (self.space, memory, first + at, name, old[row][name])
-                for row, memory, name, at in self.former_vectors
-            ],
-        )
-
-
-class _PutDialect(SqliteDialect):
-    """See `tables.put.PutDialect`."""
-
-    def begin(self, op: Put) -> list[Command]:
-        return []
-
-    def enter_changing(self, namespace: str) -> Call:
-        return self.enter(namespace)
-
-    def select_vectors(self, namespace: str, ids: Sequence[str]) -> Statement:
-        return Statement(
-            "SELECT vectors.row, name FROM memories JOIN vectors ON vectors.row = memories.row "
-            "WHERE memories.namespace = %s AND id = ANY(%s::text[])",
-            (namespace, list(ids)),
-        )
-
-    def select_dimensions(self, namespace: str, names: Sequence[str]) -> Call:
-        def dimensions(db: sqlite3.Connection) -> list[tuple[str, int]]:
-            sets = vector_sets(db)
-            found = vector_dimensions(db, namespace, names, sets)
-            return [(sets.stored_name(name), size) for name, size in found.items()]
-
-        return Call(dimensions)
-
-    def batch(self, namespace: str, head: int, sets: VectorSets) -> SqliteBatch:
-        return SqliteBatch(namespace, sets, space=head)
-
-    def number(
-        self, prepared: PreparedDrafts, batches: Mapping[str, SqliteBatch], send: Send
-    ) -> None:
-        [first] = send(Call(partial(take_numbers, count=len(prepared)))) if prepared else [0]
-        rows = iter(range(first, first + len(prepared)))
-        drafts = Counter(draft.record.namespace for draft, _ in prepared)
-        for name, batch in batches.items():
-            new = drafts[name] - len(batch.replaced)
-            [[[last]]] = send(self.reserve(name, new)) if new else [[[0]]]
-            batch.rows, batch.sequences = rows, iter(range(last - new + 1, last + 1))
-
-    def note_links(self, op: Put, batches: Mapping[str, SqliteBatch]) -> list[Command]:
-        sources: dict[str, dict[str, None]] = {}
-        for link in (*op.unlinks, *op.links):
-            sources.setdefault(link.namespace, {})[link.source] = None
-        return [
-            Call(partial(_note_linked, batches[name].space, list(ids)))
-            for name, ids in sources.items()
-        ]
-
-
-PUT_DIALECT = _PutDialect()
-
-
-def _note_linked(space: int, ids: Sequence[str], db: sqlite3.Connection) -> None:
-    """Note memories for the indexes, whose links have come or gone."""
-    for part in chunks(ids):
-        rows = db.execute(
-            "SELECT space, row FROM memories "
-            f"WHERE space = ? AND id IN ({placeholders(part)}) ORDER BY +row",
-            (space, *part),
-        ).fetchall()
-        note_changes(db, "linked", rows)
-
-
-def memories_to_erase(
-    db: sqlite3.Connection,
-    space: int,
-    key: str,
-    chosen: Sequence[Any],
-    where: Filter | None,
-) -> list[ErasedMemory]:
-    """The memories of a namespace with the chosen values of `key` (row, id) that pass a filter."""
-    if not chosen:
-        return []
-    names = ("id", "row", "sequence", *sorted(map(column_name, filter_fields(where))))
-    memories = db.execute(
-        f"SELECT {', '.join(names)} FROM memories "
-        f"WHERE space = ? AND {key} IN ({placeholders(chosen)})",
-        (space, *chosen),
-    )
-    return [
-        ErasedMemory(*values[:3])
-        for values in memories
-        if passes(where, partial(codec.index_value_of, dict(zip(names, values, strict=True))))
-    ]

@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
 
 from salience.records.fields import FIELDS
+from salience.records.filters import Filter
 from salience.records.record import Embedding, MemoryRecord
 from salience.retrieval.vector_sets import VectorSets
 from salience.stores import codec
-from salience.stores.tables.commands import Command, Statement
+from salience.stores.tables.commands import Command, Send, Statement
 
 _STORED_COLUMNS = ("row", "sequence", *FIELDS)
 SELECT_SETS = Statement("SELECT key, value FROM meta WHERE key IN ('embedder', 'vectors')")
+
+
+class NewRow(NamedTuple):
+    """A memory to be written, and its values as `codec.encode_draft` has them, with its numbers."""
+
+    record: MemoryRecord
+    values: dict[str, Any]
 
 
 class Dialect(Protocol):
@@ -36,6 +44,21 @@ class Dialect(Protocol):
     def insert(self, table: str, rows: Sequence[Sequence[Any]]) -> list[Command]:
         """Write new rows, their values in the order of the columns."""
 
+    def insert_memories(self, namespace: str, memories: Sequence[NewRow]) -> list[Command]:
+        """Write new rows of memories."""
+
+    def number(
+        self, heads: Mapping[str, Any], rows: Mapping[str, int], begun: Mapping[str, int],
+        send: Send,
+    ) -> dict[str, tuple[Iterator[int], Iterator[int] | None]]:  # fmt: skip
+        """The numbers of new rows and, where these are others, of the memories that begin.
+
+        They are by namespace; `heads` are the answers to `enter`.
+        """
+
+    def select_dimensions(self, namespace: str, names: Sequence[str]) -> Command:
+        """Read the stored names and the lengths of vectors of some names."""
+
     def replace(self, table: str, rows: Sequence[Sequence[Any]]) -> list[Command]:
         """Write rows in the place of those with their keys."""
 
@@ -43,10 +66,18 @@ class Dialect(Protocol):
         """Give rows that were changed the checksums that fit, where there are any."""
 
     def set_rows(self, namespace: str, changes: Mapping[int, Mapping[str, Any]]) -> list[Command]:
-        """Set fields of memories by row."""
+        """Set fields of memories by row, and let indexes know."""
 
-    def note_set(self, namespace: str, rows: Sequence[int]) -> list[Command]:
-        """Let indexes read memories again whose fields were set by no event."""
+    def note_linked(self, namespace: str, ids: Sequence[str]) -> list[Command]:
+        """Let indexes know of memories from which links came or went."""
+
+    def select_matching(
+        self, namespace: str, where: Filter | None, after: int, limit: int
+    ) -> Command:
+        """Read rows behind one, ascending, each with its id or, if it fails a filter, None."""
+
+    def select_chosen(self, namespace: str, ids: Sequence[str], where: Filter | None) -> Command:
+        """Read id, row and sequence of memories of some ids that pass a filter."""
 
     def count_parts(self, namespace: str, rows: Sequence[int]) -> list[Statement]:
         """Count the terms and vectors of rows, each with its kind before it."""
@@ -56,6 +87,18 @@ class Dialect(Protocol):
 
     def erase_name(self, namespace: str) -> list[Command]:
         """Erase a namespace that has nothing any more."""
+
+    select_last_rows: Statement
+    """Reads where the rows of each namespace end, as one value for `select_missing`."""
+
+    def select_missing(self, stored_name: str, after: Any) -> Statement:
+        """Look for a memory behind the last rows of before, or any, without such a vector."""
+
+    def lock_sets(self, *, alone: bool) -> list[Command]:
+        """Keep the sets of vectors as they are, together with others or to change them `alone`."""
+
+    def reload(self, namespace: str | None) -> list[Command]:
+        """Let indexes of a namespace read everything again; for None, of all that have to."""
 
     def decoded(self, values: dict[str, Any]) -> dict[str, Any]:
         """Values as read, by name, as `codec` has them."""

@@ -201,7 +201,6 @@ def erase_user(op: Delete, after: int, dialect: Dialect, send: Send) -> tuple[Er
     places = [seq for seq, *_ in naming]
     *_, left = send(
         *dialect.set_rows(namespace, {row: {"written_by": None} for row in rows}),
-        *dialect.note_set(namespace, rows),
         *_rewrite_events(namespace, rewritten, dialect),
         _counted(
             "mentions",

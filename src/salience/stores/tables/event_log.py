@@ -82,8 +82,7 @@ def set_fields(op: SetFields, dialect: Dialect, send: Send) -> None:
     _, rows = send(lock(op.namespace), select_states(op.namespace, sorted(op.values)))
     states = states_by_id(rows, dialect)
     changes = {states[id]["row"]: op.values[id] for id in states}
-    set_rows = dialect.set_rows(op.namespace, changes)
-    send(*set_rows, *dialect.note_set(op.namespace, list(changes)))
+    send(*dialect.set_rows(op.namespace, changes))
 
 
 def append_events(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Protocol, TypeVar
+from typing import Any
 
 from salience.lazily import dataclass, field
 from salience.records.events import Event, edit_event, link_event, unlink_event, write_event
@@ -15,6 +16,7 @@ from salience.stores.tables.commands import Abandon, Command, Many, Send, Statem
 from salience.stores.tables.dialect import (
     SELECT_SETS,
     Dialect,
+    NewRow,
     parse_sets,
     records_by_id,
     select_states,
@@ -33,10 +35,12 @@ class NamespaceBatch:
 
     namespace: str
     sets: VectorSets
+    head: Any  # the answer to `Dialect.enter`
     rows: Iterator[int] = field(default_factory=lambda: iter(()))  # the numbers of new rows
     sequences: Iterator[int] | None = None  # of new memories; None for those of their rows
     replaced: dict[str, dict[str, Any]] = field(default_factory=dict)  # memories by id
-    replaced_vectors: dict[int, set[str]] = field(default_factory=dict)  # names by old row
+    replaced_vectors: dict[int, dict[str, Any]] = field(default_factory=dict)
+    """Vectors of these, by old row and stored name."""
     dimensions: dict[str, int] = field(default_factory=dict)  # by the stored names of vectors
     used_keys: set[str] = field(default_factory=set)  # of drafts that an event has already
     known: dict[str, int] = field(default_factory=dict)  # sequences of memories by id
@@ -48,13 +52,17 @@ class NamespaceBatch:
     saying_the_same: Sequence[Sequence[tuple[str, int, KeyOfOwner]]] = ()
     """Memories as `operations.Seen` compares them, by text and by attribute."""
     log_entries: list[LogEntry] = field(default_factory=list)
+    memories: list[NewRow] = field(default_factory=list)
+    vectors: list[tuple[Any, ...]] = field(default_factory=list)  # namespace, name, row, vector
+    former_vectors: list[tuple[int, int, str, Any]] = field(default_factory=list)
+    """Sequence of the memory, index of the event, name, vector."""
 
     def take(self, answers: Mapping[str, Any], dialect: Dialect) -> None:
         """Take in what `_reads` has read."""
         self.replaced = stored_by_id(answers.get("replaced", ()), dialect)
         self.dimensions = dict(answers.get("dimensions", ()))
-        for row, vector in answers.get("vectors", ()):
-            self.replaced_vectors.setdefault(row, set()).add(vector)
+        for row, name, vector in answers.get("vectors", ()):
+            self.replaced_vectors.setdefault(row, {})[name] = vector
         self.used_keys = {key for (key,) in answers.get("keys", ())}
         self.known = dict(answers.get("sources", ()))
         self.existing_links = {tuple(link) for link in answers.get("links", ())}
@@ -82,49 +90,50 @@ class NamespaceBatch:
             return write_event(draft, op.actor), [], []
         assert isinstance(draft, Edit)
         values.update(codec.succession(values, before, draft.note), sequence=before["sequence"])
-        names = self.replaced_vectors.get(before["row"], set())
+        names = self.replaced_vectors.get(before["row"], {})
         handed, lost = codec.split_vectors(draft, sorted(names), self.sets)
         had = {self.sets.searched_name(name) for name in names}
         old = codec.record_of(self.namespace, before)
         return edit_event(old, draft, op.actor, draft.vectors.keys() - had), handed, lost
 
     def add(
-        self, draft: Draft, values: dict[str, Any], handed: Sequence[str], lost: Sequence[str]
+        self,
+        draft: Draft,
+        values: dict[str, Any],
+        handed: Sequence[str],
+        lost: Sequence[str],
+        dialect: Dialect,
     ) -> None:
-        """Add the row of a memory, before its event is among the entries."""
-        raise NotImplementedError
+        """Add the row of a memory and its vectors, before its event is among the entries."""
+        row, before = values["row"], self.replaced.get(draft.record.id)
+        vectors = {self.sets.stored_name(name): own for name, own in draft.vectors.items()}
+        if before is not None:
+            old = self.replaced_vectors.get(before["row"], {})
+            of_old = {name: dialect.embedding(old[name]) for name in (*handed, *lost)}
+            vectors |= {name: of_old[name] for name in handed}
+            at = len(self.log_entries)
+            self.former_vectors += [
+                (before["sequence"], at, name, dialect.vector(of_old[name])) for name in lost
+            ]
+        self.memories.append(NewRow(draft.record, values))
+        self.vectors += [
+            (self.namespace, name, row, dialect.vector(vector)) for name, vector in vectors.items()
+        ]
 
-    def commands(self, last: int) -> list[Command]:
+    def commands(self, last: int, dialect: Dialect) -> list[Command]:
         """Write the rows, where the last of the entries is at a place."""
-        raise NotImplementedError
-
-
-B = TypeVar("B", bound=NamespaceBatch)
-
-
-class PutDialect(Dialect, Protocol[B]):
-    """The commands of a write to one store; the batches are of its own kind."""
-
-    def begin(self, op: Put) -> list[Command]:
-        """The commands before any other."""
-
-    def enter_changing(self, namespace: str) -> Command:
-        """Lock a namespace, a new one if it is not there, of which something changes."""
-
-    def select_vectors(self, namespace: str, ids: Sequence[str]) -> Command:
-        """Read the rows and stored names of the vectors of memories."""
-
-    def select_dimensions(self, namespace: str, names: Sequence[str]) -> Command:
-        """Read the stored names and the lengths of searched vectors."""
-
-    def batch(self, namespace: str, head: Any, sets: VectorSets) -> B:
-        """A batch, given the answer to `enter_changing`."""
-
-    def number(self, prepared: PreparedDrafts, batches: Mapping[str, B], send: Send) -> None:
-        """Give the batches the numbers of new rows."""
-
-    def note_links(self, op: Put, batches: Mapping[str, B]) -> list[Command]:
-        """Let indexes know of links that came and went."""
+        old = [values["row"] for values in self.replaced.values()]
+        first = last - len(self.log_entries) + 1
+        former = [
+            (self.namespace, memory, first + at, *vector)
+            for memory, at, *vector in self.former_vectors
+        ]
+        return [
+            *(dialect.erase_rows(self.namespace, old) if old else []),
+            *(dialect.insert_memories(self.namespace, self.memories) if self.memories else []),
+            *dialect.insert("vectors", self.vectors),
+            *dialect.insert("former_vectors", former),
+        ]
 
 
 def written_namespaces(op: Put) -> list[str]:
@@ -138,7 +147,9 @@ def written_namespaces(op: Put) -> list[str]:
     )
 
 
-def put(op: Put, prepared: PreparedDrafts, dialect: PutDialect[B], send: Send) -> dict[str, B]:
+def put(
+    op: Put, prepared: PreparedDrafts, dialect: Dialect, send: Send
+) -> dict[str, NamespaceBatch]:
     """Write everything, or nothing; the batches of the namespaces.
 
     Raises:
@@ -149,9 +160,13 @@ def put(op: Put, prepared: PreparedDrafts, dialect: PutDialect[B], send: Send) -
     if refused:
         raise Abandon(refused)
     codec.check_vectors(op, embedder, lambda name, names: _dimensions(batches[name], names))
-    dialect.number(prepared, batches, send)
+    rows = Counter(draft.record.namespace for draft, _ in prepared)
+    begun = {name: rows[name] - len(batch.replaced) for name, batch in batches.items()}
+    heads = {name: batch.head for name, batch in batches.items()}
+    for name, numbers in dialect.number(heads, rows, begun, send).items():
+        batches[name].rows, batches[name].sequences = numbers
     for draft, encoded in prepared:
-        _add_memory(batches[draft.record.namespace], draft, dict(encoded), op)
+        _add_memory(batches[draft.record.namespace], draft, dict(encoded), op, dialect)
     changes: list[Command] = []
     if op.also is not None:
         batch = batches[op.also.namespace]
@@ -163,9 +178,9 @@ def put(op: Put, prepared: PreparedDrafts, dialect: PutDialect[B], send: Send) -
     places = send(*[dialect.reserve(name, len(own.log_entries)) for name, own in batches.items()])
     commands: list[Command] = []
     for batch, [[last]] in zip(batches.values(), places, strict=True):
-        commands += batch.commands(last)
+        commands += batch.commands(last, dialect)
         commands += append_events(batch.namespace, last, batch.log_entries, dialect)
-    commands += [*changes, *_link_commands(op, dialect), *dialect.note_links(op, batches)]
+    commands += [*changes, *_link_commands(op, dialect)]
     if op.past is not None:
         batch = batches[op.past.namespace]
         commands += import_history(op.past, batch.known, batch.sets, dialect)
@@ -175,22 +190,22 @@ def put(op: Put, prepared: PreparedDrafts, dialect: PutDialect[B], send: Send) -
     return batches
 
 
-def _begin(op: Put, dialect: PutDialect[B], send: Send) -> tuple[dict[str, B], str | None]:
+def _begin(op: Put, dialect: Dialect, send: Send) -> tuple[dict[str, NamespaceBatch], str | None]:
     """Lock the namespaces, and read their state: a batch of each, and the embedder."""
     reads = {name: _reads(op, name, dialect) for name in written_namespaces(op)}
-    own = [dialect.enter_changing(name) for name in reads]
-    first = [*dialect.begin(op), SELECT_SETS, *own]
+    own = [dialect.enter(name) for name in reads]
+    first = [*dialect.lock_sets(alone=False), SELECT_SETS, *own]
     answers = send(*first, *[read for own in reads.values() for read in own.values()])
     embedder, sets = parse_sets(answers[len(first) - len(own) - 1])
     heads, rest = answers[len(first) - len(own) : len(first)], iter(answers[len(first) :])
     batches = {}
     for (name, selects), head in zip(reads.items(), heads, strict=True):
-        batches[name] = dialect.batch(name, head, sets)
+        batches[name] = NamespaceBatch(name, sets, head)
         batches[name].take({kind: next(rest) for kind in selects}, dialect)
     return batches, embedder
 
 
-def _reads(op: Put, name: str, dialect: PutDialect[B]) -> dict[str, Command]:
+def _reads(op: Put, name: str, dialect: Dialect) -> dict[str, Command]:
     """Read the state of a namespace, as far as a write depends on it."""
     drafts = [draft for draft in op.drafts if draft.record.namespace == name]
     edits = [edit.record.id for edit in op.edits if edit.record.namespace == name]
@@ -204,7 +219,12 @@ def _reads(op: Put, name: str, dialect: PutDialect[B]) -> dict[str, Command]:
     if drafts:
         reads["replaced"] = select_stored(name, [each.record.id for each in drafts], locked=True)
     if edits:
-        reads["vectors"] = dialect.select_vectors(name, edits)
+        reads["vectors"] = Statement(
+            'SELECT vectors."row", vectors.name, vectors.vector FROM memories JOIN vectors ON '
+            'vectors.namespace = memories.namespace AND vectors."row" = memories."row" '
+            "WHERE memories.namespace = %s AND memories.id = ANY(%s::text[])",
+            (name, edits),
+        )
     if vectors:
         reads["dimensions"] = dialect.select_dimensions(name, vectors)
     if keys:
@@ -260,7 +280,9 @@ def _dimensions(batch: NamespaceBatch, names: Iterable[str]) -> dict[str, int]:
     return {name: batch.dimensions[own] for name, own in stored.items() if own in batch.dimensions}
 
 
-def _add_memory(batch: NamespaceBatch, draft: Draft, values: dict[str, Any], op: Put) -> None:
+def _add_memory(
+    batch: NamespaceBatch, draft: Draft, values: dict[str, Any], op: Put, dialect: Dialect
+) -> None:
     """Add one memory to a batch, with its event."""
     id = draft.record.id
     event, handed, lost = batch.version_of(draft, values, op)
@@ -268,7 +290,7 @@ def _add_memory(batch: NamespaceBatch, draft: Draft, values: dict[str, Any], op:
     if op.also is not None and (op.also.ids is None or id in op.also.ids):
         place = {"row": values["row"], "sequence": values["sequence"]}
         batch.states[id] = {**codec.decode_state(values), **place}
-    batch.add(draft, values, handed, lost)
+    batch.add(draft, values, handed, lost, dialect)
     if op.past is None:
         batch.log_entries.append((values["sequence"], event))
 
@@ -301,7 +323,7 @@ def _link_events(batch: NamespaceBatch, op: Put) -> Iterator[LogEntry]:
             yield batch.known[link.source], link_event(link, op.actor, op.at, brought=is_brought)
 
 
-def _link_commands(op: Put, dialect: PutDialect[B]) -> list[Command]:
+def _link_commands(op: Put, dialect: Dialect) -> list[Command]:
     """Delete links and write others, each in the place of one of its type between the same two."""
     gone = [(each.namespace, each.source, each.target, each.type) for each in op.unlinks]
     rows = [
@@ -312,4 +334,11 @@ def _link_commands(op: Put, dialect: PutDialect[B]) -> list[Command]:
         for link in op.links
     ]
     delete = "DELETE FROM links WHERE namespace = %s AND source = %s AND target = %s AND type = %s"
-    return [*([Many(delete, gone)] if gone else []), *dialect.replace("links", rows)]
+    sources: dict[str, dict[str, None]] = {}
+    for link in (*op.unlinks, *op.links):
+        sources.setdefault(link.namespace, {})[link.source] = None
+    return [
+        *([Many(delete, gone)] if gone else []),
+        *dialect.replace("links", rows),
+        *(each for name, ids in sources.items() for each in dialect.note_linked(name, list(ids))),
+    ]

@@ -16,17 +16,19 @@ from salience.stores.postgres.wire.database import Database
 from salience.stores.postgres.wire.errors import translate_errors
 from salience.stores.tables.commands import Send, Statement, quote_literal
 
-_INDEX_TALLY = "index"  # the kind of tally for vectors of a name that have an index
 _EF_CONSTRUCTION = 128  # candidates considered for each vector that is added to an index
 _INDEX_LOCK = 0x52454349  # only one process builds at a time
 
 _SELECT_WANTED = """
 SELECT namespace, name, size FROM (
-    SELECT namespace, name, size FROM tallies WHERE kind = 'vector' AND number >= %s
-    AND (name = ANY(%s::text[])) = %s AND name !~ '^_?content#' -- all of passages are compared
+    SELECT v.namespace, v.name, max(vector_dims(v.vector)) AS size FROM spaces s
+    JOIN vectors v ON v.namespace = s.namespace
+    WHERE s.living >= %s AND (v.name = ANY(%s::text[])) = %s
+    AND v.name !~ '^_?content#' -- all of passages are compared
+    GROUP BY 1, 2 HAVING count(*) >= %s
     UNION ALL SELECT namespace, %s, 0 FROM spaces WHERE living >= %s AND %s
-) AS own WHERE NOT EXISTS (SELECT FROM tallies i WHERE i.namespace = own.namespace
-    AND i.kind = %s AND i.name = own.name AND i.number > 0)
+) AS own WHERE NOT EXISTS
+    (SELECT FROM indexes i WHERE i.namespace = own.namespace AND i.name = own.name)
 ORDER BY 1, 2
 """
 Progress = Callable[[int, int], None]
@@ -55,10 +57,10 @@ def build_indexes(
                 least,
                 sets.names_beside() if stored_names is None else stored_names,
                 stored_names is not None,
+                least,
                 WORD_INDEX,
                 least,
                 stored_names is None,
-                _INDEX_TALLY,
             ),
         ).fetchall()
         for done, (namespace, name, size) in enumerate(wanted):
@@ -76,14 +78,15 @@ def build_indexes(
 
 def drop_vector_indexes(database: Database, stored_names: Sequence[str]) -> None:
     """Drop the indexes of vectors of stored names, which are not searched."""
+    own = (list(stored_names),)
     with database.connect() as connection, translate_errors(database.server):
         connection.execute("SELECT pg_advisory_lock(%s)", (_INDEX_LOCK,))
         for namespace, name, size in connection.execute(
-            "SELECT namespace, name, size FROM tallies WHERE kind = %s AND name = ANY(%s::text[])",
-            (_INDEX_TALLY, list(stored_names)),
+            "SELECT namespace, name, size FROM indexes WHERE name = ANY(%s::text[])", own
         ).fetchall():
             called = _index_name(namespace, name, size)
             connection.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {called}".encode())
+        connection.execute("DELETE FROM indexes WHERE name = ANY(%s::text[])", own)
 
 
 def drop_indexes_of(database: Database, namespace: str, vectors: Sequence[tuple[str, int]]) -> bool:
@@ -106,23 +109,13 @@ def drop_indexes_of(database: Database, namespace: str, vectors: Sequence[tuple[
 
 def noted_indexes(connection: psycopg.Connection[Any]) -> list[tuple[str, str, str]]:
     """The indexes that are noted as built: namespace, what is indexed, own name."""
-    noted = connection.execute(
-        "SELECT namespace, name, size FROM tallies WHERE kind = %s AND number > 0 ORDER BY 1, 2",
-        (_INDEX_TALLY,),
-    ).fetchall()
+    noted = connection.execute("SELECT namespace, name, size FROM indexes ORDER BY 1, 2").fetchall()
     return [(space, name, _index_name(space, name, size)) for space, name, size in noted]
 
 
 def forget_index(namespace: str, name: str, send: Send) -> None:
     """Note that there is no index of the vectors of a stored name, or of words."""
-    send(
-        Statement("UPDATE spaces SET version = version + 1 WHERE namespace = %s", (namespace,)),
-        Statement(
-            "UPDATE tallies SET number = 0, version = (SELECT version FROM spaces WHERE "
-            "namespace = %s) WHERE namespace = %s AND kind = %s AND name = %s",
-            (namespace, namespace, _INDEX_TALLY, name),
-        ),
-    )
+    send(Statement("DELETE FROM indexes WHERE namespace = %s AND name = %s", (namespace, name)))
 
 
 def _index_name(namespace: str, name: str, size: int) -> str:
@@ -153,15 +146,8 @@ def _build_index(connection: Any, namespace: str, name: str, size: int) -> None:
 
 
 def _note_index(namespace: str, name: str, size: int, send: Send) -> None:
-    send(
-        Statement(
-            "UPDATE spaces SET version = version + 1 WHERE namespace = %s RETURNING version",
-            (namespace,),
-        ),
-        Statement(
-            "INSERT INTO tallies (namespace, kind, name, number, size, version) SELECT namespace, "
-            "%s, %s, 1, %s, version FROM spaces WHERE namespace = %s ON CONFLICT (namespace, kind, "
-            "name) DO UPDATE SET number = 1, size = excluded.size, version = excluded.version",
-            (_INDEX_TALLY, name, size, namespace),
-        ),
+    note = (
+        "INSERT INTO indexes SELECT namespace, %s, %s FROM spaces WHERE namespace = %s "
+        "ON CONFLICT (namespace, name) DO UPDATE SET size = excluded.size"
     )
+    send(Statement(note, (name, size, namespace)))

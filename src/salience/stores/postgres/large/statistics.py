@@ -47,10 +47,13 @@ def term_key(term: int) -> str:
 class Statistics:
     """Words of each field, memories (a long one counted by its passages), and frequent terms.
 
-    `greetings` says how often each name was said to whom. All are as of when they were made.
+    `speakers` says how many memories each said, `greetings` how often each name was said to whom.
+    All are as of when they were made, for rows up to `counter`.
     """
 
+    counter: int = 0
     living: int = 0
+    speakers: Mapping[str, int] = field(default_factory=dict)
     documents: int = 0
     words: Mapping[str, int] = field(default_factory=dict)
     frequencies: Mapping[str, int] = field(default_factory=dict)
@@ -69,11 +72,21 @@ class Statistics:
         return Statistics(**values, greetings=greetings)
 
 
+def select_speakers(namespace: str, after: int) -> Statement:
+    """Count the memories behind a row that each speaker said."""
+    return Statement(
+        'SELECT speaker, count(*) FROM memories WHERE namespace = %s AND "row" > %s '
+        "AND speaker <> '' GROUP BY speaker",
+        (namespace, after),
+    )
+
+
 def make_statistics(namespace: str, send: Send) -> None:
     """Recount, and note it."""
     sums = ", ".join(f"coalesce(sum(octet_length({name})), 0)::bigint / 8" for name in LEXICAL)
     words = f"octet_length(content) / 8 >= {LONG_WORDS}"
-    [[counted], frequent, greetings] = send(
+    [[[counter]], [counted], frequent, speakers, greetings] = send(
+        Statement("SELECT counter FROM spaces WHERE namespace = %s", (namespace,)),
         Statement(
             f"SELECT count(*), coalesce(sum(CASE WHEN {words} THEN ceil(octet_length(content) / "
             f"{8.0 * PASSAGE_WORDS}) ELSE 1 END), 0)::bigint, {sums} FROM words "
@@ -87,11 +100,14 @@ def make_statistics(namespace: str, send: Send) -> None:
             f"(SELECT living / {FREQUENT_SHARE} FROM spaces WHERE namespace = %s)",
             (namespace, namespace),
         ),
+        select_speakers(namespace, 0),
         Statement(_SELECT_GREETINGS, (namespace,) * 3),
     )
     living, documents, *lengths = counted
     noted = {
+        "counter": counter,
         "living": living,
+        "speakers": dict(speakers),
         "documents": documents,
         "words": dict(zip(LEXICAL, lengths, strict=True)),
         "frequencies": dict(frequent),

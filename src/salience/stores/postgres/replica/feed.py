@@ -18,11 +18,9 @@ from salience.stores.postgres.wire.types import float_list, unpack_vectors
 from salience.stores.tables.commands import Statement
 
 _SELECT_WATERMARK = """
-SELECT s.born, s.counter, s.version, s.erased, s.linked, s.living,
+SELECT s.counter, s.version, s.changes_from, s.living,
     coalesce((SELECT seq FROM clocks WHERE namespace = %s), 0),
-    coalesce((SELECT version FROM tallies WHERE namespace = %s AND kind = 'renewed'), 0),
-    (SELECT CASE WHEN count(*) = 0 THEN 0 WHEN bool_or(memory = 0) THEN 2 ELSE 1 END
-        FROM events WHERE namespace = %s AND seq > %s AND NOT type = ANY(%s::text[])),
+    EXISTS (SELECT FROM events WHERE namespace = %s AND seq > %s AND type = ANY(%s::text[])),
     extract(epoch FROM pg_postmaster_start_time())::float8,
     (SELECT value FROM meta WHERE key = 'embedder'),
     (SELECT value FROM meta WHERE key = 'vectors')
@@ -31,20 +29,18 @@ FROM spaces s WHERE s.namespace = %s
 _SELECT_CHANGED = """
 SELECT m."row", {columns} FROM memories m WHERE m.namespace = %s AND m."row" <= %s
 AND m."row" = ANY(ARRAY(
-    SELECT "row" FROM places WHERE namespace = %s AND version > %s AND living
-    UNION SELECT memory FROM events WHERE namespace = %s AND seq > %s AND NOT type = ANY(%s::text[])
+    SELECT "row" FROM changes WHERE namespace = %s AND seq > %s AND kind = 'patched'
+    UNION SELECT memory FROM events WHERE namespace = %s AND seq > %s AND type = ANY(%s::text[])
     UNION SELECT later."row" FROM events e JOIN memories later ON later.namespace = %s
         AND later.sequence = e.memory AND later."row" <> later.sequence
-        WHERE e.namespace = %s AND e.seq > %s AND NOT e.type = ANY(%s::text[])
+        WHERE e.namespace = %s AND e.seq > %s AND e.type = ANY(%s::text[])
 )) ORDER BY m."row"
 """
 _SELECT_VECTORS = """
 SELECT v.name, array_agg(v."row" ORDER BY v."row"),
     string_agg(halfvec_send(v.vector), ''::bytea ORDER BY v."row")
-FROM vectors v WHERE v.namespace = %s AND v.name IN (
-    SELECT name FROM tallies WHERE namespace = %s AND kind = 'vector' AND number > 0
-    AND NOT name = ANY(%s::text[])
-) AND {rows} GROUP BY v.name ORDER BY v.name
+FROM vectors v WHERE v.namespace = %s AND NOT v.name = ANY(%s::text[]) AND {rows}
+GROUP BY v.name ORDER BY v.name
 """
 
 
@@ -146,15 +142,12 @@ class ReplicaFeed:
 class Watermark(NamedTuple):
     """The state of a namespace that its index has reached: whatever is newer comes after it."""
 
-    born: int = 0  # the first version, by which a namespace is told from one of the same name
     counter: int = 0
     version: int = 0
-    erased: int = 0
-    linked: int = 0
+    changes_from: int = 0  # the version since which the changes are known
     living: int = 0
     seq: int = 0  # of the last event
-    renewed: int = 0  # the version at which vectors were last replaced
-    changes: int = 0  # by events since then: 0 none, 1 of some memories, 2 of every memory
+    uses: bool = False  # True if memories were used since, and that is indexed
     started: float = 0.0  # when the server started; a crash may have lost its last moments
     embedder: str | None = None  # of the vectors that are searched
     vectors: str | None = None  # the sets of vectors, as JSON
@@ -173,24 +166,28 @@ class Watermark(NamedTuple):
 
     def moved(self, other: Watermark) -> bool:
         """True if the index has to look at what was written between the two."""
-        own = (self.born, self.version, self.started, self.embedder, self.vectors)
-        return other.changes > 0 or own != (
-            other.born, other.version, other.started, other.embedder, other.vectors,
-        )  # fmt: skip
+        own, others = (
+            (each.counter, each.version, each.started, each.embedder, each.vectors)
+            for each in (self, other)
+        )
+        return other.uses or own != others
 
     def broken(self, other: Watermark) -> bool:
         """True if everything has to be read to get from this to the other."""
-        own = (self.born, self.erased, self.renewed, self.started, self.sets.underscored)
-        others = (
-            other.born, other.erased, other.renewed, other.started, other.sets.underscored,
-        )  # fmt: skip
-        return other.changes > 1 or own != others or other.counter < self.counter
+        own, others = ((each.started, each.sets.underscored) for each in (self, other))
+        return self.version < other.changes_from or own != others
 
 
 def select_watermark(namespace: str, since: Watermark, accesses: bool) -> Statement:
     """Read the watermark of a namespace; uses count as changes where `accesses` are indexed."""
-    skipped = [] if accesses else list(USE_EVENTS)
-    return Statement(_SELECT_WATERMARK, (*(namespace,) * 3, since.seq, skipped, namespace))
+    return Statement(
+        _SELECT_WATERMARK, (namespace, namespace, since.seq, _uses(accesses), namespace)
+    )
+
+
+def _uses(accesses: bool) -> list[str]:
+    """The types of events that count as changes."""
+    return [*USE_EVENTS] if accesses else []
 
 
 def parse_watermark(answer: Sequence[Any], previews: bool = False) -> Watermark:
@@ -232,8 +229,8 @@ class ColumnRequest:
 
     def changed(self, since: Watermark, accesses: bool) -> list[Statement]:
         """Read the memories that were there at a watermark and have changed since."""
-        name, skipped = self._namespace, [] if accesses else list(USE_EVENTS)
-        events = (name, since.seq, skipped)
+        name = self._namespace
+        events = (name, since.seq, _uses(accesses))
         rows = Statement(
             _SELECT_CHANGED.format(columns=self._columns),
             (name, since.counter, name, since.version, *events, name, *events),
@@ -278,13 +275,13 @@ def _select_expression(name: str) -> str:
 def select_vectors(namespace: str, after: int, until: int, sets: VectorSets) -> Statement:
     """Read the searched vectors of a range of rows."""
     select = _SELECT_VECTORS.format(rows='v."row" > %s AND v."row" <= %s')
-    return Statement(select, (namespace, namespace, sets.names_beside(), after, until))
+    return Statement(select, (namespace, sets.names_beside(), after, until))
 
 
 def select_vectors_of(namespace: str, rows: Sequence[int], sets: VectorSets) -> Statement:
     """Read the searched vectors of some rows."""
     select = _SELECT_VECTORS.format(rows='v."row" = ANY(%s::integer[])')
-    return Statement(select, (namespace, namespace, sets.names_beside(), rows))
+    return Statement(select, (namespace, sets.names_beside(), rows))
 
 
 def parse_vectors(
@@ -304,18 +301,13 @@ def parse_vectors(
     return vectors
 
 
-def select_erased(namespace: str, since: Watermark) -> Statement:
-    """Read the rows that were there at a watermark and were erased since."""
+def select_changes(namespace: str, since: Watermark, until: Watermark) -> Statement:
+    """Read the rows that were removed, or whose links changed, between two watermarks."""
     return Statement(
-        'SELECT "row" FROM places WHERE namespace = %s AND version > %s AND NOT living '
-        'AND "row" <= %s ORDER BY "row"',
-        (namespace, since.version, since.counter),
+        'SELECT DISTINCT "row", kind FROM changes WHERE namespace = %s AND seq > %s AND seq <= %s '
+        "AND kind <> 'patched' ORDER BY \"row\"",
+        (namespace, since.version, until.version),
     )
-
-
-def parse_rows(answer: Sequence[Any], offset: int) -> list[int]:
-    """The answer to `select_erased`, as row ids."""
-    return [row + offset for (row,) in answer]
 
 
 def select_links(namespace: str, ids: Sequence[str] | None = None) -> Statement:

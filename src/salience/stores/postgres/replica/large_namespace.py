@@ -12,8 +12,8 @@ are those of the statistics.
 
 from __future__ import annotations
 
-import json
 import logging
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import lru_cache, partial
 from typing import Any
@@ -35,6 +35,7 @@ from salience.stores.postgres.large.statistics import (
     TERMS,
     WORD_INDEX,
     Statistics,
+    select_speakers,
     term_key,
 )
 from salience.stores.postgres.replica import feed
@@ -48,11 +49,17 @@ from salience.stores.tables.commands import Send, Statement, set_local
 _log = logging.getLogger(__name__)
 _COUNTED = 20_000  # memories with a term up to which these are counted
 _LINKED_ROWS = 1_000  # memories that are linked with those asked about
-_SELECT_FIGURES = (
-    f"SELECT (SELECT value FROM notes WHERE namespace = %s AND key = '{STATISTICS}'), "
-    "(SELECT json_agg(json_build_array(kind, name, number, size))::text FROM tallies "
-    "WHERE namespace = %s AND kind IN ('speaker', 'vector', 'index') AND number > 0)"
+_SELECT_STATISTICS = f"SELECT value FROM notes WHERE namespace = %s AND key = '{STATISTICS}'"
+_SELECT_SIZES = """
+WITH RECURSIVE own AS (
+    (SELECT name FROM vectors WHERE namespace = %s ORDER BY name LIMIT 1)
+    UNION ALL SELECT (SELECT v.name FROM vectors v WHERE v.namespace = %s AND v.name > own.name
+        ORDER BY v.name LIMIT 1) FROM own WHERE own.name IS NOT NULL
 )
+SELECT name, (SELECT vector_dims(v.vector) FROM vectors v WHERE v.namespace = %s
+    AND v.name = own.name LIMIT 1) FROM own WHERE name IS NOT NULL
+"""
+"""Reads the lengths of vectors by stored name, each name looked up in the index."""
 _SELECT_LINKED = f"""
 WITH own AS MATERIALIZED (
     SELECT id FROM memories WHERE namespace = %s AND "row" = ANY(%s::integer[])
@@ -83,8 +90,10 @@ class LargeNamespace:
         self.replica = Replica(namespace, offset, (), watermark, pending)
         self._pending = pending
         self._rows: set[int] = set()  # ids of the rows that the index has
-        self._tallies: dict[tuple[str, str], tuple[int, int]] | None = None
+        self._is_known = False  # what follows
         self._statistics = Statistics()
+        self._dimensions: dict[str, int] = {}  # of the searched vectors by name
+        self._indexed: frozenset[str] = frozenset()  # the stored names of vectors, and of words
         self._frequencies: dict[int, int] = {}  # memories by term of the query
 
     @property
@@ -102,34 +111,28 @@ class LargeNamespace:
     # The whole namespace
 
     def figures(self, send: Send) -> None:
-        """Read its tallies and statistics, once a search."""
-        if self._tallies is None:
-            [[[noted, tallies]]] = send(Statement(_SELECT_FIGURES, (self.namespace,) * 2))
-            self._tallies = {
-                (kind, name): (number, size)
-                for kind, name, number, size in json.loads(tallies or "[]")
-            }
-            self._statistics = Statistics.of(noted)
-            if not self._has_index:
-                _warn_of_missing_index(self.namespace)
-
-    def _tallied(self, kind: str) -> dict[str, tuple[int, int]]:
-        """Number and size by name."""
-        return {name: value for (of, name), value in (self._tallies or {}).items() if of == kind}
+        """Read its statistics, the lengths of its vectors and its indexes, once a search."""
+        if self._is_known:
+            return
+        name = self.namespace
+        noted, sizes, indexes = send(
+            Statement(_SELECT_STATISTICS, (name,)),
+            Statement(_SELECT_SIZES, (name,) * 3),
+            Statement("SELECT name FROM indexes WHERE namespace = %s", (name,)),
+        )
+        self._statistics = Statistics.of(noted[0][0] if noted else None)
+        self._indexed = frozenset(indexed for (indexed,) in indexes)
+        searched = self.replica.watermark.sets.searched_name
+        self._dimensions = {
+            own: size for stored, size in sizes if (own := searched(stored)) is not None
+        }
+        self._is_known = True
+        if not self._has_index:
+            _warn_of_missing_index(self.namespace)
 
     @property
     def _has_index(self) -> bool:
-        return WORD_INDEX in self._tallied("index")
-
-    @property
-    def _dimensions(self) -> dict[str, int]:
-        """The dimensions of the searched vectors by name."""
-        searched = self.replica.watermark.sets.searched_name
-        return {
-            name: size
-            for stored, (_, size) in self._tallied("vector").items()
-            if (name := searched(stored)) is not None
-        }
+        return WORD_INDEX in self._indexed
 
     def answer(self, op: operations.Op, send: Send) -> Any:
         """Answer an operation about namespaces, for this one."""
@@ -144,8 +147,10 @@ class LargeNamespace:
         return frozenset(self._dimensions)
 
     def _find_speakers(self, op: operations.FindSpeakers, send: Send) -> operations.SpeakerMatches:
-        turns = {name: number for name, (number, _) in sorted(self._tallied("speaker").items())}
-        speakers = speakers_of(turns, nicknames(self._statistics.greetings))
+        noted = self._statistics
+        [later] = send(select_speakers(self.namespace, noted.counter))
+        turns = Counter(noted.speakers) + Counter(dict(later))
+        speakers = speakers_of(dict(sorted(turns.items())), nicknames(noted.greetings))
         proper = sorted(set(op.words) & op.proper)
         held = (self._holders(proper, send)) if self._has_index else []
         strange = {w for w, own in zip(proper, held, strict=False) if not own.memories}
@@ -212,7 +217,7 @@ class LargeNamespace:
         parts = Parts(
             self.namespace,
             {name: sets.stored_name(name) for name in self._dimensions},
-            frozenset(self._tallied("index")),
+            self._indexed,
             [sets.stored_name(name) for name in self._dimensions if is_vector_name(name)],
             self._frequencies,
             self._living,

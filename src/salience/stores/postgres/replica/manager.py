@@ -155,7 +155,7 @@ class ReplicaManager(IndexReader):
         offset = self._row_ids.offset(namespace)
         replica = Replica(namespace, offset, columns, watermark, self._pending)
         request = replica.request(replica.index.table.loaded_columns)
-        for after in range(watermark.erased, watermark.counter, _LOAD_CHUNK_ROWS):
+        for after in range(0, watermark.counter, _LOAD_CHUNK_ROWS):
             until = min(after + _LOAD_CHUNK_ROWS, watermark.counter)
             pending = self._pending(namespace)
             answers = send(

@@ -130,7 +130,7 @@ class Delta:
         """Read the erased rows, the changed and the new memories, and the new vectors."""
         name, since, until = self.replica.namespace, self._since, self._until
         return [
-            feed.select_erased(name, since),
+            feed.select_changes(name, since, until),
             *self._changed.changed(since, self.replica.counts_accesses),
             *self._fresh.between(since.counter, until.counter),
             feed.select_vectors(name, since.counter, until.counter, until.sets),
@@ -152,11 +152,14 @@ class Delta:
             MissingColumns: so much was erased that the index has to be read again.
         """
         replica = self.replica
-        erased, clock, rows, *fresh = answers
+        changes, clock, rows, *fresh = answers
         pending = replica.pending(self._pending)
         changed = replica.feed.changed = self._changed.columns((clock, rows), pending)
-        if self._until.linked != self._since.linked:
-            replica.index.table.forget_links()
+        removed, linked = (
+            [row + replica.offset for row, kind in changes if kind == of]
+            for of in ("removed", "linked")
+        )
+        if changes:
             replica.feed.stored_links = None
         replica.add(
             self._fresh,
@@ -164,7 +167,8 @@ class Delta:
             self._pending,
             self._until.counter,
             self._until,
-            removed=feed.parse_rows(erased, replica.offset),
+            removed=removed,
+            linked=linked,
             patched=changed["row"],
         )
         replica.watermark = self._until

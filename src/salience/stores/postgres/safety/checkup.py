@@ -25,7 +25,7 @@ from salience.stores.postgres.replica.manager import memory_limit, most_memories
 from salience.stores.postgres.safety.namespace import NamespaceChecks
 from salience.stores.postgres.wire.connection import Connections
 from salience.stores.postgres.wire.errors import translate_errors
-from salience.stores.postgres.write.dialect import NAMESPACE_TABLES
+from salience.stores.postgres.write.dialect import NAMESPACE_TABLES, lock_namespace
 
 _FRESH = "salience_fresh"
 """The schema of a new store, made for the comparison in a transaction that is undone."""
@@ -247,11 +247,8 @@ class DatabaseChecks:
     def _enter(self, names: list[str]) -> None:
         with self._database.connect() as connection, translate_errors(self._database.server):
             for name in names:  # the checks of the namespace set the numbers
-                connection.execute(
-                    "INSERT INTO spaces (namespace, counter, version) VALUES (%s, 0, "
-                    "coalesce((SELECT max(version) FROM places WHERE namespace = %s), 0) + 1)",
-                    (name, name),
-                )
+                enter = lock_namespace(name)
+                connection.execute(enter.sql.encode(), enter.parameters)
 
 
 def _columns(expected: _Schema, stored: _Schema) -> Iterator[Problem]:

@@ -13,7 +13,7 @@ from salience.stores import findings
 from salience.stores.findings import EXAMPLES, Problem, Quarantine, stale_words
 from salience.stores.postgres.sql.columns import SELECT_MEMORIES, Found, written
 from salience.stores.postgres.wire.connection import Connections
-from salience.stores.postgres.write.put import renew
+from salience.stores.postgres.write.dialect import DIALECT, lock_namespace
 from salience.stores.tables.commands import Send, Statement
 
 _PAGE_MEMORIES = 1_000
@@ -23,8 +23,8 @@ _SELECT_PAGE = (
 )
 Read = Callable[..., list[Any]]
 """Answers statements about the namespace."""
-Mend = Callable[[Callable[[int, Send], None]], None]
-"""Runs what writes to the namespace, given its next version."""
+Mend = Callable[[Callable[[Send], None]], None]
+"""Runs what writes to the namespace."""
 
 
 class WordChecks:
@@ -59,7 +59,7 @@ class WordChecks:
                 if isinstance(found, str) or found.is_stale:
                     yield found
 
-    def _renew(self, stale: Sequence[Found], version: int, send: Send) -> None:
+    def _renew(self, stale: Sequence[Found], send: Send) -> None:
         """Set what memories are found by."""
         send(*written(stale))
 
@@ -87,47 +87,9 @@ _KEYS = {
     "former_vectors": "t.name || ' at ' || t.event",
 }
 """The name of a row in a finding."""
-_LOST_PLACES = """
-SELECT count(*) FROM memories m LEFT JOIN places p ON p.namespace = %s AND p."row" = m."row"
-WHERE m.namespace = %s AND p.living IS NOT TRUE
-"""
-_PLACES_OF_NONE = f"""
-SELECT count(*) FROM places t WHERE t.namespace = %s AND t.living AND {_OF_ROW}
-"""
-_BURY = (
-    "UPDATE places t SET living = FALSE, version = %s "
-    f"WHERE t.namespace = %s AND t.living AND {_OF_ROW}"
-)
-_PLACE = """
-INSERT INTO places (namespace, "row", version, living)
-SELECT namespace, "row", %s::bigint, TRUE FROM memories WHERE namespace = %s
-ON CONFLICT (namespace, "row") DO UPDATE SET living = TRUE, version = excluded.version
-"""
-_LAST_ROW = """greatest(
-    coalesce((SELECT max("row") FROM memories WHERE namespace = %s), 0),
-    coalesce((SELECT max("row") FROM places WHERE namespace = %s), 0))"""
+_LAST_ROW = 'coalesce((SELECT max("row") FROM memories WHERE namespace = %s), 0)'
 _LIVING = "(SELECT count(*) FROM memories WHERE namespace = %s)"
 _LAST_EVENT = "coalesce((SELECT max(seq) FROM events WHERE namespace = %s), 0)"
-_TALLIES = """
-SELECT 'speaker' AS kind, speaker AS name, count(*)::integer AS number, 0 AS size
-FROM memories WHERE namespace = %s AND speaker <> '' GROUP BY speaker
-UNION ALL SELECT 'vector', name, count(*)::integer, max(vector_dims(vector))
-FROM vectors WHERE namespace = %s GROUP BY name
-"""
-_WRONG_TALLIES = f"""
-SELECT coalesce(own.kind, now.kind), coalesce(own.name, now.name)
-FROM (SELECT * FROM tallies WHERE namespace = %s AND kind IN ('speaker', 'vector')
-        AND number <> 0) AS own
-    FULL JOIN ({_TALLIES}) AS now ON now.kind = own.kind AND now.name = own.name
-WHERE own.number IS DISTINCT FROM now.number
-    OR (own.kind = 'vector' AND own.size IS DISTINCT FROM now.size)
-"""
-_SET_TALLIES = f"""
-INSERT INTO tallies (namespace, kind, name, number, size, version)
-SELECT %s, now.kind, now.name, now.number, now.size, %s::bigint FROM ({_TALLIES}) AS now
-ON CONFLICT (namespace, kind, name) DO UPDATE SET number = excluded.number,
-    size = excluded.size, version = excluded.version
-"""
 
 
 class NamespaceChecks:
@@ -146,8 +108,6 @@ class NamespaceChecks:
         yield from self._dimensions()
         yield from self._counters()
         yield from self._words.stale_words()
-        yield from self._places()
-        yield from self._tallies()
         yield from self._missing_vectors()
 
     # Reading and writing
@@ -160,15 +120,21 @@ class NamespaceChecks:
         [[[count]]] = self._read(Statement(select, parameters))
         return int(count)
 
-    def _mend(self, work: Callable[[int, Send], None]) -> None:
-        """Lock the namespace and run work, given its next version; whoever holds it reloads."""
+    def _mend(self, work: Callable[[Send], None]) -> None:
+        """Lock the namespace and run work; whoever holds it reloads."""
         name = self._namespace
-        self._connections.write(partial(renew, name, work), (name,))
+
+        def mend(send: Send) -> None:
+            send(lock_namespace(name))
+            work(send)
+            send(*DIALECT.reload(name))
+
+        self._connections.write(mend, (name,))
 
     def _take(self, table: str, where: str, parameters: Sequence[Any], why: str) -> None:
         """Write the rows that pass a condition to the quarantine, then delete them."""
 
-        def work(version: int, send: Send) -> None:
+        def work(send: Send) -> None:
             condition = f"FROM {table} t WHERE t.namespace = %s AND {where}"
             values = (self._namespace, *parameters)
             [rows] = send(Statement(f"SELECT to_jsonb(t)::text {condition}", values))
@@ -230,38 +196,13 @@ class NamespaceChecks:
         if count:
             yield Problem(findings.missing_vectors(count))
 
-    def _places(self) -> Iterator[Problem]:
-        """Memories without their place, and places without their memory."""
-        wrong = self._misplaced() and self._misplaced()  # others may have written in between
-        if wrong:
-            problem = f"{wrong:,} rows are wrongly noted as there or gone"
-            remedy = f"{findings.FIX} notes them again"
-            yield Problem(Finding("places", problem, wrong, remedy=remedy), self._place)
-
-    def _misplaced(self) -> int:
-        name = self._namespace
-        [[[lost]], [[of_none]]] = self._read(
-            Statement(_LOST_PLACES, (name, name)), Statement(_PLACES_OF_NONE, (name, name))
-        )
-        return int(lost + of_none)
-
-    def _place(self) -> None:
-        def work(version: int, send: Send) -> None:
-            name = self._namespace
-            send(
-                Statement(_BURY, (version, name, name)),
-                Statement(_PLACE, (version, name)),
-            )
-
-        self._mend(work)
-
     def _counters(self) -> Iterator[Problem]:
         """Numbers that would be given a second time, and the number of memories."""
         name = self._namespace
         [[[counter, living, last, count]], events] = self._read(
             Statement(
                 f"SELECT counter, living, {_LAST_ROW}, {_LIVING} FROM spaces WHERE namespace = %s",
-                (name, name, name, name),
+                (name, name, name),
             ),
             Statement(
                 "SELECT 1 FROM events WHERE namespace = %s AND seq > coalesce((SELECT seq "
@@ -275,39 +216,17 @@ class NamespaceChecks:
         finding = Finding("counter", problem, remedy=f"{findings.FIX} sets them")
         yield Problem(finding, partial(self._mend, self._set_counters))
 
-    def _set_counters(self, version: int, send: Send) -> None:
+    def _set_counters(self, send: Send) -> None:
         name = self._namespace
         send(
             Statement(
                 f"UPDATE spaces SET counter = greatest(counter, {_LAST_ROW}), living = {_LIVING} "
                 "WHERE namespace = %s",
-                (name,) * 4,
+                (name,) * 3,
             ),
             Statement(
                 f"INSERT INTO clocks AS c (namespace, seq) SELECT %s, {_LAST_EVENT} ON CONFLICT "
                 "(namespace) DO UPDATE SET seq = greatest(c.seq, excluded.seq)",
                 (name, name),
             ),
-        )
-
-    def _tallies(self) -> Iterator[Problem]:
-        """Wrong numbers of memories of each speaker, and of vectors of each name."""
-        name = self._namespace
-        [wrong] = self._read(Statement(_WRONG_TALLIES, (name, name, name)))
-        if wrong:
-            examples = tuple(f"{kind} {of}" for kind, of in wrong[: findings.EXAMPLES])
-            problem = f"{len(wrong):,} tallies of speakers and vectors are wrong"
-            remedy = f"{findings.FIX} recounts"
-            finding = Finding("tallies", problem, len(wrong), examples, remedy)
-            yield Problem(finding, partial(self._mend, self._set_tallies))
-
-    def _set_tallies(self, version: int, send: Send) -> None:
-        name = self._namespace
-        send(
-            Statement(
-                "UPDATE tallies SET number = 0, version = %s WHERE namespace = %s "
-                "AND kind IN ('speaker', 'vector')",
-                (version, name),
-            ),
-            Statement(_SET_TALLIES, (name, version, name, name)),
         )

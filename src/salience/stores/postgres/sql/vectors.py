@@ -7,12 +7,15 @@ compared, which is exact and about as fast.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
 from salience.arithmetic import NOISE, cosines
 from salience.retrieval.candidates import Floats
 from salience.retrieval.query import Query
+from salience.retrieval.vector_sets import OTHER
 from salience.stores.postgres.sql.filters import Condition, row_condition
 from salience.stores.tables.commands import Statement, quote_literal, set_local
 
@@ -37,6 +40,17 @@ def split_halves(vector: NDArray[np.float32]) -> tuple[NDArray[np.float16], NDAr
     """A vector at half precision, and the rest of it, scaled: together nearly single precision."""
     first = vector.astype(np.float16)
     return first, ((vector - first.astype(np.float32)) * _REST_SCALE).astype(np.float16)
+
+
+def select_dimensions(namespace: str, names: Sequence[str]) -> Statement:
+    """Read the stored names and the lengths of vectors of some names, of either set."""
+    stored = [kept for name in names for kept in (name, f"{OTHER}{name}")]
+    return Statement(
+        "SELECT name, size FROM (SELECT name, (SELECT vector_dims(vector) FROM vectors v WHERE "
+        "v.namespace = %s AND v.name = asked.name LIMIT 1) AS size "
+        "FROM unnest(%s::text[]) AS asked (name)) AS own WHERE size IS NOT NULL",
+        (namespace, stored),
+    )
 
 
 # The nearest

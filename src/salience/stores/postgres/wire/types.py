@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Sequence
 from typing import Any
 
@@ -75,28 +74,6 @@ _INTEGER_ITEM = np.dtype([("size", ">i4"), ("value", ">i4")])
 _FLOAT_ITEM = np.dtype([("size", ">i4"), ("value", ">f8")])
 
 
-class IntegerArray:
-    """Whole numbers to be sent as an array of integers."""
-
-    def __init__(self, values: Any) -> None:
-        self.values = np.asarray(values, dtype=np.int32)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, IntegerArray) and np.array_equal(self.values, other.values)
-
-    __hash__ = None  # type: ignore[assignment]
-
-
-class _IntegerArrayDumper(Dumper):
-    format = pq.Format.BINARY
-
-    def dump(self, obj: IntegerArray) -> bytes:
-        items = np.empty(len(obj.values), dtype=_INTEGER_ITEM)
-        items["size"], items["value"] = 4, obj.values
-        head = (1 if len(items) else 0, 0, _INT4, *((len(items), 1) if len(items) else ()))
-        return struct.pack(f">{len(head)}i", *head) + items.tobytes()
-
-
 class _IntegerArrayLoader(Loader):
     """An array of integers without NULLs as a NumPy array."""
 
@@ -129,7 +106,7 @@ def float_list(loaded: bytes) -> list[float]:
     return float_array(loaded).tolist()
 
 
-_INT4, _INT4_ARRAY, _FLOAT8_ARRAY = 23, 1007, 1022  # object ids that never change
+_INT4_ARRAY, _FLOAT8_ARRAY = 1007, 1022  # object ids that never change
 
 
 def vector_type(connection: Connection[Any]) -> TypeInfo | None:
@@ -146,7 +123,5 @@ def register_types(context: AdaptContext, vector: TypeInfo) -> None:
     dumper = type("VectorDumper", (_VectorDumper,), {"oid": vector.oid})
     adapters.register_dumper(np.ndarray, dumper)
     adapters.register_loader(vector.oid, _VectorLoader)
-    integers = type("IntegersDumper", (_IntegerArrayDumper,), {"oid": _INT4_ARRAY})
-    adapters.register_dumper(IntegerArray, integers)
     adapters.register_loader(_INT4_ARRAY, _IntegerArrayLoader)
     adapters.register_loader(_FLOAT8_ARRAY, _FloatArrayLoader)

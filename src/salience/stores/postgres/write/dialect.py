@@ -2,17 +2,31 @@
 
 from __future__ import annotations
 
+import itertools
+import random
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from salience.records.fields import FIELDS
-from salience.records.record import ACCESSES_KEPT, Embedding
+from salience.records.filters import Filter
+from salience.records.record import ACCESSES_KEPT, Embedding, MemoryRecord
 from salience.stores import codec
 from salience.stores.access_queue import Batch
-from salience.stores.postgres.sql.columns import DERIVED, TERMS, codec_values
+from salience.stores.postgres.sql.columns import (
+    DERIVED,
+    TERMS,
+    WHOLE_NUMBERS,
+    codec_values,
+    names_of,
+    terms_of,
+)
+from salience.stores.postgres.sql.filters import compile_filter
+from salience.stores.postgres.sql.vectors import select_dimensions
 from salience.stores.postgres.wire.types import vector_matrix
 from salience.stores.tables.commands import Command, Copy, Many, Send, Statement
+from salience.stores.tables.dialect import NewRow
+from salience.stores.tables.event_log import last_tombstone
 
 _INSERT_MAX_ROWS = 24  # up to so many, rows share a round trip instead of going by COPY
 _COLUMN_TYPES = {
@@ -32,7 +46,6 @@ _COLUMNS: dict[str, dict[str, str]] = {
         **DERIVED,
     },
     "words": {"namespace": "text", "row": "int4", **dict.fromkeys(TERMS, "bytea")},
-    "places": {"namespace": "text", "row": "int4", "version": "int8", "living": "bool"},
     "vectors": {"namespace": "text", "name": "text", "row": "int4", "vector": "halfvec"},
     "events": {
         "namespace": "text",
@@ -62,11 +75,11 @@ _COLUMNS: dict[str, dict[str, str]] = {
     },
 }
 """The columns of the tables to which rows are written, with their types."""
-MEMORY_COLUMNS = tuple(_COLUMNS["memories"])
 _KEYS = {
     "meta": (("key", "value"), 1),
     "notes": (("namespace", "key", "value"), 2),
     "links": (("namespace", "source", "target", "type", "weight", "created_at"), 4),
+    "vectors": (("namespace", "name", "row", "vector"), 3),
 }
 """The columns of the tables whose rows are replaced, and how many are the key."""
 # Of a namespace that was erased meanwhile nothing is written, not even its name.
@@ -75,9 +88,17 @@ _ADVANCE_CLOCK = (
     " ON CONFLICT (namespace) DO UPDATE SET seq = c.seq + excluded.seq RETURNING seq"
 )
 _LOCK_NAMESPACE = (
-    "INSERT INTO spaces (namespace, counter, version, born) VALUES (%s, 0, %s, %s) ON CONFLICT "
-    "(namespace) DO UPDATE SET version = spaces.version + %s RETURNING counter, version"
+    "INSERT INTO spaces (namespace, counter, version, changes_from) VALUES (%s, 0, %s, %s) "
+    "ON CONFLICT (namespace) DO UPDATE SET counter = spaces.counter RETURNING counter"
 )
+_CHANGES_KEPT = 10_000  # versions of a namespace; replicas further behind are loaded again
+_PATCH_MAX_ROWS = 10_000  # rows patched at once, beyond which replicas are loaded again
+_CLEANUP_SHARE = 0.01  # of the changes clear away old ones
+RELOAD_REPLICAS = (
+    "UPDATE spaces SET version = version + 1, changes_from = version + 1 WHERE namespace = %s "
+    "RETURNING version"
+)
+"""Lets whoever holds a namespace load it again; the answer is empty if it is not there."""
 
 DELETED = (
     "The rows are deleted, and no statement finds them. PostgreSQL overwrites their bytes only "
@@ -89,13 +110,11 @@ _TERM_BYTES = " + ".join(
     f"coalesce(octet_length({name.removeprefix('terms.')}), 0)" for name in codec.TERMS
 )
 _OF_ROWS = '"row" = ANY(%s::integer[])'
-_VERSION = "(SELECT version FROM spaces WHERE namespace = %s)"
-_NAMED = "name IN (SELECT name FROM tallies WHERE namespace = %s AND kind = 'vector')"
 NAMESPACE_TABLES = (
-    "memories", "places", "words", "vectors", "links", "former_vectors", "notes", "events",
+    "memories", "words", "vectors", "links", "former_vectors", "notes", "events",
 )  # fmt: skip
-"""The tables that have rows of a namespace beside its name, its counters and its numbers."""
-ALL_TABLES = (*NAMESPACE_TABLES, "attempts", "tallies", "clocks", "spaces")
+"""The tables that have rows of a namespace beside its name, its counters and its changes."""
+ALL_TABLES = (*NAMESPACE_TABLES, "changes", "indexes", "clocks", "attempts", "spaces")
 
 
 class PostgresDialect:
@@ -105,7 +124,7 @@ class PostgresDialect:
 
     def enter(self, namespace: str) -> Statement:
         """See `Dialect.enter`."""
-        return lock_namespace(namespace, changes=False)
+        return lock_namespace(namespace)
 
     def lock(self, namespace: str) -> Statement:
         """See `Dialect.lock`."""
@@ -135,9 +154,36 @@ class PostgresDialect:
         )
         return [Many(f"INSERT INTO {table} ({names}) VALUES ({marks})", rows)] if rows else []
 
+    def insert_memories(self, namespace: str, memories: Sequence[NewRow]) -> list[Command]:
+        """See `Dialect.insert_memories`."""
+        columns, terms = zip(*(_rows_of(namespace, *memory) for memory in memories), strict=True)
+        count = (
+            "UPDATE spaces SET counter = counter + %s, living = living + %s WHERE namespace = %s"
+        )
+        return [
+            *self.insert("memories", columns),
+            *self.insert("words", terms),
+            Statement(count, (len(memories), len(memories), namespace)),
+        ]
+
+    def number(
+        self, heads: Mapping[str, Any], rows: Mapping[str, int], begun: Mapping[str, int],
+        send: Send,
+    ) -> dict[str, tuple[Iterator[int], Iterator[int] | None]]:  # fmt: skip
+        """See `Dialect.number`; the log of a new namespace goes on behind its tombstones."""
+        for name in [name for name, [[counter]] in heads.items() if not counter]:
+            [[[last]]] = send(last_tombstone(name))
+            send(*(self.advance(name, last) if last else ()))
+        return {name: (itertools.count(counter + 1), None) for name, [[counter]] in heads.items()}
+
+    def select_dimensions(self, namespace: str, names: Sequence[str]) -> Statement:
+        """See `Dialect.select_dimensions`."""
+        return select_dimensions(namespace, names)
+
     def replace(self, table: str, rows: Sequence[Sequence[Any]]) -> list[Command]:
         """See `Dialect.replace`."""
-        columns, keys = _KEYS[table]
+        names, keys = _KEYS[table]
+        columns = [f'"{name}"' for name in names]
         marks = ", ".join(["%s"] * len(columns))
         values = ", ".join(f"{name} = excluded.{name}" for name in columns[keys:])
         write = (
@@ -152,16 +198,33 @@ class PostgresDialect:
 
     def set_rows(self, namespace: str, changes: Mapping[int, Mapping[str, Any]]) -> list[Command]:
         """See `Dialect.set_rows`."""
-        return _set_rows(namespace, changes)
+        commands = _set_rows(namespace, changes)
+        return [*commands, *note_changes(namespace, "patched", [*changes])] if commands else []
 
-    def note_set(self, namespace: str, rows: Sequence[int]) -> list[Command]:
-        """See `Dialect.note_set`."""
-        change = "UPDATE spaces SET version = version + 1 WHERE namespace = %s"
-        at = f"UPDATE places SET version = {_VERSION} WHERE namespace = %s"
-        of_rows = Statement(
-            f'{at} AND "row" = ANY(%s::integer[])', (namespace, namespace, list(rows))
+    def note_linked(self, namespace: str, ids: Sequence[str]) -> list[Command]:
+        """See `Dialect.note_linked`."""
+        of_ids = 'SELECT "row" FROM memories WHERE namespace = %s AND id = ANY(%s::text[])'
+        return note_changes(namespace, "linked", Statement(of_ids, (namespace, ids)))
+
+    def select_matching(
+        self, namespace: str, where: Filter | None, after: int, limit: int
+    ) -> Statement:
+        """See `Dialect.select_matching`."""
+        condition = compile_filter(where, "m")
+        return Statement(
+            'SELECT m."row", m.id FROM memories m WHERE m.namespace = %s AND m."row" > %s '
+            f'AND {condition.sql} ORDER BY m."row" LIMIT %s',
+            (namespace, after, *condition.parameters, limit),
         )
-        return [Statement(change, (namespace,)), of_rows] if rows else []
+
+    def select_chosen(self, namespace: str, ids: Sequence[str], where: Filter | None) -> Statement:
+        """See `Dialect.select_chosen`; one that another process changes is looked at again."""
+        condition = compile_filter(where, "m")
+        return Statement(
+            'SELECT m.id, m."row", m.sequence FROM memories m WHERE m.namespace = %s '
+            f'AND {condition.sql} AND m.id = ANY(%s::text[]) ORDER BY m."row" FOR UPDATE',
+            (namespace, *condition.parameters, list(ids)),
+        )
 
     def count_parts(self, namespace: str, rows: Sequence[int]) -> list[Statement]:
         """See `Dialect.count_parts`."""
@@ -172,54 +235,24 @@ class PostgresDialect:
                 (namespace, rows),
             ),
             Statement(
-                f"SELECT 'vectors', count(*) FROM vectors WHERE namespace = %s AND {_NAMED} "
-                f"AND {_OF_ROWS}",
-                (namespace, namespace, rows),
+                f"SELECT 'vectors', count(*) FROM vectors WHERE namespace = %s AND {_OF_ROWS}",
+                (namespace, rows),
             ),
         ]
 
     def erase_rows(self, namespace: str, rows: Sequence[int]) -> list[Command]:
         """See `Dialect.erase_rows`."""
         own = (namespace, rows)
-        speakers = (
-            "SELECT speaker AS name, count(*)::integer AS number FROM memories "
-            f"WHERE namespace = %s AND {_OF_ROWS} GROUP BY speaker"
-        )
-        vectors = (
-            "SELECT name, count(*)::integer AS number FROM vectors "
-            f"WHERE namespace = %s AND {_NAMED} AND {_OF_ROWS} GROUP BY name"
-        )
-        count_out = (
-            f"UPDATE tallies SET number = tallies.number - own.number, version = {_VERSION} "
-            "FROM ({own}) AS own WHERE namespace = %s AND kind = '{kind}' "
-            "AND tallies.name = own.name"
-        )
         return [
             Statement(
-                "UPDATE spaces SET version = version + 1, living = living - %s, "
-                "linked = version + 1 WHERE namespace = %s",
+                "UPDATE spaces SET living = living - %s WHERE namespace = %s",
                 (len(rows), namespace),
             ),
-            Statement(count_out.format(own=speakers, kind="speaker"), (namespace, *own, namespace)),
-            Statement(
-                count_out.format(own=vectors, kind="vector"),
-                (namespace, namespace, *own, namespace),
+            *(
+                Statement(f"DELETE FROM {table} WHERE namespace = %s AND {_OF_ROWS}", own)
+                for table in ("memories", "words", "vectors")
             ),
-            Statement(
-                "DELETE FROM tallies WHERE namespace = %s AND kind = 'speaker' AND number <= 0",
-                (namespace,),
-            ),
-            Statement(f"DELETE FROM memories WHERE namespace = %s AND {_OF_ROWS}", own),
-            Statement(f"DELETE FROM words WHERE namespace = %s AND {_OF_ROWS}", own),
-            Statement(
-                f"DELETE FROM vectors WHERE namespace = %s AND {_NAMED} AND {_OF_ROWS}",
-                (namespace, namespace, rows),
-            ),
-            Statement(
-                f"UPDATE places SET living = FALSE, version = {_VERSION} "
-                f"WHERE namespace = %s AND {_OF_ROWS}",
-                (namespace, *own),
-            ),
+            *note_changes(namespace, "removed", rows),
         ]
 
     def erase_name(self, namespace: str) -> list[Command]:
@@ -228,6 +261,26 @@ class PostgresDialect:
             Statement(f"DELETE FROM {table} WHERE namespace = %s", (namespace,))
             for table in ALL_TABLES
         ]
+
+    select_last_rows = Statement("SELECT json_object_agg(namespace, counter)::text FROM spaces")
+
+    def select_missing(self, stored_name: str, after: str | None) -> Statement:
+        """See `Dialect.select_missing`."""
+        return Statement(
+            'SELECT 1 FROM spaces s JOIN memories m ON m.namespace = s.namespace AND m."row" > '
+            "coalesce((%s::json ->> s.namespace)::integer, 0) WHERE NOT EXISTS (SELECT FROM "
+            "vectors v WHERE v.namespace = m.namespace AND v.name = %s "
+            'AND v."row" = m."row") LIMIT 1',
+            (after or "{}", stored_name),
+        )
+
+    def lock_sets(self, *, alone: bool) -> list[Command]:
+        """See `Dialect.lock_sets`."""
+        return [Statement(f"SELECT pg_advisory_xact_lock{'' if alone else '_shared'}(1380402262)")]
+
+    def reload(self, namespace: str | None) -> list[Command]:
+        """See `Dialect.reload`; replicas see themselves what is searched after a cut-over."""
+        return [Statement(RELOAD_REPLICAS, (namespace,))] if namespace is not None else []
 
     def decoded(self, values: dict[str, Any]) -> dict[str, Any]:
         """See `Dialect.decoded`."""
@@ -245,15 +298,59 @@ class PostgresDialect:
 DIALECT = PostgresDialect()
 
 
-def lock_namespace(namespace: str, *, changes: bool = True) -> Statement:
-    """Lock a namespace, a new one if it is not there; the answer is its counter and version.
+def lock_namespace(namespace: str) -> Statement:
+    """Lock a namespace, a new one if it is not there; the answer is its counter.
 
-    Other writes to it wait, so that it is read as they leave it. The version stays if nothing
-    `changes` for which an index has to be updated. The first version is a time, so
+    Other writes to it wait, so that it is read as they leave it. The first version is a time, so
     that a namespace that was erased and comes again has none of its former versions.
     """
     born = time.time_ns() // 1_000
-    return Statement(_LOCK_NAMESPACE, (namespace, born, born, int(changes)))
+    return Statement(_LOCK_NAMESPACE, (namespace, born, born))
+
+
+def _rows_of(
+    namespace: str, record: MemoryRecord, values: dict[str, Any]
+) -> tuple[list[Any], list[Any]]:
+    """The rows of a memory in `memories` and in `words`."""
+    stored = {
+        **values,
+        "namespace": namespace,
+        "tags": list(record.tags) or None,
+        "entities": list(record.entities) or None,
+        "accesses": list(codec.unpack_times(values["accesses"])),
+        **names_of(record),
+        **{name: float(values[name]) for name in WHOLE_NUMBERS},
+    }
+    terms = [namespace, values["row"], *terms_of(values)]
+    return [stored[name] for name in _COLUMNS["memories"]], terms
+
+
+def note_changes(namespace: str, kind: str, rows: Sequence[int] | Statement) -> list[Command]:
+    """Note changes of rows, as the next version of a namespace, for those that hold it."""
+    if not isinstance(rows, Statement):
+        if len(rows) > _PATCH_MAX_ROWS and kind == "patched":
+            return [Statement(RELOAD_REPLICAS, (namespace,))]
+        rows = Statement("SELECT unnest(%s::integer[])", (list(rows),))
+    note = (
+        f'INSERT INTO changes SELECT s.namespace, s.version, own."row", %s FROM spaces s, '
+        f'({rows.sql}) AS own ("row") WHERE s.namespace = %s'
+    )
+    commands: list[Command] = [
+        Statement("UPDATE spaces SET version = version + 1 WHERE namespace = %s", (namespace,)),
+        Statement(note, (kind, *rows.parameters, namespace)),
+    ]
+    if random.random() < _CLEANUP_SHARE:
+        of_old = "seq <= (SELECT version - %s FROM spaces WHERE namespace = %s)"
+        kept = (namespace, _CHANGES_KEPT, namespace)
+        commands += [
+            Statement(
+                "UPDATE spaces SET changes_from = greatest(changes_from, (SELECT max(seq) FROM "
+                f"changes WHERE namespace = %s AND {of_old})) WHERE namespace = %s",
+                (*kept, namespace),
+            ),
+            Statement(f"DELETE FROM changes WHERE namespace = %s AND {of_old}", kept),
+        ]
+    return commands
 
 
 def _set_rows(namespace: str, changes: Mapping[int, Mapping[str, Any]]) -> list[Command]:

@@ -1,15 +1,12 @@
-"""Choosing the memories of a database that are to be erased, and what the server keeps of them."""
+"""Traces of what was erased: names in definitions of indexes, samples of columns."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from salience.records.filters import Filter
-from salience.retrieval import operations
 from salience.retrieval.erasure import Erasure
-from salience.stores.postgres.sql.filters import compile_filter
 from salience.stores.postgres.write.dialect import ALL_TABLES, DIALECT
-from salience.stores.tables import erase, event_log
+from salience.stores.tables import erase
 from salience.stores.tables.commands import Abandon, Send, Statement
 from salience.stores.tables.dialect import lock
 
@@ -40,36 +37,6 @@ _CLEAR_SAMPLES = (
 )
 
 
-def delete(op: operations.Delete, ids: Sequence[str] | None, send: Send) -> tuple[Erasure, bool]:
-    """Erase some memories by id or filter, with all they have; True if none are left."""
-    _, rows = send(lock(op.namespace), _select_erased(op.namespace, ids, op.where))
-    if not rows:
-        raise Abandon((erase.NOTHING_ERASED, False))
-    memories = [erase.ErasedMemory(*row) for row in rows]
-    return erase.erase(op.namespace, memories, op.erasing, DIALECT, send)
-
-
-def erase_and_log(op: operations.Log, send: Send) -> tuple[str, ...]:
-    """Erase memories and append events; or nothing, and the ids in the way of the events."""
-    if op.erased and op.erasing is not None:
-        _, rows = send(lock(op.namespace), _select_erased(op.namespace, op.erased, None))
-        memories = [erase.ErasedMemory(*row) for row in rows]
-        erase.erase(op.namespace, memories, op.erasing, DIALECT, send)
-    return event_log.log(op, DIALECT, send)
-
-
-def _select_erased(namespace: str, ids: Sequence[str] | None, where: Filter | None) -> Statement:
-    """Read and lock memories of some ids that pass a filter, as many as are erased at once."""
-    condition = compile_filter(where, "m")
-    own_ids, parameters = ("", ()) if ids is None else (" AND id = ANY(%s::text[])", (list(ids),))
-    # A memory that another process changes just then is looked at again.
-    return Statement(
-        'SELECT id, m."row", sequence FROM memories m WHERE m.namespace = %s '
-        f'AND {condition.sql}{own_ids} ORDER BY m."row" LIMIT %s FOR UPDATE',
-        (namespace, *condition.parameters, *parameters, erase.ERASED_AT_ONCE),
-    )
-
-
 def erase_name(
     namespace: str, kept: Sequence[str], send: Send
 ) -> tuple[Erasure, list[tuple[str, int]]] | None:
@@ -78,11 +45,7 @@ def erase_name(
     None, with nothing done, if it has memories, or is not there. The second part are the names and
     lengths of the vectors that have an index, whose definition has the name of the namespace, too.
     """
-    [indexes] = send(
-        Statement(
-            "SELECT name, size FROM tallies WHERE namespace = %s AND kind = 'index'", (namespace,)
-        )
-    )
+    [indexes] = send(Statement("SELECT name, size FROM indexes WHERE namespace = %s", (namespace,)))
     erased = erase.erase_name(namespace, kept, DIALECT, send)
     if erased is None:
         raise Abandon(None)

@@ -1,0 +1,182 @@
+"""The two sets of vectors: filling the one beside, cutting over, dropping.
+
+Whoever writes vectors holds a lock that others may share; a cut-over has it for itself. So it waits
+for the writes that have begun, and those that begin see what it did.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any, Protocol
+
+from salience.errors import StoreError
+from salience.records.record import Embedding
+from salience.retrieval.operations import PutVectors
+from salience.retrieval.vector_sets import VectorSets, VectorSetsFigures
+from salience.stores.tables.commands import Abandon, Send, Statement
+from salience.stores.tables.dialect import SELECT_SETS, Dialect, lock, parse_sets
+
+DROPPED_AT_ONCE = 2_000
+"""Vectors of a namespace that are erased in one transaction; its other writers wait for it."""
+_KEYS = {"vectors": 'name, "row"', "former_vectors": "memory, event, name"}
+_OF_NAMES = "namespace = %s AND name = ANY(%s::text[])"
+
+
+class Run(Protocol):
+    """Runs what reads or writes some namespaces in a transaction."""
+
+    def __call__(self, work: Callable[[Send], Any], namespaces: Sequence[str]) -> Any: ...
+
+
+def put_vectors(
+    op: PutVectors, vectors: Mapping[int, Embedding], dialect: Dialect, run: Run
+) -> None:
+    """Give rows of a namespace a vector; rows that are gone are left out."""
+    if not run(partial(_put, op, vectors, dialect, False), [op.namespace]):
+        run(partial(_put, op, vectors, dialect, True), [op.namespace])
+
+
+def _put(
+    op: PutVectors, vectors: Mapping[int, Embedding], dialect: Dialect, alone: bool, send: Send
+) -> bool:
+    """Write vectors; False if they are the first of their name beside, which is noted `alone`."""
+    namespace = op.namespace
+    *_, stored_sets, there, found = send(
+        *dialect.lock_sets(alone=alone),
+        SELECT_SETS,
+        lock(namespace),
+        Statement(
+            'SELECT "row" FROM memories WHERE namespace = %s AND "row" = ANY(%s::integer[])',
+            (namespace, list(vectors)),
+        ),
+    )
+    if not there:  # erased meanwhile
+        raise Abandon(True)
+    embedder, sets = parse_sets(stored_sets)
+    after = sets.with_beside(str(op.embedder), op.name) if op.beside else sets
+    if after != sets and not alone:
+        raise Abandon(False)
+    name = sets.stored_name(op.name, beside=op.beside)
+    noted = [("vectors", after.to_json())] if after != sets else []
+    if not op.beside and op.embedder is not None and embedder is None:
+        noted.append(("embedder", op.embedder))
+    send(
+        *dialect.replace(
+            "vectors", [(namespace, name, row, dialect.vector(vectors[row])) for (row,) in found]
+        ),
+        *dialect.replace("meta", noted),
+        *([] if op.beside else dialect.reload(namespace)),
+    )
+    return True
+
+
+def read_sets(send: Send) -> VectorSets:
+    """The sets of vectors of the store."""
+    [stored_sets] = send(SELECT_SETS)
+    return parse_sets(stored_sets)[1]
+
+
+def read_figures(send: Send) -> VectorSetsFigures:
+    """The sets of vectors, and how far the one beside is."""
+    [stored_sets] = send(SELECT_SETS)
+    embedder, sets = parse_sets(stored_sets)
+    of_name = "JOIN vectors ON vectors.namespace = spaces.namespace AND vectors.name = %s"
+    [[[memories]], [[embedded]]] = send(
+        Statement("SELECT count(*) FROM memories"),
+        Statement(
+            f"SELECT count(*) FROM spaces {of_name}", (sets.stored_name("content", beside=True),)
+        ),
+    )
+    return VectorSetsFigures(embedder, sets.beside, sets.is_former, memories, embedded)
+
+
+def cut_over(
+    embedder: str, namespaces: Sequence[str], dialect: Dialect, ask: Run, run: Run
+) -> bool:
+    """Search the set beside if all memories have its vectors; return whether they do.
+
+    What has them already is not looked at in the transaction, for which others wait.
+    """
+    sets = ask(read_sets, namespaces)
+    [last] = ask(lambda send: send(dialect.select_last_rows), namespaces)
+    missing = dialect.select_missing(sets.stored_name("content", beside=True), None)
+    if any(ask(lambda send: send(missing), namespaces)):
+        return False
+    return run(partial(_cut_over, embedder, sets.dropped, last[0][0], dialect), namespaces)
+
+
+def _cut_over(embedder: str, dropped: int, last: Any, dialect: Dialect, send: Send) -> bool:
+    *_, stored_sets = send(*dialect.lock_sets(alone=True), SELECT_SETS)
+    former, sets = parse_sets(stored_sets)
+    [missing] = send(dialect.select_missing(sets.stored_name("content", beside=True), last))
+    if missing or sets.dropped != dropped:  # others have written since
+        raise Abandon(False)
+    after = sets.cut_over(former, embedder).to_json()
+    send(
+        *dialect.replace("meta", [("vectors", after), ("embedder", embedder)]),
+        *dialect.reload(None),
+    )
+    return True
+
+
+def begin_dropping(dialect: Dialect, send: Send) -> VectorSets:
+    """The sets of vectors, of which the one beside is about to be dropped."""
+    *_, stored_sets = send(*dialect.lock_sets(alone=True), SELECT_SETS)
+    sets = parse_sets(stored_sets)[1].dropping()
+    send(*dialect.replace("meta", [("vectors", sets.to_json())]))
+    return sets
+
+
+def drop(sets: VectorSets, namespaces: Iterable[str], dialect: Dialect, ask: Run, run: Run) -> None:
+    """Erase the set of vectors beside, in short transactions.
+
+    Raises:
+        StoreError: somebody else has changed the sets meanwhile.
+    """
+    names = sets.names_beside()
+    parts = [
+        (namespace, (namespace, names))
+        for namespace in namespaces
+        if names and any(ask(partial(_select_left, (namespace, names)), [namespace]))
+    ]
+    is_same = True
+    for namespace, own in parts:
+        while is_same and any(ask(partial(_select_left, own), [namespace])):
+            is_same = run(partial(_drop_some, sets, own), [namespace])
+    if not is_same or not run(partial(_end_dropping, sets, dialect), []):
+        raise StoreError(
+            "somebody else changed the sets of vectors meanwhile; look at "
+            "`salience reembed --status`"
+        )
+
+
+def _select_left(own: tuple[str, list[str]], send: Send) -> list[Any]:
+    """The vectors of some names that a namespace has."""
+    return send(
+        *(Statement(f"SELECT 1 FROM {table} WHERE {_OF_NAMES} LIMIT 1", own) for table in _KEYS)
+    )
+
+
+def _drop_some(sets: VectorSets, own: tuple[str, list[str]], send: Send) -> bool:
+    """Erase some vectors of a namespace; False if the sets are not as they were."""
+    _, stored_sets = send(lock(own[0]), SELECT_SETS)
+    if parse_sets(stored_sets)[1] != sets:
+        raise Abandon(False)
+    for table, key in _KEYS.items():
+        some = f"SELECT {key} FROM {table} WHERE {_OF_NAMES} LIMIT {DROPPED_AT_ONCE}"
+        erase = f"DELETE FROM {table} WHERE namespace = %s AND ({key}) IN ({some}) RETURNING 1"
+        [erased] = send(Statement(erase, (own[0], *own)))
+        if erased:
+            break
+    return True
+
+
+def _end_dropping(sets: VectorSets, dialect: Dialect, send: Send) -> bool:
+    """Note that there is no set beside; False if somebody has changed the sets meanwhile."""
+    *_, stored_sets = send(*dialect.lock_sets(alone=True), SELECT_SETS)
+    now = parse_sets(stored_sets)[1]
+    if now != sets:
+        raise Abandon(now == sets.alone())  # it was noted, and the answer to that was lost
+    send(*dialect.replace("meta", [("vectors", sets.alone().to_json())]))
+    return True
