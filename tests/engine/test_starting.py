@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import importlib
 import inspect
 import pickle
+import pkgutil
 import re
 import subprocess
 import sys
@@ -15,11 +17,15 @@ from typing import Any, ClassVar
 
 import pytest
 
+import salience
 from salience import lazily
+from salience.errors import SalienceError
 
 _COUNTED = """
 import re, sys, numpy, sqlite3
+import salience
 from salience import lazily
+from salience.errors import SalienceError
 made = {"patterns": [], "classes": []}
 def compile(text, flags=0, compile=re.compile):
     place = sys._getframe(1)
@@ -177,3 +183,19 @@ def test_a_pattern_is_compiled_when_it_is_first_matched() -> None:
     assert lazily.regex("x").fullmatch("x")
     assert copy.copy(late).search("ab")
     assert pickle.loads(pickle.dumps(lazily.regex("x"))).search("x")
+
+
+def test_every_data_class_and_pattern_of_the_package_can_be_made() -> None:
+    for module in pkgutil.walk_packages(salience.__path__, "salience."):
+        if module.name.split(".")[-1] in ("__main__", "_extra"):
+            continue
+        try:
+            members = vars(importlib.import_module(module.name))
+        except (ImportError, SalienceError):  # of an integration that is not installed
+            continue
+        for value in list(members.values()):
+            if isinstance(value, lazily._Pattern):
+                assert value.pattern is not None
+            elif isinstance(value, type) and dataclasses.is_dataclass(value):
+                assert callable(value.__init__)
+                assert not any(isinstance(part, lazily._Unwritten) for part in vars(value).values())
