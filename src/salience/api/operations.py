@@ -348,6 +348,9 @@ GROUPS: Mapping[str, tuple[Operation, ...]] = {
             {"query": "Where does Ana live?", "id": "note-1"},
             heavy=True,
         ),
+        Operation(  # answered by the one above
+            "explain_many", "POST /explain", READ, "Explain memories", member="reports"
+        ),
         Operation(
             "candidates",
             "POST /candidates",

@@ -231,7 +231,11 @@ def _near(memory: Memory, result: SearchResult, filters: Any) -> SearchResult:
 def explain(
     settings: Settings,
     query: Query,
-    id: Annotated[str, typer.Argument(help="The memory's id.")],
+    ids: Annotated[list[str], typer.Argument(metavar="ID...", help="The ids, at most 20.")],
+    against: Annotated[
+        str | None,
+        typer.Option("--against", metavar="ID", help="Say why it stands before this one, or not."),
+    ] = None,
     limit: Annotated[
         int, typer.Option("--limit", "-n", help="Number of hits that count as found.")
     ] = 10,
@@ -248,18 +252,26 @@ def explain(
 ) -> None:
     """Explain why a query finds a memory or not, and what would change that."""
     with settings.open(profile=profile_of(profile, rerank)) as memory:
-        report = memory.explain(query, id, limit=limit, **_parsed(options))
+        reports = memory.explain_many(query, ids, against=against, limit=limit, **_parsed(options))
     if html is not None:
+        if len(reports) > 1:
+            raise InvalidInput("html", "holds one explanation", "give one id")
         try:
-            html.write_text(report.to_html(), encoding="utf-8")
+            html.write_text(reports[0].to_html(), encoding="utf-8")
         except OSError as problem:
             reason = f"{html} cannot be written: {problem.strerror}"
             raise InvalidInput("html", reason, "give a file in a folder that exists") from None
-    if output.told(settings, report):
+    if settings.json:
+        told = [report.to_dict() for report in reports]
+        output.emit(told[0] if len(told) == 1 else {"reports": told})
         return
     from salience.cli import render
 
-    render.show_report(output.console(), report, full=full)
+    console = output.console()
+    for place, report in enumerate(reports):
+        if place:
+            console.print()
+        render.show_report(console, report, full=full)
 
 
 def compare(

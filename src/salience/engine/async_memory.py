@@ -156,6 +156,7 @@ class AsyncMemory:
     # What searches
     search = awaited(Memory.search, searches=True)
     explain = awaited(Memory.explain, searches=True)
+    explain_many = awaited(Memory.explain_many, searches=True)
     candidates = awaited(Memory.candidates, searches=True)
     compare = awaited(Memory.compare, searches=True)
     get_context = awaited(Memory.get_context, searches=True)

@@ -10,6 +10,7 @@ from typing import Self, Unpack
 from salience.engine.core import Core, PlanRunner
 from salience.engine.options import check_names, narrowed, takes
 from salience.engine.time_travel import as_of
+from salience.errors import InvalidInput
 from salience.ranking import profiles as profiles_by_name
 from salience.ranking.constants import ConstantOptions
 from salience.ranking.profiles import ProfileLike
@@ -41,6 +42,7 @@ from salience.search.results import SearchResult
 from salience.write import reading
 
 ITERATION_PAGE = 1_000  # memories read at once
+MAX_EXPLAINED = 20  # memories of one ranking
 
 
 _EXPLAINING = (FieldFilters, CompareOptions, ConstantOptions, WordOptions, ExplainOptions)
@@ -69,26 +71,28 @@ class SearchApi(PlanRunner):
             self._core.recorder.record(request, result, options.get("filters"))
         return result
 
-    @takes(
-        FieldFilters,
-        CompareOptions,
-        ConstantOptions,
-        WordOptions,
-        ExplainOptions,
-        defaults=SEARCH_DEFAULTS,
-    )
+    @takes(*_EXPLAINING, defaults=SEARCH_DEFAULTS)
     def explain(
-        self, query: str, id: str, *, everywhere: bool = False, **options: Unpack[ExplainOptions]
+        self,
+        query: str,
+        id: str,
+        *,
+        against: str | None = None,
+        everywhere: bool = False,
+        **options: Unpack[ExplainOptions],
     ) -> ExplainReport:
         """Say why a memory is returned for a query or not, and what would change it.
 
         The answer holds the tree of its score, where and by how much it missed if it is no hit,
-        and for each part of the score the value that would turn the outcome. Nothing is touched.
+        and for each part of the score and each weight the value that would turn the outcome.
+        Nothing is touched.
 
         Args:
             query: what is asked, in words.
             id: the id of the memory.
-            everywhere: look for the memory in all namespaces of the store.
+            against: the id of another memory: why one stands before the other, and what would
+                turn that.
+            everywhere: look for the memories in all namespaces of the store.
             {options}
 
         Raises:
@@ -96,10 +100,51 @@ class SearchApi(PlanRunner):
             InvalidInput: names the argument that is wrong.
         """
         check_names("Memory.explain", options, ExplainOptions)
-        options = with_fields(options)
-        request = self._core.request(query, **options)
+        [report] = self._explained(query, [text("id", id)], against, everywhere, options)
+        return report
+
+    @takes(*_EXPLAINING, defaults=SEARCH_DEFAULTS)
+    def explain_many(
+        self,
+        query: str,
+        ids: Sequence[str],
+        *,
+        against: str | None = None,
+        everywhere: bool = False,
+        **options: Unpack[ExplainOptions],
+    ) -> list[ExplainReport]:
+        """Say of up to 20 memories of one ranking what `explain` says of each, in their order.
+
+        Args:
+            query: what is asked, in words.
+            ids: the ids of the memories.
+            against: the id of another memory, to hold each against.
+            everywhere: look for the memories in all namespaces of the store.
+            {options}
+
+        Raises:
+            NotFound: there is no such memory.
+            InvalidInput: names the argument that is wrong.
+        """
+        check_names("Memory.explain_many", options, ExplainOptions)
+        wanted = listing.parse_ids(ids)
+        if not 1 <= len(wanted) <= MAX_EXPLAINED:
+            raise InvalidInput("ids", f"are {len(wanted)}", f"give 1 to {MAX_EXPLAINED}")
+        return self._explained(query, wanted, against, everywhere, options)
+
+    def _explained(
+        self,
+        query: str,
+        ids: Sequence[str],
+        against: str | None,
+        everywhere: bool,
+        options: ExplainOptions,
+    ) -> list[ExplainReport]:
+        request = self._core.request(query, **with_fields(options))
+        rival = None if against is None else text("against", against)
         everywhere = boolean("everywhere", everywhere)
-        return self._read(explain.explain(request, text("id", id), everywhere=everywhere), request)
+        plan = explain.explain(request, ids, everywhere=everywhere, against=rival)
+        return self._read(plan, request)
 
     @takes(
         *_EXPLAINING,

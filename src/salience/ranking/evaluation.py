@@ -107,6 +107,17 @@ class Evaluation:
         self._groups: dict[str, Groups] = {}
         self._shared: dict[Callable[[Evaluation], Any], Any] = {}
 
+    def after(self, subtotal: Floats) -> Evaluation:
+        """Evaluate parts of a sum over the same table, with another sum of the parts before them.
+
+        What `shared` has found is shared with it: that depends on the query and the table alone.
+        """
+        program = Program(self._program.features, self._program.unset)
+        program.subtotal = program.step(lambda: subtotal, ())
+        other = Evaluation(self.query, self.candidates, self.origin, program)
+        other._distinct, other._groups, other._shared = self._distinct, self._groups, self._shared
+        return other
+
     def at(self, signal: Evaluable, row: int) -> float:
         """A signal's value at one row."""
         values = self.computed(signal)

@@ -125,7 +125,7 @@ class Profile:
         checked = _checked_weights(weights, own, self.name)
         if not checked:
             return self
-        stages = tuple(_reweighted(stage, checked, own) for stage in self.pipeline.stages)
+        stages = tuple(reweighted(stage, checked, own) for stage in self.pipeline.stages)
         return replace(self, pipeline=Pipeline(stages))
 
     def formula(self, width: int = 100) -> str:
@@ -215,7 +215,7 @@ def _checked_weights(weights: Any, parts: Iterable[str], profile: str) -> dict[s
     return checked
 
 
-def _reweighted(stage: Stage, weights: Mapping[str, float], own: Mapping[str, float]) -> Stage:
+def reweighted(stage: Stage, weights: Mapping[str, float], own: Mapping[str, float]) -> Stage:
     """A stage with other weights, where it has those of the profile's `own` that they replace."""
     changed = {}
     for name in (each.name for each in fields(stage)):

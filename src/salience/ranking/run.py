@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from threading import Lock
 from typing import Any
@@ -13,10 +13,12 @@ from salience.lazily import dataclass, field, replace
 from salience.ranking.evaluation import Evaluation
 from salience.ranking.explanation import Explanation
 from salience.ranking.expressions import NamedExpression, Signal
-from salience.ranking.profile import Profile
+from salience.ranking.profile import Profile, reweighted
 from salience.ranking.serialization import nodes
+from salience.ranking.stages import Pipeline
 from salience.ranking.stages.rerank import ModelScores
 from salience.ranking.stages.score import Score
+from salience.ranking.weights import weighted
 from salience.retrieval.candidates import Candidates, Floats
 from salience.retrieval.plan import Plan
 from salience.retrieval.query import Query
@@ -41,7 +43,12 @@ class RankedRun:
     @property
     def scored(self) -> Candidates:
         """The table right after the score was written: every candidate that has one."""
-        return self.tables[self._writer("score", len(self.tables))]
+        return self.tables[self.scored_at]
+
+    @property
+    def scored_at(self) -> int:
+        """The last stage, by place, that writes the score."""
+        return self._writer("score", len(self.tables))
 
     @property
     def scored_alone(self) -> Candidates:
@@ -103,14 +110,19 @@ class RankedRun:
 
     def score_values(self, signals: Sequence[Signal]) -> list[Floats]:
         """The values of parts of the score's formula, in the order of the rows of `scored`."""
-        at = self._writer("score", len(self.tables))
+        ev = self.score_evaluation()
+        return [ev.column(signal) for signal in signals]
+
+    def score_evaluation(self) -> Evaluation:
+        """The evaluation of the score's formula over the table that it was given."""
+        at = self.scored_at
         stage, before = self.profile.pipeline.stages[at], self.tables[at - 1]
         if isinstance(stage, Score):  # it keeps the order in which its parts are computed
             ev = stage.evaluation(self.query, before)
         else:
             ev = self._evaluation(at)
         ev.computed(self.profile.signal)  # before its parts, as one may read the sum before it
-        return [ev.column(signal) for signal in signals]
+        return ev
 
     def parts(self) -> dict[str, Any]:
         """The values of every named part over the candidates that its stage scored."""
@@ -164,6 +176,87 @@ class RankedRun:
             return None
         formula = self.profile.pipeline.stages[at].formulas()[column]
         return replace(formula.explain(self._evaluation(at), place), label=column)
+
+
+class Reweighing:
+    """A run again with another value of one weight, from the first stage on that it changes.
+
+    Where that is the score alone, the sum is added again from the values of its parts, to the bit
+    as the stage adds it; only parts that depend on the sum before them are computed again. Besides
+    what later stages read, the table then has the columns `read`.
+    """
+
+    def __init__(self, run: RankedRun, read: frozenset[str]) -> None:
+        self.run, self.weights = run, run.profile.weights
+        self._stages, self._at = run.profile.pipeline.stages, run.scored_at
+        self._evaluation, scored = run.score_evaluation(), run.scored
+        self._parts = [
+            (part, signal, values)
+            for part, signal in run.profile.parts
+            for values in [self._evaluation.column(signal)]
+            if part.factor or signal.reads_subtotal or np.any(values)  # adding 0 is no step
+        ]
+        names = run.profile.pipeline.wanted[self._at] | read | {"id", "namespace"}
+        columns = {name: scored.columns[name] for name in names & scored.columns.keys()}
+        self._table = Candidates(scored.rows, columns)
+        self._places: dict[str, list[int]] = {name: [] for name in self.weights}
+        for at, stage in enumerate(self._stages):
+            own = {pair for signal in stage.signals() for pair in weighted(signal).items()}
+            for name, _ in own & self.weights.items():
+                self._places[name].append(at)
+        self._adds_up = np.array_equal(self._scores({}), run.scored.floats("score"))
+
+    def counts(self, name: str) -> bool:
+        """True unless the weight is of a part of the score that is 0 for every candidate."""
+        values = [values for part, _, values in self._parts if part.name == name]
+        return self._places[name] != [self._at] or bool(np.any(values))
+
+    def asks_model(self, name: str) -> bool:
+        """True if a model would have to read the texts again."""
+        return any(isinstance(stage, ModelScores) for stage in self._stages[self._from(name) :])
+
+    def again(self, name: str, weight: float) -> Plan[RankedRun]:
+        """The plan of the run with another weight."""
+        profile, at, stages = self.run.profile, self._from(name), list(self._stages)
+        if self.is_added(name):
+            table = self._table.with_columns(score=self._scores({name: weight}))
+        else:
+            at -= 1
+            table = self.run.tables[at]
+            for place in self._places[name]:
+                stages[place] = reweighted(stages[place], {name: weight}, self.weights)
+            profile = replace(profile, pipeline=Pipeline(tuple(stages)))
+        tables = [*self.run.tables[:at], table]
+        wanted = self.run.profile.pipeline.wanted[at + 1 :]  # whatever the weights
+        for stage, columns in zip(stages[at + 1 :], wanted, strict=True):
+            table = yield from stage.plan(self.run.query, table, columns)
+            tables.append(table)
+        return RankedRun(profile, self.run.query, tables)
+
+    def _from(self, name: str) -> int:
+        """The first stage, by place, that the weight changes."""
+        return min(self._places[name], default=self._at)
+
+    def is_added(self, name: str) -> bool:
+        """True if the sum of the score alone has the weight, and is added again."""
+        return (
+            self._places[name] == [self._at]
+            and self._adds_up
+            and any(part.name == name and part.weight is not None for part, _, _ in self._parts)
+        )
+
+    def _scores(self, weights: Mapping[str, float]) -> Floats:
+        """The scores with other weights, added from left to right."""
+        total: Floats | None = None
+        for part, signal, values in self._parts:
+            if total is not None and signal.reads_subtotal:
+                values = self._evaluation.after(total).column(signal)
+            if part.weight is not None:
+                values = weights.get(part.name, part.weight) * values
+            if total is not None:
+                values = total * values if part.factor else total + values
+            total = values
+        return np.zeros(len(self._table)) if total is None else total
 
 
 def _same(tree: Explanation | None) -> Explanation | None:

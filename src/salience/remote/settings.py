@@ -20,7 +20,7 @@ from salience.write.dedup import DedupPolicy
 KEY_VARIABLE = "SALIENCE_API_KEY"
 MAX_TIMEOUT_SECONDS = 86_400.0
 _OWN = ("namespace", "profile", "dedup", "trace", "api_key", "timeout")
-_PROFILED = ("search", "explain", "get_context")
+_PROFILED = ("search", "explain", "explain_many", "get_context")
 _DEDUPED = ("add", "add_many")
 
 

@@ -263,6 +263,14 @@ class Candidates:
         }
         return Candidates(np.concatenate([self.rows, other.rows]), columns)
 
+    def at_rows(self, values: Floats, rows: Rows) -> Floats:
+        """Values of the rows of this table at some rows, NaN for one that is not in it."""
+        if not len(self):
+            return np.full(len(rows), np.nan)
+        order = np.argsort(self.rows)
+        places = order[np.minimum(np.searchsorted(self.rows, rows, sorter=order), len(order) - 1)]
+        return np.where(self.rows[places] == rows, values[places], np.nan)
+
     def position(self, row: int) -> int | None:
         """The place of a row in the table, None if it is not in it."""
         places = np.flatnonzero(self.rows == row)

@@ -212,7 +212,7 @@ def _route(table: Candidates, name: str, rows: Rows) -> RouteColumn:
     at_rows = _numbers(_column(table, f"{name}.rank", rows))
     return RouteColumn(
         tuple(None if rank is None else int(rank) for rank in at_rows),
-        _numbers(_at(table, scores, rows)),
+        _numbers(table.at_rows(scores, rows)),
         int(np.count_nonzero(found)),
         _number(last),
     )
@@ -224,7 +224,7 @@ def _parts(run: RankedRun, rows: Rows) -> list[PartColumn]:
     columns = run.score_values([signal for _, signal in parts])
     listed = []
     for (part, _), column in zip(parts, columns, strict=True):
-        values = _at(run.scored, column, rows)
+        values = run.scored.at_rows(column, rows)
         numbers = _numbers(values) if np.any(values != 0.0) else None
         listed.append(PartColumn(**{n: getattr(part, n) for n in _PART_FIELDS}, values=numbers))
     return listed
@@ -283,16 +283,7 @@ def _rows(
 
 def _column(table: Candidates, name: str, rows: Rows) -> Floats:
     """A column of a table at some rows, NaN for one that is not in it."""
-    return _at(table, table.floats(name), rows)
-
-
-def _at(table: Candidates, values: Floats, rows: Rows) -> Floats:
-    """Values of the rows of a table at some rows, NaN for one that is not in it."""
-    if not len(table):
-        return np.full(len(rows), np.nan)
-    order = np.argsort(table.rows)
-    places = order[np.minimum(np.searchsorted(table.rows, rows, sorter=order), len(order) - 1)]
-    return np.where(table.rows[places] == rows, values[places], np.nan)
+    return table.at_rows(table.floats(name), rows)
 
 
 def _least(values: Floats) -> float | None:

@@ -14,7 +14,7 @@ from salience.ranking.profiles import balanced
 from salience.ranking.signals import importance, similarity
 from salience.ranking.stages import cut, retrieve, score
 from salience.retrieval.routes import MatchAll, Vector
-from salience.search.explain.why_not import Change, beyond, rescored
+from salience.search.explain.why_not import beyond, rescored
 from support.kitchen import QUERY, crowd, kitchen
 
 
@@ -124,7 +124,7 @@ def test_what_is_scaled_over_the_candidates_is_no_function_of_its_parts() -> Non
 def test_shown_values_suffice() -> None:
     for _ in range(200):
         value, needed = random.uniform(-2, 2), random.uniform(-2, 2)
-        shown = float(beyond(Change("part", value, needed, 0.0, 1.0, 0.0)))
+        shown = float(beyond(value, needed))
         assert shown >= needed - 1e-9 if needed > value else shown <= needed + 1e-9
         assert abs(shown - needed) <= 1.01e-4
 

@@ -21,7 +21,7 @@ from salience.search.listing import NamePage
 MAX_NAMES = 500
 _EXCERPTS = ("query", "content", "verdict")
 _EXCERPT_CHARACTERS, _BRIEF_CHARACTERS = 400, 100
-_MAX_PARTS = 20
+_MAX_PARTS, _MAX_WEIGHTS = 20, 5
 
 Prefix = Annotated[str, Field(description="Only those that begin with this, in any case.")]
 NameLimit = Annotated[int, Field(ge=1, le=MAX_NAMES, description="The most names.")]
@@ -102,6 +102,14 @@ class ChangeView(TypedDict):
     possible: bool
 
 
+class Turn(TypedDict):
+    """A weight of the ranking with which the outcome would turn."""
+
+    weight: str
+    value: float
+    needed: float
+
+
 class Explanation(TypedDict):
     """The reasons why a search returns a memory or not."""
 
@@ -114,7 +122,9 @@ class Explanation(TypedDict):
     of: Annotated[int, Field(description="The memories that were scored.")]
     score: NotRequired[float]
     parts: Annotated[list[Part], Field(description="They add up to the score, the largest first.")]
+    against: NotRequired[Annotated[str, Field(description="Which of the two comes first.")]]
     outlook: str
+    weights: list[Turn]
     changes: list[ChangeView]
     left_out: NotRequired[Annotated[int, Field(description="Lines that did not fit.")]]
 
@@ -194,17 +204,20 @@ async def explain_memory(
     limit: Annotated[
         int, Field(ge=1, le=1_000, description="The number of hits that it has to be among.")
     ] = 10,
+    against: Annotated[
+        str | None, Field(description="The id of another memory: why one stands before the other.")
+    ] = None,
     max_tokens: MaxTokens = DEFAULT_TOKENS,
 ) -> Answer:
     """Say why a search returns a memory or not, which parts its score has, what would change it."""
-    report = await caller.memory.explain(query, id, limit=limit)
+    report = await caller.memory.explain(query, id, limit=limit, against=against)
     content = _explanation(report)
 
     def write(shown: Sequence[str], left_out: int) -> Answer:
         if not left_out:
             return _listing(content, shown, left_out)
         shorter = {name: content[name][:_BRIEF_CHARACTERS] for name in _EXCERPTS}
-        shorter |= {name: content[name][: len(shown)] for name in ("parts", "changes")}
+        shorter |= {name: content[name][: len(shown)] for name in ("parts", "changes", "weights")}
         return _listing({**content, **shorter}, shown, left_out)
 
     return fitted([clean(line) for line in report.lines()], caller.budget(max_tokens), write)
@@ -226,7 +239,12 @@ def _explanation(report: ExplainReport) -> dict[str, Any]:
         "of": report.of,
         "score": report.score,
         "parts": [Part(name=name, value=value) for name, value in shown.items()],
+        "against": None if report.against is None else one_line(str(report.against)),
         "outlook": report.outlook,
+        "weights": [
+            Turn(weight=turn.name, value=turn.value, needed=turn.needed or 0.0)
+            for turn in report.turning[:_MAX_WEIGHTS]
+        ],
         "changes": [
             ChangeView(part=c.part, value=c.value, needed=c.needed, possible=c.possible)
             for c in report.nearest[:5]

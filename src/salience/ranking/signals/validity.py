@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Set
 from typing import Any
 
 import numpy as np
@@ -189,14 +189,12 @@ class Contradicted(Signal):
         return 0.0 if "conflict.by" in unset else None
 
     def compute(self, ev: Evaluation, values: Values) -> Values:
-        stronger = ev.candidates["conflict.by"].tolist()
-        weaker = [place for place, ids in enumerate(stronger) if ids]
-        if not weaker:
+        over = ev.shared(_places_over)
+        if not over:
             return 0.0
-        over = self._places_over(ev, weaker, stronger)
         scores = ev.spread(values)
         lowered = scores.copy()
-        for _ in weaker:  # each may be the stronger one of another
+        for _ in over:  # each may be the stronger one of another
             before = lowered.copy()
             for place, places in over.items():
                 lowered[place] = min(scores[place], lowered[places].min() - _AHEAD)
@@ -204,24 +202,26 @@ class Contradicted(Signal):
                 break
         return lowered - scores
 
-    @staticmethod
-    def _places_over(
-        ev: Evaluation, weaker: Sequence[int], stronger: Sequence[Sequence[str]]
-    ) -> dict[int, list[int]]:
-        """The places of the stronger ones by that of the weaker one, in its own namespace."""
-        table = ev.candidates
-        ids = table["id"].tolist()
-        several = "namespace" in table.columns
-        spaces = table["namespace"].tolist() if several else [None] * len(ids)
-        place_of = {key: place for place, key in enumerate(zip(ids, spaces, strict=True))}
-        return {at: [place_of[id, spaces[at]] for id in stronger[at]] for at in weaker}
-
     def explain(self, ev: Evaluation, row: int) -> Explanation:
         return Explanation(self.label(), ev.at(self, row), note=self.note(ev, row))
 
     def note(self, ev: Evaluation, row: int) -> str:
         ids = ev.candidates["conflict.by"][row] if "conflict.by" in ev.candidates.columns else ()
         return f"contradicts what is stronger: {', '.join(map(str, ids))}" if ids else ""
+
+
+def _places_over(ev: Evaluation) -> dict[int, list[int]]:
+    """The places of the stronger ones by that of the weaker one, in its own namespace."""
+    table = ev.candidates
+    stronger = table["conflict.by"].tolist()
+    weaker = [place for place, ids in enumerate(stronger) if ids]
+    if not weaker:
+        return {}
+    ids = table["id"].tolist()
+    several = "namespace" in table.columns
+    spaces = table["namespace"].tolist() if several else [None] * len(ids)
+    place_of = {key: place for place, key in enumerate(zip(ids, spaces, strict=True))}
+    return {at: [place_of[id, spaces[at]] for id in stronger[at]] for at in weaker}
 
 
 def _versions(ev: Evaluation) -> list[tuple[int, NDArray[np.intp]]]:

@@ -9,6 +9,7 @@ from salience.display.html import bar, bars, mark, section, table, text
 from salience.ranking.explanation import Explanation, figure
 from salience.ranking.rejection import WhyNot
 from salience.records.record import MemoryRecord
+from salience.search.explain.weights import WeightChange
 from salience.search.explain.why_not import Change, beyond
 from salience.search.passages import Passage
 
@@ -119,7 +120,7 @@ def changes(nearest: Sequence[Change], outlook: str) -> str:
         marks = mark((change.value - low) / width, "") + mark((change.needed - low) / width, "aim")
         rows.append(
             f'<tr><td>{text(change.part)}</td><td class="number">{figure(change.value)} → '
-            f'{beyond(change)}</td><td class="wide"><div class="track">'
+            f'{beyond(change.value, change.needed)}</td><td class="wide"><div class="track">'
             f"{bar(start, end, '')}{marks}</div></td></tr>"
         )
     body = f"<p>{text(outlook)}</p>"
@@ -130,6 +131,23 @@ def changes(nearest: Sequence[Change], outlook: str) -> str:
         )
         body += f'{bars(rows)}<p class="soft key">{key}</p>'
     return section("What would change it", body)
+
+
+def weights_say(turning: Sequence[WeightChange], aim: str) -> str:
+    """A sentence on the weights that turn an outcome."""
+    return f"Any one of these weights would {aim}:" if turning else f"No weight alone would {aim}."
+
+
+def weights(turning: Sequence[WeightChange], aim: str) -> str:
+    """The weights of which a value would turn the outcome."""
+    rows = [
+        (text(turn.name), turn.change, "" if turn.rank is None else f"hit {turn.rank}")
+        for turn in turning
+    ]
+    body = f"<p>{text(weights_say(turning, aim))}</p>"
+    if rows:
+        body += table(("weight", "it is, and would have to be", "then"), rows)
+    return section("Which weight would change it", body)
 
 
 def _title(node: Explanation | None) -> str:

@@ -3,28 +3,30 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 
 from salience.display.html import HtmlResult
-from salience.display.result import to_json, with_tuples
-from salience.errors import NotFound
+from salience.display.result import Result, to_json, with_tuples
+from salience.errors import InvalidInput, NotFound, shown
 from salience.language.spelling import taken_notes
 from salience.language.tokens import shorten
-from salience.lazily import dataclass, field
+from salience.lazily import dataclass, field, replace
 from salience.ranking.explanation import Explanation, computation, figure
-from salience.ranking.probability import estimate
+from salience.ranking.probability import Estimate, estimate
 from salience.ranking.profile import Profile
-from salience.ranking.rejection import WhyNot
-from salience.ranking.run import RankedRun
+from salience.ranking.rejection import Part, WhyNot, gaps
+from salience.ranking.run import RankedRun, Reweighing
 from salience.ranking.stages.cutoff import Cut
 from salience.records.record import MemoryRecord
 from salience.retrieval.candidates import Candidates
 from salience.retrieval.operations import ReadRecords, ReadStats, RowsById
 from salience.retrieval.plan import Plan, ask
+from salience.search.cutoff import NO_CUTOFF
 from salience.search.explain import html
+from salience.search.explain.weights import Aim, WeightChange, weight_changes
 from salience.search.explain.why_not import Change, among_the_first, beyond, changes, why_not
 from salience.search.passages import Passage, matching_passages
 from salience.search.request import SearchRequest
@@ -32,6 +34,28 @@ from salience.search.results import zones_of
 from salience.search.search import rank
 
 MAX_LISTED = 5  # lines of a list; the rest is counted
+
+
+@dataclass(frozen=True, repr=False)
+class Against(Result):
+    """Another memory of the same ranking, and what sets the explained one apart from it.
+
+    `before` says that the explained one stands before it. `rank` and `score` are those of the
+    other, `gap` is the explained one's score less that, None where one has none. The shares
+    `behind` of all `parts` that differ add up to -`gap`; what decides comes first.
+    """
+
+    id: str
+    before: bool
+    rank: int | None = None
+    score: float | None = None
+    gap: float | None = None
+    parts: tuple[Part, ...] = ()
+
+    def __str__(self) -> str:
+        by = "" if not self.gap else f" by {figure(abs(self.gap))}"
+        mostly = f", mostly by {self.parts[0].name}" if self.parts and by else ""
+        return f"It stands {'before' if self.before else 'behind'} {self.id}{by}{mostly}."
 
 
 @dataclass(frozen=True, repr=False)
@@ -44,7 +68,9 @@ class ExplainReport(HtmlResult):
     again, and None where no cut by the score decides; `left` is what stages noted beside the
     score, such as `conflict.by`. `probability` is the tree of its chance to answer, None for no
     candidate and where the profile gives none. `passages` are the parts of a long text that match,
-    at most three, the best first.
+    at most three, the best first. `weights` has for each weight of the profile the value that turns
+    the outcome; None for a memory that was not ranked. With `against`, the outcome of `changes` and
+    `weights` is which of the two comes first.
     """
 
     _readers: ClassVar[Mapping[str, Any]] = {"left": with_tuples}
@@ -66,6 +92,8 @@ class ExplainReport(HtmlResult):
     taken: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     probability: Explanation | None = None
     passages: tuple[Passage, ...] = ()
+    weights: tuple[WeightChange, ...] | None = None
+    against: Against | None = None
 
     @property
     def id(self) -> str:
@@ -87,7 +115,7 @@ class ExplainReport(HtmlResult):
     @property
     def outlook(self) -> str:
         """A sentence on what a change of one part alone could do."""
-        aim = "remove it" if self.found else "bring it in"
+        aim = self._aim
         if self.changes is None:
             decisive = "a later stage" if self.why_not is None else f"the {self.why_not.stage}"
             return f"It is a matter of {decisive}, not of one part of its score."
@@ -95,6 +123,17 @@ class ExplainReport(HtmlResult):
             return f"Any one of these changes would {aim}:"
         beside = "" if not self.changes else "; these come nearest:"
         return f"No single change would {aim}{beside}" + ("" if beside else ".")
+
+    @property
+    def _aim(self) -> str:
+        if self.against is not None:
+            return f"put it {'behind' if self.against.before else 'before'} {self.against.id}"
+        return "remove it" if self.found else "bring it in"
+
+    @property
+    def turning(self) -> tuple[WeightChange, ...]:
+        """The weights of which a value would turn the outcome, the least change first."""
+        return tuple(change for change in self.weights or () if change.needed is not None)
 
     @property
     def nearest(self) -> tuple[Change, ...]:
@@ -123,7 +162,9 @@ class ExplainReport(HtmlResult):
             "why": None if self.why is None else self.why.to_dict(),
             "probability": None if self.probability is None else self.probability.to_dict(),
             "why_not": None if self.why_not is None else self.why_not.to_dict(),
-            "changes": None if self.changes is None else [c.to_dict() for c in self.changes],
+            "changes": to_json(self.changes),
+            "weights": to_json(self.weights),
+            "against": to_json(self.against),
             "left": {name: to_json(value) for name, value in self.left.items()},
             "degraded": list(self.degraded),
             "taken": {word: list(others) for word, others in self.taken.items()},
@@ -144,6 +185,8 @@ class ExplainReport(HtmlResult):
         if self.passages:
             yield html.passages(self.passages)
         yield html.changes(self.nearest, self.outlook)
+        if self.weights:
+            yield html.weights(self.turning, self._aim)
         for tree in filter(None, (self.why, self.probability)):
             yield computation(tree)
 
@@ -155,6 +198,7 @@ class ExplainReport(HtmlResult):
             *([] if self.score is None else [f"score {figure(self.score)}"]),
             *([] if self.probability is None else [f"probability {self.probability.value:.3f}"]),
             *([f"found by {routes}"] if routes else []),
+            *([] if self.against is None else [str(self.against)]),
             *(f"{name} {value}" for name, value in self.left.items()),
             *(f"without {lack}" for lack in self.degraded),
             *taken_notes(self.taken),
@@ -181,11 +225,18 @@ class ExplainReport(HtmlResult):
         yield from ("", self.outlook)
         for change in self.nearest[:MAX_LISTED]:
             extremes = f"the candidates have {figure(change.low)} to {figure(change.high)}"
-            yield f"  {change.part}: {figure(change.value)} -> {beyond(change)}  ({extremes})"
+            needed = beyond(change.value, change.needed)
+            yield f"  {change.part}: {figure(change.value)} -> {needed}  ({extremes})"
         if len(self.nearest) > MAX_LISTED:
             yield f"  and {len(self.nearest) - MAX_LISTED} more"
+        if self.weights:
+            yield from ("", html.weights_say(self.turning, self._aim))
+        for turn in self.turning[:MAX_LISTED]:
+            yield f"  {turn.name}: {turn.change}"
 
     def _notes(self) -> Iterator[str]:
+        if self.against is not None:
+            yield str(self.against)
         if self.why_not is not None:
             for route in self.why_not.routes:
                 yield _route_line(route.route, route.rank, route.score, route.cut)
@@ -205,31 +256,64 @@ class ExplainReport(HtmlResult):
         return "\n".join(self.lines())
 
 
-def explain(request: SearchRequest, id: str, *, everywhere: bool = False) -> Plan[ExplainReport]:
-    """The plan of explaining one memory for a query.
+def explain(
+    request: SearchRequest,
+    ids: Sequence[str],
+    *,
+    everywhere: bool = False,
+    against: str | None = None,
+) -> Plan[list[ExplainReport]]:
+    """The plan of explaining memories of one ranking for a query, perhaps against another.
 
-    With `everywhere` the memory may be in any namespace of the store.
+    With `everywhere` they may be in any namespace of the store.
 
     Raises:
         NotFound: there is no such memory.
+        InvalidInput: a memory is to be explained against itself.
     """
-    row = yield from _row(request.namespaces, id, everywhere)
-    [record] = yield from ask(ReadRecords(np.array([row], dtype=np.int64)))
-    if record is None:
-        raise NotFound(f"the memory {id!r} was deleted meanwhile")
-    if record.namespace not in request.namespaces:
-        searched = ", ".join(repr(name) for name in request.namespaces)
-        reason = f"it is in the namespace {record.namespace!r}, and {searched} was searched"
-        return ExplainReport(
-            request.text,
-            record,
-            request.profile.name,
-            request.limit,
-            why_not=WhyNot("namespace", reason),
-        )
+    if against in ids:
+        raise InvalidInput("against", f"{shown(against)} is the memory itself", "name another one")
+    names = [*ids, *filter(None, [against])]
+    rows = list[int]()
+    for id in names:
+        rows.append((yield from _row(request.namespaces, id, everywhere)))
+    records = yield from ask(ReadRecords(np.array(rows, dtype=np.int64)))
+    if None in records:
+        raise NotFound(f"the memory {names[records.index(None)]!r} was deleted meanwhile")
     run, degraded, _ = yield from rank(request)
-    place = run.final.position(row)
     likely = estimate(run)
+    read = frozenset() if request.cutoff == NO_CUTOFF else run.query.evidence
+    rival, reweighing = None if against is None else rows[-1], Reweighing(run, read)
+    reports = []
+    for row, record in zip(rows[: len(ids)], records, strict=False):
+        if record.namespace not in request.namespaces:
+            reports.append(_elsewhere(request, record))
+            continue
+        report = yield from _report(request, run, likely, record, row)
+        aim = Aim(row, rival, request.cutoff)
+        if against is not None:
+            compared = _against(run, aim, against)
+            report = replace(report, against=compared, changes=_changes(run, aim, report.found))
+        if all(run.last_seen(each) is not None for each in (row, rival) if each is not None):
+            weights = yield from weight_changes(reweighing, aim)
+            report = replace(report, weights=weights)
+        reports.append(replace(report, degraded=degraded))
+    return reports
+
+
+def _elsewhere(request: SearchRequest, record: MemoryRecord) -> ExplainReport:
+    """The report on a memory of a namespace that was not searched."""
+    searched = ", ".join(repr(name) for name in request.namespaces)
+    reason = f"it is in the namespace {record.namespace!r}, and {searched} was searched"
+    absence, profile = WhyNot("namespace", reason), request.profile.name
+    return ExplainReport(request.text, record, profile, request.limit, why_not=absence)
+
+
+def _report(
+    request: SearchRequest, run: RankedRun, likely: Estimate | None, record: MemoryRecord, row: int
+) -> Plan[ExplainReport]:
+    """The report on a memory of a namespace that was searched, without its weights."""
+    place = run.final.position(row)
     absence = request.cutoff.why_not(run, likely, row)
     if place is None:
         absence = yield from why_not(run, row)
@@ -248,13 +332,24 @@ def explain(request: SearchRequest, id: str, *, everywhere: bool = False) -> Pla
         routes=_routes(last, row),
         why=None if tree is None else run.explain([row])[0],
         why_not=absence,
-        changes=_changes(run, row, tree, is_hit=absence is None),
+        changes=_changes(run, Aim(row), absence is None),
         left=_reasons(run.profile, last, row) | _zone_notes(run, last, row, record),
-        degraded=degraded,
         taken=run.query.reading.taken,
         probability=None if likely is None else likely.explain(row),
         passages=passages,
     )
+
+
+def _against(run: RankedRun, aim: Aim, id: str) -> Against:
+    """The other memory of an aim, and what sets both apart."""
+    rival = aim.rival or 0
+    own, other = run.tree(aim.row), run.tree(rival)
+    rank, is_before = replace(aim, row=rival).rank(run) or run.rank(rival), aim.holds(run)
+    if own is None or other is None:
+        return Against(id, is_before, rank, None if other is None else other.value)
+    parts = [part for part in gaps(own, other) if part.behind]
+    parts.sort(key=lambda part: (part.behind if is_before else -part.behind, part.name))
+    return Against(id, is_before, rank, other.value, own.value - other.value, tuple(parts))
 
 
 def _row(namespaces: tuple[str, ...], id: str, everywhere: bool) -> Plan[int]:
@@ -275,15 +370,22 @@ def _row(namespaces: tuple[str, ...], id: str, everywhere: bool) -> Plan[int]:
     return int(row)
 
 
-def _changes(
-    run: RankedRun, row: int, tree: Explanation | None, *, is_hit: bool
-) -> tuple[Change, ...] | None:
+def _changes(run: RankedRun, aim: Aim, is_hit: bool) -> tuple[Change, ...] | None:
     """Changes of one part that would turn the outcome of the cut by the score, if there is one."""
-    cut = None if tree is None else _deciding_cut(run, row, is_hit=is_hit)
-    if tree is None or cut is None or run.query.token_budget is not None:
+    row, rival, query = aim.row, aim.rival, run.query
+    tree = run.tree(row)
+    cut = None if tree is None else _deciding_cut(run, row, is_hit=is_hit or rival is not None)
+    if tree is None or cut is None:
         return None
-    within = among_the_first(run.query, run.tables[cut - 1], row)
-    return changes(tree, run.parts(), within)
+    table = run.tables[cut - 1]
+    if rival is not None:
+        table = table.take(np.isin(table.rows, (row, rival)))
+        query = replace(query, k=1, min_score=None)
+        if len(table) < 2:
+            return None
+    elif query.token_budget is not None:
+        return None
+    return changes(tree, run.parts(), among_the_first(query, table, row))
 
 
 def _deciding_cut(run: RankedRun, row: int, *, is_hit: bool) -> int | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from datetime import datetime, timezone
 from functools import reduce
 from operator import add, mul
@@ -24,7 +24,7 @@ from salience.records.fields import field_type
 from salience.records.filters import And, Compare, Filter, Or, filter_fields, passes
 from salience.retrieval.candidates import Candidates, best_first
 from salience.retrieval.operations import FetchColumns
-from salience.retrieval.plan import Plan, ask
+from salience.retrieval.plan import Plan, ask, drive
 from salience.retrieval.query import Query
 
 _SIGNS = {"eq": "=", "ne": "is not", "in": "in", "nin": "not in", "contains": "contains"} | {
@@ -119,7 +119,9 @@ def _literal(value: Any) -> str:
 
 # Counterfactuals: the nearest value of one part, all else equal, that turns the outcome
 
-_SEARCH_POWERS = 20  # values are tried from 2^-20 to 2^20 times the part's range away
+_POWERS = range(-20, 21)  # of two: a value is tried so many times the part's range away
+Search = Generator[float, bool, float | None]
+"""A search that is told of each number it asks for whether that turns an outcome."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -152,10 +154,10 @@ class Change(Result):
         return abs(self.needed - self.value) / width if width > 0.0 else math.inf
 
 
-def beyond(change: Change) -> str:
+def beyond(value: float, needed: float) -> str:
     """The needed value to four places, rounded away from the present one, so that it suffices."""
-    rounding = math.ceil if change.needed > change.value else math.floor
-    return f"{rounding(round(change.needed * 1e4, 6)) / 1e4:.4f}"
+    rounding = math.ceil if needed > value else math.floor
+    return f"{rounding(round(needed * 1e4, 6)) / 1e4:.4f}"
 
 
 def among_the_first(query: Query, candidates: Candidates, row: int) -> Callable[[float], bool]:
@@ -196,7 +198,8 @@ def changes(
             continue
         low, high = float(present.min()), float(present.max())
         scale = max(high - low, abs(node.value)) or 1.0
-        needed = _nearest(_turning(within, score, node.value), node.value, scale)
+        search = nearest(node.value, [scale * 2.0**power for power in _POWERS], edge)
+        needed = drive(search, _turning(within, score, node.value))
         if needed is not None:
             turning.append(Change(name, node.value, needed, low, high, score(needed)))
     return tuple(sorted(turning, key=lambda c: (not c.possible, rank_key(c.share), c.part)))
@@ -244,27 +247,38 @@ def _turning(
     return lambda other: within(score(other)) != now
 
 
-def _nearest(turns: Callable[[float], bool], value: float, scale: float) -> float | None:
-    """The number nearest to `value` for which `turns` holds, where it is monotone to each side."""
-    edges: list[float] = []
-    for sign in (1.0, -1.0):
-        inside = value
-        for power in range(-_SEARCH_POWERS, _SEARCH_POWERS + 1):
-            outside = value + sign * scale * 2.0**power
-            if turns(outside):
-                edges.append(_edge(turns, inside, outside))
-                break
-            inside = outside
-    return min(edges, key=lambda x: abs(x - value), default=None)
+def nearest(
+    value: float, steps: Sequence[float], between: Callable[[float, float], Search]
+) -> Search:
+    """Look for the number nearest to `value` that turns an outcome, at rising distances from it.
+
+    `between` finds it between the last that does not and the first that does. It is the nearest if
+    the outcome turns but once on the way.
+    """
+    inside = {1.0: value, -1.0: value}
+    for step in steps:
+        found = list[float]()
+        for sign in inside:
+            outside = value + sign * step
+            if (yield outside):
+                turning = yield from between(inside[sign], outside)
+                found.append(outside if turning is None else turning)
+            inside[sign] = outside
+        if found:
+            return min(found, key=lambda each: abs(each - value))
+    return None
 
 
-def _edge(turns: Callable[[float], bool], inside: float, outside: float) -> float:
-    """The last number on the way from `outside` to `inside` for which `turns` holds."""
-    while True:
-        middle = inside + (outside - inside) / 2.0
-        if middle in (inside, outside):
-            return outside
-        if turns(middle):
+def edge(inside: float, outside: float, near: float = 0.0, origin: float = 0.0) -> Search:
+    """Look for the last number on the way from `outside` to `inside` that turns the outcome.
+
+    One that does not is nearer to it than `near` of its way from the `origin`.
+    """
+    middle = inside + (outside - inside) / 2.0
+    while middle not in (inside, outside) and abs(outside - inside) > near * abs(outside - origin):
+        if (yield middle):
             outside = middle
         else:
             inside = middle
+        middle = inside + (outside - inside) / 2.0
+    return outside

@@ -13,6 +13,7 @@ from salience.api.docstrings import descriptions
 from salience.display.result import Result
 from salience.engine.judgment_api import MAX_WAIT_SECONDS
 from salience.engine.options import MemoryChanges, MemoryFields
+from salience.engine.search_api import MAX_EXPLAINED
 from salience.lifecycle.audit import MENDABLE
 from salience.lifecycle.maintenance import STEPS
 from salience.lifecycle.neighbourhood import MAX_DEPTH, MAX_NODES
@@ -271,6 +272,7 @@ CONSTRAINTS: Mapping[str, Constraint] = {
     "one": ID,
     "other": ID,
     "around": ID,
+    "against": ID,
     "utility": {"minimum": 0, "maximum": 1},
     "run": {"maxLength": 512, "pattern": r"^[^\u0000]+-\d{1,18}$"},
     "prefix": {"pattern": NO_NUL},
@@ -294,6 +296,7 @@ OF_METHODS: Mapping[str, Constraint] = {
     "feedback.context": {"maxLength": MAX_REASON_CHARACTERS, "pattern": TEXT},
     "feedback.kind": {"enum": tuple(FEEDBACK_WEIGHTS)},
     "get_many.ids": {"maxItems": MAX_IDS, "items": RECORD["content"]},
+    "explain_many.ids": {**IDS, "minItems": 1, "maxItems": MAX_EXPLAINED},
     "touch.use": {"enum": tuple(EVENT_OF_USE)},
 }
 """The limits of arguments of a single method, which differ from those of the same name."""

@@ -12,13 +12,17 @@ from typing import IO, Any, Literal, cast
 
 from starlette.responses import Response, StreamingResponse
 
+from salience.display.result import to_json
+from salience.engine.memory import Memory
 from salience.errors import InvalidInput
+from salience.lazily import replace
 from salience.records.record import MemoryRecord
 from salience.retrieval.erasure import ErasureReceipt
+from salience.search.explain import ExplainReport
 from salience.search.results import SearchResult
 from salience.server import document
 from salience.server.encoding import NDJSON, answer, large_answer, nothing
-from salience.server.models.arguments import Argument, Arguments
+from salience.server.models.arguments import Argument, Arguments, parameters
 from salience.server.models.components import CHANGES
 from salience.server.models.schema import CONSTRAINTS, FACETS_OR_NULL, OF_METHODS
 from salience.server.operation import Answer, Call, answers, check_reach
@@ -289,6 +293,37 @@ def _check_explained(arguments: Mapping[str, Any]) -> None:
     if arguments.get("explain") is True and isinstance(limit, int) and limit > MAX_EXPLAINED:
         remedy = f"give at most {MAX_EXPLAINED}, or leave out explain and ask POST /v1/explain"
         raise InvalidInput("limit", f"is {limit} with explain", remedy)
+
+
+_OF_ONE = parameters(Memory.explain)
+
+
+@answers(
+    "explain",
+    body=Arguments(
+        "ExplainRequest",
+        {
+            **_OF_ONE,
+            "id": replace(_OF_ONE["id"], default=None),
+            "ids": replace(parameters(Memory.explain_many)["ids"], default=None),
+        },
+        one_of=(("id", "ids"),),
+    ),
+    needs_body=True,
+    answers={
+        200: Answer(
+            description="The reasons; those of each memory if there are ids.",
+            body=(ExplainReport, {"reports": list[ExplainReport]}),
+        )
+    },
+)
+async def explain(call: Call) -> Response:
+    """Explain one memory, or several of one ranking."""
+    check_reach(call)
+    if "id" in call.arguments:
+        return await large_answer(await call.memory.explain(**call.arguments))
+    reports = await call.memory.explain_many(**call.arguments)
+    return await large_answer({"reports": to_json(reports)})
 
 
 @answers("get_context", plus=document.FILTER_ARGUMENTS)
