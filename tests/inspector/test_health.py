@@ -94,7 +94,7 @@ def test_the_share_that_is_done_is_told_while_it_runs(shown: Inspector) -> None:
     shown.page.add_init_script(STREAM)
     page = shown.show(".zones", view="health")
     page.click("text=Look for problems")
-    page.wait_for_function("'say' in window")
+    page.wait_for_selector("progress")
     page.evaluate("""say('data: {"progress": {"step": "reading", "do')""")
     expect(page.locator("main")).to_contain_text("Beginning")
     page.evaluate("""say('ne": 1, "of": 4}}\\n\\n')""")

@@ -199,7 +199,7 @@ def test_a_click_filters_and_the_address_is_a_link(inspector: Inspector, chrome:
         expect(copy.locator(".cards")).to_have_text(shown, use_inner_text=True)
 
 
-@pytest.mark.parametrize("width", [360, 3840])
+@pytest.mark.parametrize("width", [320, 360, 3840])  # the first is 1,280 at 400 %
 @pytest.mark.parametrize(
     "view", ["search", "trace", "whatif", "ab", "context", "time", "health", "label", "around"]
 )
