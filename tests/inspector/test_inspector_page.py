@@ -127,6 +127,21 @@ def test_a_memory_that_is_not_returned_says_why(inspector: Inspector, client: ht
     expect(page.locator(".chosen")).to_have_count(1)
 
 
+def test_any_two_memories_tell_what_would_turn_their_order(inspector: Inspector) -> None:
+    page = inspector.show(".card", q=QUESTION)
+    page.click(".why >> nth=2")
+    page.select_option(".opened select", "0")
+    with inspector.page.expect_response("**/v1/explain") as asked:
+        page.click("text=What would turn this order")
+        page.wait_for_selector(".turning")
+    told = asked.value.json()
+    assert (told["rank"], told["against"]["rank"], told["against"]["before"]) == (3, 1, False)
+    turning = [weight["name"] for weight in told["weights"] if weight["needed"] is not None]
+    names = "rows => rows.map(row => row.cells[0].innerText)"
+    assert page.eval_on_selector_all(".turning tbody tr", names) == turning[:12]
+    assert page.inner_text(".against").startswith("It stands behind")
+
+
 def test_a_slow_answer_never_stands_under_a_new_question(inspector: Inspector) -> None:
     page = inspector.page
     held: list[Route] = []
@@ -221,6 +236,8 @@ def walk(inspector: Inspector) -> None:
     page.click(".opened summary:has-text('log-odds')")
     page.wait_for_selector(".tree")
     inspector.show(".verdict", q=QUESTION, view="trace", memory="fact-database-influx")
+    pair = {"memory": "fact-database-timescale", "against": "fact-retention"}
+    inspector.show(".turning", q=QUESTION, view="trace", **pair)
     inspector.show("[data-source=server]", q=QUESTION, view="whatif", weights='{"semantic": 2}')
     page = inspector.show(".feed td", view="health")
     page.click("text=Count them over time")

@@ -20,7 +20,10 @@ function asked(state) {
     return ["context", "get_context", "context", { query }, { ...options, max_tokens: most, touch: false, trace: true },
       ["--max-tokens", String(most), "--no-touch", "--trace"]];
   }
-  if (state.view === "trace" && state.memory) return ["explain", "explain", "explain", { query, id: state.memory }, options, []];
+  if (state.view === "trace" && state.memory) {
+    if (state.against) options.against = state.against;
+    return ["explain", "explain", "explain", { query, id: state.memory }, options, state.against ? ["--against", quoted(state.against)] : []];
+  }
   if (state.view === "ab" && state.other) options.profile = state.other; // the side that is compared
   const isChanged = (state.view === "whatif" || (state.view === "ab" && !state.other)) && Object.keys(state.weights).length > 0;
   return ["candidates", "candidates", "search", { query }, isChanged ? { ...options, weights: state.weights } : options, ["--no-touch"]];

@@ -60,9 +60,9 @@ function Card({ table, row, place, most, state, go }) {
         <span class="hidden"> ${visible(row.id)}</span></button></p>
     ${open && html`<div class="opened"><p class="sentence"><${Text} of=${sentence(table, place)}/></p>
       <${Waterfall} table=${table} row=${place}/>
-      <${Before} table=${table} row=${place}/>
+      <${Before} table=${table} row=${place} state=${state}/>
       <${Odds} id=${row.id} state=${state} has=${row.probability !== null}/>
-      <p><a href=${write({ ...state, view: "trace", memory: row.id })}>${words.toTrace}</a></p></div>`}
+      <p><a href=${write({ ...state, view: "trace", memory: row.id, against: "" })}>${words.toTrace}</a></p></div>`}
   </li>`;
 }
 
@@ -78,7 +78,7 @@ function Facts({ row, state, go }) {
 }
 
 /** What sets a row apart from any other. */
-function Before({ table, row }) {
+function Before({ table, row, state }) {
   const scored = table.rows.map((_, place) => place).filter((place) => place !== row && table.rows[place].score !== null);
   const [chosen, setChosen] = useState("");
   const other = chosen === "" ? null : Number(chosen);
@@ -90,7 +90,8 @@ function Before({ table, row }) {
     </select></label></p>
     ${other !== null && html`<table><caption>${title(row + 1, other + 1, figure(Math.abs(gap)))}</caption><tbody>
       ${differences(table, row, other).map(({ part, gap: each }) => html`<tr key=${part.name}>
-        <th scope="row"><${Text} of=${part.title}/></th><td class="n">${signed(each)}</td></tr>`)}</tbody></table>`}`;
+        <th scope="row"><${Text} of=${part.title}/></th><td class="n">${signed(each)}</td></tr>`)}</tbody></table>
+      <p><a href=${write({ ...state, view: "trace", memory: table.rows[row].id, against: table.rows[other].id })}>${words.toTurn}</a></p>`}`;
 }
 
 /** The tree of a probability, asked when it is opened. */

@@ -2,9 +2,12 @@
 import { html, useEffect, useState } from "./html.js";
 import { Pending, useAnswer } from "./answers.js";
 import { Range } from "./draw.js";
+import { later } from "./later.js";
 import { searched } from "./state.js";
 import { beginning, figure, Text, visible } from "./text.js";
 import { words } from "./words.js";
+
+const MOST = 12; // rows of a table
 
 export function View({ table, state, go }) {
   return html`<section><h2>${words.stages}</h2><${Stages} table=${table}/></section>
@@ -35,34 +38,48 @@ function Ladder({ table, state, go }) {
 
 function Chooser({ table, state, go }) {
   const [id, setId] = useState(state.memory);
+  const [against, setAgainst] = useState(state.against);
   useEffect(() => setId(state.memory), [state.memory]);
+  useEffect(() => setAgainst(state.against), [state.against]);
   const send = (event) => {
     event.preventDefault();
-    go({ memory: id.trim() });
+    go({ memory: id.trim(), against: against.trim() });
   };
   return html`<form class="inline" onSubmit=${send}><label>${words.memoryHint}
     <input name="memory" list="ids" value=${id} onInput=${(event) => setId(event.target.value)}/></label>
+    <label>${later.against} <input name="against" list="ids" value=${against} onInput=${(event) => setAgainst(event.target.value)}/></label>
     <datalist id="ids">${table.rows.slice(0, 200).map((row) => html`<option key=${row.id} value=${row.id}>${visible(beginning(row.text, 60))}</option>`)}</datalist>
     <button>${words.explainIt}</button></form>`;
 }
 
 function Verdict({ state }) {
-  const { answer, refusal } = useAnswer("/explain", { ...searched(state), id: state.memory }, state.namespace);
+  const body = { ...searched(state), id: state.memory };
+  if (state.against && state.against !== state.memory) body.against = state.against;
+  const { answer, refusal } = useAnswer("/explain", body, state.namespace);
   if (!answer) return html`<${Pending} refusal=${refusal}/>`;
   const why = answer.why_not;
+  const other = answer.against;
+  const parts = other ? other.parts.slice(0, MOST) : why?.parts || [];
+  const turning = answer.weights?.filter(({ needed }) => needed !== null);
   return html`<blockquote><${Text} of=${answer.content}/></blockquote>
     <p class="verdict" data-verdict=${answer.found ? "in" : "out"}><${Text} of=${answer.verdict}/></p>
-    ${why?.gap != null && why.rival && html`<p>${words.gap(figure(why.gap), visible(why.rival))}</p>`}
+    ${other && html`<p class="against">${(other.before ? later.before : later.behind)(visible(other.id), other.gap === null ? "" : figure(Math.abs(other.gap)))}</p>`}
+    ${!other && why?.gap != null && why.rival && html`<p>${words.gap(figure(why.gap), visible(why.rival))}</p>`}
     ${why?.unmet.length > 0 && html`<table><caption>${words.unmet}</caption><thead><tr><th>${words.asked}</th><th>${words.has}</th></tr></thead><tbody>
       ${why.unmet.map((one, place) => html`<tr key=${place}><td><${Text} of=${one.condition}/></td>
         <td><${Text} of=${Object.entries(one.values).map(([name, value]) => `${name}: ${JSON.stringify(value)}`).join(", ")}/></td></tr>`)}</tbody></table>`}
-    ${why?.parts.length > 0 && html`<table><caption>${words.besideRival}</caption><thead><tr><th>${words.part}</th><th class="n">${words.own}</th>
+    ${parts.length > 0 && html`<table><caption>${words.besideRival}</caption><thead><tr><th>${words.part}</th><th class="n">${words.own}</th>
       <th class="n">${words.rival}</th><th class="n">${words.costs}</th></tr></thead><tbody>
-      ${why.parts.map((part) => html`<tr key=${part.name}><th scope="row"><${Text} of=${part.name}/></th><td class="n">${figure(part.own)}</td>
+      ${parts.map((part) => html`<tr key=${part.name}><th scope="row"><${Text} of=${part.name}/></th><td class="n">${figure(part.own)}</td>
         <td class="n">${figure(part.rival)}</td><td class="n">${figure(part.behind)}</td></tr>`)}</tbody></table>`}
     ${answer.changes?.length > 0 && html`<table><caption>${words.ranges}</caption><thead><tr><th>${words.part}</th><th class="n">${words.asItIs}</th>
       <th class="n">${words.needed}</th><th class="wide">${words.among}</th></tr></thead><tbody>
-      ${answer.changes.slice(0, 12).map((change) => html`<tr key=${change.part}><th scope="row"><${Text} of=${change.part}/></th>
+      ${answer.changes.slice(0, MOST).map((change) => html`<tr key=${change.part}><th scope="row"><${Text} of=${change.part}/></th>
         <td class="n">${figure(change.value)}</td><td class="n">${figure(change.needed)}</td>
-        <td class="wide"><${Range} change=${change}/>${!change.possible && html` <span class="soft">${words.impossible}</span>`}</td></tr>`)}</tbody></table>`}`;
+        <td class="wide"><${Range} change=${change}/>${!change.possible && html` <span class="soft">${words.impossible}</span>`}</td></tr>`)}</tbody></table>`}
+    ${turning?.length === 0 && html`<p>${later.turnsNone}</p>`}
+    ${turning?.length > 0 && html`<table class="turning"><caption>${later.turning}</caption><thead><tr><th>${words.weight}</th><th class="n">${words.asItIs}</th>
+      <th class="n">${words.needed}</th><th>${later.withIt}</th></tr></thead><tbody>
+      ${turning.slice(0, MOST).map((weight) => html`<tr key=${weight.name}><th scope="row"><${Text} of=${weight.name}/></th><td class="n">${figure(weight.value)}</td>
+        <td class="n">${figure(weight.needed)}</td><td>${later.hit(weight.rank)}</td></tr>`)}</tbody></table>`}`;
 }
