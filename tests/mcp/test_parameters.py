@@ -309,13 +309,15 @@ def links_keep_to_their_budget(c: Connection) -> None:
     within_budget(c, "list_links", id=hub)
 
 
-@case("explain_memory", "query", "id", "limit")
+@case("explain_memory", "query", "id", "limit", "against")
 def an_explanation_says_why(c: Connection) -> None:
     best, other = add(c, "Ben has a cello."), add(c, "A cello is a string instrument.")
     why = c.call("explain_memory", query="Has Ben a cello?", id=best)
     assert why["found"]
     assert sum(part["value"] for part in why["parts"]) == pytest.approx(why["score"])
     assert not c.call("explain_memory", query="Has Ben a cello?", id=other, limit=1)["found"]
+    both = c.call("explain_memory", query="Has Ben a cello?", id=best, against=other)
+    assert both["against"].startswith(f"It stands before {other}")
 
 
 @case("explain_memory", "max_tokens")

@@ -200,8 +200,8 @@ export class Salience {
   }
 
   /** The reasons for the rank of one memory, returned or not. */
-  explain(query: Body<"/v1/explain">, options?: CallOptions): Promise<Answer<"/v1/explain">> {
-    return this.#read("/v1/explain", this.#ranked(query, SHARES), options);
+  explain(query: Body<"/v1/explain"> & { id: string }, options?: CallOptions): Promise<Schemas["ExplainReport"]> {
+    return this.#read("/v1/explain", this.#ranked(query, SHARES), options) as Promise<Schemas["ExplainReport"]>;
   }
 
   /** The ranks of the same memories under several profiles. */
