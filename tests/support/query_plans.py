@@ -33,7 +33,7 @@ LINEAR = {
     "SELECT source, target, type, created_at FROM links WHERE space = ? ORDER": "loads an index",
     "SELECT source, target, type, weight, created_at FROM links WHERE space = ? ORDER": "all links",
     "SELECT source, target, weight, type FROM links WHERE space = ? AND type": "kept by an index",
-    "SELECT id FROM memories WHERE space = ? ORDER BY row": "a whole namespace is erased",
+    "SELECT id FROM memories WHERE space = ?": "a snapshot is compared with its namespace",
     "SELECT id, row, sequence, created_at, written_by": "an event of all memories changes each",
     "SELECT row FROM memories WHERE space = ? AND NOT EXISTS": "an index says who lacks a vector",
     "DELETE FROM spaces WHERE space = ?": "looks for a row of the namespace, and there is none",

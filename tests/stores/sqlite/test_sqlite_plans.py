@@ -4,6 +4,7 @@ import ast
 import re
 import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from salience.access.keyring import Keyring
 from salience.retrieval.operations import Put, SetFields
 from salience.stores.copy import copy
 from salience.stores.migrations import migrations
-from salience.stores.sqlite import connection, dialect
+from salience.stores.sqlite import connection, dialect, snapshots
 from salience.testing import WordHashEmbedder
 from salience.testing.conformance._case import perform
 from support.query_plans import VERBS, LinearPlan, PlanReader, normal, reading_plans
@@ -90,12 +91,24 @@ def use_everything(folder: Path) -> None:
     Memory.restore_backup(folder / "backup.db", folder / "memory.db", overwrite=True)
 
 
+def check_a_snapshot(path: str) -> None:
+    """Let an index be written beside a store, and compare it with that."""
+    with Memory.open(f"sqlite:///{path}", embedder=None) as memory:
+        memory.add_many(f"Fact number {i}." for i in range(5))
+    with Memory.open(f"sqlite:///{path}", embedder=None) as memory:
+        memory.search("fact", touch=False)
+    with closing(connection.connect(path, read_only=True)) as db:
+        assert list(snapshots.damaged_snapshots(db, path)) == []
+
+
 def test_the_plan_of_every_statement_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(dialect, "CHANGES_KEPT", 10)
+    monkeypatch.setattr(snapshots, "LEAST_MEMORIES", 3)
     with reading_plans():
         use_everything(tmp_path)
+        check_a_snapshot(str(tmp_path / "indexed.db"))
     read = {text for text, _ in PlanReader.read}
     missing = [text for text in literals() if not any(each.startswith(text) for each in read)]
     assert missing == []
