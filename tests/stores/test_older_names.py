@@ -24,6 +24,20 @@ APART = unicodedata.normalize("NFD", NAME)
 HALF = unicodedata.normalize("NFD", "Zoë") + NAME[3:]
 
 
+_BEFORE_18 = """
+    SET search_path = salience;
+    DROP TABLE changes, indexes;
+    DROP INDEX vectors_by_row;
+    ALTER TABLE spaces DROP COLUMN changes_from, ADD COLUMN erased integer NOT NULL DEFAULT 0,
+        ADD COLUMN linked bigint NOT NULL DEFAULT 0, ADD COLUMN born bigint NOT NULL DEFAULT 0;
+    CREATE TABLE places (namespace text COLLATE "C" NOT NULL, "row" integer NOT NULL,
+        version bigint NOT NULL, living boolean NOT NULL, PRIMARY KEY (namespace, "row"));
+    CREATE TABLE tallies (namespace text COLLATE "C" NOT NULL, kind text COLLATE "C" NOT NULL,
+        name text COLLATE "C" NOT NULL, number integer NOT NULL, size integer NOT NULL DEFAULT 0,
+        version bigint NOT NULL, PRIMARY KEY (namespace, kind, name));
+"""
+
+
 @pytest.fixture(params=["file", "postgres"])
 def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     if request.param == "file":
@@ -47,6 +61,7 @@ def older(address: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Memory]:
         with psycopg.connect(address, autocommit=True) as connection:
             connection.execute("UPDATE salience.meta SET value = '15' WHERE key = 'schema'")
             connection.execute("ALTER TABLE salience.erasures DROP COLUMN ids")  # of version 17
+            connection.execute(_BEFORE_18)
         migrate(address)
 
 

@@ -106,7 +106,8 @@ class Tally:
             self._erased[kind] += count
         for kind, count in part.remaining.items():
             self._remaining[kind] += count
-        self._disk = part.disk or self._disk
+        if any(part.erased.values()):
+            self._disk = part.disk or self._disk
 
     @property
     def memories(self) -> int:

@@ -358,6 +358,7 @@ from salience.testing.conformance._case import search_ids
 with Memory.open("sqlite:///:memory:", embedder=WordHashEmbedder()) as warm:
     warm.add("apple")
     warm.search("apple", profile="composite")
+    warm.search("apple")
 if os.geteuid() == 0:
     os.setgroups([])
     os.setgid(65534)

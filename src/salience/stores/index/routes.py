@@ -80,7 +80,8 @@ class DenseSearch(RouteSearch[R]):
         if arithmetic.native is not None and dense.dtype == np.float64:
             ordinals, scores = np.empty(len(dense), dtype=np.int64), np.empty(len(dense))
             dense = np.ascontiguousarray(dense)
-            count = arithmetic.native.best(dense, mask, least, depth, ordinals, scores)
+            rows = None if depth is None else max(1, min(depth, len(dense)))
+            count = arithmetic.native.best(dense, mask, least, rows, ordinals, scores)
             return ordinals[:count], scores[:count]
         passing = dense >= least if least > 0.0 else dense > 0.0
         if mask is not None:

@@ -117,7 +117,7 @@ class TableWriter(ABC):
         finally:
             if everything or tally.memories or op.user_id is not None:
                 self._end_erasing(op.namespace, everything=everything)
-        return tally.erasure(self._left_on_disk(op, tally, left))
+        return tally.erasure(self._left_on_disk(op, tally, left) if tally.has_erased else "")
 
     def _chosen(self, op: Delete) -> Iterator[Sequence[str]]:
         """The ids of memories that are to be erased, as many as are erased at once."""
