@@ -331,7 +331,8 @@ def _features(
     asks_when = matches(ASKS_WHEN, "asks_when")
     # "When can I go swimming?" asks for a time, and not whether that is wise.
     about_medicine = asks_advice and not asks_when and matches(ABOUT_MEDICINE, "about_body")
-    about_food_or_sport = asks_advice and not asks_when and language is None and _ailments(low)
+    asks_whether = asks_advice and not asks_when and language is None
+    about_food_or_sport = asks_whether and any(about.search(low) for about, _ in AILMENTS)
     features = {
         "namespace_has_user": bool(users),
         "query_names_one_speaker": len(speakers) == 1,

@@ -199,6 +199,9 @@ class _Stems(threading.local):
             name = next((s for low, high, s in _STEMMERS if low <= point <= high), "porter")
             if _HAS_UNSPACED.match(word):
                 return word
+        return self.stem_by(name, word)
+
+    def stem_by(self, name: str, word: str) -> str:
         stemmer = self.by_name.get(name)
         if stemmer is None:
             stemmer = self.by_name[name] = Stemmer.Stemmer(name, 0)  # without a cache of its own
@@ -212,6 +215,11 @@ _stem_of = MemoTable(_stems.stem, _MEMO_WORDS)
 def stem(word: str) -> str:
     """The stem of one folded word: Porter for Latin script, Snowball for the other scripts."""
     return _stem_of[word]
+
+
+def snowball_stem(word: str, language: str) -> str:
+    """The stem of one folded word by Snowball's rules for a language, as "german"."""
+    return _stems.stem_by(language, word)
 
 
 def terms(text: str) -> list[str]:

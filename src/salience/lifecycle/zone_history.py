@@ -100,7 +100,7 @@ def zone_history(
     if first > until:
         raise InvalidInput("until", "is before the first time", "give a later one")
     times = tuple(evenly_spaced(first, until, points))
-    memories = _ReplayedMemories()
+    memories, vital = _ReplayedMemories(), score(vitality(), into="vitality")
     counts: dict[Zone, list[int]] = {name: [] for name in ZONE_ORDER}
     protected, uses = [], []
     waiting = in_order_of_time(log)
@@ -114,7 +114,6 @@ def zone_history(
         values = np.empty(0)
         if len(table):
             query = Query("", (namespace,), at.timestamp())
-            vital = score(vitality(), into="vitality")
             values = vital.apply(query, since_arrival(table)).floats("vitality")
         now_in = zone_counts(values)
         for name in ZONE_ORDER:

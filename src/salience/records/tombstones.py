@@ -74,7 +74,7 @@ class Tombstone(NamedTuple):
 
 
 def buried(namespace: str, ids: Iterable[str], under: Iterable[Tombstone]) -> tuple[str, ...]:
-    """Those of some ids of a namespace that are gone by tombstones."""
+    """The ids among some of a namespace that are gone by tombstones."""
     own = name_hash(namespace)
     hashes = {
         each.ids[start : start + HASH_BYTES]

@@ -34,7 +34,7 @@ class Found:
     brought: LinkKeys = frozenset()
 
     def without(self, gone: Collection[tuple[str, str, str]]) -> Found:
-        """Those whose pending links do not go at the same time."""
+        """The links found, without those whose pending ones go at the same time."""
         kept = [(o, n) for o, n in zip(self.old, self.new, strict=True) if o.key not in gone]
         return Found(tuple(o for o, _ in kept), tuple(n for _, n in kept), self.brought)
 

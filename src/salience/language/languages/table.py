@@ -15,10 +15,8 @@ from functools import cached_property
 from hashlib import blake2b
 from typing import Literal, cast, get_args
 
-import Stemmer
-
 from salience.language.cues import Entry, read_table
-from salience.language.tokens import unified
+from salience.language.tokens import snowball_stem, unified
 from salience.lazily import dataclass, field
 
 _MIN_INFLECTED = 4  # letters
@@ -142,7 +140,7 @@ class Language:
         """
         if len(word) < _MIN_INFLECTED or not self.endings:
             return [word]
-        base = Stemmer.Stemmer(self.name.lower()).stemWord(word)
+        base = snowball_stem(word, self.name.lower())
         return [word, *(base + ending for ending in sorted(self.endings))]
 
     @cached_property

@@ -164,12 +164,13 @@ class Snapshots:
 
 
 def remove_snapshots(path: str, name: str | None = None) -> bool:
-    """Remove the snapshots next to a file, one of them by its name; return True.
+    """Remove the snapshots next to a file, one of them by its name; True, as that mends it.
 
     Raises:
         StoreError: one cannot be removed.
     """
-    return _remove(path, lambda own, *_: name in (None, own))
+    _remove(path, lambda own, *_: name in (None, own))
+    return True
 
 
 def damaged_snapshots(db: sqlite3.Connection, path: str) -> Iterator[tuple[str, str]]:
@@ -235,7 +236,7 @@ def _files(path: str) -> Iterator[tuple[str, int, bool]]:
                     yield entry.path, int(found[1]), found[2] is not None
 
 
-def _remove(path: str, is_chosen: Callable[[str, int, bool], bool]) -> bool:
+def _remove(path: str, is_chosen: Callable[[str, int, bool], bool]) -> None:
     for file in list(_files(path)):
         if is_chosen(*file):
             name = file[0]
@@ -249,7 +250,6 @@ def _remove(path: str, is_chosen: Callable[[str, int, bool], bool]) -> bool:
                     f"{name}: may have ids, vectors and hashed words of what is erased, and cannot "
                     f"be removed ({reason}); remove it"
                 ) from problem
-    return True
 
 
 def _remove_abandoned(path: str, space: int) -> None:
