@@ -5,8 +5,8 @@ The first line of each ends with its answer. A store answers all but `Embed`, `E
 `rows` are a store's row numbers: unique in the store, never used twice, larger for what was
 written later. A memory gets a new row whenever its words, vectors or place in a session change.
 
-Operations are equal only to themselves: many hold arrays, and the methods that compare the others
-would take a third of the time in which this module is imported.
+Operations are frozen, and equal only to themselves: many hold arrays, and the methods that compare
+the others would take a third of the time in which this module is imported.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from itertools import chain
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, ClassVar, Literal, NamedTuple, dataclass_transform, get_args
 
 from salience.language.analysis_types import Speakers
 from salience.language.spelling import slips
@@ -30,23 +30,30 @@ from salience.retrieval.query import Query
 from salience.retrieval.routes import Lexical, Route
 
 
-@dataclass(frozen=True, eq=False)
-class Embed:
+@dataclass_transform(frozen_default=True, eq_default=False, field_specifiers=(field,))
+class Op:
+    """A request as data: whatever is derived from it is a frozen data class."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+    def __init_subclass__(cls) -> None:
+        dataclass(cls, frozen=True, eq=False)
+
+
+class Embed(Op):
     """Texts to unit vectors -> float32 array (texts, dimensions)."""
 
     texts: tuple[str, ...]
     kind: Literal["document", "query"]
 
 
-@dataclass(frozen=True, eq=False)
-class Extract:
+class Extract(Op):
     """Texts to the entities in them -> list of tuples of text, in the order of the texts."""
 
     texts: tuple[str, ...]
 
 
-@dataclass(frozen=True, eq=False)
-class Rerank:
+class Rerank(Op):
     """Texts scored by a reranker against the words of a query -> a number for each text.
 
     `model` is the name of the reranker in this process, `timeout` the seconds to wait for it.
@@ -58,8 +65,7 @@ class Rerank:
     timeout: float
 
 
-@dataclass(frozen=True, eq=False)
-class Outside:
+class Outside(Op):
     """Work that is neither the store's nor the embedder's and may take long -> its result."""
 
     work: Callable[[], Any] = field(repr=False)
@@ -78,8 +84,7 @@ class FoundPassage(NamedTuple):
     cosine: float | None
 
 
-@dataclass(frozen=True, eq=False)
-class FindPassages:
+class FindPassages(Op):
     """The passages of rows for a query -> for each row a tuple of FoundPassage, as in its text.
 
     A short memory has none. Words are scored as the route does, which has `passages`.
@@ -90,8 +95,7 @@ class FindPassages:
     rows: Rows
 
 
-@dataclass(frozen=True, eq=False)
-class FindSpeakers:
+class FindSpeakers(Op):
     """The speakers that words of a query name -> SpeakerMatches.
 
     Words that look like names (`proper`) may be misspelt. `ordinary` words name only a speaker
@@ -106,8 +110,7 @@ class FindSpeakers:
     by_sound: bool = field(default=False, repr=False)
 
 
-@dataclass(frozen=True, eq=False)
-class FindWords:
+class FindWords(Op):
     """The words of a query that no memory holds in some fields, and those near -> NearWords.
 
     A word that `knows` says to be right is left out, held or not.
@@ -174,8 +177,7 @@ NAME_FIELDS = ("title", "speaker", "entities")
 """The fields that hold the names of people and things."""
 
 
-@dataclass(frozen=True, eq=False)
-class FindNames:
+class FindNames(Op):
     """The names, of some, that memories have in some fields, in one variant -> frozenset.
 
     `names` are the variants of each name, folded (see `fold_name`); `fields` are some of
@@ -236,8 +238,7 @@ MENTIONS = {
 """The kind of wordings of the query that each column of mentions looks for."""
 
 
-@dataclass(frozen=True, eq=False)
-class Collect:
+class Collect(Op):
     """The memories that some routes find, with columns of them -> Candidates, by ascending row.
 
     They are memories of the query's namespaces that pass its filter and that a route has evidence
@@ -279,8 +280,7 @@ class Collect:
         return replace(self.query, where=all_of(self.query.where, condition))
 
 
-@dataclass(frozen=True, eq=False)
-class FetchColumns:
+class FetchColumns(Op):
     """Columns of the given rows by name -> mapping of name to array (rows,) or CategoricalColumn.
 
     Besides the fields of a record and its `namespace` there are the columns that a store derives:
@@ -293,22 +293,19 @@ class FetchColumns:
     names: tuple[str, ...]
 
 
-@dataclass(frozen=True, eq=False)
-class ReadRecords:
+class ReadRecords(Op):
     """The records of the given rows -> list of MemoryRecord, in the order of the rows."""
 
     rows: Rows
 
 
-@dataclass(frozen=True, eq=False)
-class ReadTexts:
+class ReadTexts(Op):
     """The content of the given rows -> list of text, in the order of the rows; None if gone."""
 
     rows: Rows
 
 
-@dataclass(frozen=True, eq=False)
-class FetchVectors:
+class FetchVectors(Op):
     """The vectors of that name of the given rows -> float32 array (rows, dimensions).
 
     NaN in the row of a memory without it; (rows, 0) where no memory has it.
@@ -318,8 +315,7 @@ class FetchVectors:
     name: str
 
 
-@dataclass(frozen=True, eq=False)
-class VectorNames:
+class VectorNames(Op):
     """The names of the vectors that memories have -> frozenset of text; None without memories."""
 
     namespaces: tuple[str, ...]
@@ -334,8 +330,7 @@ class Edge(NamedTuple):
     type: str
 
 
-@dataclass(frozen=True, eq=False)
-class LinksBetween:
+class LinksBetween(Op):
     """The links from and to the given rows -> list of Edge, or many as `edges.Edges`.
 
     Both ends are memories of the query's namespaces that pass its filter; of one type, or of all.
@@ -346,8 +341,7 @@ class LinksBetween:
     type: str | None = None
 
 
-@dataclass(frozen=True, eq=False)
-class SessionNeighbors:
+class SessionNeighbors(Op):
     """The rows right before and right after each row in its session -> int64 array (2, rows).
 
     Only memories of its own kind count; -1 where there is none or it does not pass the filter.
@@ -362,8 +356,7 @@ HASH_COLUMNS: tuple[HashColumn, ...] = get_args(HashColumn)
 """Hashes of a text and of the attribute that it states, by which memories are found."""
 
 
-@dataclass(frozen=True, eq=False)
-class FindByHash:
+class FindByHash(Op):
     """Memories with one of some hashes in a column -> mapping of key to rows, ascending.
 
     Keys in `text_key` are those of `text_key`, which only memories outside of any session have, and
@@ -375,8 +368,7 @@ class FindByHash:
     keys: tuple[int, ...]
 
 
-@dataclass(frozen=True, eq=False)
-class NearestVectors:
+class NearestVectors(Op):
     """For each vector, the memory with the largest cosine -> list of (row, cosine), or None.
 
     Only memories that pass the filter and have a cosine of at least `least` count; of several
@@ -392,31 +384,27 @@ class NearestVectors:
     embedder: str | None = field(default=None, repr=False)
 
 
-@dataclass(frozen=True, eq=False)
-class RowsById:
+class RowsById(Op):
     """Rows by id -> mapping of id to row, for those that exist in the namespace."""
 
     namespace: str
     ids: tuple[str, ...]
 
 
-@dataclass(frozen=True, eq=False)
-class RowsInWriteOrder:
+class RowsInWriteOrder(Op):
     """All memories of a namespace in the order in which they were first written -> rows."""
 
     namespace: str
 
 
-@dataclass(frozen=True, eq=False)
-class Dimensions:
+class Dimensions(Op):
     """The length of the vectors of these names in a namespace -> mapping of the names it has."""
 
     namespace: str
     names: tuple[str, ...]
 
 
-@dataclass(frozen=True, eq=False)
-class Unembedded:
+class Unembedded(Op):
     """Some memories of a namespace without a vector of that name -> rows, ascending.
 
     For the name of a passage's vector these are memories with passages. With `beside`, it is the
@@ -429,8 +417,7 @@ class Unembedded:
     beside: bool = False
 
 
-@dataclass(frozen=True, eq=False)
-class PutVectors:
+class PutVectors(Op):
     """Give rows of a namespace a vector of that name -> None; rows that are gone are left out.
 
     `embedder` becomes the identity of the embedder of the store's vectors, if that has none. With
@@ -446,13 +433,11 @@ class PutVectors:
     beside: bool = False
 
 
-@dataclass(frozen=True, eq=False)
-class ReadVectorSets:
+class ReadVectorSets(Op):
     """The sets of vectors of the store -> VectorSetsFigures."""
 
 
-@dataclass(frozen=True, eq=False)
-class CutOver:
+class CutOver(Op):
     """Search the set beside, of that embedder, in the place of the other, at once -> bool.
 
     The other becomes the set beside. Nothing is done while a memory lacks its vector in the new.
@@ -461,8 +446,7 @@ class CutOver:
     embedder: str
 
 
-@dataclass(frozen=True, eq=False)
-class DropVectors:
+class DropVectors(Op):
     """Erase the set of vectors beside that of the searched ones -> None.
 
     What is cut short is continued by another call.
@@ -505,8 +489,7 @@ class Listing:
         return self.places[-1] if self.more and self.places else None
 
 
-@dataclass(frozen=True, eq=False)
-class ListRecords:
+class ListRecords(Op):
     """Memories that pass a filter, by their places -> Listing.
 
     Only those after the place `after` in the order of the listing, at most `limit`.
@@ -519,8 +502,7 @@ class ListRecords:
     after: Place | None = None
 
 
-@dataclass(frozen=True, eq=False)
-class CountRecords:
+class CountRecords(Op):
     """The number of memories that pass a filter -> int."""
 
     namespace: str
@@ -539,8 +521,7 @@ class NameTally(NamedTuple):
     memories: int
 
 
-@dataclass(frozen=True, eq=False)
-class ListNames:
+class ListNames(Op):
     """The tags or the entities of memories that pass a filter -> list of NameTally, by `folded`.
 
     Only those that begin with `prefix` and come after `after`, both case-folded, at most `limit`.
@@ -595,8 +576,7 @@ def is_unchanged(record: MemoryRecord | None, was: MemoryRecord) -> bool:
     return record is not None and record.equals_except(ACCESSES, was)
 
 
-@dataclass(frozen=True, eq=False)
-class Put:
+class Put(Op):
     """Write memories, links and events in one transaction -> the ids in the way.
 
     Nothing is written unless the answer is empty. In the way are
@@ -663,8 +643,7 @@ class ImportedHistory:
     vectors: tuple[tuple[int, str, Embedding], ...] = ()
 
 
-@dataclass(frozen=True, eq=False)
-class Log:
+class Log(Op):
     """Append events and apply them to the memories, in one transaction -> the ids in the way.
 
     These are the ids that do not exist, and those of memories that, accesses apart, are not as
@@ -716,8 +695,7 @@ class Log:
         return changed, entries
 
 
-@dataclass(frozen=True, eq=False)
-class Events:
+class Events(Op):
     """The log of a namespace -> list of Event, oldest first.
 
     Events of the memories `ids` (and of the whole namespace), of some `types`, after the place
@@ -748,8 +726,7 @@ class Events:
         return events[: self.first]
 
 
-@dataclass(frozen=True, eq=False)
-class RetrievedTexts:
+class RetrievedTexts(Op):
     """The texts that searches have returned since a time, as they are now -> dict by id.
 
     Looked for in the last `last` events of the namespace, and in the accesses that wait.
@@ -760,24 +737,21 @@ class RetrievedTexts:
     last: int
 
 
-@dataclass(frozen=True, eq=False)
-class FormerVectors:
+class FormerVectors(Op):
     """The vectors that edits replaced, as far as they are kept -> list of (edit's seq, name,
     float32 array)."""
 
     namespace: str
 
 
-@dataclass(frozen=True, eq=False)
-class SetFields:
+class SetFields(Op):
     """Set fields of STATE by id without an event, to agree with the log -> None."""
 
     namespace: str
     values: Mapping[str, Mapping[str, Any]]
 
 
-@dataclass(frozen=True, eq=False)
-class Touch:
+class Touch(Op):
     """Count one use of each row at a time -> None; written with the next batch of touches.
 
     `type` is retrieval, read or reference. A store that cannot write refuses a use that is
@@ -792,8 +766,7 @@ class Touch:
     declared: bool = False
 
 
-@dataclass(frozen=True, eq=False)
-class Delete:
+class Delete(Op):
     """Erase memories by id (None for all) that pass a filter -> Erasure.
 
     Each transaction looks up again what it has erased, and is undone if anything is left; it leaves
@@ -812,15 +785,13 @@ class Delete:
     user_id: str | None = None
 
 
-@dataclass(frozen=True, eq=False)
-class Tombstones:
+class Tombstones(Op):
     """All tombstones of the store, after some of another were added -> list of Tombstone."""
 
     new: Sequence[Tombstone] = ()
 
 
-@dataclass(frozen=True, eq=False)
-class Rewrite:
+class Rewrite(Op):
     """Rewrite the whole store, so that no trace of what was erased is left in it -> str.
 
     The answer says what was done, as it was checked afterwards.
@@ -831,15 +802,13 @@ WORK_NOTES = LOCK_NOTE, COPYING_NOTE = "maintenance", "copying"
 """The keys of the notes that tell of work in progress; no copy takes them."""
 
 
-@dataclass(frozen=True, eq=False)
-class Notes:
+class Notes(Op):
     """The notes of upkeep on a namespace -> mapping of text to text."""
 
     namespace: str
 
 
-@dataclass(frozen=True, eq=False)
-class Note:
+class Note(Op):
     """Replace a note (None for no note) -> True if it was replaced.
 
     It is not if the note is no longer `was`, so that one of several concurrent changes succeeds.
@@ -851,8 +820,7 @@ class Note:
     was: str | None
 
 
-@dataclass(frozen=True, eq=False)
-class ReadKeys:
+class ReadKeys(Op):
     """The access keys of the store, of all or of some ids -> list of AccessKey, oldest first.
 
     Keys belong to the store and to no namespace: nothing else reads, counts, copies or erases them.
@@ -861,8 +829,7 @@ class ReadKeys:
     ids: tuple[str, ...] | None = None
 
 
-@dataclass(frozen=True, eq=False)
-class PutKey:
+class PutKey(Op):
     """Write a new access key, or the next version of one -> True if it was written.
 
     It is not where the store has that version already with other values, or a later one, so that
@@ -872,8 +839,7 @@ class PutKey:
     key: AccessKey
 
 
-@dataclass(frozen=True, eq=False)
-class UseKey:
+class UseKey(Op):
     """Note when an access key was used, unless a later use is noted -> None.
 
     A store that cannot write ignores it.
@@ -883,16 +849,14 @@ class UseKey:
     at: datetime
 
 
-@dataclass(frozen=True, eq=False)
-class LinksOf:
+class LinksOf(Op):
     """Links from and to the memories of a namespace (all of them for None) -> list of Link."""
 
     namespace: str
     ids: tuple[str, ...] | None = None
 
 
-@dataclass(frozen=True, eq=False)
-class AsOf:
+class AsOf(Op):
     """The answers to operations that only read, as they would have been at a time -> list.
 
     `namespaces` are those that the operations are about. The dispatcher of the engine answers it.
@@ -903,15 +867,13 @@ class AsOf:
     ops: tuple[Op, ...]
 
 
-@dataclass(frozen=True, eq=False)
-class ReadStats:
+class ReadStats(Op):
     """Figures about the namespaces -> mapping; for (), of all of them, and sizes of the store."""
 
     namespaces: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, eq=False)
-class BackUp:
+class BackUp(Op):
     """Copy the whole store to a file, checked -> Backup.
 
     It appears there when it is complete. `progress` is called with what is copied, and of how much.
@@ -926,8 +888,7 @@ class BackUp:
     progress: Callable[[int, int], None] | None = None
 
 
-@dataclass(frozen=True, eq=False)
-class CheckWritable:
+class CheckWritable(Op):
     """Commit a change of nothing -> None.
 
     Raises:
@@ -935,8 +896,7 @@ class CheckWritable:
     """
 
 
-@dataclass(frozen=True, eq=False)
-class CheckStore:
+class CheckStore(Op):
     """Look for damage in the whole store, and mend what can be with `fix` -> tuple of Finding.
 
     What is damaged and cannot be mended is kept in a file of its own before it is taken out. With a
@@ -945,58 +905,3 @@ class CheckStore:
 
     fix: bool = False
     namespace: str | None = None
-
-
-Op = (
-    Embed
-    | Extract
-    | Rerank
-    | Outside
-    | FindSpeakers
-    | FindWords
-    | FindNames
-    | Collect
-    | FetchColumns
-    | ReadRecords
-    | ReadTexts
-    | FetchVectors
-    | FindPassages
-    | VectorNames
-    | LinksBetween
-    | SessionNeighbors
-    | FindByHash
-    | NearestVectors
-    | RowsById
-    | RowsInWriteOrder
-    | ListRecords
-    | CountRecords
-    | ListNames
-    | Put
-    | Log
-    | Events
-    | FormerVectors
-    | RetrievedTexts
-    | SetFields
-    | Touch
-    | Dimensions
-    | Unembedded
-    | PutVectors
-    | ReadVectorSets
-    | CutOver
-    | DropVectors
-    | Delete
-    | Tombstones
-    | Rewrite
-    | LinksOf
-    | Notes
-    | Note
-    | ReadKeys
-    | PutKey
-    | UseKey
-    | ReadStats
-    | BackUp
-    | CheckWritable
-    | CheckStore
-    | AsOf
-)
-Batch = Sequence[Op]
