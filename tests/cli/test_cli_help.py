@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import typer
 
-from salience.cli.app import COMMANDS, EXAMPLES, app
+from salience.cli.app import COMMANDS, EXAMPLES, PARAMETERS, app
 
 if TYPE_CHECKING:
     from cli.conftest import Run
@@ -75,6 +75,14 @@ def test_the_text_of_each_option_is_a_sentence_in_plain_words(name: str) -> None
     assert "<int>" not in help
     assert "<str>" not in help
     assert "{" not in help.partition("Options")[0]
+
+
+@pytest.mark.parametrize("name", PARAMETERS)
+def test_each_line_on_a_parameter_is_in_the_help_of_its_command(run: Run, name: str) -> None:
+    help = " ".join(run(*name.split(), "--help").out.split())
+    for typed, text in PARAMETERS[name].items():
+        assert typed.split()[0].partition("/")[0].rstrip(",") in help
+        assert text in help
 
 
 def test_only_an_import_loads_the_formats() -> None:

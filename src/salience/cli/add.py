@@ -46,18 +46,10 @@ _FIELDS = {n: (_option(n), None) for n in MemoryFields.__annotations__ if n not 
 @with_options(_FIELDS)
 def add(
     settings: Settings,
-    text: Annotated[str, typer.Argument(help="The text to remember; - reads it from stdin.")],
-    on_conflict: Annotated[
-        Literal["error", "replace", "skip"],
-        typer.Option(help="The way to go on where a memory has the id: an error by default."),
-    ] = "error",
-    extract: Annotated[
-        str | None,
-        typer.Option(metavar="MODEL@URL", help="A chat model that finds facts to keep as well."),
-    ] = None,
-    dedup: Annotated[
-        bool | None, typer.Option(help="Whether to look for memories that say the same.")
-    ] = None,
+    text: str,
+    on_conflict: Literal["error", "replace", "skip"] = "error",
+    extract: str | None = None,
+    dedup: bool | None = None,
     **fields: Any,
 ) -> None:
     """Remember a text."""
@@ -80,27 +72,15 @@ def add(
 
 def update(
     settings: Settings,
-    id: Annotated[str, typer.Argument(help="The memory's id.")],
-    text: Annotated[str | None, typer.Argument(help="The new text; - reads it from stdin.")] = None,
-    changes: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set",
-            metavar="FIELD=VALUE",
-            help="The new value of a field; nothing after the = empties it. Repeat it for more.",
-        ),
-    ] = None,
-    metadata: Annotated[
-        str | None,
-        typer.Option(metavar="JSON", help="Metadata to set, key by key; null removes a key."),
-    ] = None,
-    replace_metadata: Annotated[
-        str | None, typer.Option(metavar="JSON", help="Metadata that replaces all others.")
-    ] = None,
+    id: str,
+    text: str | None = None,
+    set_: list[str] | None = None,
+    metadata: str | None = None,
+    replace_metadata: str | None = None,
     if_version: IfVersion = None,
 ) -> None:
     """Change the text of a memory, or its fields."""
-    changes_by_field = dict(_parse_assignment(change) for change in changes or ())
+    changes_by_field = dict(_parse_assignment(change) for change in set_ or ())
     for name, keys in (("metadata", metadata), ("replace_metadata", replace_metadata)):
         if keys is not None:
             changes_by_field[name] = parse_json(name, keys)
@@ -142,18 +122,13 @@ _OF_MANY = {name: option for name, option in CONDITIONS.items() if name != "user
 @with_options(_OF_MANY)
 def delete(
     settings: Settings,
-    ids: Annotated[list[str] | None, typer.Argument(help="The ids of memories.")] = None,
+    ids: list[str] | None = None,
     where: Where = None,
-    user: Annotated[
-        str | None,
-        typer.Option(help="Forget this user: erase their memories, and their name elsewhere."),
-    ] = None,
-    everything: Annotated[bool, typer.Option("--all", help="Erase the whole namespace.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
+    user: str | None = None,
+    all_: bool = False,
+    yes: bool = False,
     if_version: IfVersion = None,
-    rewrite: Annotated[
-        bool, typer.Option("--rewrite", help="Leave no trace of what was ever erased in the store.")
-    ] = False,
+    rewrite: bool = False,
     **options: Any,
 ) -> None:
     """Erase memories: by id, by a filter, by their user, or the whole namespace.
@@ -161,7 +136,7 @@ def delete(
     All but ids print a receipt: what was erased, and how that was checked.
     """
     filters = conditions(where, options)
-    if sum((bool(ids), filters is not None, user is not None, everything)) != 1:
+    if sum((bool(ids), filters is not None, user is not None, all_)) != 1:
         raise InvalidInput("delete", "has nothing to erase", "give ids, --filter, --user or --all")
     if if_version is not None and len(ids or ()) != 1:
         raise InvalidInput("if-version", "is of one memory", "give one id with it")

@@ -18,7 +18,7 @@ from salience.cli.help import (
     Commands,
     command,
     command_group,
-    name_value,
+    described,
 )
 
 _Db = Annotated[
@@ -52,6 +52,8 @@ _SHARED = {
 
 EXAMPLES: dict[str, tuple[str, ...]] = {}
 """The examples of each command, as its help shows them."""
+PARAMETERS: dict[str, dict[str, str]] = {}
+"""The help of each command's arguments and options, by what is typed for them."""
 _FIRST = (
     "demo",
     "add",
@@ -71,6 +73,9 @@ def _commands() -> Commands:
     for line in Path(__file__).with_name("commands.txt").read_text("utf-8").splitlines():
         if line.startswith("      $ "):
             EXAMPLES[name] = *EXAMPLES.get(name, ()), line.removeprefix("      $ ")
+        elif line.startswith("      "):
+            typed, help = re.split("  +", line.strip(), maxsplit=1)
+            PARAMETERS.setdefault(name, {})[typed] = help
         elif line.startswith("  "):
             name, function, effect = re.split("  +", line.strip(), maxsplit=2)
             commands[heading][name] = function, effect
@@ -139,17 +144,18 @@ def _options_beside(function: Callable[..., None]) -> dict[str, Any]:
     return {name: option for name, option in _SHARED.items() if name not in own}
 
 
-def _command(function: Callable[..., None]) -> Callable[..., None]:
+def _command(function: Callable[..., None], path: str) -> Callable[..., None]:
     """The function for typer, with the shared options instead of its `settings`."""
-    hints = get_type_hints(function, include_extras=True)
     own = inspect.signature(function).parameters
+    hints = get_type_hints(function, include_extras=True)
+    typed = {name: hints[name] for name in own if name != "settings"}
+    hints = described(typed, PARAMETERS.get(path, {}))
     shared = _options_beside(function)
     parameters = [
         inspect.Parameter("ctx", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
     ]
     for name, parameter in own.items():
         if name != "settings":
-            name_value(hints[name])
             parameters.append(
                 parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY, annotation=hints[name])
             )
@@ -193,7 +199,7 @@ def _loaded(path: str) -> Any:
         assert function is not None
         alone = typer.Typer(add_completion=False, rich_markup_mode=None)
         own_command = command(_options_beside(function), EXAMPLES.get(path, ()))
-        alone.command(path.rpartition(" ")[2], cls=own_command)(_command(function))
+        alone.command(path.rpartition(" ")[2], cls=own_command)(_command(function, path))
         return typer.main.get_command(alone)
     help = (function and function.__doc__) or f"Commands of {path}."
     family = _application(
@@ -204,7 +210,7 @@ def _loaded(path: str) -> Any:
     )
     family.info.no_args_is_help = function is None
     family.callback(invoke_without_command=function is not None)(
-        _command(function) if function else lambda: None
+        _command(function, path) if function else lambda: None
     )
     return typer.main.get_command(family)
 

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from enum import StrEnum
-from typing import Annotated
-
-import typer
 
 from salience.cli import COMPLETION_VARIABLE, output
 from salience.cli.settings import Settings
@@ -20,9 +17,7 @@ class Shell(StrEnum):
     fish = "fish"
 
 
-def completion(
-    settings: Settings, shell: Annotated[Shell, typer.Argument(help="One of bash, zsh, fish.")]
-) -> None:
+def completion(settings: Settings, shell: Shell) -> None:
     r"""Print a script that completes commands, options and their values in a shell.
 
     \b

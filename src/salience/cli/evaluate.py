@@ -28,54 +28,20 @@ class StoreKind(StrEnum):
 
 def eval_(
     settings: Settings,
-    folders: Annotated[
-        list[Path] | None, typer.Argument(help="Folders of conversation files.")
-    ] = None,
-    profile: Annotated[
-        list[str] | None, typer.Option(help="A ranking profile; repeat the option for more.")
-    ] = None,
+    folders: list[Path] | None = None,
+    profile: list[str] | None = None,
     rerank: RerankModel = None,
-    embedder: Annotated[
-        list[str] | None, typer.Option(help="An embedder; repeat the option for more.")
-    ] = None,
-    store: Annotated[StoreKind, typer.Option(help="The store of the memories.")] = StoreKind.sqlite,
-    check: Annotated[
-        bool, typer.Option("--check", help="Also check explanations and compare the stores.")
-    ] = False,
-    log: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Measure on recorded searches of the store, instead."),
-    ] = None,
-    save: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Keep the run, to compare later ones with.")
-    ] = None,
-    against: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Compare with a run that was saved.")
-    ] = None,
-    gate: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="Likewise, and fail if a figure fell by more than chance."
-        ),
-    ] = None,
-    page: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write a page with plots (HTML).")
-    ] = None,
-    abstention: Annotated[
-        bool,
-        typer.Option(
-            "--abstention",
-            help="Measure whether a search knows that nothing answers; without folders, on a "
-            "notebook that comes along.",
-        ),
-    ] = False,
-    unanswerable: Annotated[
-        Path | None, typer.Option(help="With --abstention: a folder of further such questions.")
-    ] = None,
-    leave_out: Annotated[
-        bool,
-        typer.Option("--leave-out", help="Measure without each part of the profile in turn."),
-    ] = False,
+    embedder: list[str] | None = None,
+    store: StoreKind = StoreKind.sqlite,
+    check: bool = False,
+    log: Path | None = None,
+    save: Path | None = None,
+    against: Path | None = None,
+    gate: Path | None = None,
+    page: Path | None = None,
+    abstention: bool = False,
+    unanswerable: Path | None = None,
+    leave_out: bool = False,
 ) -> None:
     """Measure the quality of recall on conversations, on recorded searches, or on a notebook."""
     if (folders and log) or not (folders or abstention or log):
@@ -192,10 +158,7 @@ def _abstention(
 
 
 def _leave_out(
-    settings: Settings,
-    folders: list[Path],
-    profile: list[str] | None,
-    embedder: list[str] | None,
+    settings: Settings, folders: list[Path], profile: list[str] | None, embedder: list[str] | None
 ) -> None:
     from salience.evaluation.rankings import leave_out
 
@@ -212,17 +175,10 @@ def _leave_out(
 
 def calibrate(
     settings: Settings,
-    folders: Annotated[list[Path], typer.Argument(help="Folders of conversation files.")],
-    out: Annotated[
-        Path | None, typer.Option("--out", metavar="FILE", help="Write the weights to a file.")
-    ] = None,
-    requests: Annotated[
-        list[Path] | None,
-        typer.Option("--requests", help="A folder whose queries ask for advice; repeat for more."),
-    ] = None,
-    generic: Annotated[
-        bool, typer.Option("--generic", help="For embedders whose scale is not known.")
-    ] = False,
+    folders: list[Path],
+    out: Path | None = None,
+    requests: list[Path] | None = None,
+    generic: bool = False,
 ) -> None:
     """Fit the weights by which the evidence of a search becomes a probability."""
     from salience.evaluation import calibration
@@ -243,24 +199,12 @@ def calibrate(
 
 def tune(
     settings: Settings,
-    folders: Annotated[
-        list[Path] | None, typer.Argument(help="Folders of conversation files.")
-    ] = None,
-    log: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Learn from recorded searches of the store, too."),
-    ] = None,
-    profile: Annotated[
-        str, typer.Option(help="The profile whose weights are fitted.")
-    ] = "balanced",
-    part: Annotated[
-        list[str] | None, typer.Option(help="A part whose weight may change; repeat for more.")
-    ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", metavar="FILE", help="Write the profile, if it is worse nowhere."),
-    ] = None,
-    seed: Annotated[int, typer.Option(help="The seed of the folds.")] = 0,
+    folders: list[Path] | None = None,
+    log: Path | None = None,
+    profile: str = "balanced",
+    part: list[str] | None = None,
+    out: Path | None = None,
+    seed: int = 0,
 ) -> None:
     """Fit the weights of a profile to questions with known answers, and check them on others."""
     if not folders and log is None:
@@ -318,12 +262,7 @@ def _print_tuned(tuned: Tuned) -> None:
     )
 
 
-def ab(
-    settings: Settings,
-    log: Annotated[Path, typer.Argument(help="A file of recorded searches.")],
-    first: Annotated[str, typer.Argument(help="A profile.")],
-    second: Annotated[str, typer.Argument(help="The profile to compare with it.")],
-) -> None:
+def ab(settings: Settings, log: Path, first: str, second: str) -> None:
     """Ask recorded searches again under two profiles, and tell which found more that was of use."""
     from salience.evaluation.searches import compare_profiles
 
@@ -362,23 +301,14 @@ def _write(option: str, path: Path, text: str) -> None:
 
 def bench(
     settings: Settings,
-    memories: Annotated[int, typer.Option(help="Number of memories.")] = 10_000,
-    namespaces: Annotated[int, typer.Option(help="Number of namespaces.")] = 1,
-    profile: Annotated[str, typer.Option(help="The ranking profile.")] = "balanced",
-    queries: Annotated[int, typer.Option(help="Number of questions.")] = 200,
-    limit: Annotated[int, typer.Option(help="Hits of each question.")] = 10,
-    check_recall: Annotated[
-        bool, typer.Option("--check-recall", help="Also compare with an exact full scan.")
-    ] = False,
-    clients: Annotated[
-        int,
-        typer.Option(
-            max=1_000, help="Number of processes that search at the same time, at the end."
-        ),
-    ] = 1,
-    keep: Annotated[
-        Path | None, typer.Option(help="A file for the memories; it is used again if it exists.")
-    ] = None,
+    memories: int = 10_000,
+    namespaces: int = 1,
+    profile: str = "balanced",
+    queries: int = 200,
+    limit: int = 10,
+    check_recall: bool = False,
+    clients: Annotated[int, typer.Option(max=1000)] = 1,
+    keep: Path | None = None,
 ) -> None:
     """Measure the speed of writing, opening and searching."""
     from salience.evaluation.benchmark import Setup

@@ -28,11 +28,7 @@ class Order(StrEnum):
     oldest = "oldest"
 
 
-def get(
-    settings: Settings,
-    id: Annotated[str, typer.Argument(help="The memory's id.")],
-    as_of: Past = None,
-) -> None:
+def get(settings: Settings, id: str, as_of: Past = None) -> None:
     """Show one memory."""
     with settings.open(embeds=False) as memory:
         record = memory.get(id, as_of=as_of)
@@ -48,11 +44,9 @@ def get(
 @with_options(CONDITIONS)
 def list_(
     settings: Settings,
-    limit: Annotated[int, typer.Option("--limit", "-n", help="Memories on a page.")] = 20,
-    cursor: Annotated[
-        str | None, typer.Option("--cursor", help="The cursor that the page before printed.")
-    ] = None,
-    order: Annotated[Order, typer.Option(help="The memories to list first.")] = Order.newest,
+    limit: int = 20,
+    cursor: str | None = None,
+    order: Order = Order.newest,
     where: Where = None,
     as_of: Past = None,
     **options: Any,
@@ -76,12 +70,7 @@ def list_(
 
 
 def about(
-    settings: Settings,
-    user: Annotated[
-        str | None, typer.Argument(help="The user's id, or the speaker; by default everybody.")
-    ] = None,
-    limit: Annotated[int, typer.Option("--limit", "-n", help="Statements to read.")] = 1000,
-    where: Where = None,
+    settings: Settings, user: str | None = None, limit: int = 1000, where: Where = None
 ) -> None:
     """List what a user told of himself, by topic: health, tastes, family, work."""
     with settings.open(embeds=False) as memory:
@@ -99,10 +88,7 @@ def about(
 def count(
     settings: Settings,
     where: Where = None,
-    archived: Annotated[
-        bool | None,
-        typer.Option("--archived/--not-archived", help="Count the archive only, or all else."),
-    ] = None,
+    archived: bool | None = None,
     as_of: Past = None,
     **options: Any,
 ) -> None:
@@ -115,11 +101,7 @@ def count(
 
 @with_options(CONDITIONS)
 def tags(
-    settings: Settings,
-    prefix: Prefix = "",
-    limit: Limit = 100,
-    where: Where = None,
-    **options: Any,
+    settings: Settings, prefix: Prefix = "", limit: Limit = 100, where: Where = None, **options: Any
 ) -> None:
     """List the tags, and how many memories have each."""
     _names(settings, "tags", prefix, limit, conditions(where, options))
@@ -127,11 +109,7 @@ def tags(
 
 @with_options(CONDITIONS)
 def entities(
-    settings: Settings,
-    prefix: Prefix = "",
-    limit: Limit = 100,
-    where: Where = None,
-    **options: Any,
+    settings: Settings, prefix: Prefix = "", limit: Limit = 100, where: Where = None, **options: Any
 ) -> None:
     """List the people, places and things that memories name, and how many name each."""
     _names(settings, "entities", prefix, limit, conditions(where, options))
@@ -150,13 +128,7 @@ def _names(settings: Settings, kind: str, prefix: str, limit: int, filters: Any)
         output.note("there are more: a higher --limit shows them")
 
 
-def zones(
-    settings: Settings,
-    limit: Annotated[
-        int, typer.Option("--limit", "-n", help="Maximum number of memories to show.")
-    ] = 20,
-    where: Where = None,
-) -> None:
+def zones(settings: Settings, limit: int = 20, where: Where = None) -> None:
     """Show the vitality and zone of each memory, the lowest first."""
     if limit < 0:
         raise InvalidInput("limit", f"is {limit}", "give a whole number")
@@ -175,16 +147,10 @@ def zones(
         output.note(f"{zones.protected:.1%} hold the link graph together and are protected")
 
 
-def stats(
-    settings: Settings,
-    everywhere: Annotated[
-        bool, typer.Option("--all", help="Count all namespaces together.")
-    ] = False,
-    as_of: Past = None,
-) -> None:
+def stats(settings: Settings, all_: bool = False, as_of: Past = None) -> None:
     """Show figures about the memories and their store."""
     with settings.open(embeds=False) as memory:
-        figures = memory.stats(everywhere=everywhere, as_of=as_of)
+        figures = memory.stats(everywhere=all_, as_of=as_of)
     if output.told(settings, figures):
         return
     from salience.cli import render

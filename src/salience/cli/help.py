@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from functools import cache
-from typing import Any, get_args
+from typing import Annotated, Any, get_args, get_origin
 
 from typer import echo
 from typer.core import TyperArgument, TyperCommand, TyperGroup
-from typer.models import OptionInfo
+from typer.models import ArgumentInfo, OptionInfo
 
 Commands = Mapping[str, Mapping[str, tuple[str, str]]]
 """Commands by name, under the heading of each group: the function, and what it does."""
@@ -151,10 +152,28 @@ def _usage(argument: Any) -> str:
     return name if argument.nargs == 1 else f"{name}..."
 
 
-def name_value(annotation: Any) -> None:
-    """Give an option of numbers or texts the word for its value, unless it has one of its own."""
-    kind, *infos = get_args(annotation)
-    kinds = (kind, *get_args(kind))
-    for info in infos:
+def described(hints: Mapping[str, Any], help: Mapping[str, str]) -> dict[str, Any]:
+    """The annotations of a command's parameters with their help, by what is typed for them.
+
+    A parameter has the option of its name; the arguments go to the others, in their order.
+    """
+    options = {typed.split()[0].strip(",").partition("/")[0]: typed for typed in help}
+    arguments = [typed for typed in help if not typed.startswith("-")]
+    annotations = {}
+    for name, hint in hints.items():
+        kind, *infos = get_args(hint) if get_origin(hint) is Annotated else (hint,)
+        typed = options.get(f"--{name.strip('_').replace('_', '-')}")
+        info = copy(infos[0]) if infos else (OptionInfo if typed else ArgumentInfo)(default=...)
+        if typed is not None:
+            *flags, last = [word.rstrip(",") for word in typed.split()]
+            info.metavar = None if last.startswith("-") else last
+            info.param_decls = (*flags, last) if info.metavar is None else flags
+        elif not infos:
+            typed = arguments.pop(0)
+            info.metavar = None if typed == name.upper() else typed
+        info.help = help.get(typed or "", info.help)
         if isinstance(info, OptionInfo) and info.metavar is None:
-            info.metavar = next((word for type, word in _WORDS.items() if type in kinds), None)
+            kinds = (kind, *get_args(kind))
+            info.metavar = next((word for each, word in _WORDS.items() if each in kinds), None)
+        annotations[name] = Annotated[kind, info]
+    return annotations

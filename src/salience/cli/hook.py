@@ -98,12 +98,7 @@ def status(settings: Settings) -> None:
         print(f"daemon: process {daemon['pid']}, {daemon['answered']} answers")
 
 
-def share(
-    settings: Settings,
-    namespace: Annotated[
-        str | None, typer.Argument(help="The namespace to share; none: its own again.")
-    ] = None,
-) -> None:
+def share(settings: Settings, namespace: str | None = None) -> None:
     """Let this repository have the memories of a namespace, such as those of another clone."""
     root = share_project(os.getcwd(), namespace)
     print(f"{root}: {find_project(str(root), {}).namespaces[0]}")

@@ -69,8 +69,8 @@ def _payload_summary(payload: Any) -> str:
 
 def link(
     settings: Settings,
-    source: Annotated[str, typer.Argument(help="The id of the memory that the link is from.")],
-    target: Annotated[str, typer.Argument(help="The id of the memory that it leads to.")],
+    source: str,
+    target: str,
     type: Annotated[
         str,
         typer.Option(
@@ -79,7 +79,7 @@ def link(
             autocompletion=one_of(LINK_TYPES),
         ),
     ] = "mentions",
-    weight: Annotated[float, typer.Option(help="The weight of the link, 0 to 1.")] = 1.0,
+    weight: float = 1.0,
 ) -> None:
     """Link two memories."""
     with settings.open(embeds=False) as memory:
@@ -100,12 +100,7 @@ def decay(settings: Settings) -> None:
 
 
 def touch(
-    settings: Settings,
-    ids: Ids,
-    use: Annotated[Use, typer.Option(help="The kind of use.")] = Use.reference,
-    session_id: Annotated[
-        str | None, typer.Option(help="The session that they were used in.")
-    ] = None,
+    settings: Settings, ids: Ids, use: Use = Use.reference, session_id: str | None = None
 ) -> None:
     """Count a use of memories."""
     with settings.open(embeds=False) as memory:
@@ -122,7 +117,7 @@ def feedback(
             help=f"One of {', '.join(FEEDBACK_WEIGHTS)}.", autocompletion=one_of(FEEDBACK_WEIGHTS)
         ),
     ],
-    context: Annotated[str | None, typer.Option(help="The reason.")] = None,
+    context: str | None = None,
     if_version: IfVersion = None,
 ) -> None:
     """Judge whether a memory was useful."""
@@ -159,12 +154,7 @@ pin = _judging("pin", "pinned")
 unpin = _judging("unpin", "pinned")
 
 
-def supersede(
-    settings: Settings,
-    old: Annotated[str, typer.Argument(help="The outdated memory.")],
-    new: Annotated[str, typer.Argument(help="The memory that takes its place.")],
-    if_version: IfVersion = None,
-) -> None:
+def supersede(settings: Settings, old: str, new: str, if_version: IfVersion = None) -> None:
     """Replace an outdated memory by a newer one; the old one was true until now."""
     with settings.open(embeds=False) as memory:
         memory.supersede(old, new, if_version=if_version)
@@ -173,11 +163,7 @@ def supersede(
     _show_fields(settings, record, "status", "valid_to")
 
 
-def contradict(
-    settings: Settings,
-    one: Annotated[str, typer.Argument(help="A memory.")],
-    other: Annotated[str, typer.Argument(help="A memory that contradicts it.")],
-) -> None:
+def contradict(settings: Settings, one: str, other: str) -> None:
     """Record that two memories contradict each other."""
     with settings.open(embeds=False) as memory:
         memory.contradict(one, other)
@@ -205,19 +191,11 @@ def questions(settings: Settings) -> None:
 
 def add_question(
     settings: Settings,
-    query: Annotated[str, typer.Argument(help="The question, in words.")],
-    relevant: Annotated[
-        list[str] | None, typer.Option(metavar="ID", help="A memory that answers it.")
-    ] = None,
-    not_relevant: Annotated[
-        list[str] | None, typer.Option(metavar="ID", help="A memory that does not.")
-    ] = None,
-    id: Annotated[
-        str | None, typer.Option(help="An id of your own; it replaces the question that has it.")
-    ] = None,
-    at: Annotated[
-        str | None, typer.Option(metavar="TIME", help="The time at which it is asked.")
-    ] = None,
+    query: str,
+    relevant: list[str] | None = None,
+    not_relevant: list[str] | None = None,
+    id: str | None = None,
+    at: str | None = None,
     where: Where = None,
 ) -> None:
     """Keep a question with what answers it; without an id, nothing that is there does."""
@@ -228,9 +206,7 @@ def add_question(
     output.emit(kept.to_dict()) if settings.json else output.say(kept.id)
 
 
-def delete_question(
-    settings: Settings, id: Annotated[str, typer.Argument(help="The id of the question.")]
-) -> None:
+def delete_question(settings: Settings, id: str) -> None:
     """Drop a labelled question."""
     with settings.open(embeds=False) as memory:
         if not memory.delete_question(id):
@@ -238,15 +214,7 @@ def delete_question(
     output.emit({"deleted": id}) if settings.json else output.say(f"{id} dropped")
 
 
-def score_questions(
-    settings: Settings,
-    profile: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--profile", "-p", help="A profile, by its name or file; give it several times."
-        ),
-    ] = None,
-) -> None:
+def score_questions(settings: Settings, profile: list[str] | None = None) -> None:
     """Measure profiles on the labelled questions, with 95 % intervals."""
     with settings.open() as memory:
         scores = memory.score_questions(profile or ["balanced"])
@@ -265,12 +233,7 @@ def score_questions(
     output.note("few questions prove little: in brackets, where the mean of many would be")
 
 
-def verify(
-    settings: Settings,
-    repair: Annotated[
-        bool, typer.Option("--repair", help="Set differing fields to what the log says.")
-    ] = False,
-) -> None:
+def verify(settings: Settings, repair: bool = False) -> None:
     """Check that every memory is what its log of events says."""
     with settings.open(embeds=False) as memory:
         verification = memory.verify(repair=repair)

@@ -40,12 +40,7 @@ Ids = Annotated[list[str], typer.Argument(help="The ids of memories.")]
 
 
 def prune(
-    settings: Settings,
-    apply: Apply = False,
-    cap: Annotated[
-        int, typer.Option(help="Maximum number of memories to archive.")
-    ] = pruning.DEFAULT_CAP,
-    where: Where = None,
+    settings: Settings, apply: Apply = False, cap: int = pruning.DEFAULT_CAP, where: Where = None
 ) -> None:
     """Archive memories that have faded; a preview unless --apply."""
     with settings.open(embeds=False) as memory:
@@ -114,12 +109,7 @@ def restore(settings: Settings, ids: Ids) -> None:
 def consolidate(
     settings: Settings,
     apply: Apply = False,
-    everything: Annotated[
-        bool,
-        typer.Option(
-            "--everything", help="All memories, not only those new since the last --apply."
-        ),
-    ] = False,
+    everything: bool = False,
     summarise: Summarise = None,
     where: Where = None,
 ) -> None:
@@ -183,10 +173,7 @@ def _summariser(name: str | None) -> Summariser:
     return summariser
 
 
-def undo(
-    settings: Settings,
-    run: Annotated[str, typer.Argument(help="The name of the run, as it was printed.")],
-) -> None:
+def undo(settings: Settings, run: str) -> None:
     """Undo the changes of a prune, archive, consolidate or maintain."""
     with settings.open(embeds=False) as memory:
         report = memory.undo(run)
@@ -201,12 +188,7 @@ def undo(
 
 
 def undo_writer(
-    settings: Settings,
-    actor: Annotated[str, typer.Argument(help="The actor, as --actor or the id of a key.")],
-    since: Annotated[
-        str | None, typer.Option(metavar="TIME", help="From which time on; by default ever.")
-    ] = None,
-    apply: Apply = False,
+    settings: Settings, actor: str, since: str | None = None, apply: Apply = False
 ) -> None:
     """Take back all that one actor wrote and changed since a time; a preview unless --apply."""
     with settings.open() as memory:
@@ -229,7 +211,7 @@ def undo_writer(
 
 def maintain(
     settings: Settings,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show the changes.")] = False,
+    dry_run: bool = False,
     steps: Annotated[
         list[str] | None,
         typer.Option(
@@ -240,9 +222,7 @@ def maintain(
             f"[default: {', '.join(maintenance.DEFAULT_STEPS)}]",
         ),
     ] = None,
-    cap: Annotated[
-        int, typer.Option(help="Maximum number of memories to prune.")
-    ] = pruning.DEFAULT_CAP,
+    cap: int = pruning.DEFAULT_CAP,
     summarise: Summarise = None,
 ) -> None:
     """Do the maintenance that is due: expiry, old tasks, links by name; more with --step."""

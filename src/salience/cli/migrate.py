@@ -26,18 +26,8 @@ from salience.write.transfer.lines import dump
 
 def migrate(
     settings: Settings,
-    row_security: Annotated[
-        bool | None,
-        typer.Option(
-            "--row-security/--no-row-security",
-            help="Roles that do not own the tables see only the namespaces that they name.",
-            show_default=False,
-        ),
-    ] = None,
-    citus: Annotated[
-        bool,
-        typer.Option("--citus", help="Spread the tables over a Citus cluster, by namespace."),
-    ] = False,
+    row_security: Annotated[bool | None, typer.Option(show_default=False)] = None,
+    citus: bool = False,
 ) -> None:
     """Bring the schema of a store up to date, or create it in an empty database."""
     settings.require()
@@ -65,11 +55,7 @@ def index(settings: Settings) -> None:
         print(f"{built:,} built")
 
 
-def copy(
-    settings: Settings,
-    source: Annotated[str, typer.Argument(help="The store to copy, a path or a URL.")],
-    target: Annotated[str, typer.Argument(help="The store to copy it into.")],
-) -> None:
+def copy(settings: Settings, source: str, target: str) -> None:
     """Copy a store into another, with vectors, links, history and notes, and check the copy."""
     origin, destination = Settings(db=source), Settings(db=target)
     origin.require()
@@ -88,24 +74,10 @@ def copy(
 @with_options({"where": (Where, None), **CONDITIONS})
 def export(
     settings: Settings,
-    path: Annotated[
-        Path,
-        typer.Argument(metavar="FILE", help="The file or folder to write; - writes to stdout."),
-    ] = Path("-"),
-    everywhere: Annotated[
-        bool, typer.Option("--all", help="Export all namespaces of the store.")
-    ] = False,
-    vectors: Annotated[
-        bool,
-        typer.Option("--vectors", help="Export the vectors that the embedder made, as well."),
-    ] = False,
-    format: Annotated[
-        Literal["jsonl", "markdown", "mem0", "eval"],
-        typer.Option(
-            help="Everything as JSON lines, a folder of notes, JSON of mem0, or a set with the "
-            "labelled questions for eval and tune."
-        ),
-    ] = "jsonl",
+    path: Path = Path("-"),
+    all_: bool = False,
+    vectors: bool = False,
+    format: Literal["jsonl", "markdown", "mem0", "eval"] = "jsonl",
     **options: Any,
 ) -> None:
     """Write everything to a file, history included; import brings it back."""
@@ -114,7 +86,7 @@ def export(
         problem = "goes with --format markdown, mem0 or eval"
         raise InvalidInput("filter", problem, "JSON lines hold everything, with its history")
     if format != "jsonl":
-        if everywhere or vectors or path == Path("-"):
+        if all_ or vectors or path == Path("-"):
             raise InvalidInput("format", f"{format} has no such option", "give it a path alone")
         with settings.open(embeds=False) as memory:
             if format == "eval":
@@ -126,7 +98,7 @@ def export(
         return
     with settings.open(embeds=False) as memory, output.progress() as progress:
         target = sys.stdout if path == Path("-") else path
-        done = memory.export(target, everywhere=everywhere, vectors=vectors, progress=progress)
+        done = memory.export(target, everywhere=all_, vectors=vectors, progress=progress)
     if path == Path("-"):
         output.note(transferred(done))
     elif settings.json:
@@ -145,13 +117,7 @@ def _export_set(memory: Any, path: Path, filters: Any) -> int:
     return len(made["memories"])
 
 
-def backup(
-    settings: Settings,
-    path: Annotated[Path, typer.Argument(metavar="FILE", help="The file to write.")],
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace the file that is there.")
-    ] = False,
-) -> None:
+def backup(settings: Settings, path: Path, overwrite: bool = False) -> None:
     """Copy the whole store to a file while it is in use, and check the copy."""
     with settings.open(embeds=False) as memory, output.progress("nothing written") as progress:
         done = memory.backup(
@@ -162,13 +128,7 @@ def backup(
     _show_backup(settings, done, "written and checked")
 
 
-def restore_backup(
-    settings: Settings,
-    path: Annotated[Path, typer.Argument(metavar="FILE", help="The backup; it stays as it is.")],
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace the store that is there.")
-    ] = False,
-) -> None:
+def restore_backup(settings: Settings, path: Path, overwrite: bool = False) -> None:
     """Put a checked copy of a backup in the place of a store that nobody has open."""
     with output.progress("nothing restored") as progress:
         done = stores.restore_backup(
@@ -180,13 +140,7 @@ def restore_backup(
     _show_backup(settings, done, "restored and checked")
 
 
-def erased(
-    settings: Settings,
-    apply: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Erase what is on this list, from a restored store."),
-    ] = None,
-) -> None:
+def erased(settings: Settings, apply: Path | None = None) -> None:
     """Print the list of all that was erased, as hashes, or erase it again from a restored store."""
     store = stores.open_store(settings.url)
     try:
@@ -215,13 +169,7 @@ def _show_backup(settings: Settings, done: Backup, what: str) -> None:
             output.note(done.note)
 
 
-def doctor(
-    settings: Settings,
-    fix: Annotated[
-        bool,
-        typer.Option("--fix", help="Mend what can be; the rest goes to a file that is named."),
-    ] = False,
-) -> None:
+def doctor(settings: Settings, fix: bool = False) -> None:
     """Look for damage in the whole store; exits with 1 if problems remain."""
     with settings.open(embeds=False) as memory:
         diagnosis, kernels = memory.doctor(fix=fix), memory.stats()["kernels"]
@@ -247,31 +195,15 @@ def transferred(done: Transferred) -> str:
 
 def reembed(
     settings: Settings,
-    to: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="Make vectors of this embedder beside, or go on."),
-    ] = None,
-    status: Annotated[bool, typer.Option("--status", help="Show the progress.")] = False,
-    compare: Annotated[
-        bool, typer.Option("--compare", help="Compare searches under both (with --to).")
-    ] = False,
-    queries: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="What to compare by: a search a line, as text or JSON."),
-    ] = None,
-    cut_over: Annotated[
-        bool, typer.Option("--cut-over", help="Search the new vectors from now on (with --to).")
-    ] = False,
-    roll_back: Annotated[
-        bool, typer.Option("--roll-back", help="Search the former ones again (--to names theirs).")
-    ] = False,
-    finish: Annotated[bool, typer.Option("--finish", help="Drop the former vectors.")] = False,
-    give_up: Annotated[
-        bool, typer.Option("--give-up", help="Drop new ones that are not searched yet.")
-    ] = False,
-    missing: Annotated[
-        bool, typer.Option("--missing", help="Embed only memories that have no vector.")
-    ] = False,
+    to: str | None = None,
+    status: bool = False,
+    compare: bool = False,
+    queries: Path | None = None,
+    cut_over: bool = False,
+    roll_back: bool = False,
+    finish: bool = False,
+    give_up: bool = False,
+    missing: bool = False,
 ) -> None:
     """Re-embed everything while the store is in use; alone, replace them by --embedder's."""
     settings.require()

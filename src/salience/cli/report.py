@@ -20,20 +20,10 @@ _CENTURY_DAYS = 36_525
 
 def report(
     settings: Settings,
-    out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Draw a chart into this .png, .svg or .pdf.")
-    ] = None,
-    since: Annotated[
-        str | None,
-        typer.Option(metavar="TIME", help="Start. [default: the first write]"),
-    ] = None,
-    ahead: Annotated[
-        int,
-        typer.Option(
-            min=0, max=_CENTURY_DAYS, help="Days to look ahead, as if no memory were used again."
-        ),
-    ] = 90,
-    points: Annotated[int, typer.Option(min=1, help="Number of points in time.")] = 74,
+    out: Path | None = None,
+    since: str | None = None,
+    ahead: Annotated[int, typer.Option(min=0, max=_CENTURY_DAYS)] = 90,
+    points: Annotated[int, typer.Option(min=1)] = 74,
 ) -> None:
     """Show how memories fade: how many are in each zone over time, as a table or a chart."""
     with output.progress() as progress:

@@ -174,15 +174,11 @@ def profile_of(name: str, rerank: str | None) -> Profile:
 def search(
     settings: Settings,
     query: Query,
-    limit: Annotated[int, typer.Option("--limit", "-n", help="Maximum number of hits.")] = 10,
+    limit: int = 10,
     profile: ProfileName = "balanced",
     rerank: RerankModel = None,
-    explain: Annotated[
-        bool, typer.Option("--explain", help="Show the parts of each score.")
-    ] = False,
-    touch: Annotated[
-        bool, typer.Option("--touch/--no-touch", help="Count an access of each hit.")
-    ] = True,
+    explain: bool = False,
+    touch: bool = True,
     **options: Any,
 ) -> None:
     """Find the memories that matter for a query."""
@@ -231,23 +227,13 @@ def _near(memory: Memory, result: SearchResult, filters: Any) -> SearchResult:
 def explain(
     settings: Settings,
     query: Query,
-    ids: Annotated[list[str], typer.Argument(metavar="ID...", help="The ids, at most 20.")],
-    against: Annotated[
-        str | None,
-        typer.Option("--against", metavar="ID", help="Say why it stands before this one, or not."),
-    ] = None,
-    limit: Annotated[
-        int, typer.Option("--limit", "-n", help="Number of hits that count as found.")
-    ] = 10,
+    ids: list[str],
+    against: str | None = None,
+    limit: int = 10,
     profile: ProfileName = "balanced",
     rerank: RerankModel = None,
-    html: Annotated[
-        Path | None,
-        typer.Option("--html", metavar="FILE", help="Also write the explanation as an HTML page."),
-    ] = None,
-    full: Annotated[
-        bool, typer.Option("--full", help="Show the whole computation, not only its parts.")
-    ] = False,
+    html: Path | None = None,
+    full: bool = False,
     **options: Any,
 ) -> None:
     """Explain why a query finds a memory or not, and what would change that."""
@@ -277,24 +263,14 @@ def explain(
 def compare(
     settings: Settings,
     query: Query,
-    chosen: Annotated[
-        list[str],
-        typer.Option(
-            "--profile",
-            metavar="NAME",
-            help="A profile, by name or as a .json file; give two or more.",
-            autocompletion=one_of(built_in.BUILT_IN),
-        ),
-    ],
-    limit: Annotated[
-        int, typer.Option("--limit", "-n", help="Maximum number of hits per profile.")
-    ] = 10,
+    profile: Annotated[list[str], typer.Option(autocompletion=one_of(built_in.BUILT_IN))],
+    limit: int = 10,
     where: Where = None,
     now: Now = None,
     as_of: AsOf = None,
 ) -> None:
     """Compare the hits of several profiles side by side, and show what moved each memory."""
-    filters, profiles = parse_json("filter", where), [built_in.get(name) for name in chosen]
+    filters, profiles = parse_json("filter", where), [built_in.get(name) for name in profile]
     with settings.open() as memory:
         comparison = memory.compare(
             query, profiles, limit=limit, filters=filters, now=now, as_of=as_of
@@ -315,9 +291,7 @@ def compare(
 def context(
     settings: Settings,
     query: Query,
-    tokens: Annotated[
-        int, typer.Option("--max-tokens", help="Maximum number of tokens in the context.")
-    ] = 2000,
+    max_tokens: int = 2000,
     form: Annotated[
         str,
         typer.Option(
@@ -333,16 +307,9 @@ def context(
     now: Now = None,
     as_of: AsOf = None,
     cut: CutName = None,
-    per_writer: Annotated[
-        int | None,
-        typer.Option(metavar="NUMBER", help="Maximum number of memories of one writer."),
-    ] = None,
-    touch: Annotated[
-        bool, typer.Option("--touch/--no-touch", help="Count an access of each memory in it.")
-    ] = True,
-    trace: Annotated[
-        bool, typer.Option("--trace", help="List all memories considered, and why some are not in.")
-    ] = False,
+    per_writer: int | None = None,
+    touch: bool = True,
+    trace: bool = False,
     **options: Any,
 ) -> None:
     """Write the memories that matter for a query as text for an agent, within a token budget."""
@@ -350,7 +317,7 @@ def context(
     with settings.open(profile=profile_of(profile, rerank)) as memory:
         context = memory.get_context(
             query,
-            tokens,
+            max_tokens,
             format=form,  # type: ignore[arg-type]  # a wrong one is refused by name
             filters=filters,
             now=now,
@@ -377,10 +344,7 @@ def context(
 
 def profiles(
     settings: Settings,
-    action: Annotated[
-        str | None,
-        typer.Argument(metavar="[show NAME]", help="Show the formula of the profile NAME."),
-    ] = None,
+    action: str | None = None,
     name: Annotated[
         str | None, typer.Argument(hidden=True, autocompletion=one_of(built_in.BUILT_IN))
     ] = None,

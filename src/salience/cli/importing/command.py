@@ -31,68 +31,20 @@ def _named(beginning: str) -> list[str]:
 
 def import_(
     settings: Settings,
-    paths: Annotated[
-        list[str] | None,
-        typer.Argument(help="Files, folders or addresses; - reads a file from stdin."),
-    ] = None,
-    format: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="One of those that --formats lists; else it is detected.",
-            autocompletion=_named,
-        ),
-    ] = None,
-    batch: Annotated[int, typer.Option(min=1, help="Memories in a transaction.")] = 2048,
-    mode: Annotated[
-        Mode,
-        typer.Option(
-            help="Conversations as turns; as turns with a vector for each side; as chunks of "
-            "question and answer; or as chunks and whole sessions."
-        ),
-    ] = "turns",
-    update: Annotated[
-        bool, typer.Option("--update", help="Short for --on-conflict update.")
-    ] = False,
-    on_conflict: Annotated[
-        OnConflict,
-        typer.Option(
-            help="Where a memory has the id: reject the item, replace the contents of the memory, "
-            "update what differs, or skip the item."
-        ),
-    ] = "error",
-    lenient: Annotated[
-        bool,
-        typer.Option(
-            "--lenient",
-            help="Leave out what cannot be read, as in a folder, and succeed if anything is kept.",
-        ),
-    ] = False,
-    strict: Annotated[
-        bool, typer.Option("--strict", help="Stop if anything cannot be read, in a folder too.")
-    ] = False,
-    columns: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--map", metavar="FIELD=COLUMN", help="The column of a table that holds a field."
-        ),
-    ] = None,
-    sync: Annotated[
-        bool,
-        typer.Option("--sync", help="Keep a folder of notes in step: also renamed and gone ones."),
-    ] = False,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what --sync would do, and change nothing.")
-    ] = False,
-    watch: Annotated[
-        bool, typer.Option("--watch", help="Go on with --sync whenever the folder changes.")
-    ] = False,
-    everywhere: Annotated[
-        bool, typer.Option("--all", help="Import all namespaces of an export.")
-    ] = False,
-    formats: Annotated[
-        bool, typer.Option("--formats", help="List the formats, and leave.")
-    ] = False,
+    paths: list[str] | None = None,
+    format: Annotated[str | None, typer.Option(autocompletion=_named)] = None,
+    batch: Annotated[int, typer.Option(min=1)] = 2048,
+    mode: Mode = "turns",
+    update: bool = False,
+    on_conflict: OnConflict = "error",
+    lenient: bool = False,
+    strict: bool = False,
+    map_: list[str] | None = None,
+    sync: bool = False,
+    dry_run: bool = False,
+    watch: bool = False,
+    all_: bool = False,
+    formats: bool = False,
 ) -> None:
     """Import exports, JSON lines, notes, chats, and what other memory systems keep."""
     # Imported here, because no other command needs the formats.
@@ -115,9 +67,9 @@ def import_(
             raise InvalidInput(name, f"does not go with --{other}", "leave one of them out")
     on_conflict = "update" if update else on_conflict
     is_plain = on_conflict == "error" and mode == "turns"
-    how = How(format, lenient, strict, _columns(columns or ()))
+    how = How(format, lenient, strict, _columns(map_ or ()))
     if sync or watch or dry_run:
-        if not is_plain or everywhere or len(paths) > 1:
+        if not is_plain or all_ or len(paths) > 1:
             raise InvalidInput("sync", "is for one folder", "leave the other options out")
         keep_in_step(settings, folder_at(paths[0], how), batch, dry_run, watch)
         return
@@ -127,8 +79,8 @@ def import_(
                 raise InvalidInput(
                     str(exports[0].path), "is an export", "import it alone, without other options"
                 )
-            _import_export(settings, exports[0], everywhere)
-        elif everywhere:
+            _import_export(settings, exports[0], all_)
+        elif all_:
             raise InvalidInput("all", "is for exports", "leave it out")
         else:
             import_items(settings, found, batch, mode, on_conflict)

@@ -43,11 +43,7 @@ _WORDING = {
 
 
 def import_items(
-    settings: Settings,
-    sources: Sequence[Source],
-    batch: int,
-    mode: Mode,
-    on_conflict: OnConflict,
+    settings: Settings, sources: Sequence[Source], batch: int, mode: Mode, on_conflict: OnConflict
 ) -> None:
     """Import the memories of sources, all of which are read to the end first."""
     checks = [source.checked() for source in sources]

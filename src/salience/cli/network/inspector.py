@@ -22,16 +22,9 @@ START_SECONDS = 60
 
 def inspect(
     settings: Settings,
-    port: Annotated[
-        int,
-        typer.Option(metavar="N", min=1, max=65535, help="The port. [default: 8421]"),
-    ] = DEFAULT_PORT,
-    open_: Annotated[
-        bool, typer.Option("--open", help="Open the page in the browser of this machine.")
-    ] = False,
-    write: Annotated[
-        bool, typer.Option("--write", help="Take operations that write; refused otherwise.")
-    ] = False,
+    port: Annotated[int, typer.Option(min=1, max=65535)] = DEFAULT_PORT,
+    open_: bool = False,
+    write: bool = False,
 ) -> None:
     """Show in a browser what is recalled and why, until it is interrupted.
 

@@ -31,13 +31,7 @@ Expires = Annotated[
 
 def create(
     settings: Settings,
-    namespace: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME",
-            help="A namespace it has; ana/* for all beneath ana/, * for all; repeatable.",
-        ),
-    ] = None,
+    namespace: list[str] | None = None,
     scope: Annotated[
         list[str] | None,
         typer.Option(
@@ -46,7 +40,7 @@ def create(
         ),
     ] = None,
     expires: Expires = None,
-    name: Annotated[str | None, typer.Option(help="What it is for, to be shown.")] = None,
+    name: str | None = None,
 ) -> None:
     """Make a key, and print it once."""
     scopes = [one.strip() for listed in scope or () for one in listed.split(",") if one.strip()]
@@ -81,14 +75,7 @@ def list_(settings: Settings) -> None:
     output.console().print(rows)
 
 
-def rotate(
-    settings: Settings,
-    id: Id,
-    overlap: Annotated[
-        str, typer.Option(metavar="TIME", help="How long the former secret stays valid: 1d, 2h.")
-    ] = "0m",
-    expires: Expires = None,
-) -> None:
+def rotate(settings: Settings, id: Id, overlap: str = "0m", expires: Expires = None) -> None:
     """Give a key another secret, and print it once."""
     settings.require()
     with _opened(settings) as keys:

@@ -5,9 +5,7 @@ from __future__ import annotations
 import asyncio
 import importlib.util
 import os
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from salience.cli.settings import Settings
 from salience.errors import InvalidInput
@@ -19,27 +17,10 @@ if TYPE_CHECKING:
 
 def mcp(
     settings: Settings,
-    tools: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SETS",
-            help="The tools that a model gets: core, full, chatgpt, or names, separated by commas. "
-            "[env: SALIENCE_MCP_TOOLS; default: core]",
-        ),
-    ] = None,
-    max_tokens: Annotated[
-        int | None,
-        typer.Option(
-            help="Maximum number of tokens in an answer. "
-            "[env: SALIENCE_MCP_MAX_TOKENS; default: 10000]",
-        ),
-    ] = None,
-    read_only: Annotated[
-        bool, typer.Option("--read-only", help="Offer only the tools that change nothing.")
-    ] = False,
-    profile: Annotated[
-        str | None, typer.Option(metavar="NAME", help="How to rank. [env: SALIENCE_PROFILE]")
-    ] = None,
+    tools: str | None = None,
+    max_tokens: int | None = None,
+    read_only: bool = False,
+    profile: str | None = None,
 ) -> None:
     """Serve the memory to one program over stdin and stdout, by the Model Context Protocol.
 

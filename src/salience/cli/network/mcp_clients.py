@@ -45,21 +45,15 @@ def install(
     programs: Names = None,
     project: Project = False,
     name: ServerName = "salience",
-    tools: Annotated[
-        str | None, typer.Option(metavar="SETS", help="The tools, as `salience mcp --tools`.")
-    ] = None,
-    read_only: Annotated[
-        bool, typer.Option("--read-only", help="Offer only the tools that change nothing.")
-    ] = False,
+    tools: str | None = None,
+    read_only: bool = False,
     with_key: Annotated[
         bool,
         typer.Option("--with-key", help=f"Write the key in {KEY_VARIABLE} into the file."),
     ] = False,
-    remove: Annotated[bool, typer.Option("--remove", help="Remove the server.")] = False,
-    print_: Annotated[
-        bool, typer.Option("--print", help="Show the change, and make none.")
-    ] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    remove: bool = False,
+    print_: bool = False,
+    yes: bool = False,
 ) -> None:
     """Enter the memory in a program's file of MCP servers, after showing the change.
 

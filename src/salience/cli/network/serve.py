@@ -18,57 +18,13 @@ from salience.stores.address import public_url
 
 def serve(
     settings: Settings,
-    host: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="The address to listen at. [env: SALIENCE_HOST; default: 127.0.0.1]",
-        ),
-    ] = None,
-    port: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N",
-            min=0,
-            max=65535,
-            help="The port; 0 for one that is free. [env: SALIENCE_PORT; default: 8420]",
-        ),
-    ] = None,
-    workers: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N",
-            min=1,
-            max=64,
-            help="Processes that answer. [env: SALIENCE_WORKERS; default: 1]",
-        ),
-    ] = None,
-    profile: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="How to rank where a request does not say. [env: SALIENCE_PROFILE]",
-        ),
-    ] = None,
-    allow_host: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME",
-            help="A name under which it may be asked, besides this machine's own; repeatable. "
-            "[env: SALIENCE_ALLOWED_HOSTS]",
-        ),
-    ] = None,
-    cors_origin: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="URL",
-            help="A web page that may ask it from a browser; repeatable. "
-            "[env: SALIENCE_CORS_ORIGINS]",
-        ),
-    ] = None,
-    sample: Annotated[
-        bool, typer.Option("--sample", help="Serve the memories of `salience demo`.")
-    ] = False,
+    host: str | None = None,
+    port: Annotated[int | None, typer.Option(min=0, max=65535)] = None,
+    workers: Annotated[int | None, typer.Option(min=1, max=64)] = None,
+    profile: str | None = None,
+    allow_host: list[str] | None = None,
+    cors_origin: list[str] | None = None,
+    sample: bool = False,
 ) -> None:
     """Serve the memories over HTTP, until it is interrupted.
 
