@@ -4,16 +4,22 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta, timezone
 from math import exp
+from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from salience import Memory, Profile
+from salience.language.analysis_types import QueryAnalysis
 from salience.language.dates import date_wordings, named_dates, past_interval, search_interval
 from salience.language.tokens import terms
 from salience.ranking.signals import OnDate
+from salience.ranking.signals.vitality import DAY
 from salience.ranking.stages import cut, retrieve, score
+from salience.retrieval.candidates import Candidates
+from salience.retrieval.query import Query
 from salience.retrieval.routes import MatchAll
 from support.scoring import NOW
 
@@ -256,6 +262,29 @@ def test_a_time_fades_around_itself_and_in_other_years() -> None:
         named = scores("on January 1, 2025")
         assert named == pytest.approx([0.0, 0.0, 1.0, 0.0], abs=1e-12)
         assert scores("what is new?") == [0.0] * 4
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 90), st.integers(0, 9), st.sampled_from([0.5, 1.0]))),
+    st.lists(st.none() | st.floats(20.0, 60.0), min_size=1),
+    st.floats(0.1, 30.0),
+)
+def test_of_many_readings_of_a_time_the_best_counts(
+    readings: list[tuple[int, int, float]], written: list[float | None], day: float
+) -> None:
+    times = tuple(
+        (first * DAY * day, (first + days + 1) * DAY * day, likely)
+        for first, days, likely in readings
+    )
+    created = np.array([np.nan if at is None else at * DAY * day for at in written])
+    table = Candidates(np.arange(len(created)), {"created_at": created})
+
+    def near(*times: tuple[float, float, float]) -> Any:
+        query = Query("", ("default",), 0.0, reading=QueryAnalysis(asked_times=times))
+        return OnDate().evaluate(query, table)
+
+    each = [near(time) for time in times]
+    assert near(*times).tolist() == np.max([np.zeros(len(created)), *each], axis=0).tolist()
 
 
 def test_a_memory_of_the_day_comes_before_the_days_around_it() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Sequence, Set
 from typing import Literal
 
 import numpy as np
@@ -22,6 +22,7 @@ _BEFORE = 0.3  # what a memory right before the time is worth
 _AFTER = 0.7  # right after it, when much is told
 _REACH = 5 * DAY  # within which it fades, at least
 _WEEK = 7 * DAY
+_Time = tuple[float, float, float]  # from, until, how likely it is meant
 _WEEKS = (0.8, 0.5)  # what a weekday is worth that is named in the week before, and in that before
 
 
@@ -179,10 +180,12 @@ class RepeatsQuery(Signal):
 
     def compute(self, ev: Evaluation, values: Values) -> Values:
         further = ev.candidates.floats("content_words") - ev.query.reading.content_words
-        repeats = np.clip(1.0 - 0.5 * further, 0.0, 1.0) * ev.candidates.floats("is_question")
-        if not repeats.any():
+        short = np.minimum(np.maximum(1.0 - 0.5 * further, 0.0), 1.0)
+        repeats = short * ev.candidates.floats("is_question")
+        at = repeats.nonzero()[0]
+        if not len(at):
             return 0.0
-        repeats *= (ev.candidates[self.matched] > 0.0).all(axis=1)
+        repeats[at] *= (ev.candidates[self.matched][at] > 0.0).all(axis=1)
         return repeats * np.maximum(0.0, values)
 
     def explain(self, ev: Evaluation, row: int) -> Explanation:
@@ -202,17 +205,43 @@ class OnDate(Signal):
         return frozenset({"created_at"})
 
     def compute(self, ev: Evaluation) -> Values:
-        seconds = np.nan_to_num(ev.candidates.floats("created_at"), nan=-np.inf)
         times = ev.query.reading.asked_times
         if not times:
             return 0.0
-        start, end, weight = np.array(times, dtype=np.float64).T[:, :, np.newaxis]
+        created = ev.candidates.floats("created_at")
+        seconds = np.nan_to_num(created, nan=-np.inf)
+        first, last = (
+            np.fmin.reduce(created, initial=np.inf),
+            np.fmax.reduce(created, initial=-np.inf),
+        )
+        nearest = _nearest(times, first, last)
+        start, end, weight = np.array(nearest, dtype=np.float64).T[:, :, np.newaxis]
         reach = np.maximum(_REACH, end - start)
         is_before = seconds < start
         gap = np.maximum(start - seconds, seconds - end)
         near = np.where(is_before, _BEFORE, _AFTER) * exp(-gap / reach)
         near[~is_before & (seconds < end)] = 1.0
         return np.maximum.reduce(weight * near, axis=0)
+
+
+def _nearest(times: Sequence[_Time], first: float, last: float) -> list[_Time]:
+    """The times that may be worth most to a memory created from `first` to `last`.
+
+    Of those before all memories, or after all of them, one that is farther off than another is
+    worth less, unless it is likelier meant or longer.
+    """
+    kept = [time for time in times if time[1] > first and time[0] <= last]
+    before = [time for time in times if time[1] <= first]
+    after = [time for time in times if time[0] > last]
+    for apart in (sorted(before, key=lambda time: -time[1]), sorted(after)):
+        weight = reach = 0.0
+        for time in apart:
+            own = max(_REACH, time[1] - time[0])
+            if time[2] > weight or own > reach:
+                kept.append(time)
+            if time[2] >= weight and own >= reach:
+                weight, reach = time[2], own
+    return kept
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Set
 from typing import Any
 
@@ -270,15 +269,18 @@ def _with_changes(
     if they have one, and no third person says it.
     """
     table = ev.candidates
-    changes = table.floats("replaces") != 0.0
     short = table.floats("content_words") <= _MAX_CHANGE_WORDS
     short &= table.floats("is_question") == 0.0
+    changes = (short & (table.floats("replaces") != 0.0)).nonzero()[0]
     matched = table["lexical.matched"] > 0.0
+    if answering:
+        found = matched.any(axis=0).sum()
+        changes = changes[2 * matched[changes].sum(axis=1) > found]
+    if not len(changes):
+        return
     said = matched.sum(axis=1)
     if answering:
-        short &= 2 * said > matched.any(axis=0).sum()
-    if not np.count_nonzero(short & changes):
-        return
+        short &= 2 * said > found
     if answering:
         kinds = [table.floats(name) > 0.0 for name in _KINDS_OF_VALUE]
         # Between people much changes in passing; a user tells what holds.
@@ -286,7 +288,7 @@ def _with_changes(
         users = ev.query.reading.users
         short &= np.array([who is None or who in users for who in speakers], dtype=bool)[places]
     owners = [ev.distinct(name)[0] for name in _OWNER if name in table.columns]
-    for place in np.flatnonzero(short & changes).tolist():
+    for place in changes[short[changes]].tolist():
         shared = (matched & matched[place]).sum(axis=1)
         about = short & (shared > 0) & (2 * shared >= said + answering)
         about &= begins < begins[place]
@@ -322,14 +324,16 @@ def _of_one_attribute(ev: Evaluation, begins: Floats) -> Iterator[list[int]]:
         return
     names = ("attribute_key", "value", "replaces", "stated")
     keys, values, replaced, what = map(ev.candidates.floats, names)
-    told = np.flatnonzero(~np.isnan(keys))
-    replacing = np.flatnonzero(replaced > 0.0).tolist()
-    counts, gone = Counter(keys[told].tolist()), set(replaced[replacing].tolist())
-    pairs = zip(keys[told].tolist(), values[told].tolist(), strict=True)
-    several = [counts[key] > 1 or value in gone for key, value in pairs]
-    stated = told[several].tolist()
-    if not stated:
+    told = (~np.isnan(keys)).nonzero()[0]
+    replacing = (replaced > 0.0).nonzero()[0].tolist()
+    own_keys, own_values = keys[told], values[told].tolist()
+    ordered = np.sort(own_keys)
+    several = set(ordered[1:][ordered[1:] == ordered[:-1]].tolist())
+    gone = set(replaced[replacing].tolist()).intersection(own_values)
+    if not (several or gone):
         return
+    pairs = zip(told.tolist(), own_keys.tolist(), own_values, strict=True)
+    stated = [place for place, key, value in pairs if key in several or value in gone]
     held = set(values[stated].tolist())
     replacing = [
         p for p, of in zip(replacing, replaced[replacing].tolist(), strict=True) if of in held
