@@ -6,6 +6,7 @@ from datetime import datetime, timezone
 
 import pytest
 
+from salience import Memory
 from salience.language.features import FEATURES, features
 from salience.language.query_analysis import analyze_query
 from salience.language.tokens import stem, words
@@ -15,6 +16,16 @@ _PLACE = FEATURES.index("personal")
 
 TOLD = [
     ("The bridge opens at nine.", 0),
+    ("I prefer short answers without emojis.", 3),
+    ("I'd like concise, friendly replies.", 3),
+    ("Please keep your explanations simple.", 3),
+    ("Answer in Portuguese, please.", 3),
+    ("I want answers from the landlord about the leak and the broken lock by Monday!", 0),
+    ("I broke my wrist in March.", 4),
+    ("I get seasick easily, even on lakes.", 4),
+    ("I can't swim, sadly, so no boats for me!", 1),
+    ("We're on a tight budget until the house is paid off, and then some!", 1),
+    ("I can't find the file that you sent over yesterday!", 0),
     ("They like the old town.", 0),
     ("It always rains in Bergen.", 0),
     ("Is there a vegan bakery nearby?", 0),
@@ -147,17 +158,35 @@ def test_a_request_may_be_about_food_medicine_or_sport(text: str, about: bool) -
     [
         ("What can I cook tonight?", "allergic", "knee"),
         ("Should I go for a run tomorrow?", "knee", "allergic"),
+        ("Should we take the ferry?", "seasick", "landlord"),
+        ("How can I hang up a mirror?", "landlord", "seasick"),
+        ("Which guitar should I buy?", "budget", "seasick"),
+        ("When should I set my alarm?", "shift", "allergic"),
     ],
 )
-def test_what_bears_on_food_is_not_what_bears_on_sport(
+def test_what_bears_on_one_topic_does_not_bear_on_another(
     text: str, bears: str, does_not: str
 ) -> None:
-    [[words]] = analyze_query(text, {}, now=_NOW).wordings["ailment"]
+    [[words]] = analyze_query(text, {}, now=_NOW).wordings["concern"]
     assert stem(bears) in words
     assert stem(does_not) not in words
 
 
 def test_any_ailment_bears_on_medicine() -> None:
-    analysis = analyze_query("Can I take ibuprofen after my run?", {}, now=_NOW)
+    analysis = analyze_query("Can I take ibuprofen for my headache?", {}, now=_NOW)
     assert "query_is_about_body" in analysis.features
-    assert "ailment" not in analysis.wordings
+    assert "concern" not in analysis.wordings
+
+
+def test_what_bears_on_the_topic_of_a_request_leads() -> None:
+    memory = Memory(":memory:")
+    for told in ("I am left-handed.", "I can't swim.", "We're on a tight budget.", "I use a Mac."):
+        memory.add([{"role": "user", "content": told}, {"role": "assistant", "content": "Noted."}])
+
+    def first(question: str) -> str:
+        return memory.search(question, limit=1)[0].record.content
+
+    assert "swim" in first("Suggest something fun to do at the lake.")
+    assert "budget" in first("Where could we go on vacation without spending much?")
+    assert "left-handed" in first("What kind of guitar should I get?")
+    assert "Mac" not in first("How do I open this jar?")

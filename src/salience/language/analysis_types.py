@@ -28,6 +28,7 @@ QUERY_FEATURES: Mapping[str, str] = MappingProxyType(
         "query_asks_advice": "asks for advice, a plan, a draft or leave to do something",
         "query_is_about_body": "asks for advice on food, medicine or sport",
         "query_is_about_food_or_sport": "asks for advice on food or sport, not on medicine",
+        "query_has_concern": "asks for advice on a topic of everyday life",
         "query_asks_present": "asks for the present state",
         "query_asks_state": "asks for what may change, as where somebody lives",
         "query_is_not_recall": "does not ask about what was said or done",

@@ -12,7 +12,6 @@ from salience.language.analysis_types import QueryAnalysis, Term, TimeRange, Wor
 from salience.language.dates import AskedTimes, asked_times, date_wordings, day_wordings
 from salience.language.english import (
     ABOUT_MEDICINE,
-    AILMENTS,
     ASKS,
     ASKS_ADVICE,
     ASKS_FORMER,
@@ -23,6 +22,7 @@ from salience.language.english import (
     ASKS_SUMMARY,
     ASKS_WHAT_YOU_SAID,
     ASKS_WHEN,
+    CONCERNS,
     DETERMINERS,
     FIRST_PERSON_WORDS,
     FRAMING_WORDS,
@@ -115,8 +115,10 @@ def analyze_query(
     instances = instance_wordings(folded_question) if language is None else ()
     if instances:
         wordings["kind"] = instances
-    if "query_is_about_food_or_sport" in features:
-        wordings["ailment"] = ((_ailments(folded_question),),)
+    asks_english_advice = language is None and "query_asks_advice" in features
+    concerns = _concerns(folded_question) if asks_english_advice else ()
+    if concerns:
+        wordings["concern"] = ((concerns,),)
     weights: tuple[float, ...] = ()
     if taken:
         # One that is also written right counts in full.
@@ -134,7 +136,8 @@ def analyze_query(
         features=features
         | ({"query_names_date": 1.0} if times else {})
         | ({"query_asks_state": 1.0} if state is not None else {})
-        | ({"query_asks_kind": 1.0} if instances else {}),
+        | ({"query_asks_kind": 1.0} if instances else {})
+        | ({"query_has_concern": 1.0} if concerns else {}),
         phrases=tuple(islice(phrases, MAX_PHRASES)),
         prefixes=prefixes,
         during=during,
@@ -284,9 +287,13 @@ def _wordings(
     return wordings
 
 
-def _ailments(low: str) -> Term:
-    """The stems for what of somebody's health bears on the food or sport that a query is about."""
-    listed = (words for about, words in AILMENTS if about.search(low))
+_OF_BODY = ("food", "sport", "water")
+"""The topics on which somebody's health bears."""
+
+
+def _concerns(low: str) -> Term:
+    """The stems for what somebody tells of himself that bears on the topics of a folded query."""
+    listed = (words for about, words in CONCERNS.values() if about.search(low))
     return tuple(sorted({*map(stem, frozenset().union(*listed))}))
 
 
@@ -332,7 +339,7 @@ def _features(
     # "When can I go swimming?" asks for a time, and not whether that is wise.
     about_medicine = asks_advice and not asks_when and matches(ABOUT_MEDICINE, "about_body")
     asks_whether = asks_advice and not asks_when and language is None
-    about_food_or_sport = asks_whether and any(about.search(low) for about, _ in AILMENTS)
+    about_food_or_sport = asks_whether and any(CONCERNS[topic][0].search(low) for topic in _OF_BODY)
     features = {
         "namespace_has_user": bool(users),
         "query_names_one_speaker": len(speakers) == 1,

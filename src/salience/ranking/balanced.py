@@ -236,9 +236,11 @@ def _about_user() -> Signal:
     instruction = _tells(INSTRUCTION) * _USER
     instructs = _SIMILARITY * instruction * (1.0 + -0.5 * QueryFlag("query_asks_name"))
     # An allergy bears on a meal and a knee on a run; on medicine, either may.
-    elsewhere = QueryFlag("query_is_about_food_or_sport") * (1.0 + -1.0 * Col("mentions_ailment"))
+    elsewhere = QueryFlag("query_is_about_food_or_sport") * (1.0 + -1.0 * Col("mentions_concern"))
     safety = WhenQuery("query_is_about_body", (2.0 + -2.0 * elsewhere) * _tells(HEALTH) * said)
-    request = 0.7 * bears + 3.0 * _SIMILARITY * bears + instruction + safety
+    told = (1.0 + -1.0 * at_most(Col("personal"), 0)) * said * exp(-0.02 * _CONTENT_WORDS)
+    concern = WhenQuery("query_has_concern", told * Col("mentions_concern"))
+    request = 0.7 * bears + 3.0 * _SIMILARITY * bears + 0.7 * concern + instruction + safety
     return WhenQuery("query_is_not_recall", 3.5 * instructs) + WhenQuery(
         "query_asks_advice", request
     )

@@ -233,7 +233,7 @@ class SpeakerMatches:
 
 
 MENTIONS = {
-    f"mentions_{kind}": kind for kind in ("named", "date", "weekday", "tomorrow", "kind", "ailment")
+    f"mentions_{kind}": kind for kind in ("named", "date", "weekday", "tomorrow", "kind", "concern")
 }
 """The kind of wordings of the query that each column of mentions looks for."""
 

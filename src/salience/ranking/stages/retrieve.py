@@ -42,8 +42,8 @@ class Retrieve(Stage):
     - `mentions_weekday`, `mentions_tomorrow`: 1 where they name a weekday of the time that it asks
       about, or "tomorrow", else 0;
     - `mentions_kind`: 1 where they hold something of the kind that it asks for, else 0;
-    - `mentions_ailment`: 1 where they tell of health as it bears on the food or sport that it is
-      about, else 0.
+    - `mentions_concern`: 1 where they hold a word for what bears on the topic of a request, as
+      "allergic" does on food, else 0.
 
     A store needs one round trip for it.
     """
