@@ -12,7 +12,13 @@ import pytest
 import salience.stores
 from salience import AsyncMemory, Memory
 from salience.errors import InvalidInput, StoreClosed, StoreError
+from salience.retrieval.operations import Op, Outside
 from salience.stores import Store, open_store, register_store
+from salience.stores.embedded import EmbeddedStore
+from salience.stores.postgres.reads import StoreReader
+from salience.stores.postgres.replica.answers import Replicas
+from salience.stores.postgres.store import PostgresStore
+from salience.stores.sqlite.records import SqliteRecords
 
 OPENED: list[str] = []
 
@@ -168,3 +174,20 @@ def test_a_scheme_that_cannot_be_used_is_refused(scheme: str) -> None:
         register_store(scheme, opener)
     with pytest.raises(InvalidInput, match="opener"):
         register_store("mystore", "no opener")  # type: ignore[arg-type]
+
+
+def test_each_operation_is_answered_by_the_method_of_its_name() -> None:
+    asked = {op for op in Op.__subclasses__() if op.__module__ == Op.__module__}
+    elsewhere = {
+        op for op in asked if op.__name__ in ("Embed", "Extract", "Rerank", "Outside", "AsOf")
+    }
+    for answering in ((EmbeddedStore, SqliteRecords), (StoreReader, Replicas, PostgresStore)):
+        unanswered = {op for op in asked if not any(hasattr(each, op.method) for each in answering)}
+        assert unanswered == elsewhere
+
+
+def test_a_store_refuses_what_it_has_no_method_for() -> None:
+    store = open_store("ram://")
+    with pytest.raises(TypeError, match="a store does not answer Outside"):
+        store.batch([Outside(list)])
+    store.close()

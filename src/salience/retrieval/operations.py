@@ -11,6 +11,7 @@ the others would take a third of the time in which this module is imported.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
@@ -32,11 +33,16 @@ from salience.retrieval.routes import Lexical, Route
 
 @dataclass_transform(frozen_default=True, eq_default=False, field_specifiers=(field,))
 class Op:
-    """A request as data: whatever is derived from it is a frozen data class."""
+    """A request as data: whatever is derived from it is a frozen data class.
+
+    It is answered by the `method` of its name: `ReadTexts` by `read_texts`.
+    """
 
     __dataclass_fields__: ClassVar[dict[str, Any]]
+    method: ClassVar[str]
 
     def __init_subclass__(cls) -> None:
+        cls.method = re.sub("(?<=.)(?=[A-Z])", "_", cls.__name__).lower()
         dataclass(cls, frozen=True, eq=False)
 
 

@@ -11,7 +11,7 @@ import os
 import threading
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,8 +28,6 @@ from salience.stores.index.edge_table import StoredEdge
 from salience.stores.index.memory_table import MANY_LINKS
 from salience.stores.index.namespace_index import NamespaceIndex
 from salience.stores.index_reader import IndexReader
-from salience.stores.tables.put import find_by_hash
-from salience.stores.tables.values import notes, read_keys
 
 if TYPE_CHECKING:  # a remote memory needs no SQLite
     from salience.stores.sqlite.records import SqliteRecords
@@ -55,7 +53,10 @@ class _BatchState(threading.local):
 
 
 class EmbeddedStore(IndexReader):
-    """A store in this process: records, and indexes over them."""
+    """A store in this process: records, and indexes over them.
+
+    What has no method here is answered by that of the records.
+    """
 
     def __init__(self, records: SqliteRecords, memory_limit: int = _MAX_INDEX_BYTES) -> None:
         super().__init__(memory_limit)
@@ -108,13 +109,12 @@ class EmbeddedStore(IndexReader):
             self._records.close()
 
     def _answer(self, op: operations.Op) -> Any:
-        kind = type(op)
-        if kind not in _SAME_STATE:
+        if type(op) not in _SAME_STATE:
             self._state.version = None  # the next operation may have to see what this one writes
-        answer = self.ANSWERS.get(kind)
+        answer = getattr(self, op.method, None) or getattr(self._records, op.method, None)
         if answer is None:
-            raise TypeError(f"a store does not answer {kind.__name__}")
-        return answer(self, op)
+            raise TypeError(f"a store does not answer {type(op).__name__}")
+        return answer(op)
 
     # Indexes
 
@@ -148,16 +148,16 @@ class EmbeddedStore(IndexReader):
 
     # Operations
 
-    def _read(self, op: operations.ReadRecords) -> list[MemoryRecord | None]:
+    def read_records(self, op: operations.ReadRecords) -> list[MemoryRecord | None]:
         rows = op.rows.tolist()
         records = self._records.read(rows)
         return [records.get(row) for row in rows]
 
-    def _texts(self, op: operations.ReadTexts) -> list[str | None]:
+    def read_texts(self, op: operations.ReadTexts) -> list[str | None]:
         rows = op.rows.tolist()
         return [*map(self._records.texts(rows).get, rows)]
 
-    def _links_between(self, op: operations.LinksBetween) -> Sequence[operations.Edge] | Edges:
+    def links_between(self, op: operations.LinksBetween) -> Sequence[operations.Edge] | Edges:
         parts: list[Sequence[operations.Edge] | Edges] = []
         with self._lock:
             for index, rows, _ in self._indexes_of(op.rows):
@@ -185,7 +185,7 @@ class EmbeddedStore(IndexReader):
         if not edges:
             return []
         ends = {end for edge in edges for end in edge[:2]}
-        row_of = self._records.rows_by_id(index.namespace, sorted(ends))
+        row_of = self._records.rows_by_id(operations.RowsById(index.namespace, tuple(sorted(ends))))
         rows = np.array(sorted(row_of.values()), dtype=np.int64)
         passing = set(rows[index.table.passing(rows, where)].tolist())
         return [
@@ -194,7 +194,7 @@ class EmbeddedStore(IndexReader):
             if {row_of.get(source), row_of.get(target)} <= passing
         ]
 
-    def _list(self, op: operations.ListRecords) -> operations.Listing:
+    def list_records(self, op: operations.ListRecords) -> operations.Listing:
         for _ in range(_PAGE_ATTEMPTS):
             page = self._page(op)
             if page is not None:
@@ -216,7 +216,7 @@ class EmbeddedStore(IndexReader):
             return None
         return [(records[row], place) for row, place in page]
 
-    def _count(self, op: operations.CountRecords) -> int:
+    def count_records(self, op: operations.CountRecords) -> int:
         if op.where is None:
             return self._size(op.namespace)
         with self._lock:
@@ -229,18 +229,15 @@ class EmbeddedStore(IndexReader):
                 return self._index(namespace).table.living
         return self._records.count(namespace)
 
-    def _rows_in_write_order(self, op: operations.RowsInWriteOrder) -> Rows:
-        return np.array(self._records.rows_in_write_order(op.namespace), dtype=np.int64)
-
-    def _vector_names(self, op: operations.VectorNames) -> frozenset[str] | None:
+    def vector_names(self, op: operations.VectorNames) -> frozenset[str] | None:
         with self._lock:
             if all(namespace in self._indexes for namespace in op.namespaces):
-                return super()._vector_names(op)
+                return super().vector_names(op)
         names = [self._records.vector_names(namespace) for namespace in op.namespaces]
         known = [some for some in names if some is not None]
         return frozenset[str]().union(*known) if known else None
 
-    def _touch(self, op: operations.Touch) -> None:
+    def touch(self, op: operations.Touch) -> None:
         if not len(op.rows):
             return
         at = op.at.timestamp()
@@ -250,11 +247,7 @@ class EmbeddedStore(IndexReader):
             for index, rows, _ in self._indexes_of(op.rows):
                 index.table.touch(rows, at)
 
-    def _unembedded(self, op: operations.Unembedded) -> Rows:
-        rows = self._records.unembedded(op.namespace, op.name, op.limit, op.beside)
-        return np.array(rows, dtype=np.int64)
-
-    def _stats(self, op: operations.ReadStats) -> dict[str, Any]:
+    def read_stats(self, op: operations.ReadStats) -> dict[str, Any]:
         counts = {name: self._size(name) for name in op.namespaces} or self._records.namespaces()
         figures = {
             "memories": sum(counts.values()),
@@ -267,42 +260,3 @@ class EmbeddedStore(IndexReader):
                 size = sum(index.table.nbytes for index in self._indexes.values())
             figures["index_mb"] = round(size / 1e6, 3)
         return figures
-
-    ANSWERS: ClassVar[dict[type, Any]] = {
-        **IndexReader.ANSWERS,
-        operations.ReadRecords: _read,
-        operations.ReadTexts: _texts,
-        operations.LinksBetween: _links_between,
-        operations.RowsInWriteOrder: _rows_in_write_order,
-        operations.ListRecords: _list,
-        operations.CountRecords: _count,
-        operations.VectorNames: _vector_names,
-        operations.FormerVectors: lambda store, op: store._records.former_vectors(op),
-        operations.Touch: _touch,
-        operations.Delete: lambda store, op: store._records.delete(op),
-        operations.Unembedded: _unembedded,
-        operations.PutVectors: lambda store, op: store._records.put_vectors(op),
-        operations.ReadStats: _stats,
-        operations.FindByHash: lambda store, op: store._records.ask(partial(find_by_hash, op)),
-        operations.RowsById: lambda store, op: store._records.rows_by_id(op.namespace, op.ids),
-        operations.Put: lambda store, op: store._records.put(op),
-        operations.Dimensions: lambda store, op: store._records.dimensions(op.namespace, op.names),
-        operations.Log: lambda store, op: store._records.log(op),
-        operations.Events: lambda store, op: store._records.events(op),
-        operations.Notes: lambda store, op: store._records.ask(partial(notes, op)),
-        operations.Note: lambda store, op: store._records.note(op),
-        operations.ReadKeys: lambda store, op: store._records.ask(partial(read_keys, op)),
-        operations.PutKey: lambda store, op: store._records.put_key(op),
-        operations.UseKey: lambda store, op: store._records.use_key(op),
-        operations.RetrievedTexts: lambda store, op: store._records.retrieved_texts(op),
-        operations.SetFields: lambda store, op: store._records.set_fields(op),
-        operations.Tombstones: lambda store, op: store._records.tombstones(op),
-        operations.Rewrite: lambda store, op: store._records.rewrite(),
-        operations.ReadVectorSets: lambda store, op: store._records.vector_sets(),
-        operations.CutOver: lambda store, op: store._records.cut_over(op.embedder),
-        operations.DropVectors: lambda store, op: store._records.drop_vectors(),
-        operations.LinksOf: lambda store, op: store._records.links_of(op.namespace, op.ids),
-        operations.BackUp: lambda store, op: store._records.back_up(op),
-        operations.CheckStore: lambda store, op: store._records.check(op),
-        operations.CheckWritable: lambda store, op: store._records.check_writable(),
-    }

@@ -6,10 +6,10 @@ import logging
 import threading
 from abc import ABC, abstractmethod
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import Any, ClassVar, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,17 +70,6 @@ _IndexRows = tuple[NamespaceIndex, Rows, slice | NDArray[np.intp]]
 _log = logging.getLogger(__name__)
 
 
-_OF_ROWS: Mapping[type, Callable[[NamespaceIndex, Any, Rows], Any]] = {
-    operations.FindPassages: lambda index, op, rows: index.find_passages(op, rows),
-    operations.FetchColumns: lambda index, op, rows: index.fetch(rows, op.names),
-    operations.FetchVectors: lambda index, op, rows: index.vectors(rows, op.name),
-    operations.SessionNeighbors: lambda index, op, rows: index.session_neighbors(
-        rows, op.query.where
-    ),
-}
-"""The answers of an index about rows that it holds."""
-
-
 class IndexReader(ABC):
     """Keeps the indexes of the namespaces used last, up to a memory limit, and reads them."""
 
@@ -139,30 +128,33 @@ class IndexReader(ABC):
                     break
         return index_rows
 
-    def _collect(self, op: operations.Collect) -> Candidates:
+    def collect(self, op: operations.Collect) -> Candidates:
         with self._lock:  # the indexes may not change until all is found
             return _collected(op, [self._index(name) for name in op.query.namespaces], self._worker)
 
     # Values by row
 
     def _of_rows(self, op: Any) -> Any:
-        """The answers of all indexes about rows, joined."""
-        answer = _OF_ROWS[type(op)]
+        """The answers of all indexes about rows that they hold, joined."""
         with self._lock:
             index_rows = self._indexes_of(op.rows)
             if len(index_rows) == 1 and index_rows[0][1] is op.rows:
-                return answer(index_rows[0][0], op, op.rows)
-            parts = [(answer(index, op, rows), places) for index, rows, places in index_rows]
+                return getattr(index_rows[0][0], op.method)(op, op.rows)
+            parts = [
+                (getattr(index, op.method)(op, rows), places) for index, rows, places in index_rows
+            ]
         return _joined(op, parts)
+
+    find_passages = fetch_columns = fetch_vectors = session_neighbors = _of_rows
 
     # Answers about namespaces
 
-    def _find_speakers(self, op: operations.FindSpeakers) -> operations.SpeakerMatches:
+    def find_speakers(self, op: operations.FindSpeakers) -> operations.SpeakerMatches:
         with self._lock:
             matches = [self._index(namespace).find_speakers(op) for namespace in op.namespaces]
         return operations.SpeakerMatches.merged(matches)
 
-    def _find_words(self, op: operations.FindWords) -> operations.NearWords:
+    def find_words(self, op: operations.FindWords) -> operations.NearWords:
         with self._lock:
             indexes = [self._index(namespace) for namespace in op.namespaces]
             occurs = np.logical_or.reduce([index.occur(op.words, op.fields) for index in indexes])
@@ -174,38 +166,26 @@ class IndexReader(ABC):
                 ),
             )
 
-    def _find_names(self, op: operations.FindNames) -> frozenset[str]:
+    def find_names(self, op: operations.FindNames) -> frozenset[str]:
         with self._lock:
             indexes = [self._index(namespace) for namespace in op.namespaces]
             return frozenset().union(*(index.find_names(op) for index in indexes))
 
-    def _list_names(self, op: operations.ListNames) -> list[operations.NameTally]:
+    def list_names(self, op: operations.ListNames) -> list[operations.NameTally]:
         with self._lock:
             return self._index(op.namespace).list_names(op)
 
-    def _vector_names(self, op: operations.VectorNames) -> frozenset[str] | None:
+    def vector_names(self, op: operations.VectorNames) -> frozenset[str] | None:
         with self._lock:
             indexes = [self._index(namespace) for namespace in op.namespaces]
             if not any(index.table.living for index in indexes):
                 return None
             return frozenset[str]().union(*(index.vector_names for index in indexes))
 
-    def _nearest_vectors(self, op: operations.NearestVectors) -> list[tuple[int, float] | None]:
+    def nearest_vectors(self, op: operations.NearestVectors) -> list[tuple[int, float] | None]:
         with self._lock:
             index = self._index(op.namespace)
             return index.nearest_vectors(op)
-
-    ANSWERS: ClassVar[dict[type, Any]] = {
-        operations.FindSpeakers: _find_speakers,
-        operations.FindWords: _find_words,
-        operations.FindNames: _find_names,
-        operations.ListNames: _list_names,
-        operations.Collect: _collect,
-        operations.VectorNames: _vector_names,
-        operations.NearestVectors: _nearest_vectors,
-        **dict.fromkeys(_OF_ROWS, _of_rows),
-    }
-    """The method that answers each operation."""
 
 
 _Parts = Sequence[tuple[Any, slice | NDArray[np.intp]]]

@@ -17,7 +17,7 @@ from salience.language.analysis_types import QueryAnalysis
 from salience.language.tokens import terms, words
 from salience.records.record import Draft, MemoryRecord
 from salience.records.tombstones import Erasing
-from salience.retrieval.operations import Collect, Delete, Put
+from salience.retrieval.operations import Collect, Delete, Put, RowsById
 from salience.retrieval.query import Query
 from salience.retrieval.routes import Lexical
 from salience.stores.index.namespace_index import NamespaceIndex
@@ -129,7 +129,8 @@ def scored(
 ) -> list[float]:
     """By id, of the memories that there are."""
     ids = sorted(
-        records.rows_by_id("n", [f"m{i}" for i in range(1000)]).items(), key=lambda e: e[1]
+        records.rows_by_id(RowsById("n", tuple(f"m{i}" for i in range(1000)))).items(),
+        key=lambda e: e[1],
     )
     rows = np.array([row for _, row in ids], dtype=np.int64)
     asked = Query("x", ("n",), 0.0, reading=QueryAnalysis(terms=tuple(query)))

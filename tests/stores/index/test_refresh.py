@@ -18,7 +18,16 @@ from salience.language.analysis_types import QueryAnalysis
 from salience.language.features import FEATURES
 from salience.records.record import Draft, Edit, Link, MemoryRecord
 from salience.records.tombstones import Erasing
-from salience.retrieval.operations import Collect, Delete, Edge, Put, Touch
+from salience.retrieval.operations import (
+    Collect,
+    Delete,
+    Edge,
+    FetchColumns,
+    Put,
+    RowsById,
+    SessionNeighbors,
+    Touch,
+)
 from salience.retrieval.query import Query
 from salience.retrieval.routes import ExactMatch, Lexical, Trigram, Vector
 from salience.stores.index import memory_table
@@ -86,6 +95,10 @@ steps = st.one_of(
 )
 
 
+def rows_by_id(records: SqliteRecords, *ids: str) -> dict[str, int]:
+    return records.rows_by_id(RowsById("n", ids))
+
+
 def take(records: SqliteRecords, index: NamespaceIndex, step: tuple[Any, ...]) -> None:
     kind, *arguments = step
     if kind == "put":
@@ -93,7 +106,7 @@ def take(records: SqliteRecords, index: NamespaceIndex, step: tuple[Any, ...]) -
         for number, fields in arguments[0]:
             record = MemoryRecord(id=f"m{number}", namespace="n", updated_at=START, **fields)
             vector = np.array([np.cos(number), np.sin(number)], dtype=np.float32)
-            kind_of_draft = Edit if records.rows_by_id("n", [record.id]) else Draft
+            kind_of_draft = Edit if rows_by_id(records, record.id) else Draft
             drafts[record.id] = kind_of_draft(record, {"content": vector} if number % 3 else {})
         assert records.put(Put(tuple(drafts.values()), at=START)) == ()
     elif kind == "erase":
@@ -101,11 +114,11 @@ def take(records: SqliteRecords, index: NamespaceIndex, step: tuple[Any, ...]) -
         records.delete(Delete("n", Erasing(START, None, "delete"), ids))
     elif kind in ("link", "unlink"):
         link = Link("n", f"m{arguments[0]}", f"m{arguments[1]}", arguments[2], 1.0, START)
-        if {link.source, link.target} <= records.rows_by_id("n", [link.source, link.target]).keys():
+        if {link.source, link.target} <= rows_by_id(records, link.source, link.target).keys():
             made, removed = ((link,), ()) if kind == "link" else ((), (link,))
             records.put(Put((), made, removed, at=START))
     elif kind == "touch":
-        rows = list(records.rows_by_id("n", [f"m{arguments[0]}"]).values())
+        rows = list(rows_by_id(records, f"m{arguments[0]}").values())
         used = np.array(rows, dtype=np.int64)
         if records.touch(Touch(used, START)):
             index.table.touch(used, START.timestamp())  # it counts those of its own process
@@ -113,7 +126,7 @@ def take(records: SqliteRecords, index: NamespaceIndex, step: tuple[Any, ...]) -
 
 def answers(index: NamespaceIndex, records: SqliteRecords) -> dict[str, Any]:
     """All that a search reads of the index, by id where rows differ."""
-    rows = np.array(sorted(records.rows_by_id("n", [f"m{n}" for n in range(10)]).values()))
+    rows = np.array(sorted(rows_by_id(records, *(f"m{n}" for n in range(10))).values()))
     rows = rows.astype(np.int64)
     told: dict[str, Any] = {"speakers": index.table.speakers, "vectors": index.vector_names}
     for route in ROUTES:
@@ -125,8 +138,8 @@ def answers(index: NamespaceIndex, records: SqliteRecords) -> dict[str, Any]:
             told[f"{name} {route}"] = str(np.asarray(column).tolist())
     edges = index.edges_of_many(rows[::2], None, partial(records.edges, "n"))
     told["links"] = sorted(edges or ())
-    told["neighbors"] = index.session_neighbors(rows, None).tolist()
-    columns = index.fetch(rows, COLUMNS)
+    told["neighbors"] = index.session_neighbors(SessionNeighbors(rows, QUERY), rows).tolist()
+    columns = index.fetch_columns(FetchColumns(rows, COLUMNS), rows)
     return told | {name: str(np.asarray(column).tolist()) for name, column in columns.items()}
 
 
@@ -147,7 +160,7 @@ def restored(records: SqliteRecords, folder: Path, saved: Saved) -> NamespaceInd
 
 def stored_links(records: SqliteRecords) -> list[Edge]:
     """The links from and to every other memory, by row."""
-    row_of = records.rows_by_id("n", [f"m{n}" for n in range(10)])
+    row_of = rows_by_id(records, *(f"m{n}" for n in range(10)))
     asked = sorted(row_of.values())[::2]
     edges = [
         Edge(row_of[source], row_of[target], weight, type)

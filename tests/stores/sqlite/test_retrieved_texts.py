@@ -10,7 +10,7 @@ import pytest
 
 from salience import Memory
 from salience.records.tombstones import Erasing
-from salience.retrieval.operations import Delete, RetrievedTexts, Touch
+from salience.retrieval.operations import Delete, RetrievedTexts, RowsById, Touch
 from salience.stores.sqlite.records import SqliteRecords
 
 START = datetime(2026, 5, 1, 12, tzinfo=UTC)
@@ -93,7 +93,7 @@ def test_an_access_that_waits_counts_and_an_erased_text_is_let_go(tmp_path: Path
         memory.search("apples", now=START)
         memory.flush()
     records = SqliteRecords(str(tmp_path / "m.db"))
-    [row] = records.rows_by_id("default", ["apples"]).values()
+    [row] = records.rows_by_id(RowsById("default", ("apples",))).values()
     assert asked(records, "default", START) == {"apples": "A text about apples."}
     assert asked(records, "default", START + timedelta(seconds=1)) == {}
     records.touch(Touch(np.array([row]), START + timedelta(seconds=2)))

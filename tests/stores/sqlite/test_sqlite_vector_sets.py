@@ -17,7 +17,7 @@ import pytest
 
 from salience import Memory
 from salience.errors import EmbedderMismatch
-from salience.retrieval.operations import FormerVectors
+from salience.retrieval.operations import Dimensions, FormerVectors, Unembedded
 from salience.stores.migrations import migrations
 from salience.stores.sqlite import records
 from salience.stores.tables import vector_sets
@@ -78,8 +78,8 @@ def stored(url: str) -> Any:
             assert among(reader, space, sorted({row for _, row, _ in found})) == found
             names = sorted({name for name, *_ in found})
             assert reader.vector_names(space) == frozenset(names)
-            missing = reader.unembedded(space, "content", 99, False)
-            told.append((found, reader.dimensions(space, names), missing))
+            missing = reader.unembedded(Unembedded(space, "content", 99)).tolist()
+            told.append((found, reader.dimensions(Dimensions(space, tuple(names))), missing))
         former = [
             (name, vector.tobytes())
             for _, name, vector in reader.former_vectors(FormerVectors("default"))

@@ -22,6 +22,8 @@ from salience.retrieval.edges import Edges
 from salience.retrieval.operations import (
     MENTIONS,
     Collect,
+    FetchColumns,
+    FetchVectors,
     FindNames,
     FindPassages,
     FindSpeakers,
@@ -30,6 +32,7 @@ from salience.retrieval.operations import (
     ListNames,
     NameTally,
     NearestVectors,
+    SessionNeighbors,
     SpeakerMatches,
 )
 from salience.retrieval.query import Query
@@ -193,13 +196,13 @@ class NamespaceIndex:
             return passages.union(vectors)
         return passages.union(name for name, index in vectors.items() if index.any_of(alive))
 
-    def vectors(self, rows: Rows, name: str) -> NDArray[np.float32]:
-        """The vectors of that name, shape (rows, dimensions), NaN where a row has none."""
-        index = self.table.vectors.get(name)
+    def fetch_vectors(self, op: FetchVectors, rows: Rows) -> NDArray[np.float32]:
+        """The vectors of a name, shape (rows, dimensions), NaN where a row has none."""
+        index = self.table.vectors.get(op.name)
         if index is None:
-            if is_vector_name(name):
+            if is_vector_name(op.name):
                 return self.table.passages.vectors_at(
-                    self.table.ordinals(rows), place_of_vector(name)
+                    self.table.ordinals(rows), place_of_vector(op.name)
                 )
             return np.empty((len(rows), 0), dtype=np.float32)
         ordinals = self.table.ordinals(rows)
@@ -229,9 +232,9 @@ class NamespaceIndex:
 
     # Neighbors in a session, and links
 
-    def session_neighbors(self, rows: Rows, where: Filter | None) -> Rows:
+    def session_neighbors(self, op: SessionNeighbors, rows: Rows) -> Rows:
         """The rows right before and after each (see `operations.SessionNeighbors`)."""
-        kinds, passing = self.table.coded("kind"), self.table.mask(where)
+        kinds, passing = self.table.coded("kind"), self.table.mask(op.query.where)
         own_rows = self.table.rows
         neighbors = np.full((2, len(rows)), -1, dtype=np.int64)
         for place, ordinal in enumerate(self.table.ordinals(rows).tolist()):
@@ -276,15 +279,15 @@ class NamespaceIndex:
 
     # Columns
 
-    def fetch(self, rows: Rows, names: Sequence[str]) -> dict[str, ColumnData]:
+    def fetch_columns(self, op: FetchColumns, rows: Rows) -> dict[str, ColumnData]:
         """Columns by name (see `operations.FetchColumns`); a row that is gone has no values."""
         if not len(self):
-            return {name: empty_column(name, len(rows)) for name in names}
+            return {name: empty_column(name, len(rows)) for name in op.names}
         ordinals = self.table.ordinals(rows)
         gone = ordinals < 0
         if not np.count_nonzero(gone):
-            return self._columns(names, ordinals)
-        columns = self._columns(names, np.where(gone, 0, ordinals))
+            return self._columns(op.names, ordinals)
+        columns = self._columns(op.names, np.where(gone, 0, ordinals))
         for name, values in columns.items():
             if isinstance(values, CategoricalColumn):
                 columns[name] = values.without(gone)

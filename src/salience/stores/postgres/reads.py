@@ -11,7 +11,7 @@ from salience.errors import EmbedderMismatch
 from salience.language.passages import is_vector_name
 from salience.records.events import ACCESSES
 from salience.records.fields import FIELDS
-from salience.records.record import Link, MemoryRecord
+from salience.records.record import Embedding, Link, MemoryRecord
 from salience.retrieval import operations
 from salience.retrieval.candidates import Rows
 from salience.retrieval.query import Query
@@ -30,9 +30,11 @@ from salience.stores.postgres.sql.vectors import (
     select_within,
 )
 from salience.stores.postgres.wire.types import float_array, half_bytes, unpack_vectors
+from salience.stores.tables import event_log
 from salience.stores.tables.commands import Send, Statement
-from salience.stores.tables.dialect import SELECT_SETS, parse_sets
+from salience.stores.tables.dialect import SELECT_SETS, Dialect, parse_sets
 from salience.stores.tables.put import find_by_hash
+from salience.stores.tables.values import notes, read_keys
 
 _LINK_COLUMNS = "source, target, type, weight, created_at"
 _SINGLE_COMPARISONS = 8  # up to so many vectors are compared with all others one by one
@@ -43,16 +45,24 @@ _FIELD_COLUMNS = ", ".join("m.metadata::text" if n == "metadata" else f"m.{n}" f
 class StoreReader:
     """Answers about stored values; `pending` are accesses that are not written yet."""
 
+    events = staticmethod(event_log.events)
+    notes = staticmethod(notes)
+    read_keys = staticmethod(read_keys)
+
     def __init__(
         self,
         row_ids: RowIds,
         pending: Callable[[str], Sequence[Batch]],
+        index_bytes: Callable[[], int],
+        dialect: Dialect,
         *,
         previews: bool,
         distributed: bool,
     ) -> None:
         self._row_ids = row_ids
         self._pending = pending
+        self._index_bytes = index_bytes
+        self._dialect = dialect
         self.previews = previews
         self._size = "citus_total_relation_size" if distributed else "pg_total_relation_size"
 
@@ -124,6 +134,12 @@ class StoreReader:
             )
         )
         return dict(rows)
+
+    def former_vectors(
+        self, op: operations.FormerVectors, send: Send
+    ) -> list[tuple[int, str, Embedding]]:
+        """The vectors that edits replaced."""
+        return event_log.former_vectors(op, self._dialect, self.previews, send)
 
     # Links
 
@@ -335,8 +351,8 @@ class StoreReader:
         )
         return [operations.NameTally(*row) for row in rows]
 
-    def stats(self, op: operations.ReadStats, replica_bytes: int, send: Send) -> dict[str, Any]:
-        """Counts, and for the whole store sizes; `replica_bytes` are those of this process."""
+    def read_stats(self, op: operations.ReadStats, send: Send) -> dict[str, Any]:
+        """Counts, and for the whole store sizes."""
         clause, parameters = "true", tuple[Any, ...]()
         if op.namespaces:
             clause, parameters = "namespace = ANY(%s::text[])", (list(op.namespaces),)
@@ -366,7 +382,7 @@ class StoreReader:
         for [[stored]] in sizes:  # what all take together would tell one of the others
             figures |= {
                 "file_mb": round(int(stored or 0) / 1e6, 3),
-                "index_mb": round(replica_bytes / 1e6, 3),
+                "index_mb": round(self._index_bytes() / 1e6, 3),
             }
         return figures
 

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from itertools import groupby
-from typing import Any, ClassVar, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -39,7 +39,7 @@ from salience.stores.postgres.write.dialect import (
     change_nothing,
     write_accesses,
 )
-from salience.stores.tables import event_log, values, vector_sets
+from salience.stores.tables import event_log, vector_sets
 from salience.stores.tables.commands import Send, Statement
 from salience.stores.tables.put import PreparedDrafts, put
 from salience.stores.tables.writer import TableWriter
@@ -88,9 +88,13 @@ class PostgresStore(TableWriter):
         self._accesses = AccessQueue(self._write_accesses, one_by_one=self.database.distributed)
         waiting = self._accesses.waiting
         self.replicas = Replicas(self._row_ids, waiting, self._memory_limit, previews)
-        distributed = self.database.distributed
         self._reader = StoreReader(
-            self._row_ids, waiting, previews=previews, distributed=distributed
+            self._row_ids,
+            waiting,
+            lambda: self.replicas.nbytes,
+            DIALECT,
+            previews=previews,
+            distributed=self.database.distributed,
         )
 
     def batch(self, batch: Sequence[operations.Op]) -> list[Any]:
@@ -100,7 +104,7 @@ class PostgresStore(TableWriter):
         if not _OF_A_SEARCH.issuperset(map(type, batch)):
             self.replicas.end_search()
         answers: list[Any] = []
-        for only_reads, ops in groupby(batch, lambda op: type(op) in self._READ_ONLY):
+        for only_reads, ops in groupby(batch, _only_reads):
             answer = self._read if only_reads else self._write
             answers += answer(list(ops))
         return answers
@@ -156,8 +160,6 @@ class PostgresStore(TableWriter):
 
     def _answer(self, op: operations.Op, send: Send) -> Any:
         """Answer an operation by an index, else by the server."""
-        if isinstance(op, operations.ReadStats):
-            return self._reader.stats(op, self.replicas.nbytes, send)
         if isinstance(op, operations.FetchColumns) and "content" in op.names:
             columns = self.replicas.answer(replace(op, names=_but_content(op.names)), send)
             return {**columns, "content": self._contents(op.rows, send)}
@@ -166,7 +168,7 @@ class PostgresStore(TableWriter):
             return found.with_columns(content=self._contents(found.rows, send))
         if type(op) in SEARCHING:
             return self.replicas.answer(op, send)
-        return self._READS[type(op)](self._reader, op, send)
+        return getattr(self._reader, op.method)(op, send)
 
     def _contents(self, rows: Rows, send: Send) -> Column:
         """The column of texts, which no index keeps."""
@@ -194,9 +196,9 @@ class PostgresStore(TableWriter):
 
     def _write(self, batch: Sequence[operations.Op]) -> list[Any]:
         for op in batch:
-            if type(op) not in self._WRITES:
+            if not hasattr(self, op.method):
                 raise TypeError(f"a store does not answer {type(op).__name__}")
-        return [self._WRITES[type(op)](self, op) for op in batch]
+        return [getattr(self, op.method)(op) for op in batch]
 
     def run(self, work: Callable[[Send], T], namespaces: Sequence[str] = ()) -> T:
         """See `TableWriter.run`."""
@@ -218,11 +220,11 @@ class PostgresStore(TableWriter):
             schema.analyze_if_doubled(batch.namespace, before, after, send)
         return ()
 
-    def _back_up(self, op: operations.BackUp) -> Backup:
+    def back_up(self, op: operations.BackUp) -> Backup:
         self._accesses.flush(())
         raise InvalidInput("backup", "PostgreSQL is no file", NO_FILE)
 
-    def _check(self, op: operations.CheckStore) -> tuple[Finding, ...]:
+    def check_store(self, op: operations.CheckStore) -> tuple[Finding, ...]:
         self._accesses.flush(())
         if op.namespace is not None:
             return ()  # the server checks its pages itself
@@ -231,11 +233,11 @@ class PostgresStore(TableWriter):
             self.replicas.forget(namespaces)
         return found
 
-    def _tombstones(self, op: operations.Tombstones) -> list[Tombstone]:
+    def tombstones(self, op: operations.Tombstones) -> list[Tombstone]:
         names = list(self.batch([operations.ReadStats()])[0]["namespaces"])
         return self.connections.write(partial(event_log.tombstones, op.new, names, DIALECT), names)
 
-    def _rewrite(self, op: operations.Rewrite) -> str:
+    def rewrite(self, op: operations.Rewrite) -> str:
         self._accesses.flush(())
         try:
             if self.database.distributed:
@@ -274,24 +276,28 @@ class PostgresStore(TableWriter):
                 is_done = self.connections.write(erase.renew_samples, ())
         return "" if is_done else erase.SAMPLED
 
-    def _put_vectors(self, op: operations.PutVectors) -> None:
+    def check_writable(self, _: operations.CheckWritable) -> None:
+        """Commit a change of nothing."""
+        self.connections.write(change_nothing)
+
+    def put_vectors(self, op: operations.PutVectors) -> None:
         for namespace, rows, at in self._row_ids.by_namespace(op.rows):
             if namespace == op.namespace:
                 vectors = map(op.vectors.__getitem__, at.tolist())
                 by_row = dict(zip(rows.tolist(), vectors, strict=True))
                 vector_sets.put_vectors(op, by_row, DIALECT, self.connections.write)
 
-    def _vector_sets(self, _: operations.ReadVectorSets) -> VectorSetsFigures:
+    def read_vector_sets(self, _: operations.ReadVectorSets) -> VectorSetsFigures:
         return self.connections.read(vector_sets.read_figures, self._all_namespaces())
 
-    def _cut_over(self, op: operations.CutOver) -> bool:
+    def cut_over(self, op: operations.CutOver) -> bool:
         namespaces, least = self._all_namespaces(), most_memories(self._memory_limit) + 1
         names = self.connections.read(vector_sets.read_sets).names_beside()
         indexes.build_indexes(self.connections, least, stored_names=names)  # searches go on
         ask, run = self.connections.read, self.connections.write
         return vector_sets.cut_over(op.embedder, namespaces, DIALECT, ask, run)
 
-    def _drop_vectors(self, _: operations.DropVectors) -> None:
+    def drop_vectors(self, _: operations.DropVectors) -> None:
         namespaces, ask, run = self._all_namespaces(), self.connections.read, self.connections.write
         sets = run(partial(vector_sets.begin_dropping, DIALECT))
         indexes.drop_vector_indexes(self.database, sets.names_beside())
@@ -314,7 +320,7 @@ class PostgresStore(TableWriter):
 
     # Accesses
 
-    def _touch(self, op: operations.Touch) -> None:
+    def touch(self, op: operations.Touch) -> None:
         at = codec.encode("last_accessed", op.at)
         for namespace, rows, places in self._row_ids.by_namespace(op.rows):
             self._accesses.add(namespace, (rows.tolist(), at, op.type, op.actor, op.session))
@@ -328,51 +334,13 @@ class PostgresStore(TableWriter):
                 batch.seq = None
             raise
 
-    _READS: ClassVar[dict[type, Callable[[StoreReader, Any, Send], Any]]] = {
-        operations.Dimensions: StoreReader.dimensions,
-        operations.ReadRecords: StoreReader.read_records,
-        operations.ReadTexts: StoreReader.read_texts,
-        operations.FindByHash: StoreReader.find_by_hash,
-        operations.NearestVectors: StoreReader.nearest_vectors,
-        operations.RowsById: StoreReader.rows_by_id,
-        operations.RowsInWriteOrder: StoreReader.rows_in_write_order,
-        operations.ListRecords: StoreReader.list_records,
-        operations.CountRecords: StoreReader.count_records,
-        operations.ListNames: StoreReader.list_names,
-        operations.Unembedded: StoreReader.unembedded,
-        operations.LinksOf: StoreReader.links_of,
-        operations.Events: lambda _, op, send: event_log.events(op, send),
-        operations.RetrievedTexts: StoreReader.retrieved_texts,
-        operations.FormerVectors: lambda reader, op, send: event_log.former_vectors(
-            op, DIALECT, reader.previews, send
-        ),
-        operations.Notes: lambda _, op, send: values.notes(op, send),
-        operations.ReadKeys: lambda _, op, send: values.read_keys(op, send),
-    }
-    _READ_ONLY: ClassVar[frozenset[type]] = frozenset({*_READS, *SEARCHING, operations.ReadStats})
-    _WRITES: ClassVar[dict[type, Callable[[PostgresStore, Any], Any]]] = {
-        operations.Put: put,
-        operations.Log: TableWriter.log,
-        operations.SetFields: TableWriter.set_fields,
-        operations.Note: TableWriter.note,
-        operations.PutKey: TableWriter.put_key,
-        operations.UseKey: TableWriter.use_key,
-        operations.Touch: _touch,
-        operations.Delete: TableWriter.delete,
-        operations.Tombstones: _tombstones,
-        operations.Rewrite: _rewrite,
-        operations.PutVectors: _put_vectors,
-        operations.ReadVectorSets: _vector_sets,
-        operations.CutOver: _cut_over,
-        operations.DropVectors: _drop_vectors,
-        operations.BackUp: _back_up,
-        operations.CheckStore: _check,
-        operations.CheckWritable: lambda store, op: store.connections.write(change_nothing),
-    }
-
 
 def _but_content(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(name for name in names if name != "content")
+
+
+def _only_reads(op: operations.Op) -> bool:
+    return type(op) in SEARCHING or hasattr(StoreReader, op.method)
 
 
 def _depends_on_accesses(op: operations.Op) -> bool:

@@ -9,16 +9,25 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any, TypeVar
 
+import numpy as np
+
 from salience.lazily import dataclass, field, replace
 from salience.records.events import ACCESSES, Event
 from salience.records.fields import FIELDS
 from salience.records.record import Embedding, Link, MemoryRecord
+from salience.retrieval.candidates import Rows
 from salience.retrieval.operations import (
+    Dimensions,
     Events,
     FormerVectors,
+    LinksOf,
     Order,
     Place,
+    ReadVectorSets,
     RetrievedTexts,
+    RowsById,
+    RowsInWriteOrder,
+    Unembedded,
 )
 from salience.retrieval.vector_sets import VectorSets, VectorSetsFigures
 from salience.stores import codec
@@ -43,6 +52,8 @@ from salience.stores.sqlite.vectors import (
 )
 from salience.stores.tables import event_log
 from salience.stores.tables.commands import Command, Send
+from salience.stores.tables.put import find_by_hash
+from salience.stores.tables.values import notes, read_keys
 from salience.stores.tables.vector_sets import read_figures
 
 T = TypeVar("T")
@@ -74,6 +85,11 @@ class Retrieved:
     event: int = 0
     uses: list[tuple[int, float, int]] = field(default_factory=list)  # event, time, memory
     memories: dict[int, tuple[int, str, str]] = field(default_factory=dict)  # row, id, text
+
+
+def _asked(answer: Callable[[Any, Send], T]) -> Callable[[SqliteReader, Any], T]:
+    """The method that answers what only reads the tables that all stores have."""
+    return lambda reader, op: reader.ask(partial(answer, op))
 
 
 class SqliteReader:
@@ -156,12 +172,12 @@ class SqliteReader:
                 name = self._names[space] = row[0]
         return name
 
-    def rows_by_id(self, namespace: str, ids: Sequence[str]) -> dict[str, int]:
+    def rows_by_id(self, op: RowsById) -> dict[str, int]:
         """Rows by id."""
         rows: dict[str, int] = {}
         with self._reading() as db:
-            space = space_of(db, namespace)
-            for part in chunks(ids, _READ_CHUNK_ROWS):
+            space = space_of(db, op.namespace)
+            for part in chunks(op.ids, _READ_CHUNK_ROWS):
                 rows.update(
                     db.execute(
                         "SELECT id, row FROM memories "
@@ -236,13 +252,13 @@ class SqliteReader:
             select = "SELECT count(*) FROM memories WHERE space = ?"
             return int(db.execute(select, (space,)).fetchone()[0])
 
-    def links_of(self, namespace: str, ids: Sequence[str] | None) -> list[Link]:
+    def links_of(self, op: LinksOf) -> list[Link]:
         """Links from and to memories, by source, target and type."""
-        rows = self._linked("source, target, type, weight, created_at", namespace, ids)
+        rows = self._linked("source, target, type, weight, created_at", op.namespace, op.ids)
         with translate_damage(self.path):
             return [
-                Link(namespace, source, target, type_, weight, codec.decode("created_at", created))
-                for source, target, type_, weight, created in rows
+                Link(op.namespace, source, target, type, weight, codec.decode("created_at", at))
+                for source, target, type, weight, at in rows
             ]
 
     def edges(
@@ -271,7 +287,7 @@ class SqliteReader:
                 return None
             return frozenset(searched_names(db, space, self._sets(db)))
 
-    def unembedded(self, namespace: str, name: str, limit: int, beside: bool) -> list[int]:
+    def unembedded(self, op: Unembedded) -> Rows:
         """Rows without a vector of that name, searched or of the set beside, ascending.
 
         Rows that have been found to have one are not read again, so that whoever makes vectors
@@ -279,16 +295,17 @@ class SqliteReader:
         """
         with self._snapshot() as db:
             sets = vector_sets(db)
-            stored = sets.stored_name(name, beside=beside)
+            stored = sets.stored_name(op.name, beside=op.beside)
             [last] = db.execute("SELECT value FROM counter").fetchone()
-            dropped, after = self._embedded_up_to.get((namespace, stored), (sets.dropped, 0))
+            key = op.namespace, stored
+            dropped, after = self._embedded_up_to.get(key, (sets.dropped, 0))
             if dropped != sets.dropped:
                 after = 0
-            rows = rows_without(db, space_of(db, namespace), stored, after, limit)
-            self._embedded_up_to[namespace, stored] = sets.dropped, rows[0] - 1 if rows else last
-            return rows
+            rows = rows_without(db, space_of(db, op.namespace), stored, after, op.limit)
+            self._embedded_up_to[key] = sets.dropped, rows[0] - 1 if rows else last
+            return np.array(rows, dtype=np.int64)
 
-    def vector_sets(self) -> VectorSetsFigures:
+    def read_vector_sets(self, _: ReadVectorSets) -> VectorSetsFigures:
         """The sets of vectors, and how far the one beside is."""
         return self.ask(read_figures)
 
@@ -314,14 +331,14 @@ class SqliteReader:
         figures = {"store": "sqlite", "links": links}
         return figures if namespaces else {**figures, "file_mb": round(pages * size / 1e6, 3)}
 
-    def rows_in_write_order(self, namespace: str) -> list[int]:
+    def rows_in_write_order(self, op: RowsInWriteOrder) -> Rows:
         """Rows in the order in which their memories were first written."""
         with self._reading() as db:
             cursor = db.execute(
                 "SELECT row FROM memories WHERE space = ? ORDER BY sequence",
-                (space_of(db, namespace),),
+                (space_of(db, op.namespace),),
             )
-            return [row for (row,) in cursor]
+            return np.array([row for (row,) in cursor], dtype=np.int64)
 
     # The event log, with the uses that wait to be written
 
@@ -591,10 +608,14 @@ class SqliteReader:
                 links.update(db.execute(f"{indexed} AND target IN ({marks})", (space, *part)))
         return sorted(links)
 
-    def dimensions(self, namespace: str, names: Iterable[str]) -> dict[str, int]:
+    def dimensions(self, op: Dimensions) -> dict[str, int]:
         """The length of the vectors of these names, of those that there are."""
         with self._snapshot() as db:
-            return vector_dimensions(db, namespace, names, self._sets(db))
+            return vector_dimensions(db, op.namespace, op.names, self._sets(db))
+
+    find_by_hash = _asked(find_by_hash)
+    notes = _asked(notes)
+    read_keys = _asked(read_keys)
 
 
 def _overlay(columns: Mapping[str, list[Any]], waiting: Sequence[Batch]) -> None:

@@ -21,8 +21,12 @@ from salience.retrieval.erasure import IN_MEMORY, Tally
 from salience.retrieval.operations import (
     BackUp,
     CheckStore,
+    CheckWritable,
+    CutOver,
     Delete,
+    DropVectors,
     PutVectors,
+    Rewrite,
     Tombstones,
     Touch,
     UseKey,
@@ -190,7 +194,7 @@ class SqliteRecords(SqliteReader, TableWriter):
                 f"its file {problem}",
             )
 
-    def check_writable(self) -> None:
+    def check_writable(self, _: CheckWritable) -> None:
         """Commit a change of nothing, where the disk has room for more than that."""
         self._check_writable()
         if self._full_path and disk_usage(os.path.dirname(self._full_path)).free < _LEAST_ROOM:
@@ -208,9 +212,9 @@ class SqliteRecords(SqliteReader, TableWriter):
         by_row = dict(zip(op.rows.tolist(), op.vectors, strict=True))
         vector_sets.put_vectors(op, by_row, DIALECT, self.run)
 
-    def cut_over(self, embedder: str) -> bool:
+    def cut_over(self, op: CutOver) -> bool:
         """Search the set beside if all memories have its vectors; return whether they do."""
-        return vector_sets.cut_over(embedder, (), DIALECT, self.ask, self.run)
+        return vector_sets.cut_over(op.embedder, (), DIALECT, self.ask, self.run)
 
     def preview(self) -> SqliteRecords:
         """The same records, read as if the set beside were searched."""
@@ -223,7 +227,7 @@ class SqliteRecords(SqliteReader, TableWriter):
         records.snapshots = None
         return records
 
-    def drop_vectors(self) -> None:
+    def drop_vectors(self, _: DropVectors) -> None:
         """Erase the set of vectors beside, in short transactions."""
         sets = self.run(partial(vector_sets.begin_dropping, DIALECT))
         vector_sets.drop(sets, [*self.namespaces()], DIALECT, self.ask, self.run)
@@ -307,7 +311,7 @@ class SqliteRecords(SqliteReader, TableWriter):
         with suppress(StoreError):  # it is erased; the next write tries again
             self._truncate_log(_ERASE_WAIT_MS)
 
-    def rewrite(self) -> str:
+    def rewrite(self, _: Rewrite) -> str:
         """Rewrite the file: copies of erased text, left where pages were split, are not in it.
 
         Other writers wait meanwhile. The copy is made in memory, as one on the disk would be a
@@ -380,7 +384,7 @@ class SqliteRecords(SqliteReader, TableWriter):
                 f"{self.path}: is damaged ({damage}), which gave a {kind} ({problem}); {DAMAGED}"
             ) from problem
 
-    def check(self, op: CheckStore) -> tuple[Finding, ...]:
+    def check_store(self, op: CheckStore) -> tuple[Finding, ...]:
         """Look for damage, and mend what can be; of `:memory:` there is none."""
         if self._full_path is None:
             return ()

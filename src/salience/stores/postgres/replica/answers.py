@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar
+from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +18,6 @@ from salience.records.filters import Compare
 from salience.retrieval import operations
 from salience.retrieval.candidates import Candidates
 from salience.stores.index.namespace_index import NamespaceIndex
-from salience.stores.index_reader import IndexReader
 from salience.stores.postgres.replica import feed
 from salience.stores.postgres.replica.feed import MissingColumns
 from salience.stores.postgres.replica.large_namespace import LargeNamespace
@@ -56,7 +56,7 @@ class Replicas(ReplicaManager):
             return op.namespaces
         return self._row_ids.namespaces(op.rows) if isinstance(op, _ROW_OPERATIONS) else ()
 
-    def _links_between(self, op: operations.LinksBetween) -> list[operations.Edge]:
+    def links_between(self, op: operations.LinksBetween) -> list[operations.Edge]:
         links: list[operations.Edge] = []
         with self._lock:
             for index, rows, _ in self._indexes_of(op.rows):
@@ -72,11 +72,6 @@ class Replicas(ReplicaManager):
 
     def _links_of(self, index: NamespaceIndex) -> LinkTable:
         return self._replica(index.namespace).links
-
-    ANSWERS: ClassVar[dict[type, Any]] = {
-        **IndexReader.ANSWERS,
-        operations.LinksBetween: _links_between,
-    }
 
     def begin(self, batch: Sequence[operations.Op], send: Send) -> None:
         """Bring the indexes that some operations are asked of up to date, once a search."""
@@ -118,7 +113,7 @@ class Replicas(ReplicaManager):
                 each.include_linked(ids, op.type, send)
             else:
                 each.include(ids, send)
-        return self._with_columns(lambda: self.ANSWERS[type(op)](self, op), send)
+        return self._with_columns(partial(getattr(self, op.method), op), send)
 
     def _by_namespace(self, op: Any, send: Send) -> Any:
         """Answer an operation about namespaces of which some are large."""
@@ -142,7 +137,7 @@ class Replicas(ReplicaManager):
         for _ in range(2):
             for each in large:
                 each.collect(op, queries, send)
-            found = self._with_columns(lambda: self._collect(op), send)
+            found = self._with_columns(partial(self.collect, op), send)
             if not op.sessions or CHAT_CHUNKS.isdisjoint(found["kind"].tolist()):
                 break
             queries = [op.narrowed(Compare("kind", "eq", SESSION_CHUNK))]

@@ -137,16 +137,13 @@ class LargeNamespace:
     def answer(self, op: operations.Op, send: Send) -> Any:
         """Answer an operation about namespaces, for this one."""
         self.figures(send)
-        if isinstance(op, operations.FindSpeakers):
-            return self._find_speakers(op, send)
-        if isinstance(op, operations.FindWords):
-            return self._find_words(op, send)
-        if isinstance(op, operations.FindNames):
-            return self._find_names(op, send)
-        assert isinstance(op, operations.VectorNames)
+        return getattr(self, op.method)(op, send)
+
+    def vector_names(self, op: operations.VectorNames, send: Send) -> frozenset[str]:
+        """The names of the searched vectors."""
         return frozenset(self._dimensions)
 
-    def _find_speakers(self, op: operations.FindSpeakers, send: Send) -> operations.SpeakerMatches:
+    def find_speakers(self, op: operations.FindSpeakers, send: Send) -> operations.SpeakerMatches:
         noted = self._statistics
         [later] = send(select_speakers(self.namespace, noted.counter))
         turns = Counter(noted.speakers) + Counter(dict(later))
@@ -157,7 +154,7 @@ class LargeNamespace:
         named = named_speakers(op.words, speakers.by_word, strange, op.ordinary, op.by_sound)
         return operations.SpeakerMatches.among(speakers, named, self._living)
 
-    def _find_words(self, op: operations.FindWords, send: Send) -> operations.NearWords:
+    def find_words(self, op: operations.FindWords, send: Send) -> operations.NearWords:
         """None are near while the words have no index."""
         if not self._has_index:
             return {}
@@ -189,7 +186,7 @@ class LargeNamespace:
             f"AND {TERMS} && ARRAY[{term}] LIMIT {_COUNTED}"
         )
 
-    def _find_names(self, op: operations.FindNames, send: Send) -> frozenset[str]:
+    def find_names(self, op: operations.FindNames, send: Send) -> frozenset[str]:
         name_of = {
             spelling_key(field, variant): name
             for field in op.fields
