@@ -22,9 +22,11 @@ from salience.language.dates.grammar import (
     BOUND_BEFORE,
     DATE_RANGE,
     DAYS_OF_MONTH,
+    HALF_YEAR,
     MONTH_OF_DAYS,
     PART_BEFORE,
     RELATIVE_TIME,
+    YEAR_AND_HALF,
     DateMention,
     is_after_between,
     mentioned_dates,
@@ -35,9 +37,11 @@ from salience.language.dates.intervals import (
     FOREVER,
     Interval,
     exactly,
+    feast_of,
     later,
     month_of,
     nearest,
+    quarter_of,
     year_of,
 )
 from salience.language.dates.translation import WEEKDAY_NAMES, in_english
@@ -58,7 +62,12 @@ _NUMBERS = {
     )
 } | {"a": 1, "an": 1, "a couple of": 2}
 _DAY = timedelta(days=1)
-_SHARED_MONTHS = ((DAYS_OF_MONTH, r"\1 \4 \2 \3 \4"), (MONTH_OF_DAYS, r"\1 \2 \3 \1 \4"))
+_REWORDED = (
+    (DAYS_OF_MONTH, r"\1 \4 \2 \3 \4"),
+    (MONTH_OF_DAYS, r"\1 \2 \3 \1 \4"),
+    (HALF_YEAR, "6 months"),
+    (YEAR_AND_HALF, "18 months"),
+)
 
 
 class AskedTime(NamedTuple):
@@ -117,8 +126,8 @@ def asked_times(folded: str, now: datetime, language: str = "") -> AskedTimes:
     """The times that a folded question asks about, as seen from `now` and in its time zone."""
     translated = in_english(folded, language)
     text = translated.text
-    for pattern, order in _SHARED_MONTHS:
-        text = pattern.sub(order, text)
+    for pattern, wording in _REWORDED:
+        text = pattern.sub(wording, text)
     local = now.replace(tzinfo=timezone.utc)  # the clock on the wall, for sums of days
     times = _bare_times(text, local)
     if AHEAD.search(text) and not BEHIND.search(text):
@@ -267,6 +276,10 @@ def _of_words(match: re.Match[str], today: datetime, now: datetime) -> _Time | N
             return _recurring(place, today, _weekends)
         if match["season"]:
             return _season(match, today)
+        if match["quarter"]:
+            return _named(match, "quarter", today)
+        if match["feast"]:
+            return _named(match, "feast", today)
         day = int(match["ordinal"])
         return _recurring(place, today, lambda year: _month_days(year, day))
     except (OverflowError, ValueError):  # beyond the years of the calendar
@@ -324,6 +337,9 @@ def _period(period: str, day: datetime, step: int) -> Interval:
     if period == "month":
         year, month = divmod(day.year * 12 + day.month - 1 + step, 12)
         return month_of(year, month + 1)
+    if period == "quarter":
+        year, quarter = divmod(day.year * 4 + (day.month - 1) // 3 + step, 4)
+        return quarter_of(year, quarter + 1)
     return year_of(day.year + step)
 
 
@@ -377,6 +393,21 @@ def _season(match: re.Match[str], today: datetime) -> _Time:
     if which == "next":
         return _Time(*match.span(), (next(each for each in around if each[0] > today),))
     return _Time(*match.span(), ([each for each in around if each[1] <= today][-1],))
+
+
+def _named(match: re.Match[str], kind: str, today: datetime) -> _Time:
+    """A quarter or a feast: of the year that is named, else the last that has begun."""
+    name, year = match[kind], match[f"{kind}_year"]
+
+    def of(year: int) -> Interval:
+        return feast_of(year, name) if kind == "feast" else quarter_of(year, _QUARTERS[name[:2]])
+
+    if year:
+        return _Time(*match.span(), (of(int(year)),))
+    return _recurring(match.span(), today, lambda year: map(of, range(year - 1, year + 2)))
+
+
+_QUARTERS = {"q1": 1, "q2": 2, "q3": 3, "q4": 4, "fi": 1, "se": 2, "th": 3, "fo": 4}
 
 
 def _seasons(year: int, first: int) -> _Times:

@@ -100,20 +100,35 @@ def _in_words(folded: str) -> Iterator[DateMention]:
 
 
 def _in_figures(folded: str) -> Iterator[DateMention]:
-    """Dates such as 2024-05-31, 31.5.2024 and 5/31/24."""
+    """Dates such as 2024-05-31, 31.5.2024, 5/31/24, 2024-05, 5/2024 and "on 5/31"."""
     for match in DAY_MONTH_YEAR.finditer(folded):
         first, second, year = map(int, match.group(1, 3, 4))
         year = year if year > 99 else year + 2000
-        readings = [(first, second)]  # between slashes, either may be the month
+        readings = [(first, second)]
         if match[2] == "/" or second > 12:
             readings.append((second, first))
-        for day, month in dict.fromkeys(readings):
-            if 1 <= month <= 12 and day <= 31:
-                yield DateMention(year, month, day or None, *match.span())
+        yield from _in_either_order(year, readings, *match.span())
+    for match in DAY_AND_MONTH.finditer(folded):
+        first, second = map(int, match.groups())
+        span = match.start(1), match.end()
+        yield from _in_either_order(None, [(first, second), (second, first)], *span)
+    for pattern, year_group in ((ISO_MONTH, 1), (MONTH_YEAR, 2)):
+        for match in pattern.finditer(folded):
+            year, month = int(match[year_group]), int(match[3 - year_group])
+            yield DateMention(year, month, None, *match.span())
     for match in ISO_DATE.finditer(folded):
         year, month, day = map(int, match.group(1, 3, 4))
         if 1 <= month <= 12:
             yield DateMention(year, month, day or None, *match.span())
+
+
+def _in_either_order(
+    year: int | None, readings: list[tuple[int, int]], start: int, end: int
+) -> Iterator[DateMention]:
+    """The readings as day and month that may be dates: between slashes, either is the month."""
+    for day, month in dict.fromkeys(readings):
+        if 1 <= month <= 12 and day <= 31:
+            yield DateMention(year, month, day or None, start, end)
 
 
 def _is_quantity(folded: str, name: str, day: re.Match[str], end: int) -> bool:
@@ -190,7 +205,12 @@ BEFORE_RANGE_END = _TABLE.pattern("before_range_end")
 AFTER_RANGE_START = _TABLE.pattern("after_range_start")
 LONE_YEAR = _TABLE.pattern("lone_year")
 ISO_DATE = _TABLE.pattern("iso_date")
+ISO_MONTH = _TABLE.pattern("iso_month")
+MONTH_YEAR = _TABLE.pattern("month_year")
+DAY_AND_MONTH = _TABLE.pattern("day_and_month")
 DAY_MONTH_YEAR = _TABLE.pattern("day_month_year")
+HALF_YEAR = _TABLE.pattern("half_year")
+YEAR_AND_HALF = _TABLE.pattern("year_and_half")
 DAYS_OF_MONTH = _TABLE.pattern("days_of_month")
 MONTH_OF_DAYS = _TABLE.pattern("month_of_days")
 PART_BEFORE = _TABLE.pattern("part_before")

@@ -57,3 +57,49 @@ def year_of(year: int) -> Interval:
 def later(moment: datetime, by: timedelta) -> datetime:
     """moment + by, at most the end of the last year."""
     return moment + by if by < FOREVER - moment else FOREVER
+
+
+def quarter_of(year: int, number: int) -> Interval:
+    """A quarter of a year, 1 to 4."""
+    return month_of(year, 3 * number - 2)[0], month_of(year, 3 * number)[1]
+
+
+_FEASTS = {
+    "christmas eve": (12, 24, 1),
+    "christmas": (12, 24, 3),
+    "boxing": (12, 26, 1),
+    "new years eve": (12, 31, 1),
+    "new year": (12, 31, 2),
+    "valentine": (2, 14, 1),
+    "halloween": (10, 31, 1),
+}
+"""The month, day and length in days of the feasts of a fixed date."""
+
+
+def feast_of(year: int, name: str) -> Interval:
+    """The days of a feast in a year, by its name in a question."""
+    if name == "easter":
+        return _days(_easter(year) - timedelta(2), 4)  # from Good Friday on
+    if name == "thanksgiving":
+        november = datetime(year, 11, 1, tzinfo=timezone.utc)
+        return _days(november + timedelta((3 - november.weekday()) % 7 + 21))  # the fourth Thursday
+    month, day, length = _FEASTS[name.replace("'", "")]
+    return _days(datetime(year, month, day, tzinfo=timezone.utc), length)
+
+
+def _easter(year: int) -> datetime:
+    """Easter Sunday of the Gregorian calendar (the algorithm of Meeus, Jones and Butcher)."""
+    century, of_century = divmod(year, 100)
+    golden = year % 19
+    leaps, rest = divmod(century, 4)
+    correction = (century - (century + 8) // 25 + 1) // 3
+    epact = (19 * golden + century - leaps - correction + 15) % 30
+    four, year_rest = divmod(of_century, 4)
+    weekday = (32 + 2 * rest + 2 * four - epact - year_rest) % 7
+    late = (golden + 11 * epact + 22 * weekday) // 451
+    month, day = divmod(epact + weekday - 7 * late + 114, 31)
+    return datetime(year, month, day + 1, tzinfo=timezone.utc)
+
+
+def _days(first: datetime, count: int = 1) -> Interval:
+    return first, later(first, timedelta(count))
