@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define INTERFACE 3 /* raised with each change of what a function takes or gives */
+#define INTERFACE 4 /* raised with each change of what a function takes or gives */
 
 #if defined(__x86_64__) && defined(__GNUC__)
 #define X86 1
@@ -231,11 +231,300 @@ INLINE void codes_loop(const uint64_t *codes, Size words, const uint64_t *query,
     }
 }
 
+#define ROUNDING 6755399441055744.0 /* 3 * 2^51: added and taken away, it leaves a whole number */
+
+/* e^x in the steps of `exp` in arithmetic.py. */
+INLINE double power_of_e(double x)
+{
+    if (x != x)
+        return x;
+    x = x < -746.0 ? -746.0 : x > 709.782712893384 + 1.0 ? 709.782712893384 + 1.0 : x;
+    double k = (x * 1.44269504088896338700 + ROUNDING) - ROUNDING;
+    double high = x - k * 6.93147180369123816490e-01, low = k * 1.90821492927058770002e-10;
+    double r = high - low, square = r * r;
+    double series = 1.66666666666666019037e-01 +
+                    square * (-2.77777777770155933842e-03 +
+                              square * (6.61375632143793436117e-05 +
+                                        square * (-1.65339022054652515390e-06 +
+                                                  square * 4.13813679705723846039e-08)));
+    double remainder = r - square * series;
+    double value = 1.0 + (high - (low - r * remainder / (2.0 - remainder)));
+    if (k < -1000.0 || k > 1000.0)
+        return ldexp(value, (int)k);
+    uint64_t bits = (uint64_t)((int64_t)k + 1023) << 52;
+    double power;
+    memcpy(&power, &bits, sizeof power);
+    return value * power;
+}
+
+/* The formula of a score: steps over columns of candidates. See `Program` in evaluation.py. */
+
+typedef struct {
+    const double *data;
+    Size step;             /* 0 for one number that holds for every candidate */
+    const int64_t *places; /* of whole numbers instead */
+    Size rows, width;
+} Value;
+
+#define MOST_VALUES 64 /* that a step reads */
+
+/* The name of each operation, and how many values it reads: at least, at most. */
+typedef enum {
+    SUM, PRODUCT, FIRST_OF, QUOTIENT, MINIMUM, MAXIMUM, AT_MOST, EXP, SIGMOID, SQRT, FLOOR,
+    MIN_MAX, MAX_SCALED, TRUSTED, GROUP_MAX, SESSION_COVER, NEIGHBOR_MASS, OPERATIONS
+} Operation;
+
+static const struct {
+    const char *name;
+    int least, most;
+} OPERATION[OPERATIONS] = {
+    {"sum", 1, MOST_VALUES}, {"product", 1, MOST_VALUES}, {"first_of", 1, MOST_VALUES},
+    {"quotient", 2, 2}, {"minimum", 2, 2}, {"maximum", 2, 2}, {"at_most", 2, 2}, {"exp", 1, 1},
+    {"sigmoid", 1, 1}, {"sqrt", 1, 1}, {"floor", 1, 1}, {"min_max", 1, 2}, {"max_scaled", 1, 2},
+    {"trusted", 3, 3}, {"group_max", 2, 2}, {"session_cover", 2, 2}, {"neighbor_mass", 5, 5},
+};
+
+/* out = expression of x and y, each of which is an array or one number. */
+#define BINARY(expression)                                                                         \
+    do {                                                                                           \
+        double x = *a.data, y = *b.data;                                                           \
+        if (a.step && b.step)                                                                      \
+            for (Size i = 0; i < rows; i++) {                                                      \
+                x = a.data[i];                                                                     \
+                y = b.data[i];                                                                     \
+                out[i] = expression;                                                               \
+            }                                                                                      \
+        else if (a.step)                                                                           \
+            for (Size i = 0; i < rows; i++) {                                                      \
+                x = a.data[i];                                                                     \
+                out[i] = expression;                                                               \
+            }                                                                                      \
+        else if (b.step)                                                                           \
+            for (Size i = 0; i < rows; i++) {                                                      \
+                y = b.data[i];                                                                     \
+                out[i] = expression;                                                               \
+            }                                                                                      \
+        else                                                                                       \
+            out[0] = expression;                                                                   \
+        a.step = a.step || b.step;                                                                 \
+        a.data = out;                                                                              \
+    } while (0)
+
+/* Values from left to right; a number of 0 is not added, as it is not in `Sum.combine`. */
+INLINE Size fold(Operation operation, const Value *given, int count, Size rows, double *out)
+{
+    Value a = given[0];
+    for (int i = 1; i < count; i++) {
+        Value b = given[i];
+        if (operation == SUM && (b.step || *b.data != 0.0))
+            BINARY(x + y);
+        else if (operation == PRODUCT)
+            BINARY(x * y);
+        else if (operation == FIRST_OF)
+            BINARY(x != x ? y : x);
+    }
+    if (a.data != out)
+        memcpy(out, a.data, (size_t)(a.step ? rows : 1) * sizeof(double));
+    return a.step;
+}
+
+/* MinMax, or MaxScaled, of a by the least and the largest value of b. */
+INLINE Size scaled(Operation operation, Value a, Value b, int by_others, Size rows, double *out)
+{
+    double low = NAN, high = NAN;
+    for (Size i = 0; i < (b.step ? rows : 1); i++) {
+        double x = b.data[i];
+        low = low <= x ? low : x == x ? x : low;
+        high = high >= x ? high : x == x ? x : high;
+    }
+    Size count = a.step ? rows : 1;
+    int flat = operation == MIN_MAX ? !(high > low) : !(high > 0.0);
+    for (Size i = 0; i < count; i++) {
+        double x = a.data[i];
+        if (flat)
+            out[i] = x * 0.0;
+        else if (operation == MAX_SCALED)
+            out[i] = x / high;
+        else {
+            x = (x - low) / (high - low);
+            out[i] = !by_others || x != x ? x : x < 0.0 ? 0.0 : x > 1.0 ? 1.0 : x;
+        }
+    }
+    return a.step;
+}
+
+/* t x + (1 - t) y; x where t is the number NaN. */
+INLINE Size trusted(Value t, Value x, Value y, Size rows, double *out)
+{
+    if (!t.step && *t.data != *t.data)
+        return fold(SUM, &x, 1, rows, out);
+    Size step = t.step || x.step || y.step;
+    for (Size i = 0; i < (step ? rows : 1); i++) {
+        double trust = t.data[i * t.step];
+        out[i] = trust * x.data[i * x.step] + (1.0 - trust) * y.data[i * y.step];
+    }
+    return step;
+}
+
+/* The largest value of each group, column by column, NaN where there is none. */
+INLINE void largest_of_groups(const int64_t *group, Value of, Size rows, Size width,
+                              double *largest)
+{
+    for (Size i = 0; i < rows * width; i++)
+        largest[i] = NAN;
+    for (Size i = 0; i < rows; i++)
+        for (Size w = 0; w < width; w++) {
+            double x = of.data[(i * width + w) * of.step], *own = &largest[group[i] * width + w];
+            *own = *own >= x ? *own : x == x ? x : *own;
+        }
+}
+
+/* The sum of some numbers, the second half of them added to the first: see `row_sums`. */
+INLINE double halved_sum(double *numbers, Size width)
+{
+    if (width < 1)
+        return 0.0;
+    for (Size half; width > 1; width = half) {
+        half = (width + 1) / 2;
+        for (Size i = half; i < width; i++)
+            numbers[i - half] += numbers[i];
+    }
+    return numbers[0];
+}
+
+/* See `SessionCover`; `largest` has room for a row for each candidate and one more. */
+INLINE Size session_cover(const int64_t *group, Value matched, Size rows, double *largest,
+                          double *out)
+{
+    Size width = matched.width, groups = 0;
+    largest_of_groups(group, matched, rows, width, largest);
+    double *top = largest + rows * width;
+    for (Size i = 0; i < rows; i++)
+        groups = group[i] >= groups ? (Size)group[i] + 1 : groups;
+    for (Size w = 0; w < width; w++)
+        top[w] = largest[w];
+    for (Size g = 1; g < groups; g++)
+        for (Size w = 0; w < width; w++) {
+            double x = largest[g * width + w];
+            top[w] = top[w] > x || top[w] != top[w] ? top[w] : x;
+        }
+    double total = halved_sum(top, width);
+    if (!(total > 0.0)) {
+        *out = 0.0;
+        return 0;
+    }
+    for (Size g = 0; g < groups; g++)
+        largest[g * width] = halved_sum(largest + g * width, width) / total;
+    for (Size i = 0; i < rows; i++)
+        out[i] = largest[group[i] * width];
+    return 1;
+}
+
+INLINE double faded(Value table, double distance)
+{
+    return distance >= 0.0 && distance < (double)table.rows ? table.data[(Size)distance] : 0.0;
+}
+
+/* See `NeighborMass`: places ascend in `order`, and `fading` is a table by distance. */
+INLINE void neighbor_mass(const int64_t *order, const double *places, Value fading, Size reach,
+                          Value of, Size rows, double *weight, double *out)
+{
+    for (Size i = 0; i < rows; i++) {
+        double x = of.data[order[i] * of.step];
+        weight[i] = x * x > 0.0 ? x * x : 0.0;
+    }
+    for (Size i = 0; i < rows; i++) {
+        double later = 0.0, earlier = 0.0;
+        for (Size d = 1; d <= reach && i + d < rows; d++) {
+            later += faded(fading, places[i + d] - places[i]) * weight[i + d];
+        }
+        for (Size d = 1; d <= reach && d <= i; d++) {
+            earlier += faded(fading, places[i] - places[i - d]) * weight[i - d];
+        }
+        out[order[i]] = later + earlier;
+    }
+}
+
+/* Compute a step; 1 if it gives an array, 0 for one number, -1 without memory. */
+INLINE Size compute(Operation operation, const Value *given, int count, Size rows, double *out)
+{
+    Value a = given[0], b = given[count > 1];
+    double *room = NULL;
+    switch (operation) {
+    case SUM:
+    case PRODUCT:
+    case FIRST_OF: return fold(operation, given, count, rows, out);
+    case QUOTIENT: BINARY(y != 0.0 ? x / y : x != x ? x : 0.0); return a.step;
+    case MINIMUM: BINARY(x < y || x != x ? x : y); return a.step;
+    case MAXIMUM: BINARY(x > y || x != x ? x : y); return a.step;
+    case AT_MOST: BINARY(x <= y ? 1.0 : 0.0); return a.step;
+    case MIN_MAX:
+    case MAX_SCALED: return scaled(operation, a, b, count > 1, rows, out);
+    case TRUSTED: return trusted(a, b, given[2], rows, out);
+    case EXP:
+    case SIGMOID:
+    case SQRT:
+    case FLOOR:
+        for (Size i = 0; i < (a.step ? rows : 1); i++) {
+            double x = a.data[i];
+            out[i] = operation == EXP    ? power_of_e(x)
+                     : operation == SQRT ? sqrt(x)
+                     : operation == FLOOR ? floor(x)
+                                          : 1.0 / (1.0 + power_of_e(-x));
+        }
+        return a.step;
+    default: break;
+    }
+    room = malloc((size_t)((rows + 1) * (operation == SESSION_COVER ? b.width + 1 : 1)) * sizeof(double));
+    Size step = room ? 1 : -1;
+    if (room && operation == GROUP_MAX) {
+        largest_of_groups(a.places, b, rows, 1, room);
+        for (Size i = 0; i < rows; i++)
+            out[i] = room[a.places[i]];
+    } else if (room && operation == SESSION_COVER)
+        step = session_cover(a.places, b, rows, room, out);
+    else if (room)
+        neighbor_mass(a.places, b.data, given[2], (Size)*given[3].data, given[4], rows, room, out);
+    free(room);
+    return step;
+}
+
+/* The values that the steps of a formula read, by place in a list; each is taken once. */
+typedef struct {
+    PyObject *list;
+    Size size;
+    Value *known;
+    double *numbers;
+    Py_buffer *views; /* with an object where one is held */
+} Values;
+
+INLINE int formula_loop(const int32_t *code, Size count, const Values *values, Size rows,
+                     double *block, uint8_t *steps)
+{
+    Value given[MOST_VALUES];
+    for (Size row = 0; row < count; row++) {
+        for (int i = 0; i < code[1]; i++) {
+            int32_t place = code[2 + i];
+            if (place >= 0)
+                given[i] = values->known[place];
+            else
+                given[i] = (Value){block + (-1 - place) * rows, steps[-1 - place], NULL, rows, 1};
+        }
+        Size step = compute((Operation)code[0], given, code[1], rows, block + row * rows);
+        if (step < 0)
+            return 0;
+        steps[row] = (uint8_t)step;
+        code += 2 + code[1];
+    }
+    return 1;
+}
+
 typedef struct {
     const char *name;
     void (*cosines)(const float *, Size, const double *, const int64_t *, Size, double *);
     void (*signs)(const uint64_t *const *, Size, Size, const uint64_t *, uint16_t *);
     void (*codes)(const uint64_t *, Size, const uint64_t *, const int64_t *, Size, int32_t *);
+    int (*formula)(const int32_t *, Size, const Values *, Size, double *, uint8_t *);
 } Variant;
 
 #define COMPILED(suffix, with)                                                                     \
@@ -253,6 +542,11 @@ typedef struct {
                                     const int64_t *places, Size count, int32_t *similarities)      \
     {                                                                                              \
         codes_loop(codes, words, query, places, count, similarities);                              \
+    }                                                                                              \
+    with static int formula_##suffix(const int32_t *code, Size count, const Values *values,        \
+                                     Size rows, double *block, uint8_t *steps)                     \
+    {                                                                                              \
+        return formula_loop(code, count, values, rows, block, steps);                              \
     }
 
 #define NOTHING
@@ -264,10 +558,10 @@ COMPILED(avx512, WITH_AVX512)
 
 static const Variant VARIANTS[] = {
 #ifdef X86
-    {"avx512", cosines_avx512, signs_avx512, codes_avx512},
-    {"avx2", cosines_avx2, signs_avx2, codes_avx2},
+    {"avx512", cosines_avx512, signs_avx512, codes_avx512, formula_avx512},
+    {"avx2", cosines_avx2, signs_avx2, codes_avx2, formula_avx2},
 #endif
-    {"plain", cosines_plain, signs_plain, codes_plain},
+    {"plain", cosines_plain, signs_plain, codes_plain, formula_plain},
 };
 #define VARIANT_COUNT (int)(sizeof VARIANTS / sizeof VARIANTS[0])
 
@@ -726,32 +1020,6 @@ done:
     return answer;
 }
 
-#define ROUNDING 6755399441055744.0 /* 3 * 2^51: added and taken away, it leaves a whole number */
-
-/* e^x in the steps of `exp` in arithmetic.py. */
-static double power_of_e(double x)
-{
-    if (x != x)
-        return x;
-    x = x < -746.0 ? -746.0 : x > 709.782712893384 + 1.0 ? 709.782712893384 + 1.0 : x;
-    double k = (x * 1.44269504088896338700 + ROUNDING) - ROUNDING;
-    double high = x - k * 6.93147180369123816490e-01, low = k * 1.90821492927058770002e-10;
-    double r = high - low, square = r * r;
-    double series = 1.66666666666666019037e-01 +
-                    square * (-2.77777777770155933842e-03 +
-                              square * (6.61375632143793436117e-05 +
-                                        square * (-1.65339022054652515390e-06 +
-                                                  square * 4.13813679705723846039e-08)));
-    double remainder = r - square * series;
-    double value = 1.0 + (high - (low - r * remainder / (2.0 - remainder)));
-    if (k < -1000.0 || k > 1000.0)
-        return ldexp(value, (int)k);
-    uint64_t bits = (uint64_t)((int64_t)k + 1023) << 52;
-    double power;
-    memcpy(&power, &bits, sizeof power);
-    return value * power;
-}
-
 /* exp(numbers, powers) */
 static PyObject *py_exp(PyObject *module, PyObject *const *given, Size count)
 {
@@ -767,6 +1035,149 @@ static PyObject *py_exp(PyObject *module, PyObject *const *given, Size count)
     Py_END_ALLOW_THREADS
     answer = Py_NewRef(Py_None);
 done:
+    release(&held);
+    return answer;
+}
+
+static int take_value(Values *values, Size place)
+{
+    Value *value = &values->known[place];
+    PyObject *object = PyList_GetItem(values->list, place);
+    if (value->data || value->places)
+        return 1;
+    value->width = value->rows = 1;
+    if (PyFloat_Check(object) || PyLong_Check(object)) {
+        values->numbers[place] = PyFloat_AsDouble(object);
+        value->data = &values->numbers[place];
+        if (!PyErr_Occurred())
+            return 1;
+        PyErr_Clear();
+        return 0;
+    }
+    Py_buffer *view = &values->views[place];
+    if (PyObject_GetBuffer(object, view, PyBUF_FORMAT | PyBUF_STRIDES) < 0) {
+        PyErr_Clear();
+        return 0;
+    }
+    int whole = is_type(view, 'q'), dimensions = view->ndim;
+    if ((!whole && !is_type(view, 'd')) || dimensions > 2 || (uintptr_t)view->buf % 8)
+        return 0;
+    int shown = !whole && dimensions == 1 && view->strides[0] == 0; /* one number, many times */
+    Size packed = 8;
+    for (int d = dimensions - 1; d >= 0 && !shown; packed *= view->shape[d--])
+        if (view->shape[d] > INT32_MAX ||
+            (view->shape[d] > 1 && packed && view->strides[d] != packed))
+            return 0;
+    value->rows = dimensions ? view->shape[0] : 1;
+    value->width = dimensions == 2 ? view->shape[1] : 1;
+    value->step = dimensions && !shown;
+    if (whole)
+        value->places = view->buf;
+    else
+        value->data = view->buf;
+    return 1;
+}
+
+/* Test whether the values of a step are what its operation reads; a Value without data is that of
+   a step before it. */
+static int fits(Operation operation, const Value *given, int count, Size rows)
+{
+    int grouped = operation >= GROUP_MAX;
+    if (grouped && (!given[0].places || given[0].rows != rows || given[0].width != 1))
+        return 0;
+    for (Size i = 0; grouped && i < rows; i++)
+        if (given[0].places[i] < 0 || given[0].places[i] >= rows)
+            return 0;
+    if (operation == SESSION_COVER)
+        return given[1].data && given[1].step && given[1].rows == rows;
+    if (operation == NEIGHBOR_MASS &&
+        (!given[1].step || !given[2].data || given[2].width != 1 || !given[3].data ||
+         !(*given[3].data >= 1.0 && *given[3].data < 1e6)))
+        return 0;
+    for (int i = grouped; i < count; i++) {
+        int any = operation == NEIGHBOR_MASS && (i == 2 || i == 3);
+        if (given[i].places ||
+            (!any && given[i].data && (given[i].width != 1 || (given[i].step && given[i].rows != rows))))
+            return 0;
+    }
+    return 1;
+}
+
+/* Check the steps of a formula and take the values that they read: their number, -1 for an error,
+   -2 for values that are no numbers. Step r reads from the list by place, or that of step s as
+   -1 - s. */
+static Size take_steps(const int32_t *code, Size length, Size most, Values *values, Size rows)
+{
+    Size count = 0;
+    for (Size at = 0; at < length; count++) {
+        Value given[MOST_VALUES] = {{NULL, 0, NULL, 0, 0}};
+        int32_t operation = code[at], own = at + 1 < length ? code[at + 1] : 0;
+        if (count >= most || operation < 0 || operation >= OPERATIONS ||
+            own < OPERATION[operation].least || own > OPERATION[operation].most ||
+            at + 2 + own > length)
+            return refuse("code", "is no formula") - 1;
+        for (int i = 0; i < own; i++) {
+            int32_t place = code[at + 2 + i];
+            if (place >= values->size || place < -count)
+                return refuse("code", "reads values that are not there") - 1;
+            if (place >= 0 && !take_value(values, place))
+                return -2;
+            if (place >= 0)
+                given[i] = values->known[place];
+        }
+        if (!fits((Operation)operation, given, own, rows))
+            return -2;
+        at += 2 + own;
+    }
+    return count;
+}
+
+/* formula(code, values, rows, block) -> a byte for each step: 1 where its row of `block` has a
+   value for each candidate, 0 where its first number holds for all. None, with nothing computed,
+   if the values are no numbers of eight bytes in a row. */
+static PyObject *py_formula(PyObject *module, PyObject *const *given, Size count)
+{
+    Held held = {.count = 0};
+    Values values = {NULL, 0, NULL, NULL, NULL};
+    Array code, block;
+    Size rows, found = -1;
+    int computed = 0;
+    uint8_t *steps = NULL;
+    PyObject *answer = NULL;
+    if (!arguments(count, 4) || !take(&held, given[0], "code", 'i', 1, -1, READ, &code) ||
+        !take_number(given[2], "rows", 1, &rows) ||
+        !take(&held, given[3], "block", 'd', 2, -1, WRITE, &block))
+        goto done;
+    if (!PyList_Check(given[1]) || block.width != rows) {
+        refuse("values", "are no list, or the block has another width");
+        goto done;
+    }
+    values.list = given[1];
+    values.size = PyList_Size(given[1]);
+    values.known = calloc((size_t)values.size + 1, sizeof(Value));
+    values.numbers = calloc((size_t)values.size + 1, sizeof(double));
+    values.views = calloc((size_t)values.size + 1, sizeof(Py_buffer));
+    steps = calloc((size_t)block.rows + 1, 1);
+    if (values.known && values.numbers && values.views && steps)
+        found = take_steps(code.data, code.rows, block.rows, &values, rows);
+    else
+        PyErr_NoMemory();
+    if (found >= 0) {
+        Py_BEGIN_ALLOW_THREADS
+        computed = chosen->formula(code.data, found, &values, rows, block.data, steps);
+        Py_END_ALLOW_THREADS
+        answer = computed ? PyBytes_FromStringAndSize((const char *)steps, found)
+                          : PyErr_NoMemory();
+    } else if (found == -2)
+        answer = Py_NewRef(Py_None);
+done:
+    for (Size i = 0; values.views && i < values.size; i++)
+        if (values.views[i].obj)
+            PyBuffer_Release(&values.views[i]);
+    free(values.known);
+    free(values.numbers);
+    free(values.views);
+    free(steps);
     release(&held);
     return answer;
 }
@@ -814,6 +1225,7 @@ static PyMethodDef METHODS[] = {
     {"best", (PyCFunction)(void (*)(void))py_best, METH_FASTCALL, NULL},
     {"bm25", (PyCFunction)(void (*)(void))py_bm25, METH_FASTCALL, NULL},
     {"matched", (PyCFunction)(void (*)(void))py_matched, METH_FASTCALL, NULL},
+    {"formula", (PyCFunction)(void (*)(void))py_formula, METH_FASTCALL, NULL},
     {"exp", (PyCFunction)(void (*)(void))py_exp, METH_FASTCALL, NULL},
     {"variant", py_variant, METH_NOARGS, NULL},
     {"variants", py_variants, METH_NOARGS, NULL},
@@ -829,7 +1241,15 @@ static int start(PyObject *module)
     for (int i = VARIANT_COUNT - 1; i >= 0; i--)
         if (supported(VARIANTS[i].name))
             chosen = &VARIANTS[i];
-    return PyModule_AddIntConstant(module, "INTERFACE", INTERFACE);
+    PyObject *names = PyTuple_New(OPERATIONS);
+    for (int i = 0; names && i < OPERATIONS; i++) {
+        PyObject *name = PyUnicode_FromString(OPERATION[i].name);
+        if (!name || PyTuple_SetItem(names, i, name) < 0)
+            Py_CLEAR(names);
+    }
+    int added = names ? PyModule_AddObjectRef(module, "OPERATIONS", names) : -1;
+    Py_XDECREF(names);
+    return added < 0 ? added : PyModule_AddIntConstant(module, "INTERFACE", INTERFACE);
 }
 
 static PyModuleDef_Slot SLOTS[] = {{Py_mod_exec, start}, {0, NULL}};

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence, Set
+from functools import cache
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from salience import arithmetic
 from salience.lazily import dataclass
 from salience.ranking.explanation import Explanation
 from salience.records.fields import FIELDS
@@ -44,6 +46,69 @@ class Groups:
         return np.fmax.reduceat(values[self.order], self.starts, axis=0)
 
 
+KERNEL_OF: dict[Any, str] = {}
+"""The operation of the kernel `formula` that gives the bits of a function of values."""
+_LEAST_BATCH = 3  # steps: below, a call of the kernel takes longer than they do
+_MOST_KERNEL_NUMBERS = 1 << 21  # of all steps: where there are more, one array for all is slow
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """A function of the values at some places, and the place of its own.
+
+    `read` are the places that the kernel reads, where there is one for the function.
+    """
+
+    function: Callable[..., Values]
+    places: tuple[int, ...]
+    place: int
+    read: tuple[int, ...] | None
+
+    def run(self, values: list[Any], rows: int) -> None:
+        """Compute its values."""
+        values[self.place] = self.function(*[values[of] for of in self.places])
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Steps that a kernel computes in one call, in `code` of whole numbers.
+
+    For each step: its operation, how many values it reads, and where these are: at a place, or
+    those of step n of the batch at -1 - n.
+    """
+
+    steps: tuple[Step, ...]
+    code: NDArray[np.int32]
+
+    @classmethod
+    def of(cls, steps: Sequence[Step]) -> Batch:
+        """Some steps, each after those whose values it reads."""
+        own = {step.place: -1 - number for number, step in enumerate(steps)}
+        code: list[int] = []
+        for step in steps:
+            read = step.read or ()
+            operation = arithmetic.native.OPERATIONS.index(_operation(step.function))
+            code += [operation, len(read), *[own.get(place, place) for place in read]]
+        return cls(tuple(steps), np.array(code, dtype=np.int32))
+
+    def run(self, values: list[Any], rows: int) -> None:
+        """Compute the values of all steps."""
+        found = None
+        if rows * len(self.steps) <= _MOST_KERNEL_NUMBERS:
+            block = np.empty((len(self.steps), rows))
+            found = arithmetic.native.formula(self.code, values, rows, block)
+        if found is None:  # a signal from outside may give numbers of another type
+            for step in self.steps:
+                step.run(values, rows)
+            return
+        for step, row, has_rows in zip(self.steps, block, found, strict=True):
+            values[step.place] = row if has_rows else float(row[0])
+
+
+def _operation(function: Callable[..., Values]) -> str | None:
+    return KERNEL_OF.get(getattr(function, "__func__", function))
+
+
 class Program:
     """The order in which the parts of formulas are computed: each once, after its children.
 
@@ -59,9 +124,10 @@ class Program:
         self.features = features
         self.unset = unset  # columns that have no value in any row
         self.numbers: list[float | None] = [None]  # by place; None for computed values
-        self.steps: list[tuple[Callable[..., Values], tuple[int, ...], int]] = []
+        self.steps: list[Step] = []
         self.subtotal: int | None = None  # of the sum that is being compiled, where a part reads it
         self._places: dict[int, tuple[Evaluable, int]] = {}
+        self._parts: dict[tuple[int, int], Sequence[Step | Batch]] = {}
 
     def place(self, signal: Evaluable) -> int:
         """The place of a signal's values."""
@@ -72,14 +138,49 @@ class Program:
 
     def number(self, value: float) -> int:
         """The place of a number."""
-        self.numbers.append(value)
+        self.numbers.append(float(value))
         return len(self.numbers) - 1
 
-    def step(self, function: Callable[..., Values], places: Sequence[int]) -> int:
-        """The place of a function of the values at some places."""
+    def step(
+        self,
+        function: Callable[..., Values],
+        places: Sequence[int],
+        read: Sequence[int] | None = None,
+    ) -> int:
+        """The place of a function of the values at some places.
+
+        `read` are those that its kernel reads, if there is one and they are others.
+        """
         self.numbers.append(None)
-        self.steps.append((function, tuple(places), len(self.numbers) - 1))
+        own = tuple(places if read is None else read) if _operation(function) else None
+        self.steps.append(Step(function, tuple(places), len(self.numbers) - 1, own))
         return len(self.numbers) - 1
+
+    def parts(self, first: int, end: int) -> Sequence[Step | Batch]:
+        """The steps from one up to another, in as few batches as can be where there are kernels."""
+        if arithmetic.native is None:
+            return self.steps[first:end]
+        if (first, end) not in self._parts:
+            self._parts[first, end] = _batched(self.steps[first:end])
+        return self._parts[first, end]
+
+
+def _batched(steps: Sequence[Step]) -> Sequence[Step | Batch]:
+    """Steps in another order: by turns all that can be computed without a kernel, and with one."""
+    parts: list[Step | Batch] = []
+    left, waiting = list(steps), {step.place for step in steps}
+    while left:
+        for in_batch in (False, True):
+            ready: list[Step] = []
+            for step in left:
+                reads = step.places if step.read is None else step.read
+                if (step.read is not None) is in_batch and waiting.isdisjoint(reads):
+                    ready.append(step)
+                    waiting.discard(step.place)
+            done = {step.place for step in ready}
+            left = [step for step in left if step.place not in done]
+            parts += [Batch.of(ready)] if in_batch and len(ready) >= _LEAST_BATCH else ready
+    return parts
 
 
 class Evaluation:
@@ -133,21 +234,21 @@ class Evaluation:
 
     def _run_steps(self) -> None:
         """Run the steps of the program that are new since the last run."""
-        program, values = self._program, self._values
+        program, values, rows = self._program, self._values, len(self.candidates)
+        first, end = self._steps_done, len(program.steps)
         values += program.numbers[len(values) :]
-        steps = program.steps[self._steps_done :]
-        if not len(self.candidates):
-            for _, _, place in steps:
-                values[place] = np.empty(0)
+        if not rows:
+            for step in program.steps[first:end]:
+                values[step.place] = np.empty(0)
         else:
             values[Program.EVALUATION] = self
             try:
                 with np.errstate(all="ignore"):
-                    for function, places, place in steps:
-                        values[place] = function(*[values[of] for of in places])
+                    for part in program.parts(first, end):
+                        part.run(values, rows)
             finally:
                 values[Program.EVALUATION] = None  # or it would hold itself
-        self._steps_done += len(steps)
+        self._steps_done = end
 
     def column(self, signal: Evaluable) -> Floats:
         """A signal's values as an array, shape (candidates,)."""
@@ -180,7 +281,7 @@ class Evaluation:
         """Candidates by their value of a text column; one without a value is a group of its own."""
         if column not in self._groups:
             codes = self._group_codes(column)
-            order = codes.argsort(kind="stable")
+            order = codes.argsort()
             ordered = codes[order]
             begins = np.empty(len(order), dtype=bool)
             begins[:1] = True
@@ -214,6 +315,22 @@ class Evaluation:
             return np.where(column.codes == column.none, -1, column.codes)
         places, values = self.distinct(name)
         return np.where(np.array([value is None for value in values])[places], -1, places)
+
+
+@dataclass(frozen=True)
+class _GroupsOf:
+    """The number of each candidate's group, as a step of a program."""
+
+    column: str
+
+    def compile(self, program: Program) -> int:
+        return program.step(lambda ev: ev.groups(self.column).of, (Program.EVALUATION,))
+
+
+@cache
+def groups_of(column: str) -> Evaluable:
+    """The numbers of the groups of a text column, which a kernel reads."""
+    return _GroupsOf(column)
 
 
 def _factorized(values: list[Any], keys: list[Any]) -> tuple[NDArray[np.intp], list[Any]]:

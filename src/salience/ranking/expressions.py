@@ -17,7 +17,7 @@ import numpy as np
 
 from salience.errors import InvalidInput, InvalidProfile
 from salience.lazily import dataclass, fields
-from salience.ranking.evaluation import Evaluation, Program, Values
+from salience.ranking.evaluation import KERNEL_OF, Evaluation, Program, Values
 from salience.ranking.explanation import Explanation
 from salience.retrieval.candidates import Candidates, Floats
 from salience.retrieval.query import Query
@@ -184,11 +184,13 @@ class Elementwise(Signal):
     def compile(self, program: Program) -> int:
         return self._step(program, [program.place(child) for child in self.children()])
 
-    def _step(self, program: Program, places: Sequence[int]) -> int:
+    def _step(
+        self, program: Program, places: Sequence[int], read: Sequence[int] | None = None
+    ) -> int:
         """The place of a step over some values; of a number where all of them are numbers."""
         numbers = [program.numbers[place] for place in places]
         if None in numbers:
-            return program.step(self.combine, places)
+            return program.step(self.combine, places, read)
         with np.errstate(all="ignore"):
             return program.number(self.combine(*numbers))
 
@@ -377,6 +379,10 @@ class Default(Elementwise):
     of: Signal
     value: float
 
+    def compile(self, program: Program) -> int:
+        of = program.place(self.of)
+        return self._step(program, (of,), (of, program.number(self.value)))
+
     def combine(self, values: Values) -> Values:
         missing = np.isnan(values)
         return (
@@ -444,6 +450,15 @@ class NamedExpression(Signal):
 
     def __str__(self) -> str:
         return self.name
+
+
+KERNEL_OF |= {
+    Sum.combine: "sum",
+    Product.combine: "product",
+    Quotient.combine: "quotient",
+    FirstOf.combine: "first_of",
+    Default.combine: "first_of",  # of a signal and a number
+}
 
 
 def _number(values: Floats) -> Values:

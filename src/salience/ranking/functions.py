@@ -12,7 +12,7 @@ from salience import arithmetic
 from salience.errors import InvalidInput
 from salience.language.analysis_types import QUERY_FEATURES
 from salience.lazily import dataclass
-from salience.ranking.evaluation import Evaluation, Program, Values
+from salience.ranking.evaluation import KERNEL_OF, Evaluation, Program, Values
 from salience.ranking.explanation import Explanation
 from salience.ranking.expressions import Elementwise, Signal, signal
 from salience.retrieval.candidates import Floats
@@ -119,8 +119,9 @@ class Apply(Elementwise):
                 "arguments", f"are {count} where {self.function} takes {takes}", f"give {takes}"
             )
 
-    def combine(self, *values: Values) -> Values:
-        return self.FUNCTIONS[self.function](*values)
+    @property
+    def combine(self) -> Callable[..., Floats]:
+        return self.FUNCTIONS[self.function]
 
     def how(self) -> str:
         return self.function
@@ -130,6 +131,12 @@ class Apply(Elementwise):
 
     def __str__(self) -> str:
         return f"{self.function}({', '.join(str(a) for a in self.arguments)})"
+
+
+KERNEL_OF |= {
+    Apply.FUNCTIONS[name]: name
+    for name in ("exp", "sqrt", "minimum", "maximum", "floor", "sigmoid", "at_most")
+}
 
 
 def arity(function: Callable[..., Floats]) -> int:

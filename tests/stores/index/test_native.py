@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -16,6 +18,30 @@ from salience.arithmetic import cosines, exp, on_grid
 from salience.evaluation.synthetic_chats import queries, realistic
 from salience.language.tokens import term_ids
 from salience.ranking import profiles
+from salience.ranking.evaluation import Evaluation
+from salience.ranking.expressions import (
+    Col,
+    Constant,
+    Default,
+    FirstOf,
+    Product,
+    Quotient,
+    Signal,
+    Sum,
+)
+from salience.ranking.functions import Apply, QueryFlag
+from salience.ranking.functions import exp as exp_of
+from salience.ranking.signals import (
+    GroupMax,
+    MaxScaled,
+    MinMax,
+    NeighborMass,
+    SaidBy,
+    SessionCover,
+    Trusted,
+)
+from salience.retrieval.candidates import Candidates
+from salience.retrieval.query import Query
 from salience.retrieval.routes import Lexical
 from salience.stores.index import vector_index
 from salience.stores.index.quantization import QuantizedVectors
@@ -30,7 +56,7 @@ pytestmark = pytest.mark.skipif(arithmetic.native is None, reason=f"{arithmetic.
 
 KERNELS = (
     *("cosines", "nearest", "sign_distances", "nearest_by_codes"),
-    *("best", "bm25", "matched", "exp"),
+    *("best", "bm25", "matched", "exp", "formula"),
 )
 
 
@@ -201,6 +227,93 @@ def test_exponentials_are_the_same() -> None:
         np.testing.assert_array_equal(by_numpy, by_kernels)
 
 
+def formulas(depth: int) -> st.SearchStrategy[Signal]:
+    """Formulas of all that a kernel computes, and of a signal that none does."""
+    leaf: st.SearchStrategy[Signal] = st.one_of(
+        st.sampled_from([Col("a"), Col("b"), Col("c"), QueryFlag("query_asks_when"), Odd()]),
+        st.sampled_from([-2.0, 0.0, 0.5, 1.0, math.nan]).map(Constant),
+        st.just(SessionCover()),
+    )
+    if not depth:
+        return leaf
+    part = formulas(depth - 1)
+    parts = st.lists(part, min_size=1, max_size=4).map(tuple)
+    unary = ("exp", "sqrt", "floor", "sigmoid")
+    return st.one_of(
+        leaf,
+        st.one_of(parts.map(Sum), parts.map(Product), parts.map(FirstOf)),
+        st.builds(Quotient, part, part),
+        st.builds(Default, part, st.sampled_from([0.0, 1.0, -3.0])),
+        st.builds(Apply, st.sampled_from(unary), st.tuples(part)),
+        st.builds(Apply, st.sampled_from(["minimum", "maximum", "at_most"]), st.tuples(part, part)),
+        st.builds(MinMax, part, st.none() | part),
+        st.builds(MaxScaled, part, st.none() | part),
+        st.builds(GroupMax, part),
+        st.builds(Trusted, part, part),
+        st.builds(NeighborMass, part, st.sampled_from([0.5, 4.0, 500.0]), st.integers(1, 9)),
+    )
+
+
+@dataclass(frozen=True)
+class Odd(Signal):
+    """A signal from outside that may give numbers of single precision, or whole ones."""
+
+    def columns(self) -> frozenset[str]:
+        return frozenset({"a"})
+
+    def compute(self, ev: Evaluation) -> Any:
+        a = ev.candidates.floats("a")
+        odd = [a.astype(np.float32), np.arange(len(a)), a[::-1], 2, a[0], a > 0.0]
+        return odd[len(a) % len(odd)]
+
+
+@settings(max_examples=examples(200), deadline=None)
+@given(
+    st.lists(formulas(3), min_size=1, max_size=4),
+    st.integers(0, 10**6),
+    st.integers(1, 40),
+    st.sampled_from(native.variants()),
+)
+def test_formulas_are_the_same(several: list[Signal], seed: int, rows: int, name: str) -> None:
+    rng = np.random.default_rng(seed)
+    known = [math.nan, math.inf, -math.inf, 0.0, -0.0, 1.0, 1e-308, 1e308]
+    columns: dict[str, Any] = {
+        column: np.where(
+            rng.random(rows) < 0.6, rng.normal(0.0, 3.0, rows), rng.choice(known, rows)
+        )
+        for column in "abc"
+    }
+    columns["position"] = rng.choice([math.nan, 0.0, 1.0, 2.0, 3.5, 9.0], rows)
+    columns["session_id"] = rng.choice(np.array([None, "x", "y", "z"], dtype=object), rows)
+    columns["lexical.matched"] = rng.choice([0.0, 0.5, 1.1], (rows, int(rng.integers(0, 6))))
+    columns["script"], columns["script_share"] = np.zeros(rows), rng.choice([0.0, 0.3], rows)
+    table = Candidates(np.arange(rows), columns)
+    knows = [None, lambda script: 1.0, lambda script: 0.4][seed % 3]
+    query = Query("", ("default",), 0.0, knows=knows, known=0.7)
+
+    def found() -> list[Any]:
+        ev = Evaluation(query, table)
+        first = [ev.column(signal) for signal in several]
+        return [*first, *(ev.column(part) for signal in several for part in signal.children())]
+
+    before = native.variant()
+    native.choose(name)
+    try:
+        by_numpy, by_kernels = both_ways(found)
+    finally:
+        native.choose(before)
+    np.testing.assert_array_equal(by_numpy, by_kernels)
+
+
+def test_a_formula_of_one_number_is_one_number_in_both_ways() -> None:
+    formula = Sum((GroupMax(QueryFlag("query_asks_when")), Constant(1.0), SaidBy("named")))
+    several = Sum((formula, exp_of(SaidBy("user")), SaidBy("user") * 2.0))
+    names = {name: np.array(["x", None], dtype=object) for name in ("session_id", "speaker")}
+    table = Candidates(np.arange(2), names)
+    by_numpy, by_kernels = both_ways(lambda: several.evaluate(Query("", (), 0.0), table).tolist())
+    assert by_numpy == by_kernels == [2.0, 2.0]
+
+
 @pytest.fixture(scope="module")
 def chats() -> Iterator[tuple[Memory, list[str]]]:
     items = list(realistic(400))
@@ -254,7 +367,33 @@ def valid(name: str, rng: np.random.Generator) -> list[Any]:
         "bm25": occurrences(rng, size),
         "matched": [*held, rng.random(5), ordinals, size, np.zeros((len(ordinals), 5))],
         "exp": [rng.normal(0.0, 300.0, size), found],
+        "formula": formula_steps(rng, size),
     }[name]
+
+
+def formula_steps(rng: np.random.Generator, size: int) -> list[Any]:
+    """Arguments of the kernel for formulas: a step of each operation, and one of their values."""
+    group, order = rng.integers(0, size, size), rng.permutation(size)
+    numbers = [rng.normal(0.0, 3.0, size), 0.5, rng.normal(0.0, 1.0, size)]
+    turns = [np.sort(rng.random(size) * 9.0), np.exp(-np.arange(20.0)), 4.0]
+    values = [None, *numbers, group, rng.random((size, 3)), order, *turns]
+    reads = {
+        "group_max": (4, 1),
+        "session_cover": (4, 5),
+        "neighbor_mass": (6, 7, 8, 9, 1),
+        **dict.fromkeys(("exp", "sigmoid", "sqrt", "floor"), (1,)),
+        "trusted": (2, 1, 3),
+        "sum": (1, 2, 3, -1),
+    }
+    code: list[int] = []
+    for number, operation in enumerate(native.OPERATIONS):
+        places = reads.get(operation, (1, 2))
+        if not number:
+            places = (1, 2, 3)
+        code += [number, len(places), *places]
+    code += [0, 3, -1, 2, -4]
+    block = np.empty((len(native.OPERATIONS) + 1, size))
+    return [np.array(code, dtype=np.int32), values, size, block]
 
 
 def occurrences(rng: np.random.Generator, size: int) -> list[Any]:
@@ -278,6 +417,12 @@ def spoiled(argument: Any, rng: np.random.Generator) -> Any:
         kept[int(rng.integers(len(kept)))] = spoiled(kept[0], rng)
         return [(), tuple(kept), tuple(kept[1:]), (*kept, *kept), (*kept * 30,), None][
             int(rng.integers(6))
+        ]
+    if isinstance(argument, list):
+        at = int(rng.integers(len(argument)))
+        other = spoiled(argument[at], rng)
+        return [[*argument[:at], other, *argument[at + 1 :]], argument[:at], [], tuple(argument)][
+            int(rng.integers(4))
         ]
     if not isinstance(argument, np.ndarray) or argument.dtype == object:
         return [None, -1, 0, 2**62, 2**70, "1", 1.5, np.zeros(3)][int(rng.integers(8))]

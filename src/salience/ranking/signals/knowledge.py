@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
 from salience.language.languages.table import SCRIPTS
 from salience.lazily import dataclass
-from salience.ranking.evaluation import Evaluation, Values
+from salience.ranking.evaluation import KERNEL_OF, Evaluation, Program, Values
 from salience.ranking.explanation import Explanation
 from salience.ranking.expressions import Signal
 from salience.retrieval.candidates import Floats
@@ -33,6 +35,28 @@ def _trust(ev: Evaluation) -> Floats | None:
     return None if (trust == 1.0).all() else trust
 
 
+class _Trust:
+    """The trust in each candidate as a step of a program; the number NaN where all of it is 1."""
+
+    def compile(self, program: Program) -> int:
+        return program.step(self._compute, (Program.EVALUATION,))
+
+    @staticmethod
+    def _compute(ev: Evaluation) -> Values:
+        trust = ev.shared(_trust)
+        return math.nan if trust is None else trust
+
+
+_TRUST = _Trust()
+
+
+def _weighed(trust: Values, of: Values, instead: Values) -> Values:
+    return of if trust.__class__ is float else trust * of + (1.0 - trust) * instead
+
+
+KERNEL_OF[_weighed] = "trusted"
+
+
 @dataclass(frozen=True)
 class Trusted(Signal):
     """t x + (1 - t) y, t = min(known(query), known(memory)): y for what x cannot tell.
@@ -47,9 +71,9 @@ class Trusted(Signal):
     def columns(self) -> frozenset[str]:
         return frozenset({"script", "script_share"})
 
-    def compute(self, ev: Evaluation, of: Values, instead: Values) -> Values:
-        trust = ev.shared(_trust)
-        return of if trust is None else trust * of + (1.0 - trust) * instead
+    def compile(self, program: Program) -> int:
+        places = [program.place(part) for part in (_TRUST, self.of, self.instead)]
+        return program.step(_weighed, places)
 
     def explain(self, ev: Evaluation, row: int) -> Explanation:
         trust = ev.shared(_trust)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from salience.lazily import dataclass
-from salience.ranking.evaluation import Evaluation, Values
+from salience.ranking.evaluation import KERNEL_OF, Evaluation, Program, Values, groups_of
 from salience.ranking.explanation import Explanation
 from salience.ranking.expressions import Col, Constant, Elementwise, NamedExpression, Signal, Sum
 from salience.ranking.functions import maximum, minimum
@@ -77,12 +77,23 @@ class GroupMax(Signal):
     def columns(self) -> frozenset[str]:
         return frozenset({self.group})
 
+    def compile(self, program: Program) -> int:
+        groups, of = program.place(groups_of(self.group)), program.place(self.of)
+        return program.step(self.compute, (Program.EVALUATION, of), (groups, of))
+
     def compute(self, ev: Evaluation, values: Values) -> Floats:
         groups = ev.groups(self.group)
         return groups.largest(ev.spread(values))[groups.of]
 
     def how(self) -> str:
         return f"largest of its {self.group}"
+
+
+KERNEL_OF |= {
+    MinMax.combine: "min_max",
+    MaxScaled.combine: "max_scaled",
+    GroupMax.compute: "group_max",
+}
 
 
 def _scaled(scaled: MinMax | MaxScaled, ev: Evaluation, row: int) -> Explanation:

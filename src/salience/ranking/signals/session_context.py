@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from salience.arithmetic import exp, row_sums
 from salience.errors import InvalidInput, shown
 from salience.lazily import dataclass
-from salience.ranking.evaluation import Evaluation, Values
+from salience.ranking.evaluation import KERNEL_OF, Evaluation, Program, Values, groups_of
 from salience.ranking.expressions import Signal
 from salience.retrieval.candidates import Floats
 
@@ -39,15 +41,25 @@ class NeighborMass(Signal):
     def columns(self) -> frozenset[str]:
         return frozenset({"session_id", "position"})
 
+    def compile(self, program: Program) -> int:
+        of, turns = program.place(self.of), (Program.EVALUATION,)
+        read: list[int] | None = None
+        if not self._table[-1] > 0.0:  # all that is beyond the table has faded
+            read = [
+                program.step(lambda ev: ev.shared(_ordered_turns)[0], turns),
+                program.step(lambda ev: ev.shared(_ordered_turns)[1], turns),
+                program.step(lambda: self._table, ()),
+                program.number(self.reach),
+                of,
+            ]
+        mass = self.compute if read else self._checked
+        return program.step(mass, (Program.EVALUATION, of), read)
+
     def compute(self, ev: Evaluation, values: Values) -> Floats:
-        # Sessions lie a million turns apart, where nothing is near. In the order of these places,
-        # neighbors in a session are neighbors.
-        position = np.fmax(ev.candidates.floats("position"), 0.0)
-        place = ev.groups("session_id").of * 1e6 + position
-        order = np.argsort(place, kind="stable")
+        order, ordered = ev.shared(_ordered_turns)
         count, reach = len(order), self.reach
         places = np.full(count + reach, np.inf)  # behind the last: infinitely far away
-        places[:count] = place[order]
+        places[:count] = ordered
         weight = np.zeros(count + reach)
         np.fmax(np.square(ev.spread(values)[order]), 0.0, out=weight[:count])
         # Row d is about the candidates d + 1 places later.
@@ -79,6 +91,21 @@ class NeighborMass(Signal):
         return "candidates around it in its session"
 
 
+def _ordered_turns(ev: Evaluation) -> tuple[NDArray[np.intp], NDArray[Any]]:
+    """The order of candidates by session and turn, and their places in that order.
+
+    Sessions lie a million turns apart, where nothing is near. In the order of these places,
+    neighbors in a session are neighbors.
+    """
+    position = np.fmax(ev.candidates.floats("position"), 0.0)
+    place = ev.groups("session_id").of * 1e6 + position
+    order = place.argsort()
+    ordered = place[order]
+    if np.count_nonzero(ordered[1:] == ordered[:-1]):  # equal ones in the same order everywhere
+        order = place.argsort(kind="stable")
+    return order, ordered
+
+
 @dataclass(frozen=True)
 class SessionCover(Signal):
     """sum of idf(t) over the query's terms in any candidate of the session / over all terms found.
@@ -91,6 +118,11 @@ class SessionCover(Signal):
     def columns(self) -> frozenset[str]:
         return frozenset({self.matched, "session_id"})
 
+    def compile(self, program: Program) -> int:
+        ev = (Program.EVALUATION,)
+        matched = program.step(lambda ev: ev.candidates[self.matched], ev)
+        return program.step(self.compute, ev, (program.place(groups_of("session_id")), matched))
+
     def compute(self, ev: Evaluation) -> Values:
         groups = ev.groups("session_id")
         covered = groups.largest(ev.candidates[self.matched])  # idf(t) if any turn has t
@@ -98,6 +130,9 @@ class SessionCover(Signal):
         if not total > 0.0:
             return 0.0
         return (row_sums(covered) / total)[groups.of]
+
+
+KERNEL_OF |= {NeighborMass.compute: "neighbor_mass", SessionCover.compute: "session_cover"}
 
 
 def _later(values: Floats, reach: int) -> Floats:

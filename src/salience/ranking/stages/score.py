@@ -40,6 +40,8 @@ class Score(Stage):
 
     def apply(self, query: Query, candidates: Candidates) -> Candidates:
         values = self.evaluation(query, candidates).column(self.signal)
+        if values.base is not None:  # of the values of all steps, which are not kept for it
+            values = values.copy()
         if self.into == "score" and not np.isfinite(values).all():
             self._check_scores(query, candidates, values)
         return candidates.with_columns(**{self.into: values})
