@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 ITEMS: list[dict[str, Any]] = [
     {"id": "a", "content": "Ana cooks rice.", "tags": ["cooking", "home"], "user_id": "ana"},
     {"id": "b", "content": "Ben cooks soup.", "tags": ["Cooking"], "user_id": "ben"},
-    {"id": "c", "content": "Ana reads.", "kind": "fact", "user_id": "ana"},
+    {"id": "c", "content": "Ana reads.", "kind": "fact", "user_id": "ana", "title": "A book"},
     {"id": "d", "content": "Hi.", "session_id": "s", "speaker": "Ana", "created_at": "2020-01-01"},
 ]
 CONDITIONS = [
@@ -26,6 +26,8 @@ CONDITIONS = [
     (("--speaker", "Ana"), "d"),
     (("--session", "s"), "d"),
     (("--user", "ana"), "ac"),
+    (("--title", "A book"), "c"),
+    (("--status", "active", "--user", "ben"), "b"),
     (("--since", "2021-01-01", "--user", "ben"), "b"),
     (("--until", "2021-01-01"), "d"),
     (("--filter", '{"kind": "note"}', "--user", "ana"), "a"),
@@ -61,6 +63,20 @@ def test_they_narrow_each_command(
         gone = run("delete", *store, *options, "--yes")
         assert json.loads(gone.out)["deleted"] == len(ids)
         assert json.loads(run("count", *store).out) == {"count": len(ITEMS) - len(ids)}
+
+
+def test_they_narrow_what_is_kept_in_order(run: Run, db: str) -> None:
+    store = ("--db", db, "--json")
+    for options, count in ((("--kind", "fact"), 1), (("--user", "ana"), 2), ((), len(ITEMS))):
+        assert len(json.loads(run("zones", *store, *options).out)["memories"]) == count
+        assert json.loads(run("prune", *store, *options).out)["looked_at"] == count
+
+
+def test_names_are_listed_page_by_page(run: Run, db: str) -> None:
+    first = run("tags", "--db", db, "--limit", "1")
+    assert first.out.split() == ["2", "Cooking"]
+    cursor = first.err.split()[-1]
+    assert run("tags", "--db", db, "--limit", "1", "--cursor", cursor).out.split() == ["1", "home"]
 
 
 def test_json_lines_hold_everything(run: Run, db: str) -> None:

@@ -77,12 +77,12 @@ def test_the_text_of_each_option_is_a_sentence_in_plain_words(name: str) -> None
     assert "{" not in help.partition("Options")[0]
 
 
-@pytest.mark.parametrize("name", PARAMETERS)
+@pytest.mark.parametrize("name", [name for name in PARAMETERS if name])
 def test_each_line_on_a_parameter_is_in_the_help_of_its_command(run: Run, name: str) -> None:
     help = " ".join(run(*name.split(), "--help").out.split())
     for typed, text in PARAMETERS[name].items():
         assert typed.split()[0].partition("/")[0].rstrip(",") in help
-        assert text in help
+        assert text.rpartition("{}")[2] in help
 
 
 def test_only_an_import_loads_the_formats() -> None:

@@ -83,20 +83,26 @@ def test_every_page_can_be_reached_from_the_readme() -> None:
 def test_every_command_and_option_is_documented_and_no_other() -> None:
     typer = pytest.importorskip("typer", reason="the extra 'cli' is not installed")
     from salience.cli.app import _SHARED, app
+    from salience.cli.help import CONDITIONS
 
     commands = dict(_commands(typer.main.get_command(app)))
     sections = re.split(r"^## ", page("docs/command-line.md"), flags=re.MULTILINE)[1:]
     documented = {head.strip("` "): body for head, _, body in (s.partition("\n") for s in sections)}
     shared = {f"--{name}" for name in _SHARED}
     assert shared <= _options(documented["Options of every command"])
+    conditions = _options(documented["Conditions"])
     assert set(commands) <= set(documented)
     for name, command in commands.items():
         options = {option for param in command.params for option in _names(param)}
         own = {option for option in options if option not in shared or name == "eval"}
         said = _options(documented[name])
+        if any(param.rich_help_panel == CONDITIONS for param in command.params):
+            assert conditions - {"--user"} <= own
+            own -= conditions - (said if name == "delete" else set())
         assert own - {"--help"} <= said | (shared if name == "eval" else set()), name
         assert said <= options, name
-    unknown = set(documented) - set(commands) - {"Options of every command", "Exit codes"}
+    others = {"Options of every command", "Conditions", "Exit codes"}
+    unknown = set(documented) - set(commands) - others
     assert not unknown
 
 

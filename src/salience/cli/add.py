@@ -6,44 +6,20 @@ import json
 import shlex
 import sys
 from collections.abc import Iterator
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import typer
 
-from salience.api.docstrings import descriptions
 from salience.cli import output
-from salience.cli.judge import IfVersion
-from salience.cli.search import CONDITIONS, Where, conditions
-from salience.cli.settings import Settings, parse_json, with_options
-from salience.engine.options import MemoryFields, RecordFields
+from salience.cli.operations import takes
+from salience.cli.settings import Settings, parse_json
 from salience.errors import InvalidInput
+from salience.records.field_filters import with_fields
 from salience.records.fields import FIELDS
 from salience.retrieval.erasure import ErasureReceipt
-from salience.write.items import FLAGS
-
-_MEANINGS = descriptions(RecordFields) | descriptions(MemoryFields)
-_TYPES = {"links": "json", "vectors": "json"}  # of what is no field of a record
-_VALUES = {"number": float, "list": list[str]}  # of options; anything else is a text
-_METAVARS = {"time": "TIME", "json": "JSON"}
-_REPEATED = {"tags": ("--tag", "TAG"), "entities": ("--entity", "NAME")}
 
 
-def _option(name: str) -> Any:
-    """The option of a field, with the words that tell of the field."""
-    kind = FIELDS[name].type if name in FIELDS else _TYPES.get(name, "text")
-    value: Any = bool if name in FLAGS else _VALUES.get(kind, str)
-    flags, metavar, help = tuple[str, ...](), _METAVARS.get(kind), _MEANINGS[name]
-    if name in _REPEATED:
-        flag, metavar = _REPEATED[name]
-        flags, help = (flag,), f"{help} Repeat the option for more."
-    return Annotated[value | None, typer.Option(*flags, metavar=metavar, help=help)]
-
-
-_SAID_HERE = ("on_conflict", "extract", "dedup")
-_FIELDS = {n: (_option(n), None) for n in MemoryFields.__annotations__ if n not in _SAID_HERE}
-
-
-@with_options(_FIELDS)
+@takes("add", without=("content",))
 def add(
     settings: Settings,
     text: str,
@@ -54,8 +30,6 @@ def add(
 ) -> None:
     """Remember a text."""
     fields |= {"on_conflict": on_conflict, "extract": extract, "dedup": dedup}
-    for name, shape in (("metadata", dict), ("links", list), ("vectors", dict)):
-        fields[name] = parse_json(name, fields[name], shape)
     content = _from_stdin() if text == "-" else text
     with settings.open(make=True) as memory:
         result = memory.add(content, **{n: v for n, v in fields.items() if v is not None})
@@ -77,7 +51,7 @@ def update(
     set_: list[str] | None = None,
     metadata: str | None = None,
     replace_metadata: str | None = None,
-    if_version: IfVersion = None,
+    if_version: int | None = None,
 ) -> None:
     """Change the text of a memory, or its fields."""
     changes_by_field = dict(_parse_assignment(change) for change in set_ or ())
@@ -116,18 +90,14 @@ def _from_stdin() -> str:
         raise InvalidInput("text", "from stdin is not UTF-8", "convert it first") from None
 
 
-_OF_MANY = {name: option for name, option in CONDITIONS.items() if name != "user_id"}
-
-
-@with_options(_OF_MANY)
+@takes("count", without=("archived", "as_of", "user_id"))
 def delete(
     settings: Settings,
     ids: list[str] | None = None,
-    where: Where = None,
     user: str | None = None,
     all_: bool = False,
     yes: bool = False,
-    if_version: IfVersion = None,
+    if_version: int | None = None,
     rewrite: bool = False,
     **options: Any,
 ) -> None:
@@ -135,7 +105,7 @@ def delete(
 
     All but ids print a receipt: what was erased, and how that was checked.
     """
-    filters = conditions(where, options)
+    filters = with_fields(options).get("filters")
     if sum((bool(ids), filters is not None, user is not None, all_)) != 1:
         raise InvalidInput("delete", "has nothing to erase", "give ids, --filter, --user or --all")
     if if_version is not None and len(ids or ()) != 1:

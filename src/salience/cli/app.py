@@ -149,7 +149,7 @@ def _command(function: Callable[..., None], path: str) -> Callable[..., None]:
     own = inspect.signature(function).parameters
     hints = get_type_hints(function, include_extras=True)
     typed = {name: hints[name] for name in own if name != "settings"}
-    hints = described(typed, PARAMETERS.get(path, {}))
+    hints = described(typed, PARAMETERS.get(path, {}), PARAMETERS[""])
     shared = _options_beside(function)
     parameters = [
         inspect.Parameter("ctx", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
@@ -180,7 +180,9 @@ def _command(function: Callable[..., None], path: str) -> Callable[..., None]:
             output.note("interrupted")
             raise typer.Exit(output.INTERRUPTED) from None
 
-    run.__doc__ = function.__doc__
+    run.__doc__ = function.__doc__ or next(
+        group[path][1] for group in COMMANDS.values() if path in group
+    )
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     return run

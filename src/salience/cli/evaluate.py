@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from salience.cli import output
-from salience.cli.search import RerankModel, profile_of
+from salience.cli.search import profile_of
 from salience.cli.settings import Settings
 from salience.errors import InvalidInput
 from salience.ranking import profiles
@@ -30,7 +30,7 @@ def eval_(
     settings: Settings,
     folders: list[Path] | None = None,
     profile: list[str] | None = None,
-    rerank: RerankModel = None,
+    rerank: str | None = None,
     embedder: list[str] | None = None,
     store: StoreKind = StoreKind.sqlite,
     check: bool = False,

@@ -1,62 +1,35 @@
-"""Commands that look things up: get, list, count, tags, entities, zones and stats."""
+"""Commands that look things up: get, list, count, tags, entities, zones, stats and report."""
 
 from __future__ import annotations
 
-from enum import StrEnum
-from typing import Annotated, Any
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from salience.cli import output
-from salience.cli.search import CONDITIONS, Where, conditions
-from salience.cli.settings import Settings, parse_json, with_options
+from salience.cli.operations import operation, takes
+from salience.cli.settings import Settings
 from salience.errors import InvalidInput
-from salience.write.reading import not_found
+from salience.records.record import MemoryRecord
+from salience.search.listing import About, NamePage, Page
 
-Prefix = Annotated[str, typer.Argument(help="Only those that begin so.")]
-Past = Annotated[
-    str | None,
-    typer.Option("--as-of", metavar="TIME", help="Show what there was at that time, as it was."),
-]
-Limit = Annotated[int, typer.Option("--limit", "-n", help="Maximum number of names.")]
+if TYPE_CHECKING:
+    from salience.lifecycle.zone_history import ZoneHistory
 
 
-class Order(StrEnum):
-    """The memories that a listing has first."""
-
-    newest = "newest"
-    oldest = "oldest"
-
-
-def get(settings: Settings, id: str, as_of: Past = None) -> None:
+@operation("get")
+def get(settings: Settings, record: MemoryRecord, **given: Any) -> None:
     """Show one memory."""
-    with settings.open(embeds=False) as memory:
-        record = memory.get(id, as_of=as_of)
-        if record is None:
-            raise not_found(id, memory.namespace)
-    if output.told(settings, record):
-        return
     from salience.cli import render
 
     output.console().print(render.record(record))
 
 
-@with_options(CONDITIONS)
-def list_(
-    settings: Settings,
-    limit: int = 20,
-    cursor: str | None = None,
-    order: Order = Order.newest,
-    where: Where = None,
-    as_of: Past = None,
-    **options: Any,
-) -> None:
+@operation("get_all", limit=20)
+def list_(settings: Settings, page: Page, *, order: str, **given: Any) -> None:
     """List memories in the order of their time, page by page."""
-    filters = conditions(where, options)
-    with settings.open(embeds=False) as memory:
-        page = memory.get_all(filters, limit=limit, cursor=cursor, order=order.value, as_of=as_of)
-    if output.told(settings, page):
-        return
     from salience.cli import render
 
     console = output.console()
@@ -64,19 +37,14 @@ def list_(
         console.print(render.records(page.memories, console.width))
     output.note(f"{len(page)} of {page.total:,} memories")
     if page.cursor:
-        same_order = "" if order is Order.newest else f"--order {order.value} "
-        same_time = f"--as-of '{as_of}' " if as_of else ""
+        same_order = "" if order == "newest" else f"--order {order} "
+        same_time = f"--as-of '{given['as_of']}' " if "as_of" in given else ""
         output.note(f"more with {same_order}{same_time}--cursor {page.cursor}")
 
 
-def about(
-    settings: Settings, user: str | None = None, limit: int = 1000, where: Where = None
-) -> None:
+@operation("about", "user")
+def about(settings: Settings, found: About, **given: Any) -> None:
     """List what a user told of himself, by topic: health, tastes, family, work."""
-    with settings.open(embeds=False) as memory:
-        found = memory.about(user, filters=parse_json("filter", where), limit=limit)
-    if output.told(settings, found):
-        return
     from salience.cli import render
 
     if found.facts:
@@ -84,56 +52,40 @@ def about(
     output.note(f"{len(found):,} facts of {found.total:,} statements")
 
 
-@with_options(CONDITIONS)
-def count(
-    settings: Settings,
-    where: Where = None,
-    archived: bool | None = None,
-    as_of: Past = None,
-    **options: Any,
-) -> None:
+@operation("count")
+def count(settings: Settings, number: int, **given: Any) -> None:
     """Count memories."""
-    filters = conditions(where, options)
-    with settings.open(embeds=False) as memory:
-        number = memory.count(filters, archived=archived, as_of=as_of)
-    output.tell(settings, {"count": number}, str(number))
+    output.say(str(number))
 
 
-@with_options(CONDITIONS)
-def tags(
-    settings: Settings, prefix: Prefix = "", limit: Limit = 100, where: Where = None, **options: Any
-) -> None:
+@operation("tags", "prefix")
+def tags(settings: Settings, page: NamePage, **given: Any) -> None:
     """List the tags, and how many memories have each."""
-    _names(settings, "tags", prefix, limit, conditions(where, options))
+    _show_names(page)
 
 
-@with_options(CONDITIONS)
-def entities(
-    settings: Settings, prefix: Prefix = "", limit: Limit = 100, where: Where = None, **options: Any
-) -> None:
+@operation("entities", "prefix")
+def entities(settings: Settings, page: NamePage, **given: Any) -> None:
     """List the people, places and things that memories name, and how many name each."""
-    _names(settings, "entities", prefix, limit, conditions(where, options))
+    _show_names(page)
 
 
-def _names(settings: Settings, kind: str, prefix: str, limit: int, filters: Any) -> None:
-    with settings.open(embeds=False) as memory:
-        page = getattr(memory, kind)(prefix, filters=filters, limit=limit)
-    if output.told(settings, page):
-        return
+def _show_names(page: NamePage) -> None:
     for each in page:
         output.say(f"{each.memories:6,}  {each.name}")
     if not page.names:
         output.nothing()
     elif page.cursor:
-        output.note("there are more: a higher --limit shows them")
+        output.note(f"there are more: a higher --limit shows them, or --cursor {page.cursor}")
 
 
-def zones(settings: Settings, limit: int = 20, where: Where = None) -> None:
+@takes("zones", without=("cursor",))
+def zones(settings: Settings, limit: int = 20, **options: Any) -> None:
     """Show the vitality and zone of each memory, the lowest first."""
     if limit < 0:
         raise InvalidInput("limit", f"is {limit}", "give a whole number")
     with settings.open(embeds=False) as memory:
-        zones = memory.zones(parse_json("filter", where))
+        zones = memory.zones(**options)
     shown = zones.memories[::-1][:limit]
     if output.told(settings, {**zones.to_dict(), "memories": [one.to_dict() for one in shown]}):
         return
@@ -147,12 +99,63 @@ def zones(settings: Settings, limit: int = 20, where: Where = None) -> None:
         output.note(f"{zones.protected:.1%} hold the link graph together and are protected")
 
 
-def stats(settings: Settings, all_: bool = False, as_of: Past = None) -> None:
+@operation("stats")
+def stats(settings: Settings, figures: dict[str, Any], **given: Any) -> None:
     """Show figures about the memories and their store."""
-    with settings.open(embeds=False) as memory:
-        figures = memory.stats(everywhere=all_, as_of=as_of)
-    if output.told(settings, figures):
-        return
     from salience.cli import render
 
     output.console().print(render.figures(figures))
+
+
+_TABLE_ROWS = 13
+_CENTURY_DAYS = 36_525
+
+
+def report(
+    settings: Settings,
+    out: Path | None = None,
+    since: str | None = None,
+    ahead: Annotated[int, typer.Option(min=0, max=_CENTURY_DAYS)] = 90,
+    points: Annotated[int, typer.Option(min=1)] = 74,
+) -> None:
+    """Show how memories fade: how many are in each zone over time, as a table or a chart."""
+    with output.progress() as progress:
+        until = datetime.now(timezone.utc) + timedelta(days=ahead)
+        with settings.open(embeds=False) as memory:
+            history = memory.zone_shares(
+                since=since,
+                until=until,
+                points=points,
+                progress=lambda done, total: progress("counting", done, total),
+            )
+    if out is not None:
+        from salience.lifecycle.zone_chart import draw_chart
+
+        draw_chart(history, out, f"How the memories of {settings.namespace or 'default'!r} fade")
+    if output.told(settings, {**history.to_dict(), "out": str(out) if out else None}):
+        return
+    _table(history)
+    if out is not None:
+        print(out)
+
+
+def _table(history: ZoneHistory) -> None:
+    from salience.cli import render
+    from salience.lifecycle.zone_history import ZONE_ORDER
+
+    columns = ("time", "memories", *ZONE_ORDER, "bridges", "uses")
+    rows = render.table(*columns, numbers=columns[1:])
+    step = max(1, -(-len(history.times) // _TABLE_ROWS))
+    positions = list(range(len(history.times) - 1, -1, -step))[::-1]
+    for position, previous in zip(positions, [-1, *positions], strict=False):
+        rows.add_row(
+            render.when(history.times[position])
+            + (" *" if history.times[position] > history.now else ""),
+            f"{history.totals[position]:,}",
+            *(f"{history.share(name)[position]:.1%}" for name in ZONE_ORDER),
+            f"{history.protected[position]:.1%}",
+            f"{sum(history.uses[previous + 1 : position + 1]):,}",
+        )
+    output.console().print(rows)
+    if history.times[-1] > history.now:
+        output.note("* in the future, if no memory is used again")

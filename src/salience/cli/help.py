@@ -14,6 +14,8 @@ from typer.models import ArgumentInfo, OptionInfo
 Commands = Mapping[str, Mapping[str, tuple[str, str]]]
 """Commands by name, under the heading of each group: the function, and what it does."""
 
+CONDITIONS = "Conditions"
+"""The heading of the options that are conditions on fields."""
 MAX_HELP_COLUMNS = 100  # longer lines are hard to read
 _WORDS = {int: "NUMBER", float: "NUMBER", str: "TEXT"}
 
@@ -104,6 +106,7 @@ def command(shared: Iterable[str], examples: Sequence[str] = ()) -> type[TyperCo
             rows: dict[str, list[tuple[str, str]]] = {
                 "Arguments": [],
                 "Options": [],
+                CONDITIONS: [],
                 "Options of every command": [],
             }
             for parameter in self.get_params(ctx):
@@ -116,7 +119,7 @@ def command(shared: Iterable[str], examples: Sequence[str] = ()) -> type[TyperCo
                 elif parameter.name in last:
                     rows["Options of every command"].append(record)
                 else:
-                    rows["Options"].append(record)
+                    rows[getattr(parameter, "rich_help_panel", None) or "Options"].append(record)
             for heading, records in rows.items():
                 if records:
                     with formatter.section(heading):
@@ -152,28 +155,43 @@ def _usage(argument: Any) -> str:
     return name if argument.nargs == 1 else f"{name}..."
 
 
-def described(hints: Mapping[str, Any], help: Mapping[str, str]) -> dict[str, Any]:
+def described(
+    hints: Mapping[str, Any], own: Mapping[str, str], shared: Mapping[str, str]
+) -> dict[str, Any]:
     """The annotations of a command's parameters with their help, by what is typed for them.
 
-    A parameter has the option of its name; the arguments go to the others, in their order.
+    A parameter has the option or argument of its name; further arguments go to the others, in their
+    order. In the help of what is typed, {} stands for the help of the annotation.
     """
-    options = {typed.split()[0].strip(",").partition("/")[0]: typed for typed in help}
-    arguments = [typed for typed in help if not typed.startswith("-")]
+    help = {**shared, **own}
+    options = {flag: typed for typed in help for flag in _flags(typed)}
+    places = [typed for typed in own if not _flags(typed) and typed.lower() not in hints]
     annotations = {}
     for name, hint in hints.items():
         kind, *infos = get_args(hint) if get_origin(hint) is Annotated else (hint,)
-        typed = options.get(f"--{name.strip('_').replace('_', '-')}")
-        info = copy(infos[0]) if infos else (OptionInfo if typed else ArgumentInfo)(default=...)
-        if typed is not None:
+        info: Any = copy(infos[0]) if infos else None
+        declared = (info and info.param_decls) or (f"--{name.strip('_').replace('_', '-')}",)
+        typed = options.get(_flags(declared[0])[0])
+        if isinstance(info, ArgumentInfo) or (info is None and typed is None):
+            info = info or ArgumentInfo(default=...)
+            typed = info.metavar or name.upper()
+            if typed not in help and places and not info.help:
+                typed = info.metavar = places.pop(0)
+        elif typed is not None:
+            info = info or OptionInfo(default=...)
             *flags, last = [word.rstrip(",") for word in typed.split()]
-            info.metavar = None if last.startswith("-") else last
-            info.param_decls = (*flags, last) if info.metavar is None else flags
-        elif not infos:
-            typed = arguments.pop(0)
-            info.metavar = None if typed == name.upper() else typed
-        info.help = help.get(typed or "", info.help)
+            info.metavar = info.metavar if last.startswith("-") else last
+            info.param_decls = (*flags, last) if last.startswith("-") else flags
+        means = info.help or ""
+        info.help = help[typed].replace("{}", means.rstrip(".")) if typed in help else means
         if isinstance(info, OptionInfo) and info.metavar is None:
             kinds = (kind, *get_args(kind))
             info.metavar = next((word for each, word in _WORDS.items() if each in kinds), None)
         annotations[name] = Annotated[kind, info]
     return annotations
+
+
+def _flags(typed: str) -> list[str]:
+    """The flags of an option as it is typed, without their opposites."""
+    words = (word.rstrip(",").partition("/")[0] for word in typed.split())
+    return [word for word in words if word.startswith("-")]

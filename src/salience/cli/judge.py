@@ -2,48 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from enum import StrEnum
-from typing import Annotated, Any
+from typing import Any
 
-import typer
-
-from salience.api.operations import BY_NAME
 from salience.cli import output
-from salience.cli.completion import one_of
-from salience.cli.search import Where, conditions
+from salience.cli.operations import Command, operation, takes
 from salience.cli.settings import Settings
 from salience.display.result import to_json
 from salience.errors import NotFound, shown
-from salience.records.events import FEEDBACK_WEIGHTS
+from salience.lifecycle.questions import LabelledQuestion, Questions, QuestionScores
+from salience.lifecycle.verify import History, Verification
+from salience.records.events import EVENT_OF_USE, FEEDBACK_WEIGHTS
 from salience.records.record import LINK_TYPES, MemoryRecord
 
 _SHOWN_MEASURES = ("R@10", "MRR", "nDCG@10")  # --json gives all
 _MAX_DIFFERENCES = 20  # printed for people; --json gives all
 
-Id = Annotated[str, typer.Argument(help="The memory's id.")]
-Ids = Annotated[list[str], typer.Argument(help="The ids of memories.")]
-IfVersion = Annotated[
-    int | None,
-    typer.Option("--if-version", metavar="NUMBER", help="Do it only if this is its version."),
-]
 
-
-class Use(StrEnum):
-    """The kinds of use that can be declared."""
-
-    reference = "reference"
-    read = "read"
-    retrieval = "retrieval"
-    write = "write"
-
-
-def history(settings: Settings, id: Id) -> None:
+@operation("history")
+def history(settings: Settings, history: History, **given: Any) -> None:
     """Show the events of a memory, and its text before each edit."""
-    with settings.open(embeds=False) as memory:
-        history = memory.history(id)
-    if output.told(settings, history):
-        return
     from rich.text import Text
 
     from salience.cli import render
@@ -67,28 +44,12 @@ def _payload_summary(payload: Any) -> str:
     return "; ".join(parts)
 
 
+@operation("link", choices={"type": LINK_TYPES}, to_json=lambda _, **link: link)
 def link(
-    settings: Settings,
-    source: str,
-    target: str,
-    type: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME",
-            help=f"One of {', '.join(LINK_TYPES)}.",
-            autocompletion=one_of(LINK_TYPES),
-        ),
-    ] = "mentions",
-    weight: float = 1.0,
+    settings: Settings, done: None, *, source: str, type: str, target: str, **given: Any
 ) -> None:
     """Link two memories."""
-    with settings.open(embeds=False) as memory:
-        memory.link(source, target, type, weight)
-    output.tell(
-        settings,
-        {"source": source, "target": target, "type": type, "weight": weight},
-        f"{source} {type} {target}",
-    )
+    output.say(f"{source} {type} {target}")
 
 
 def decay(settings: Settings) -> None:
@@ -96,86 +57,56 @@ def decay(settings: Settings) -> None:
     with settings.open(embeds=False) as memory:
         memory.decay_all()
         memories = memory.count()
-    output.emit({"memories": memories}) if settings.json else output.say(f"{memories:,} memories")
+    output.tell(settings, {"memories": memories}, f"{memories:,} memories")
 
 
-def touch(
-    settings: Settings, ids: Ids, use: Use = Use.reference, session_id: str | None = None
-) -> None:
+@operation("touch", choices={"use": EVENT_OF_USE}, to_json=lambda _, ids, **__: {"touched": ids})
+def touch(settings: Settings, done: None, *, ids: list[str], **given: Any) -> None:
     """Count a use of memories."""
-    with settings.open(embeds=False) as memory:
-        memory.touch(ids, use.value, session_id=session_id)
-    output.tell(settings, {"touched": ids}, f"{len(ids):,} touched")
+    output.say(f"{len(ids):,} touched")
 
 
-def feedback(
-    settings: Settings,
-    id: Id,
-    kind: Annotated[
-        str,
-        typer.Argument(
-            help=f"One of {', '.join(FEEDBACK_WEIGHTS)}.", autocompletion=one_of(FEEDBACK_WEIGHTS)
-        ),
-    ],
-    context: str | None = None,
-    if_version: IfVersion = None,
-) -> None:
-    """Judge whether a memory was useful."""
-    with settings.open(embeds=False) as memory:
-        record = memory.feedback(id, kind, context, if_version=if_version)
-    _show_fields(
-        settings,
-        record,
-        "relevance_score",
-        "feedback_for",
-        "feedback_against",
-        "review",
-        "outdated",
-    )
+def _shows(*fields: str) -> Command:
+    """A function that shows fields of a memory that was judged."""
+
+    def show(settings: Settings, record: MemoryRecord, **given: Any) -> None:
+        from salience.cli import render
+
+        values = {name: to_json(getattr(record, name)) for name in fields}
+        output.console().print(render.figures({n: v for n, v in values.items() if v is not None}))
+
+    return show
 
 
-def _judging(name: str, changed: str) -> Callable[..., None]:
-    """The command of a method that judges one memory, and shows the field that it changes."""
-
-    def command(settings: Settings, id: Id, if_version: IfVersion = None) -> None:
-        with settings.open(embeds=False) as memory:
-            record = getattr(memory, name)(id, if_version=if_version)
-        _show_fields(settings, record, changed)
-
-    command.__doc__ = f"{BY_NAME[name].title}."
-    return command
+_JUDGED = ("relevance_score", "feedback_for", "feedback_against", "review", "outdated")
+feedback = operation("feedback", choices={"kind": FEEDBACK_WEIGHTS})(_shows(*_JUDGED))
+promote = operation("promote")(_shows("memory_score"))
+demote = operation("demote")(_shows("memory_score"))
+reinforce = operation("reinforce")(_shows("strength"))
+pin = operation("pin")(_shows("pinned"))
+unpin = operation("unpin")(_shows("pinned"))
 
 
-# The commands that do what their row of the table of operations says to one memory.
-promote = _judging("promote", "memory_score")
-demote = _judging("demote", "memory_score")
-reinforce = _judging("reinforce", "strength")
-pin = _judging("pin", "pinned")
-unpin = _judging("unpin", "pinned")
-
-
-def supersede(settings: Settings, old: str, new: str, if_version: IfVersion = None) -> None:
+@takes("supersede")
+def supersede(settings: Settings, **given: Any) -> None:
     """Replace an outdated memory by a newer one; the old one was true until now."""
     with settings.open(embeds=False) as memory:
-        memory.supersede(old, new, if_version=if_version)
-        record = memory.get(old)
+        memory.supersede(**given)
+        record = memory.get(given["old"])
     assert record is not None
-    _show_fields(settings, record, "status", "valid_to")
+    if not output.told(settings, record):
+        _shows("status", "valid_to")(settings, record)
 
 
-def contradict(settings: Settings, one: str, other: str) -> None:
+@operation("contradict", to_json=lambda _, **ids: {"contradicts": [*ids.values()]})
+def contradict(settings: Settings, done: None, *, one: str, other: str) -> None:
     """Record that two memories contradict each other."""
-    with settings.open(embeds=False) as memory:
-        memory.contradict(one, other)
-    output.tell(settings, {"contradicts": [one, other]}, f"{one} contradicts {other}")
+    output.say(f"{one} contradicts {other}")
 
 
-def questions(settings: Settings) -> None:
+@operation("questions")
+def questions(settings: Settings, kept: Questions, **given: Any) -> None:
     """List the labelled questions: what answers each, and what does not."""
-    with settings.open(embeds=False) as memory:
-        kept = memory.questions()
-    if output.told(settings, kept):
-        return
     if not kept:
         output.nothing("no question is labelled; salience questions add keeps one")
     from rich.text import Text
@@ -189,21 +120,10 @@ def questions(settings: Settings) -> None:
     output.console(table=True).print(rows)
 
 
-def add_question(
-    settings: Settings,
-    query: str,
-    relevant: list[str] | None = None,
-    not_relevant: list[str] | None = None,
-    id: str | None = None,
-    at: str | None = None,
-    where: Where = None,
-) -> None:
+@operation("add_question")
+def add_question(settings: Settings, kept: LabelledQuestion, **given: Any) -> None:
     """Keep a question with what answers it; without an id, nothing that is there does."""
-    with settings.open(embeds=False) as memory:
-        kept = memory.add_question(
-            query, relevant or (), not_relevant or (), id=id, at=at, filters=conditions(where, {})
-        )
-    output.emit(kept.to_dict()) if settings.json else output.say(kept.id)
+    output.say(kept.id)
 
 
 def delete_question(settings: Settings, id: str) -> None:
@@ -214,12 +134,9 @@ def delete_question(settings: Settings, id: str) -> None:
     output.emit({"deleted": id}) if settings.json else output.say(f"{id} dropped")
 
 
-def score_questions(settings: Settings, profile: list[str] | None = None) -> None:
+@operation("score_questions", embeds=True)
+def score_questions(settings: Settings, scores: QuestionScores, **given: Any) -> None:
     """Measure profiles on the labelled questions, with 95 % intervals."""
-    with settings.open() as memory:
-        scores = memory.score_questions(profile or ["balanced"])
-    if output.told(settings, scores):
-        return
     if not any(each.questions for each in scores):
         output.nothing("no question has a labelled answer; salience questions add keeps one")
     from salience.cli import render
@@ -233,36 +150,19 @@ def score_questions(settings: Settings, profile: list[str] | None = None) -> Non
     output.note("few questions prove little: in brackets, where the mean of many would be")
 
 
-def verify(settings: Settings, repair: bool = False) -> None:
+@operation("verify", failed=lambda found: not found and not found.repaired)
+def verify(settings: Settings, verification: Verification, **given: Any) -> None:
     """Check that every memory is what its log of events says."""
-    with settings.open(embeds=False) as memory:
-        verification = memory.verify(repair=repair)
-    if settings.json:
-        output.emit(verification.to_dict())
-    else:
-        for finding in verification.damage:
-            output.say(str(finding))
-        for difference in verification.differences[:_MAX_DIFFERENCES]:
-            output.say(str(difference))
-        if len(verification) > _MAX_DIFFERENCES:
-            output.note(
-                f"... and {len(verification) - _MAX_DIFFERENCES:,} more; --json prints them all"
-            )
-        state = f"{len(verification):,} differences" if len(verification) else "all as in the log"
-        if verification.repaired:
-            state += ", repaired"
-        if verification.damage:
-            state += f"; {len(verification.damage):,} findings of damage"
-        output.say(f"{verification.memories:,} memories, {verification.events:,} events: {state}")
-    if not verification and not verification.repaired:
-        raise typer.Exit(1)
-
-
-def _show_fields(settings: Settings, record: MemoryRecord, *names: str) -> None:
-    """Print the named fields of a memory."""
-    if output.told(settings, record):
-        return
-    from salience.cli import render
-
-    values = {name: to_json(getattr(record, name)) for name in names}
-    output.console().print(render.figures({n: v for n, v in values.items() if v is not None}))
+    for finding in verification.damage:
+        output.say(str(finding))
+    for difference in verification.differences[:_MAX_DIFFERENCES]:
+        output.say(str(difference))
+    if len(verification) > _MAX_DIFFERENCES:
+        more = len(verification) - _MAX_DIFFERENCES
+        output.note(f"... and {more:,} more; --json prints them all")
+    state = f"{len(verification):,} differences" if len(verification) else "all as in the log"
+    if verification.repaired:
+        state += ", repaired"
+    if verification.damage:
+        state += f"; {len(verification.damage):,} findings of damage"
+    output.say(f"{verification.memories:,} memories, {verification.events:,} events: {state}")

@@ -5,48 +5,29 @@ from __future__ import annotations
 import importlib
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from salience.cli import output
-from salience.cli.completion import one_of
-from salience.cli.search import Where
-from salience.cli.settings import Settings, parse_json
+from salience.cli.operations import operation, takes
+from salience.cli.settings import Settings
 from salience.errors import InvalidInput
 from salience.language.tokens import shorten
-from salience.lifecycle import maintenance, pruning
+from salience.lifecycle import maintenance
 from salience.lifecycle.audit import MENDABLE, Action, Finding
 from salience.lifecycle.consolidation import Consolidation, Summariser, central_text
+from salience.lifecycle.undoing import Undone, WriterUndone
 
 if TYPE_CHECKING:
     from salience.lifecycle.pruning import Pruning
 
 _MAX_ROWS = 20  # candidates or clusters printed for people; --json prints all
 
-Apply = Annotated[
-    bool, typer.Option("--apply", help="Make the changes; without it, only show them.")
-]
-Summarise = Annotated[
-    str | None,
-    typer.Option(
-        metavar="MODULE:FUNCTION",
-        help="A function that makes one text of memories that say the same.",
-    ),
-]
-Ids = Annotated[list[str], typer.Argument(help="The ids of memories.")]
 
-
-def prune(
-    settings: Settings, apply: Apply = False, cap: int = pruning.DEFAULT_CAP, where: Where = None
-) -> None:
+@operation("prune")
+def prune(settings: Settings, report: Pruning, *, apply: bool, **given: Any) -> None:
     """Archive memories that have faded; a preview unless --apply."""
-    with settings.open(embeds=False) as memory:
-        report = memory.prune(apply=apply, cap=cap, filters=parse_json("filter", where))
-    if output.told(settings, report):
-        return
     _candidates(report)
     zones = ", ".join(f"{name} {count:,}" for name, count in report.zones.items())
     output.note(f"{report.looked_at:,} memories looked at: {zones or 'none'}")
@@ -84,45 +65,31 @@ def _show_outcome(run: str | None, count: int, action: str, apply: bool) -> None
         output.say(f"nothing to be {action}")
 
 
-def archive(settings: Settings, ids: Ids) -> None:
+@operation("archive", to_json=lambda run, ids: {"archived": ids, "run": run})
+def archive(settings: Settings, run: str | None, *, ids: list[str]) -> None:
     """Archive memories; only a search with --archived finds them then."""
-    with settings.open(embeds=False) as memory:
-        run = memory.archive(ids)
-    if settings.json:
-        output.emit({"archived": ids, "run": run})
-    elif run is None:
+    if run is None:
         output.say("all of them are archived already")
     else:
         output.say(f"{len(set(ids)):,} archived; to undo it: salience undo {run}")
 
 
-def restore(settings: Settings, ids: Ids) -> None:
+@operation("restore")
+def restore(settings: Settings, back: Mapping[str, str], **given: Any) -> None:
     """Bring memories back from the archive."""
-    with settings.open(embeds=False) as memory:
-        back = memory.restore(ids)
-    if output.told(settings, {"restored": dict(back)}):
-        return
     for id, status in back.items():
         output.say(f"{id}: {status}")
 
 
-def consolidate(
-    settings: Settings,
-    apply: Apply = False,
-    everything: bool = False,
-    summarise: Summarise = None,
-    where: Where = None,
-) -> None:
+@takes("consolidate")
+def consolidate(settings: Settings, summarise: str | None = None, **given: Any) -> None:
     """Merge memories that say the same; a preview unless --apply."""
-    summariser = _summariser(summarise)
+    apply = given["apply"]
     aftermath = "what was merged stays; run it again for the rest" if apply else "nothing changed"
+    given["summarise"] = _summariser(summarise)
     with settings.open() as memory, output.progress(aftermath) as progress:
         report = memory.consolidate(
-            apply=apply,
-            everything=everything,
-            summarise=summariser,
-            filters=parse_json("filter", where),
-            progress=lambda done, total: progress("comparing", done, total),
+            **given, progress=lambda done, total: progress("comparing", done, total)
         )
     output.degraded(report.degraded)
     if output.told(settings, report):
@@ -173,28 +140,17 @@ def _summariser(name: str | None) -> Summariser:
     return summariser
 
 
-def undo(settings: Settings, run: str) -> None:
+@operation("undo", failed=lambda report: report.left)
+def undo(settings: Settings, report: Undone, **given: Any) -> None:
     """Undo the changes of a prune, archive, consolidate or maintain."""
-    with settings.open(embeds=False) as memory:
-        report = memory.undo(run)
-    if settings.json:
-        output.emit(report.to_dict())
-    else:
-        for id, why in report.left.items():
-            output.note(f"left: {id}: {why}")
-        output.say(f"{len(report.restored):,} restored, {len(report.erased):,} erased")
-    if report.left:
-        raise typer.Exit(1)
+    for id, why in report.left.items():
+        output.note(f"left: {id}: {why}")
+    output.say(f"{len(report.restored):,} restored, {len(report.erased):,} erased")
 
 
-def undo_writer(
-    settings: Settings, actor: str, since: str | None = None, apply: Apply = False
-) -> None:
+@operation("undo_writer", embeds=True)
+def undo_writer(settings: Settings, report: WriterUndone, *, apply: bool, **given: Any) -> None:
     """Take back all that one actor wrote and changed since a time; a preview unless --apply."""
-    with settings.open() as memory:
-        report = memory.undo_writer(actor, since=since, apply=apply)
-    if output.told(settings, report):
-        return
     for id, why in report.left.items():
         output.note(f"left: {id}: {why}")
     if report.erased:
@@ -209,32 +165,15 @@ def undo_writer(
     _show_outcome(report.run, count, "taken back", apply)
 
 
-def maintain(
-    settings: Settings,
-    dry_run: bool = False,
-    steps: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--step",
-            metavar="STEP",
-            autocompletion=one_of(maintenance.STEPS),
-            help=f"One of {', '.join(maintenance.STEPS)}; repeat the option for more. "
-            f"[default: {', '.join(maintenance.DEFAULT_STEPS)}]",
-        ),
-    ] = None,
-    cap: int = pruning.DEFAULT_CAP,
-    summarise: Summarise = None,
-) -> None:
+@takes("maintain", choices={"steps": maintenance.STEPS})
+def maintain(settings: Settings, summarise: str | None = None, **given: Any) -> None:
     """Do the maintenance that is due: expiry, old tasks, links by name; more with --step."""
-    chosen: Sequence[str] = steps or maintenance.DEFAULT_STEPS
-    summariser = _summariser(summarise)
+    given["summarise"] = _summariser(summarise)
     with (
-        settings.open(embeds="consolidate" in chosen) as memory,
+        settings.open(embeds="consolidate" in given["steps"]) as memory,
         output.progress("what was done stays; run it again for the rest") as progress,
     ):
-        report = memory.maintain(
-            dry_run=dry_run, steps=chosen, cap=cap, summarise=summariser, progress=progress
-        )
+        report = memory.maintain(**given, progress=progress)
     if output.told(settings, report):
         return
     for step in report.steps:
@@ -244,7 +183,7 @@ def maintain(
         elif step.run:
             line += f"; to undo it: salience undo {step.run}"
         output.say(line)
-    output.say(f"{report.changed:,} {'would be changed' if dry_run else 'changed'}")
+    output.say(f"{report.changed:,} {'would be changed' if given['dry_run'] else 'changed'}")
 
 
 def mending(finding: Finding) -> str:
@@ -266,22 +205,11 @@ def _command(action: Action) -> str:
     return shlex.join(["salience", name, *separator, *ids])
 
 
-def audit(
-    settings: Settings,
-    mend: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--mend",
-            metavar="NAME",
-            help=f"One of {', '.join(MENDABLE)}; repeat the option for more. Archives duplicates "
-            "and junk; of orphans removes links to nowhere, and activates what lost its successor.",
-            autocompletion=one_of(MENDABLE),
-        ),
-    ] = None,
-) -> None:
+@takes("audit", choices={"mend": MENDABLE})
+def audit(settings: Settings, **given: Any) -> None:
     """Report problems of the memories, with examples and the commands that mend them."""
     with settings.open(embeds=False) as memory, output.progress() as progress:
-        report = memory.audit(mend=mend or (), progress=progress)
+        report = memory.audit(**given, progress=progress)
     if output.told(settings, report):
         return
     from rich.text import Text
@@ -301,4 +229,4 @@ def audit(
         )
     output.console().print(rows)
     if report.run is not None:
-        output.say(f"mended: {', '.join(mend or ())}; to undo it: salience undo {report.run}")
+        output.say(f"mended: {', '.join(given['mend'])}; to undo it: salience undo {report.run}")

@@ -10,10 +10,11 @@ import typer
 
 from salience import stores
 from salience.cli import output
-from salience.cli.search import CONDITIONS, Where, conditions
-from salience.cli.settings import Settings, parse_json, with_options
+from salience.cli.operations import takes
+from salience.cli.settings import Settings, parse_json
 from salience.engine.memory import Memory
 from salience.errors import InvalidInput
+from salience.records.field_filters import with_fields
 from salience.records.tombstones import Tombstone
 from salience.retrieval.operations import Tombstones
 from salience.retrieval.safety import Backup
@@ -71,7 +72,7 @@ def copy(settings: Settings, source: str, target: str) -> None:
     output.note("the target holds the same")
 
 
-@with_options({"where": (Where, None), **CONDITIONS})
+@takes("count", without=("archived", "as_of"))
 def export(
     settings: Settings,
     path: Path = Path("-"),
@@ -81,7 +82,7 @@ def export(
     **options: Any,
 ) -> None:
     """Write everything to a file, history included; import brings it back."""
-    filters = conditions(options["where"], options)
+    filters = with_fields(options).get("filters")
     if format == "jsonl" and filters is not None:
         problem = "goes with --format markdown, mem0 or eval"
         raise InvalidInput("filter", problem, "JSON lines hold everything, with its history")

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from salience.api.docstrings import descriptions
 from salience.cli import output
 from salience.cli.completion import one_of
-from salience.cli.settings import Settings, parse_json, with_options
+from salience.cli.operations import REQUIRED, operation, takes
+from salience.cli.settings import Settings
 from salience.errors import InvalidInput
 from salience.language.query_analysis import asks_something
 from salience.language.tokens import shorten
 from salience.ranking import profiles as built_in
-from salience.ranking.constants import CONSTANTS, ConstantOptions, Replaceable
 from salience.ranking.profile import Profile
-from salience.records.field_filters import FieldFilters, with_fields
+from salience.records.field_filters import with_fields
+from salience.search.compare import Comparison
 from salience.search.context.packing import FORMATS
 from salience.search.cutoff import CUTOFFS, doubt
-from salience.search.request import WordOptions
 
 if TYPE_CHECKING:
     from salience.engine.memory import Memory
@@ -29,136 +27,7 @@ if TYPE_CHECKING:
 
 _CLOSE = 3  # memories that are named where none answers
 
-Query = Annotated[str, typer.Argument(help="The question, in words.")]
-ProfileName = Annotated[
-    str,
-    typer.Option(
-        "--profile",
-        metavar="NAME",
-        help="The ranking profile: a name, or a .json file.",
-        autocompletion=one_of(built_in.BUILT_IN),
-    ),
-]
-RerankModel = Annotated[
-    str | None,
-    typer.Option(
-        "--rerank",
-        metavar="MODEL",
-        help="Let a model, as cross-encoder:<model>, read the best again.",
-    ),
-]
-Where = Annotated[
-    str | None,
-    typer.Option(
-        "--filter", metavar="JSON", help='Only memories that match, as in \'{"speaker": "Ana"}\'.'
-    ),
-]
-Now = Annotated[
-    str | None, typer.Option("--now", metavar="TIME", help="Rank as if it were this time.")
-]
-AsOf = Annotated[
-    str | None,
-    typer.Option("--as-of", metavar="TIME", help="Rank the memories of that time, as they were."),
-]
-Weights = Annotated[
-    str | None,
-    typer.Option(
-        "--weights",
-        metavar="JSON",
-        help="Change weights of the profile, as in '{\"recency\": 0.5}'.",
-    ),
-]
-Budget = Annotated[
-    int | None, typer.Option("--token-budget", help="Maximum number of tokens of all hits.")
-]
-MinScore = Annotated[
-    float | None, typer.Option("--min-score", help="Leave out hits with lower scores.")
-]
-MinProbability = Annotated[
-    float | None,
-    typer.Option("--min-probability", help="Leave out hits less likely to answer, 0 to 1."),
-]
-CutName = Annotated[
-    str | None,
-    typer.Option(
-        "--cut",
-        metavar="NAME",
-        help=f"Leave out what does not answer: {', '.join(CUTOFFS)}.",
-        autocompletion=one_of(CUTOFFS),
-    ),
-]
-MinSimilarity = Annotated[
-    float | None,
-    typer.Option("--min-similarity", help="Leave out memories with lower similarity."),
-]
-Variant = Annotated[
-    str | None,
-    typer.Option("--context", metavar="NAME", help="A variant of the profile; vitality has some."),
-]
-Archived = Annotated[
-    bool,
-    typer.Option("--archived", "--include-archived", help="Search archived memories, too."),
-]
-
-
-_MEANINGS = descriptions(ConstantOptions) | descriptions(WordOptions) | descriptions(FieldFilters)
-_FLAGS = {"tags": "tag", "session_id": "session", "user_id": "user"}
-
-
-def _condition(name: str, metavar: str | None = None, kind: Any = str) -> tuple[Any, None]:
-    """The option for a condition on a field."""
-    flag = f"--{_FLAGS.get(name, name)}"
-    help = _MEANINGS[name] + (" Repeat the option for more." if name == "tags" else "")
-    return Annotated[kind | None, typer.Option(flag, metavar=metavar, help=help)], None
-
-
-CONDITIONS: Mapping[str, tuple[Any, Any]] = {
-    "tags": _condition("tags", "TAG", list[str]),
-    **{name: _condition(name) for name in ("kind", "speaker", "session_id", "user_id")},
-    **{name: _condition(name, "TIME") for name in ("since", "until")},
-}
-"""Conditions on fields as options, besides --filter, by the names that the methods give them."""
-
-
-def conditions(where: str | None, options: Mapping[str, Any]) -> Any:
-    """The filter of --filter and the conditions among the options of a command."""
-    given = {name: options[name] for name in CONDITIONS if options.get(name) not in (None, [])}
-    return with_fields({"filters": parse_json("filter", where), **given})["filters"]
-
-
-def _replacing(name: str) -> tuple[Any, None]:
-    """The option that replaces a constant of the profile, or the query in one comparison."""
-    constant = CONSTANTS.get(name)
-    value: Any = str
-    if isinstance(constant, Replaceable):
-        value = int if constant.whole else float
-    metavar = "TEXT" if constant is None else None
-    return Annotated[value | None, typer.Option(metavar=metavar, help=_MEANINGS[name])], None
-
-
-_RANKING: Mapping[str, tuple[Any, Any]] = {
-    "filters": (Where, None),
-    **CONDITIONS,
-    "now": (Now, None),
-    "as_of": (AsOf, None),
-    "min_score": (MinScore, None),
-    "min_probability": (MinProbability, None),
-    "cut": (CutName, None),
-    "weights": (Weights, None),
-    "min_similarity": (MinSimilarity, None),
-    "token_budget": (Budget, None),
-    "context": (Variant, None),
-    "include_archived": (Archived, False),
-    **{name: _replacing(name) for name in (*WordOptions.__annotations__, *CONSTANTS)},
-}
-"""The options by which a search and its explanation rank, as the methods call them."""
-
-
-def _parsed(options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options with their JSON read."""
-    ranking = {name: value for name, value in options.items() if name not in CONDITIONS}
-    filters = conditions(options["filters"], options)
-    return {**ranking, "filters": filters, "weights": parse_json("weights", options["weights"])}
+ProfileName = Annotated[str, typer.Option(autocompletion=one_of(built_in.BUILT_IN))]
 
 
 def profile_of(name: str, rerank: str | None) -> Profile:
@@ -170,32 +39,22 @@ def profile_of(name: str, rerank: str | None) -> Profile:
     return reranked(name, rerank)
 
 
-@with_options(_RANKING)
+@takes("search", choices={"cut": CUTOFFS})
 def search(
     settings: Settings,
-    query: Query,
-    limit: int = 10,
     profile: ProfileName = "balanced",
-    rerank: RerankModel = None,
+    rerank: str | None = None,
     explain: bool = False,
-    touch: bool = True,
-    **options: Any,
+    **given: Any,
 ) -> None:
     """Find the memories that matter for a query."""
-    parsed = _parsed(options)
     with settings.open(profile=profile_of(profile, rerank)) as memory:
-        result = memory.search(
-            query,
-            limit=limit,
-            touch=touch,
-            explain=explain or not settings.json,
-            **parsed,
-        )
-        near = result if result.hits else _near(memory, result, parsed["filters"])
+        result = memory.search(**given, explain=explain or not settings.json)
+        near = result if result.hits else _near(memory, result, with_fields(given).get("filters"))
     output.degraded(result.degraded)
     output.taken(result.taken)
     # Of a text that asks nothing, the probability says nothing, unless it left no hits.
-    asks = asks_something(query) or not result.hits
+    asks = asks_something(result.query) or not result.hits
     doubtful = doubt(near.probability) if asks else None
     if doubtful is not None:
         output.note(doubtful + (" This came close:" if near.hits else ""))
@@ -223,22 +82,18 @@ def _near(memory: Memory, result: SearchResult, filters: Any) -> SearchResult:
     return memory.search(result.query, filters=filters, limit=_CLOSE, touch=False)
 
 
-@with_options(_RANKING)
+@takes("explain_many", without=("everywhere",), choices={"cut": CUTOFFS})
 def explain(
     settings: Settings,
-    query: Query,
-    ids: list[str],
-    against: str | None = None,
-    limit: int = 10,
     profile: ProfileName = "balanced",
-    rerank: RerankModel = None,
+    rerank: str | None = None,
     html: Path | None = None,
     full: bool = False,
-    **options: Any,
+    **given: Any,
 ) -> None:
     """Explain why a query finds a memory or not, and what would change that."""
     with settings.open(profile=profile_of(profile, rerank)) as memory:
-        reports = memory.explain_many(query, ids, against=against, limit=limit, **_parsed(options))
+        reports = memory.explain_many(**given)
     if html is not None:
         if len(reports) > 1:
             raise InvalidInput("html", "holds one explanation", "give one id")
@@ -260,73 +115,24 @@ def explain(
         render.show_report(console, report, full=full)
 
 
-def compare(
-    settings: Settings,
-    query: Query,
-    profile: Annotated[list[str], typer.Option(autocompletion=one_of(built_in.BUILT_IN))],
-    limit: int = 10,
-    where: Where = None,
-    now: Now = None,
-    as_of: AsOf = None,
-) -> None:
+@operation("compare", embeds=True, profiles=REQUIRED, failed=lambda found: not found.memories)
+def compare(settings: Settings, comparison: Comparison, **given: Any) -> None:
     """Compare the hits of several profiles side by side, and show what moved each memory."""
-    filters, profiles = parse_json("filter", where), [built_in.get(name) for name in profile]
-    with settings.open() as memory:
-        comparison = memory.compare(
-            query, profiles, limit=limit, filters=filters, now=now, as_of=as_of
-        )
-    output.degraded(comparison.degraded)
-    output.taken(comparison.taken)
-    if settings.json:
-        output.emit(comparison.to_dict())
-    elif len(comparison):
-        from salience.cli import render
+    from salience.cli import render
 
+    if len(comparison):
         render.show_comparison(output.console(), comparison)
-    if not len(comparison):
-        output.nothing()
+    else:
+        output.note("nothing found")
 
 
-@with_options(CONDITIONS)
+@takes("get_context", choices={"format": FORMATS, "cut": CUTOFFS})
 def context(
-    settings: Settings,
-    query: Query,
-    max_tokens: int = 2000,
-    form: Annotated[
-        str,
-        typer.Option(
-            "--format",
-            metavar="NAME",
-            help=f"One of {', '.join(FORMATS)}.",
-            autocompletion=one_of(FORMATS),
-        ),
-    ] = "text",
-    profile: ProfileName = "balanced",
-    rerank: RerankModel = None,
-    where: Where = None,
-    now: Now = None,
-    as_of: AsOf = None,
-    cut: CutName = None,
-    per_writer: int | None = None,
-    touch: bool = True,
-    trace: bool = False,
-    **options: Any,
+    settings: Settings, profile: ProfileName = "balanced", rerank: str | None = None, **given: Any
 ) -> None:
     """Write the memories that matter for a query as text for an agent, within a token budget."""
-    filters = conditions(where, options)
     with settings.open(profile=profile_of(profile, rerank)) as memory:
-        context = memory.get_context(
-            query,
-            max_tokens,
-            format=form,  # type: ignore[arg-type]  # a wrong one is refused by name
-            filters=filters,
-            now=now,
-            as_of=as_of,
-            cut=cut,  # type: ignore[arg-type]  # a wrong one is refused by name
-            touch=touch,
-            per_writer=per_writer,
-            trace=trace,
-        )
+        context = memory.get_context(**given)
     output.degraded(context.degraded)
     output.taken(context.taken)
     if context.beyond_cap:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import datetime
-from inspect import Parameter, signature
 from pathlib import Path
 from typing import Any, Self
 
@@ -134,14 +133,14 @@ def _remove_if_empty(path: Path) -> None:
 
 
 def parse_json(name: str, text: str | None, kind: type = dict) -> Any:
-    """The JSON object (or list) of an option's text; None for None.
+    """The JSON object (list, or value of any kind) of an option's text; None for None.
 
     Raises:
         InvalidInput: the text is not JSON, or JSON of another kind.
     """
     if text is None:
         return None
-    shape = "object" if kind is dict else "list"
+    shape = "object" if kind is dict else "list" if kind is list else "value"
     try:
         value = json.loads(text)
     except (ValueError, RecursionError) as problem:
@@ -149,26 +148,3 @@ def parse_json(name: str, text: str | None, kind: type = dict) -> Any:
     if not isinstance(value, kind):
         raise InvalidInput(name, f"is no JSON {shape}", "see --help")
     return value
-
-
-def with_options(
-    options: Mapping[str, tuple[Any, Any]],
-) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """A decorator that gives a command options by their names: annotation and default of each.
-
-    They take the place of its last parameter, which is `**options`.
-    """
-
-    def enter(command: Callable[..., None]) -> Callable[..., None]:
-        plain = signature(command)
-        *own, _ = plain.parameters.values()
-        others = [
-            Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
-            for name, (annotation, default) in options.items()
-        ]
-        shown = plain.replace(parameters=[*own, *others])
-        command.__signature__ = shown  # type: ignore[attr-defined]
-        command.__annotations__ |= {each.name: each.annotation for each in others}
-        return command
-
-    return enter

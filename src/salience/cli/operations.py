@@ -1,0 +1,198 @@
+"""Commands of operations: their options are read off the methods of `Memory`, as REST has them.
+
+A function that shows a result to people becomes a command by `operation`. One that does more than
+to call a method and to show what that returns takes its options by `takes`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import date
+from functools import partial
+from inspect import Parameter, Signature, signature
+from types import UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+
+import typer
+from typer.models import ArgumentInfo, OptionInfo
+
+from salience.api.docstrings import descriptions
+from salience.api.operations import BY_NAME
+from salience.cli import output
+from salience.cli.completion import one_of
+from salience.cli.help import CONDITIONS
+from salience.cli.settings import Settings, parse_json
+from salience.display.result import to_json as as_json
+from salience.engine.memory import Memory
+from salience.records.field_filters import with_fields
+from salience.write.reading import not_found
+
+Command = Callable[..., None]
+REQUIRED = Parameter.empty
+_FLAGS = {
+    "filters": "filter",
+    "tags": "tag",
+    "entities": "entity",
+    "profiles": "profile",
+    "everywhere": "all",
+    "steps": "step",
+}
+_OF_CONDITIONS = {"session_id": "session", "user_id": "user", "agent_id": "agent"}
+_METAVARS = {"tags": "TAG", "entities": "NAME"}
+_NOT_TYPED = ("self", "namespaces", "sections", "counter", "progress", "summarise", "references")
+
+
+def takes(
+    method: str,
+    *arguments: str,
+    without: Iterable[str] = (),
+    choices: Mapping[str, Iterable[str]] = {},
+    **defaults: Any,
+) -> Callable[[Command], Command]:
+    """A decorator that gives a command the parameters of a method, in the place of `**options`.
+
+    It gets those that were given, as the method takes them. Its own parameters hide others. Where
+    there is a filter, there are conditions on fields.
+
+    Args:
+        method: its name.
+        arguments: the parameters that are no options, though they have a default.
+        without: parameters to leave out.
+        choices: the values of a parameter, which stand for {} in its help.
+        defaults: those of the command where they are others than those of the method; `REQUIRED`
+            for an option without one.
+    """
+
+    def enter(command: Command) -> Command:
+        hints = get_type_hints(command, include_extras=True)
+        settings, *own, _ = signature(command).parameters.values()
+        hidden = {*_NOT_TYPED, *without, *(each.name for each in own)}
+        options = [each.replace(annotation=hints[each.name]) for each in own]
+        places, readers = list[Parameter](), dict[str, Callable[[str], Any]]()
+        listed = parameters(getattr(Memory, method))
+        folds = "filters" in listed and "tags" not in listed
+        if folds:
+            listed |= {n: c for n, c in parameters(Memory.count).items() if c.default is ...}
+        for each in listed.values():
+            name, is_place = each.name, each.name in arguments
+            is_place |= each.default is Parameter.empty and name not in defaults
+            if name in hidden:
+                continue
+            annotation, reader = _typed(each, is_place, choices.get(name, ()))
+            if reader is not None:
+                readers[name] = reader
+            default = defaults.get(name, each.default)
+            default = [*default] if isinstance(default, tuple) else default
+            default = None if default is ... else default
+            shown = Parameter(name, each.KEYWORD_ONLY, default=default, annotation=annotation)
+            (places if is_place else options).append(shown)
+
+        def run(settings: Settings, **given: Any) -> None:
+            for name, value in [*given.items()]:
+                if value in (None, []) and name not in hints:
+                    del given[name]
+                elif name in readers:
+                    given[name] = readers[name](value)
+            command(settings, **(with_fields(given) if folds else given))
+
+        named = [each.replace(kind=each.KEYWORD_ONLY) for each in (*places, *options)]
+        run.__doc__ = command.__doc__
+        run.__signature__ = Signature([settings, *named])  # type: ignore[attr-defined]
+        run.__annotations__ = {each.name: each.annotation for each in named}
+        return run
+
+    return enter
+
+
+def operation(
+    method: str,
+    *arguments: str,
+    embeds: bool = False,
+    to_json: Callable[..., Any] | None = None,
+    failed: Callable[[Any], Any] = lambda _: False,
+    **options: Any,
+) -> Callable[[Command], Command]:
+    """A decorator that makes a function the command of a method, whose result it shows to people.
+
+    The function gets the settings, the result and the arguments.
+
+    Args:
+        method: its name.
+        arguments: the parameters that are no options, though they have a default.
+        embeds: it needs an embedder.
+        to_json: makes of the result and the arguments what --json prints; as REST by default.
+        failed: tests whether a result makes the exit code 1.
+        options: as `takes` has them.
+    """
+    row = BY_NAME[method]
+
+    def enter(show: Command) -> Command:
+        @takes(method, *arguments, **options)
+        def command(settings: Settings, **given: Any) -> None:
+            with settings.open(embeds=embeds) as memory:
+                result = getattr(memory, method)(**given)
+                if row.absent is None and result is None:
+                    raise not_found(given["id"], memory.namespace)
+            output.degraded(getattr(result, "degraded", ()))
+            output.taken(getattr(result, "taken", {}))
+            if settings.json and to_json is not None:
+                output.emit(to_json(result, **given))
+            elif settings.json:
+                output.emit(as_json({row.member: result} if row.member else result))
+            else:
+                show(settings, result, **given)
+            if failed(result):
+                raise typer.Exit(1)
+
+        command.__doc__ = show.__doc__
+        return command
+
+    return enter
+
+
+def parameters(method: Callable[..., Any]) -> dict[str, Parameter]:
+    """The parameters of a method with their types, and its descriptions of them."""
+    hints, help = get_type_hints(method), descriptions(method)
+    return {
+        name: each.replace(annotation=Annotated[hints.get(name, each.annotation), help.get(name)])
+        for name, each in signature(method).parameters.items()
+    }
+
+
+def _typed(
+    parameter: Parameter, is_place: bool, choices: Iterable[str]
+) -> tuple[Any, Callable[[str], Any] | None]:
+    """The annotation of a parameter for typer, and the function that reads its text, if any."""
+    name, (hint, help) = parameter.name, get_args(parameter.annotation)
+    condition = _OF_CONDITIONS.get(name) if parameter.default is ... else None
+    flag = condition or _FLAGS.get(name) or name.replace("_", "-")
+    kind, metavar, shape = _kind(hint)
+    metavar = _METAVARS.get(name, metavar)
+    info: Any = ArgumentInfo(default=...) if is_place else OptionInfo(default=..., metavar=metavar)
+    info.help = f"One of {', '.join(choices)}." if choices else help
+    info.autocompletion = one_of(choices) if choices else None
+    info.rich_help_panel = CONDITIONS if parameter.default is ... else None
+    if not is_place:
+        both = kind is bool and parameter.default is not False
+        info.param_decls = (f"--{flag}/--no-{flag}" if both else f"--{flag}",)
+        if kind == list[str] and help:
+            info.help = f"{help} Repeat the option for more."
+    if parameter.default is None or parameter.default is ...:
+        kind = kind | None
+    return Annotated[kind, info], shape and partial(parse_json, flag, kind=shape)
+
+
+def _kind(hint: Any) -> tuple[Any, str | None, Any]:
+    """The type of an option for values of an annotation, its metavar, and what its JSON holds."""
+    parts = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+    kinds = {get_origin(part) or part: part for part in parts}
+    for many in (Sequence, Iterable):
+        if many in kinds:
+            [item] = get_args(kinds[many])
+            return (str, "JSON", list) if get_origin(item) is Mapping else (list[str], None, None)
+    if date in kinds:
+        return str, "TIME", None
+    if Mapping in kinds and str not in kinds:
+        return str, "JSON", object if float in kinds else dict
+    plain = (Literal, str, bool, float, int)
+    return next((kinds[each] for each in plain if each in kinds), str), None, None
