@@ -21,13 +21,13 @@ from salience.records.events import (
 from salience.records.record import Draft, Edit, Embedding, Link, MemoryRecord
 from salience.retrieval.operations import (
     AsOf,
+    Dimensions,
     Events,
     FetchVectors,
     FormerVectors,
     ListRecords,
     Put,
     RowsById,
-    VectorNames,
 )
 from salience.retrieval.plan import Plan, T, ask
 from salience.stores import open_store
@@ -150,12 +150,12 @@ def _present_records(namespace: str) -> Plan[list[MemoryRecord]]:
 
 def _present_vectors(namespace: str, ids: Sequence[str]) -> Plan[dict[str, dict[str, Embedding]]]:
     """The present vectors of memories, by id and name."""
-    rows_of, names = yield [RowsById(namespace, tuple(ids)), VectorNames((namespace,))]
+    rows_of, names = yield [RowsById(namespace, tuple(ids)), Dimensions(namespace)]
     present_ids = list(rows_of)
     rows = np.array([rows_of[id] for id in present_ids], dtype=np.int64)
     order = np.argsort(rows)
     vectors_of: dict[str, dict[str, Embedding]] = {id: {} for id in present_ids}
-    for name in sorted(names or ()):
+    for name in sorted(names):
         vectors = yield from ask(FetchVectors(rows[order], name))
         for place, vector in zip(order.tolist(), vectors, strict=True):
             if vector.size and not np.isnan(vector[0]):

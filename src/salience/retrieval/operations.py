@@ -201,7 +201,8 @@ class SpeakerMatches:
 
     `users` are the speakers of that role; where there is an assistant but nobody has the role of a
     user, the one with the most turns besides it. Both are empty among people. `turns` counts the
-    memories of each speaker named, `all_turns` those of all speakers, `memories` all there are.
+    memories of each speaker named, `all_turns` those of all speakers, `memories` all there are,
+    and `vectors` are the names of the vectors that these have.
     """
 
     names: Mapping[str, frozenset[str]]
@@ -210,14 +211,20 @@ class SpeakerMatches:
     turns: Mapping[str, int]
     all_turns: int
     memories: int
+    vectors: frozenset[str]
 
     @classmethod
     def among(
-        cls, people: Speakers, names: Mapping[str, frozenset[str]], memories: int
+        cls,
+        people: Speakers,
+        names: Mapping[str, frozenset[str]],
+        memories: int,
+        vectors: frozenset[str],
     ) -> SpeakerMatches:
         """The matches among the speakers of a namespace."""
         turns = {name: people.turns[name] for match in names.values() for name in match}
-        return cls(names, people.users, people.assistants, turns, people.all_turns, memories)
+        users, assistants, all_turns = people.users, people.assistants, people.all_turns
+        return cls(names, users, assistants, turns, all_turns, memories, vectors)
 
     @classmethod
     def merged(cls, parts: Sequence[SpeakerMatches]) -> SpeakerMatches:
@@ -235,6 +242,7 @@ class SpeakerMatches:
             turns,
             sum(part.all_turns for part in parts),
             sum(part.memories for part in parts),
+            frozenset().union(*(part.vectors for part in parts)),
         )
 
 
@@ -321,12 +329,6 @@ class FetchVectors(Op):
     name: str
 
 
-class VectorNames(Op):
-    """The names of the vectors that memories have -> frozenset of text; None without memories."""
-
-    namespaces: tuple[str, ...]
-
-
 class Edge(NamedTuple):
     """A link between two rows."""
 
@@ -404,10 +406,13 @@ class RowsInWriteOrder(Op):
 
 
 class Dimensions(Op):
-    """The length of the vectors of these names in a namespace -> mapping of the names it has."""
+    """The length of the vectors of these names in a namespace -> mapping of the names it has.
+
+    For None, of all names.
+    """
 
     namespace: str
-    names: tuple[str, ...]
+    names: tuple[str, ...] | None = None
 
 
 class Unembedded(Op):

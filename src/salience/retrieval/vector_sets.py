@@ -8,6 +8,7 @@ touches no vector.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -42,6 +43,11 @@ class VectorSets(NamedTuple):
         """The name of stored vectors; None for those of the set beside."""
         name = self.plain_name(stored)
         return name if self.stored_name(name) == stored else None
+
+    def searched_sizes(self, sizes: Mapping[str, int]) -> dict[str, int]:
+        """Figures of stored vectors by the names of those that are searched."""
+        searched = ((self.searched_name(stored), size) for stored, size in sizes.items())
+        return {name: size for name, size in searched if name is not None}
 
     @staticmethod
     def plain_name(stored: str) -> str:

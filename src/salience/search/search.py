@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import time
 import uuid
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import cast
@@ -41,8 +41,8 @@ from salience.retrieval.operations import (
     Op,
     ReadRecords,
     RowsById,
+    SpeakerMatches,
     Touch,
-    VectorNames,
 )
 from salience.retrieval.plan import Plan, ask
 from salience.retrieval.query import Query
@@ -136,17 +136,17 @@ def rank(request: SearchRequest) -> Plan[tuple[RankedRun, tuple[str, ...], float
     """
     profile, settings = request.profile, request.settings
     during, degraded = _time_range(request), list[str]()
-    analysis, vector_names, entities, memories = yield from _analyze_words(request, during)
+    analysis, speakers, entities = yield from _analyze_words(request, during)
     started = time.perf_counter()
     vector, problem = yield from _query_vector(request, analysis)
     embed_ms = (time.perf_counter() - started) * 1e3
     if problem:
         degraded.append(f"vector: {problem}")
-    if vector_names is not None and vector is not None:
+    if speakers.memories and vector is not None:
         degraded += [
             f"{route.name}: no memory has a vector {route.vector!r}"
             for route in profile.routes
-            if isinstance(route, VectorRoute) and route.vector not in vector_names
+            if isinstance(route, VectorRoute) and route.vector not in speakers.vectors
         ]
     if not analysis.terms and profile.search_type != "semantic":
         degraded.append("lexical: the query has no words to look for")
@@ -167,7 +167,7 @@ def rank(request: SearchRequest) -> Plan[tuple[RankedRun, tuple[str, ...], float
         known=_known(settings.knows, analysis),
         knows=settings.knows,
         evidence=evidence_columns() if has_probability(profile) else frozenset(),
-        memories=memories,
+        memories=speakers.memories,
         names=request.words.get("names", ""),
     )
     try:
@@ -188,23 +188,23 @@ _OF_WORDS = (
 
 def _analyze_words(
     request: SearchRequest, during: TimeRange | None
-) -> Plan[tuple[QueryAnalysis, Collection[str] | None, Sequence[str], int]]:
+) -> Plan[tuple[QueryAnalysis, SpeakerMatches, Sequence[str]]]:
     """`_analyze`, each part of it that has words of its own by those."""
-    analysis, vector_names, entities, memories = yield from _analyze(request, during)
+    analysis, speakers, entities = yield from _analyze(request, during)
     if words := request.words.get("lexical"):
         own, *_ = yield from _analyze(replace(request, text=words), None)
         analysis = replace(analysis, **{name: getattr(own, name) for name in _OF_WORDS})
     if names := request.words.get("names"):
-        _, _, entities, _ = yield from _analyze(replace(request, text=names), None)
+        *_, entities = yield from _analyze(replace(request, text=names), None)
     if meaning := request.words.get("semantic"):
         analysis = replace(analysis, semantic_text=meaning, question="")
-    return analysis, vector_names, entities, memories
+    return analysis, speakers, entities
 
 
 def _analyze(
     request: SearchRequest, during: TimeRange | None
-) -> Plan[tuple[QueryAnalysis, Collection[str] | None, Sequence[str], int]]:
-    """The analysis of the query, the vectors' names, its entities, and the number of memories."""
+) -> Plan[tuple[QueryAnalysis, SpeakerMatches, Sequence[str]]]:
+    """The analysis of the query, what is known of its speakers, and its entities."""
     text = request.text if during is None else _without(request.text, during.words)
     others: Mapping[str, frozenset[str]] = {}
     if request.profile.heeds_labels:
@@ -212,7 +212,6 @@ def _analyze(
     named = " ".join((text, *(name.title() for names in others.values() for name in sorted(names))))
     questions: list[Op] = [
         FindSpeakers(request.namespaces, *name_candidates(named), by_sound=spells(request)),
-        VectorNames(request.namespaces),
     ]
     possible: list[PossibleName] = []
     if request.profile.entity_fields:
@@ -221,7 +220,7 @@ def _analyze(
     if possible:
         questions.append(_find_names(request, possible))
     spelling = find_words(request, text)
-    speakers, vector_names, *names = yield [*questions, *spelling]
+    speakers, *names = yield [*questions, *spelling]
     taken: dict[str, Taken] = {}
     if spelling:
         taken = yield from taken_words(request, text, names.pop(), speakers)
@@ -251,7 +250,7 @@ def _analyze(
     entities = [name for [spelled] in names[:1] for name in spelled]
     if possible:
         entities += known_names(possible, names[1], entities)
-    return analysis, vector_names, entities, speakers.memories
+    return analysis, speakers, entities
 
 
 def _find_names(request: SearchRequest, possible: Sequence[PossibleName]) -> FindNames:

@@ -37,7 +37,6 @@ _SAME_STATE = frozenset(
         operations.FindSpeakers,
         operations.FindWords,
         operations.FindNames,
-        operations.VectorNames,
         operations.Collect,
     }
 )
@@ -228,14 +227,6 @@ class EmbeddedStore(IndexReader):
             if namespace in self._indexes:
                 return self._index(namespace).table.living
         return self._records.count(namespace)
-
-    def vector_names(self, op: operations.VectorNames) -> frozenset[str] | None:
-        with self._lock:
-            if all(namespace in self._indexes for namespace in op.namespaces):
-                return super().vector_names(op)
-        names = [self._records.vector_names(namespace) for namespace in op.namespaces]
-        known = [some for some in names if some is not None]
-        return frozenset[str]().union(*known) if known else None
 
     def touch(self, op: operations.Touch) -> None:
         if not len(op.rows):

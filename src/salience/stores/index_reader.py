@@ -175,13 +175,6 @@ class IndexReader(ABC):
         with self._lock:
             return self._index(op.namespace).list_names(op)
 
-    def vector_names(self, op: operations.VectorNames) -> frozenset[str] | None:
-        with self._lock:
-            indexes = [self._index(namespace) for namespace in op.namespaces]
-            if not any(index.table.living for index in indexes):
-                return None
-            return frozenset[str]().union(*(index.vector_names for index in indexes))
-
     def nearest_vectors(self, op: operations.NearestVectors) -> list[tuple[int, float] | None]:
         with self._lock:
             index = self._index(op.namespace)

@@ -77,7 +77,7 @@ def stored(url: str) -> Any:
             found = among(reader, space, None)
             assert among(reader, space, sorted({row for _, row, _ in found})) == found
             names = sorted({name for name, *_ in found})
-            assert reader.vector_names(space) == frozenset(names)
+            assert sorted(reader.dimensions(Dimensions(space))) == names
             missing = reader.unembedded(Unembedded(space, "content", 99)).tolist()
             told.append((found, reader.dimensions(Dimensions(space, tuple(names))), missing))
         former = [

@@ -24,7 +24,7 @@ READING = (
     operations.NearestVectors, operations.RowsById, operations.ReadRecords, operations.Events,
     operations.Notes, operations.LinksOf, operations.Collect, operations.FetchColumns,
     operations.ReadStats, operations.FetchVectors, operations.ReadTexts, operations.Dimensions,
-    operations.ListRecords, operations.FindNames, operations.VectorNames,
+    operations.ListRecords, operations.FindNames,
     operations.RowsInWriteOrder, operations.RetrievedTexts,
 )  # fmt: skip
 """Operations that change nothing."""

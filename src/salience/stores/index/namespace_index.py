@@ -149,6 +149,7 @@ class NamespaceIndex:
             speakers,
             named_speakers(op.words, speakers.by_word, strange, op.ordinary, op.by_sound),
             self.table.living,
+            self.vector_names,
         )
 
     def occur(self, words: Sequence[str], fields: Sequence[str]) -> NDArray[np.bool_]:

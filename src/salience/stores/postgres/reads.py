@@ -209,11 +209,10 @@ class StoreReader:
     def dimensions(self, op: operations.Dimensions, send: Send) -> dict[str, int]:
         """The dimensions of searched vectors by name."""
         sets, _, sizes, _ = self._vectors(op.namespace, op.names, send)
-        stored = {name: sets.stored_name(name) for name in op.names}
-        return {name: sizes[own] for name, own in stored.items() if own in sizes}
+        return sets.searched_sizes(sizes)
 
     def _vectors(
-        self, namespace: str, names: Sequence[str], send: Send
+        self, namespace: str, names: Sequence[str] | None, send: Send
     ) -> tuple[VectorSets, str | None, dict[str, int], dict[str, int]]:
         """The sets of vectors, their embedder; sizes of some by stored name, those indexed."""
         stored_sets, sizes, indexed = send(

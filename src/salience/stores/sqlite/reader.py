@@ -278,15 +278,6 @@ class SqliteReader:
         rows = self._linked("source, target, type, weight", namespace, ids)
         return [(source, target, weight, type) for source, target, type, weight in rows]
 
-    def vector_names(self, namespace: str) -> frozenset[str] | None:
-        """The names of the vectors of a namespace that are searched; None without memories."""
-        with self._snapshot() as db:
-            space = space_of(db, namespace)
-            any_memory = "SELECT 1 FROM memories WHERE space = ? AND id > '' LIMIT 1"
-            if db.execute(any_memory, (space,)).fetchone() is None:
-                return None
-            return frozenset(searched_names(db, space, self._sets(db)))
-
     def unembedded(self, op: Unembedded) -> Rows:
         """Rows without a vector of that name, searched or of the set beside, ascending.
 
@@ -611,7 +602,9 @@ class SqliteReader:
     def dimensions(self, op: Dimensions) -> dict[str, int]:
         """The length of the vectors of these names, of those that there are."""
         with self._snapshot() as db:
-            return vector_dimensions(db, op.namespace, op.names, self._sets(db))
+            space, sets = space_of(db, op.namespace), self._sets(db)
+            names = searched_names(db, space, sets) if op.names is None else op.names
+            return vector_dimensions(db, op.namespace, names, sets)
 
     find_by_hash = _asked(find_by_hash)
     notes = _asked(notes)

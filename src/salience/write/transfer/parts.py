@@ -15,6 +15,7 @@ from salience.retrieval.candidates import Rows
 from salience.retrieval.operations import (
     COPYING_NOTE,
     LOCK_NOTE,
+    Dimensions,
     Events,
     FetchVectors,
     FormerVectors,
@@ -28,7 +29,6 @@ from salience.retrieval.operations import (
     ReadStats,
     RowsById,
     RowsInWriteOrder,
-    VectorNames,
 )
 from salience.retrieval.plan import Plan, ask, drive
 from salience.write.items import follows_text
@@ -71,7 +71,7 @@ def outline(namespace: str) -> Plan[Outline]:
     until = last[0].seq if last else 0
     rows, names, notes, log = yield [
         RowsInWriteOrder(namespace),
-        VectorNames((namespace,)),
+        Dimensions(namespace),
         Notes(namespace),
         Events(namespace, ids=()),
     ]
@@ -79,7 +79,7 @@ def outline(namespace: str) -> Plan[Outline]:
         namespace,
         until,
         rows,
-        tuple(sorted(names or ())),
+        tuple(sorted(names)),
         tuple(event for event in log if event.id is None and event.seq <= until)
         if len(rows)
         else (),

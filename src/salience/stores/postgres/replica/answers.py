@@ -31,7 +31,6 @@ NAMESPACE_OPERATIONS = (
     operations.FindSpeakers,
     operations.FindWords,
     operations.FindNames,
-    operations.VectorNames,
 )
 """Operations that read the same state of a namespace as the search that they begin."""
 _ROW_OPERATIONS = (
@@ -126,8 +125,7 @@ class Replicas(ReplicaManager):
         if isinstance(op, operations.FindWords):
             absent = set.intersection(*map(set, parts))  # held by no memory of any of them
             return {w: {k: v for p in parts for k, v in p[w].items()} for w in absent}
-        known = [part for part in parts if part is not None]
-        return frozenset().union(*known) if known else None
+        return frozenset().union(*parts)
 
     def _collect_large(
         self, op: operations.Collect, large: Sequence[LargeNamespace], send: Send

@@ -43,23 +43,13 @@ from salience.stores.postgres.replica.feed import Watermark
 from salience.stores.postgres.replica.replica import Pending, Replica
 from salience.stores.postgres.row_ids import ROW_BITS
 from salience.stores.postgres.sql.columns import spelling_key
-from salience.stores.postgres.sql.vectors import inline
+from salience.stores.postgres.sql.vectors import inline, select_dimensions
 from salience.stores.tables.commands import Send, Statement, set_local
 
 _log = logging.getLogger(__name__)
 _COUNTED = 20_000  # memories with a term up to which these are counted
 _LINKED_ROWS = 1_000  # memories that are linked with those asked about
 _SELECT_STATISTICS = f"SELECT value FROM notes WHERE namespace = %s AND key = '{STATISTICS}'"
-_SELECT_SIZES = """
-WITH RECURSIVE own AS (
-    (SELECT name FROM vectors WHERE namespace = %s ORDER BY name LIMIT 1)
-    UNION ALL SELECT (SELECT v.name FROM vectors v WHERE v.namespace = %s AND v.name > own.name
-        ORDER BY v.name LIMIT 1) FROM own WHERE own.name IS NOT NULL
-)
-SELECT name, (SELECT vector_dims(v.vector) FROM vectors v WHERE v.namespace = %s
-    AND v.name = own.name LIMIT 1) FROM own WHERE name IS NOT NULL
-"""
-"""Reads the lengths of vectors by stored name, each name looked up in the index."""
 _SELECT_LINKED = f"""
 WITH own AS MATERIALIZED (
     SELECT id FROM memories WHERE namespace = %s AND "row" = ANY(%s::integer[])
@@ -117,15 +107,12 @@ class LargeNamespace:
         name = self.namespace
         noted, sizes, indexes = send(
             Statement(_SELECT_STATISTICS, (name,)),
-            Statement(_SELECT_SIZES, (name,) * 3),
+            select_dimensions(name, None),
             Statement("SELECT name FROM indexes WHERE namespace = %s", (name,)),
         )
         self._statistics = Statistics.of(noted[0][0] if noted else None)
         self._indexed = frozenset(indexed for (indexed,) in indexes)
-        searched = self.replica.watermark.sets.searched_name
-        self._dimensions = {
-            own: size for stored, size in sizes if (own := searched(stored)) is not None
-        }
+        self._dimensions = self.replica.watermark.sets.searched_sizes(dict(sizes))
         self._is_known = True
         if not self._has_index:
             _warn_of_missing_index(self.namespace)
@@ -139,10 +126,6 @@ class LargeNamespace:
         self.figures(send)
         return getattr(self, op.method)(op, send)
 
-    def vector_names(self, op: operations.VectorNames, send: Send) -> frozenset[str]:
-        """The names of the searched vectors."""
-        return frozenset(self._dimensions)
-
     def find_speakers(self, op: operations.FindSpeakers, send: Send) -> operations.SpeakerMatches:
         noted = self._statistics
         [later] = send(select_speakers(self.namespace, noted.counter))
@@ -152,7 +135,8 @@ class LargeNamespace:
         held = (self._holders(proper, send)) if self._has_index else []
         strange = {w for w, own in zip(proper, held, strict=False) if not own.memories}
         named = named_speakers(op.words, speakers.by_word, strange, op.ordinary, op.by_sound)
-        return operations.SpeakerMatches.among(speakers, named, self._living)
+        vectors = frozenset(self._dimensions)
+        return operations.SpeakerMatches.among(speakers, named, self._living, vectors)
 
     def find_words(self, op: operations.FindWords, send: Send) -> operations.NearWords:
         """None are near while the words have no index."""

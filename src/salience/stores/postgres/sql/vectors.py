@@ -19,6 +19,16 @@ from salience.retrieval.vector_sets import OTHER
 from salience.stores.postgres.sql.filters import Condition, row_condition
 from salience.stores.tables.commands import Statement, quote_literal, set_local
 
+_SELECT_ALL_DIMENSIONS = """
+WITH RECURSIVE own AS (
+    (SELECT name FROM vectors WHERE namespace = %s ORDER BY name LIMIT 1)
+    UNION ALL SELECT (SELECT v.name FROM vectors v WHERE v.namespace = %s AND v.name > own.name
+        ORDER BY v.name LIMIT 1) FROM own WHERE own.name IS NOT NULL
+)
+SELECT name, (SELECT vector_dims(v.vector) FROM vectors v WHERE v.namespace = %s
+    AND v.name = own.name LIMIT 1) FROM own WHERE name IS NOT NULL
+"""
+"""Reads the lengths of vectors by stored name, each name looked up in the index."""
 _REST_SCALE = 4096.0  # of the second half of a split vector
 _PACKED_VECTORS = """array_agg(v."row"), string_agg(halfvec_send(v.vector), ''::bytea)"""
 NEGATIVE_INNER_PRODUCT = f"(({{vector}} <#> %s) + ({{vector}} <#> %s) / {_REST_SCALE})"
@@ -42,8 +52,10 @@ def split_halves(vector: NDArray[np.float32]) -> tuple[NDArray[np.float16], NDAr
     return first, ((vector - first.astype(np.float32)) * _REST_SCALE).astype(np.float16)
 
 
-def select_dimensions(namespace: str, names: Sequence[str]) -> Statement:
-    """Read the stored names and the lengths of vectors of some names, of either set."""
+def select_dimensions(namespace: str, names: Sequence[str] | None) -> Statement:
+    """Read the stored names and the lengths of vectors of some names or of all, of either set."""
+    if names is None:
+        return Statement(_SELECT_ALL_DIMENSIONS, (namespace,) * 3)
     stored = [kept for name in names for kept in (name, f"{OTHER}{name}")]
     return Statement(
         "SELECT name, size FROM (SELECT name, (SELECT vector_dims(vector) FROM vectors v WHERE "
