@@ -464,3 +464,13 @@ def test_reembed_replaces_the_vectors_of_another_embedder_only_when_told_by_whic
     assert run("reembed", "--embedder", "default").code == 0
     assert run("search", "tea").code == 0
     assert run("reembed").code == 0  # they are the default one's already
+
+
+def test_a_history_is_told_page_by_page(notes: Run) -> None:
+    assert notes("update", "piano", "The piano was tuned.").code == 0
+    first = notes("history", "piano", "--limit", "1")
+    assert "write" in first.out
+    assert first.err.startswith("more with --cursor ")
+    rest = notes("history", "piano", "--cursor", first.err.split()[-1], "--json").json
+    assert ([event["type"] for event in rest["events"]], rest["cursor"]) == (["edit"], None)
+    assert rest["number_before"] == 1

@@ -326,7 +326,7 @@ def an_explanation_keeps_to_its_budget(c: Connection) -> None:
     within_budget(c, "explain_memory", query="word " * 100, id=id)
 
 
-@case("get_history", "id", "max_tokens")
+@case("get_history", "id", "limit", "cursor", "max_tokens")
 def a_history_keeps_what_it_said(c: Connection) -> None:
     id = add(c, "Version 1.")
     for number in range(2, 30):
@@ -336,6 +336,12 @@ def a_history_keeps_what_it_said(c: Connection) -> None:
     assert events[1]["was"] == "Version 1."
     assert events[-1]["version"] == 29
     within_budget(c, "get_history", id=id)
+    page = c.call("get_history", id=id, limit=28)
+    later = c.call("get_history", id=id, cursor=page["next_cursor"])
+    assert ([event["version"] for event in later["events"]], "next_cursor" in later) == (
+        [29],
+        False,
+    )
 
 
 def names(c: Connection, tool: str) -> None:

@@ -184,9 +184,16 @@ export class Salience {
     return (await this.#read<Answer<"/v1/memories/count">>("/v1/memories/count", query, options)).count;
   }
 
-  /** Everything that happened to a memory. */
-  history(id: string, options?: CallOptions): Promise<Answer<"/v1/memories/{id}/history", "get">> {
-    return this.#ask(["memories", id, "history"], {}, options);
+  /** What happened to a memory, oldest first: `await` gives the first page, `for await` all events. */
+  history(
+    id: string,
+    query: Query<"/v1/memories/{id}/history"> = {},
+    options?: CallOptions,
+  ): Listing<Schemas["Event"], Schemas["History"]> {
+    return new Listing<Schemas["Event"], Schemas["History"]>(
+      (cursor) => this.#ask(["memories", id, "history"], { ...query, ...(cursor && { cursor }) }, options),
+      (page) => page.events,
+    );
   }
 
   /** The memories that a query calls for, best first: `hits`, by their other name `results`. */

@@ -34,6 +34,8 @@ def history(settings: Settings, history: History, **given: Any) -> None:
             line.append(f"  by {event.actor}", style="dim")
         rows.add_row(f"{event.at:%Y-%m-%d %H:%M:%S}", event.type, f"{version}", line)
     output.console().print(rows)
+    if history.cursor:
+        output.note(f"more with --cursor {history.cursor}")
 
 
 def _payload_summary(payload: Any) -> str:

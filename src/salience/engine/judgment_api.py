@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from importlib import import_module
 
@@ -19,6 +19,7 @@ from salience.lifecycle.questions import (
 )
 from salience.lifecycle.spreading_boost import spread_boost
 from salience.lifecycle.verify import (
+    MAX_EVENTS,
     EventPage,
     History,
     Verification,
@@ -30,6 +31,7 @@ from salience.lifecycle.verify import (
 from salience.lifecycle.zones import Zones, zones
 from salience.ranking import profiles as profiles_by_name
 from salience.ranking.profiles import ProfileLike
+from salience.records.events import Event
 from salience.records.filters import parse_filter
 from salience.records.record import Link, MemoryRecord
 from salience.records.validation import integer, number, text
@@ -46,6 +48,20 @@ MAX_WAIT_SECONDS = 30.0
 """The longest time that `events` waits, half of what a server has for an answer."""
 POLL_SECONDS = 0.25
 _MEASURED_HITS = 20
+
+
+def whole_history(memory: JudgmentApi, id: str) -> Iterator[Event]:
+    """All events of a memory, oldest first, read page by page.
+
+    Raises:
+        NotFound: there is no such memory.
+    """
+    cursor = None
+    while True:
+        page = memory.history(id, limit=MAX_EVENTS, cursor=cursor)
+        yield from page
+        if (cursor := page.cursor) is None:
+            return
 
 
 class JudgmentApi(PlanRunner):
@@ -164,13 +180,23 @@ class JudgmentApi(PlanRunner):
         plan = graph(self._core.namespace, id, now, depth, limit, types, entities)
         return self._run_at(plan, as_of)
 
-    def history(self, id: str) -> History:
-        """List what happened to a memory, with its content before each edit; looking is not a use.
+    def history(self, id: str, *, limit: int = 1000, cursor: str | None = None) -> History:
+        """List what happened to a memory, oldest first, with its versions; looking is not a use.
+
+        Pass the page's `cursor` to get the next one; it is None at the end. A page has the versions
+        that the memory had meanwhile, the one at its beginning included. Of a history of several
+        pages, uses by a search are told once they are written, within a second or two.
+
+        Args:
+            id: the id of the memory.
+            limit: the most events of the page, 1 to 10,000.
+            cursor: that of the page before.
 
         Raises:
+            InvalidInput: names the argument that is wrong.
             NotFound: there is no such memory; erasing one erases its history, too.
         """
-        return self._run(history(text("id", id), self._core.namespace))
+        return self._run(history(text("id", id), self._core.namespace, limit, cursor))
 
     def events(
         self,

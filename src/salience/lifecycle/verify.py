@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
-from itertools import accumulate
+from functools import reduce
+from itertools import accumulate, pairwise
 from typing import Any, Self
 
 from salience.display.html import HtmlResult, header, section, table
@@ -12,7 +13,14 @@ from salience.display.html import text as html_text
 from salience.display.result import Result, to_json
 from salience.errors import StoreError
 from salience.lazily import dataclass, replace
-from salience.records.events import STATE, Event, field_from_json, record_at, replay, version_after
+from salience.records.events import (
+    STATE,
+    Event,
+    field_from_json,
+    records_after,
+    replay,
+    version_after,
+)
 from salience.records.record import MemoryRecord
 from salience.records.validation import boolean, integer
 from salience.retrieval.cursor import encode_event_cursor, parse_event_cursor
@@ -46,7 +54,11 @@ class RecordVersion(Result):
 
 @dataclass(frozen=True, repr=False)
 class History(HtmlResult):
-    """The events of a memory and its versions, oldest first."""
+    """A page of the events of a memory, oldest first, and the versions that it had meanwhile.
+
+    `cursor` gets the next page; it is None at the end. `number_before` is that of the version
+    before the first event.
+    """
 
     _computed = ("numbers",)
     _shown = ("id", "versions", "events")
@@ -54,6 +66,8 @@ class History(HtmlResult):
     id: str
     versions: tuple[RecordVersion, ...]
     events: tuple[Event, ...]
+    cursor: str | None = None
+    number_before: int = 0
 
     def _title(self) -> str:
         return self.id
@@ -78,7 +92,7 @@ class History(HtmlResult):
     @property
     def numbers(self) -> tuple[int, ...]:
         """The version of the memory after each event."""
-        return tuple(accumulate(self.events, version_after, initial=0))[1:]
+        return tuple(accumulate(self.events, version_after, initial=self.number_before))[1:]
 
     def __iter__(self) -> Iterator[Event]:
         return iter(self.events)
@@ -131,26 +145,46 @@ def read_events(request: Events) -> Plan[EventPage]:
     return EventPage(tuple(shown), encode_event_cursor(last))
 
 
-def history(id: str, namespace: str) -> Plan[History]:
-    """The plan of reading the history of a memory.
+def history(id: str, namespace: str, limit: Any, cursor: str | None) -> Plan[History]:
+    """The plan of reading a page of the history of a memory, with the versions that it had in it.
 
     Raises:
+        InvalidInput: names the argument that is wrong.
         NotFound: there is none of that id.
     """
+    limit = integer("limit", limit, 1, MAX_EVENTS)
+    after = parse_event_cursor(cursor, "cursor")
     record = yield from read_existing(id, namespace)
-    events: Sequence[Event] = yield from ask(Events(namespace, (id,)))
+    events: Sequence[Event] = yield from ask(Events(namespace, (id,), waiting=cursor is None))
+    waits = cursor is None and len(events) > limit
+    if waits:  # in part, and at places that may change: it comes with a later page
+        events = yield from ask(Events(namespace, (id,), waiting=False))
     start = next((at for at, event in enumerate(events) if event.type == "write"), None)
     if start is None:  # erased since it was read
         raise not_found(id, namespace)
     events = events[start:]  # what happened to all memories before it was written is not its own
+    first = sum(event.seq <= after for event in events)
+    page = events[first : first + limit]
+    last = first + len(page)
+    versions = _versions(record, events, first, last)
+    more = encode_event_cursor(page[-1].seq) if waits or last < len(events) else None
+    number = reduce(version_after, events[:first], 0)
+    return History(id, versions, tuple(page), more, number)
+
+
+def _versions(
+    record: MemoryRecord, events: Sequence[Event], first: int, last: int
+) -> tuple[RecordVersion, ...]:
+    """The versions that a memory had while its events from `first` up to `last` happened."""
     edits = [at for at, event in enumerate(events) if _changes_content(event)]
-    starts, ends = [0, *edits], [*edits, len(events)]
-    versions = []
-    for start, end in zip(starts, ends, strict=True):
-        version = record_at(record, events, events[:end])
-        until = events[end].at if end < len(events) else None
-        versions.append(RecordVersion(version, events[start].at, until))
-    return History(id, tuple(versions), tuple(events))
+    spans = pairwise((0, *edits, len(events)))
+    held = [(start, end) for start, end in spans if start < last and end > first]
+    times = [event.at for event in events]
+    records = records_after(record, events, [end for _, end in held])
+    return tuple(
+        RecordVersion(version, times[start], times[end] if end < len(times) else None)
+        for version, (start, end) in zip(records, held, strict=True)
+    )
 
 
 def _changes_content(event: Event) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
+from itertools import pairwise
 from operator import itemgetter
 from typing import Any, Literal
 
@@ -247,12 +248,44 @@ def record_at(
     counted = {event.seq for event in visible}
     for event in reversed(events):
         if event.seq not in counted:
-            was = event.payload.get("was", EMPTY)
-            contents.update(
-                (name, field_from_json(name, v)) for name, v in was.items() if name not in STATE
-            )
-    state = replay(visible).get(record.id, {})
-    return replace(record, **contents, **{n: v for n, v in state.items() if n in STATE})
+            contents.update(_contents_before(event))
+    return replace(record, **contents, **_of_state(replay(visible).get(record.id, {})))
+
+
+def records_after(
+    record: MemoryRecord, events: Sequence[Event], counts: Sequence[int]
+) -> list[MemoryRecord]:
+    """The record as it was after the first so many of its events, for each of ascending counts.
+
+    `events` are all events of the memory from its write on, oldest first. Each is looked at twice,
+    however many records are asked for.
+    """
+    contents: list[dict[str, Any]] = [{}]  # before the events from a count on, the last one first
+    state: dict[str, Any] = {}
+    states: list[dict[str, Any]] = []
+    for count, end in zip(reversed(counts), (len(events), *reversed(counts)), strict=False):
+        before = dict(contents[-1])
+        for event in reversed(events[count:end]):
+            before.update(_contents_before(event))
+        contents.append(before)
+    for begin, count in pairwise((0, *counts)):
+        for event in events[begin:count]:
+            state.update(apply(state, event))
+        states.append(_of_state(state))
+    return [
+        replace(record, **before, **values)
+        for before, values in zip(reversed(contents[1:]), states, strict=True)
+    ]
+
+
+def _contents_before(event: Event) -> dict[str, Any]:
+    """The contents that an event changed, as they were before it."""
+    was = event.payload.get("was", EMPTY)
+    return {name: field_from_json(name, v) for name, v in was.items() if name not in STATE}
+
+
+def _of_state(values: Values) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if name in STATE}
 
 
 def events_by_memory(log: Iterable[Event]) -> dict[str, list[Event]]:

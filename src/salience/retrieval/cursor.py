@@ -73,14 +73,14 @@ def parse_search_cursor(cursor: str | None) -> int | None:
     return None if cursor is None else _parse_whole(cursor, "searches")
 
 
-def _parse_whole(cursor: str, kind: str) -> int:
-    """The whole number of a cursor of a kind; InvalidInput otherwise."""
+def _parse_whole(cursor: str, kind: str, field: str = "after") -> int:
+    """The whole number of a cursor of a kind; InvalidInput, about a field, otherwise."""
     try:
         own, number = _decode(cursor)
         if own != kind or type(number) is not int or not 0 <= number <= _MAX_SEQUENCE:
             raise ValueError("no place")
     except _DAMAGED:
-        raise _refused("after", f"a page of {kind}") from None
+        raise _refused(field, f"a page of {kind}") from None
     return number
 
 
@@ -101,13 +101,13 @@ def parse_name_cursor(cursor: str | None) -> str:
         raise _refused("cursor", "a listing of names") from None
 
 
-def parse_event_cursor(cursor: str | None) -> int:
+def parse_event_cursor(cursor: str | None, field: str = "after") -> int:
     """The place in the log that a cursor stands for, 0 without one.
 
     Raises:
-        InvalidInput: it does not come from a page of events.
+        InvalidInput: about a field; it does not come from a page of events.
     """
-    return 0 if cursor is None else _parse_whole(cursor, "events")
+    return 0 if cursor is None else _parse_whole(cursor, "events", field)
 
 
 def parse_cursor(cursor: str | None, order: Order) -> Place | None:

@@ -410,6 +410,52 @@ class Judgments(StoreCase):
         with pytest.raises(NotFound, match="nobody"):
             memory.history("nobody")
 
+    def test_a_history_is_told_page_by_page(self, memory: Memory, clock: Clock) -> None:
+        memory.add("Version 0.", id="a", importance=0.25)
+        memory.add("Another one.", id="b")
+        for number in range(1, 4):
+            clock.pass_(days=1)
+            memory.update("a", content=f"Version {number}.")
+            memory.update("b", content=f"Another version {number}.")
+            memory.pin("a")
+            memory.touch(["a"])
+        memory.flush()
+        whole = memory.history("a")
+        assert (len(whole), len(whole.versions), whole.cursor) == (10, 4, None)
+        for limit in (1, 2, 3, 9):
+            pages = [memory.history("a", limit=limit)]
+            while pages[-1].cursor is not None:
+                pages.append(memory.history("a", limit=limit, cursor=pages[-1].cursor))
+            assert [len(page) for page in pages[:-1]] == [limit] * (len(pages) - 1)
+            assert [event for page in pages for event in page] == list(whole)
+            assert [n for page in pages for n in page.numbers] == list(whole.numbers)
+            for page in pages:
+                first, last = (whole.events.index(page[at]) for at in (0, -1))
+                assert list(page.versions) == [
+                    version
+                    for version, end in zip(whole.versions, (1, 4, 7, 10), strict=True)
+                    if end > first and (version.since <= whole[last].at)
+                ]
+        assert memory.history("a", limit=10) == whole
+        for wrong in (0, 10_001, "3"):
+            with pytest.raises(InvalidInput, match="limit"):
+                memory.history("a", limit=wrong)  # type: ignore[arg-type]
+        with pytest.raises(InvalidInput, match="cursor: is not one of a page of events"):
+            memory.history("a", cursor="x")
+
+    def test_what_waits_to_be_written_is_told_once(self, memory: Memory) -> None:
+        memory.add("x", id="a")
+        memory.touch(["a"])
+        assert [event.type for event in memory.history("a")] == ["write", "reference"]
+        first = memory.history("a", limit=1)
+        memory.pin("a")
+        memory.flush()
+        told = [*first]
+        while first.cursor is not None:
+            first = memory.history("a", limit=1, cursor=first.cursor)
+            told += first
+        assert sorted(event.type for event in told) == ["pin", "reference", "write"]
+
     def test_what_is_erased_while_its_history_is_told_is_not_there(self, memory: Memory) -> None:
         memory.add("x", id="a")
         batch = memory._core.dispatcher.batch
@@ -420,7 +466,7 @@ class Judgments(StoreCase):
             return batch(ops)
 
         with pytest.raises(NotFound):
-            drive(history("a", memory.namespace), erasing)
+            drive(history("a", memory.namespace, 100, None), erasing)
 
     def test_feedback_adds_up(self, memory: Memory) -> None:
         memory.add("x", id="a")

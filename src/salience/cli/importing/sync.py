@@ -12,6 +12,7 @@ from salience.cli import output
 from salience.cli.importing.sources import Source
 from salience.cli.importing.writing import Import, differs, existing, report
 from salience.cli.settings import Settings
+from salience.engine.judgment_api import whole_history
 from salience.engine.memory import Memory
 from salience.importers import ImportProblem, Item
 from salience.language.tokens import slug
@@ -98,7 +99,7 @@ def _links_differ(memory: Memory, item: Item) -> bool:
     id = item["id"]
     there = {link.key for link in memory.links(id) if link.source == id}
     named = {(id, link["target"], link["type"]) for link in item.get("links", ())}
-    events = memory.history(id).events if there - named else ()
+    events = whole_history(memory, id) if there - named else ()
     last = {link_key(event): event.payload for event in events if event.type == "link"}
     return bool(named - there) or any(last[key].get(BROUGHT) for key in last.keys() & there - named)
 

@@ -9,6 +9,7 @@ from typing import Any
 from uuid import NAMESPACE_OID, uuid4, uuid5
 
 from salience.engine.extraction import Extractor, Fact, Turn
+from salience.engine.judgment_api import whole_history
 from salience.engine.memory import Memory
 from salience.errors import InvalidInput, shown
 from salience.integrations.mem0.filters import (
@@ -264,7 +265,7 @@ class Calls:
         record = self.memory.get(memory_id)
         if record is None:
             return []
-        return history_of(record, (self.memory.history(memory_id)))
+        return history_of(record, whole_history(self.memory, memory_id))
 
     def reset(self) -> None:
         """Erase the whole namespace."""
@@ -432,10 +433,8 @@ def _settled(memory: Memory, text: str, outcome: Added) -> dict[str, Any]:
         linked = {"previous_memory": previous, "linked_memory_ids": [old]}
         return {"id": new, "memory": text, "event": "UPDATE", **linked}
     if outcome.outcome == "MERGED":
-        history = memory.history(match)
-        was = [
-            e.payload["was"]["content"] for e in history if "content" in e.payload.get("was", ())
-        ]
+        former = [event.payload.get("was", {}) for event in whole_history(memory, match)]
+        was = [contents["content"] for contents in former if "content" in contents]
         before = {"previous_memory": was[-1]} if was else {}
         return {"id": match, "memory": previous, "event": "UPDATE", **before}
     return {"id": match, "memory": previous, "event": "NONE"}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import date, datetime, timedelta, timezone
 from hashlib import md5
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 from salience.embedders import OpenAIEmbedder
 from salience.engine.extraction import Extractor
 from salience.errors import InvalidInput, NotFound, shown
-from salience.lifecycle.verify import History
+from salience.records.events import Event
 from salience.records.record import MemoryRecord
 
 _ROLES = frozenset({"user", "assistant", "system", "tool"})
@@ -70,9 +70,9 @@ def role_of(record: MemoryRecord) -> str | None:
     return role if isinstance(role, str) else None
 
 
-def history_of(record: MemoryRecord, history: History) -> list[dict[str, Any]]:
+def history_of(record: MemoryRecord, events: Iterable[Event]) -> list[dict[str, Any]]:
     """The changes of a memory, oldest first: its text before and after each."""
-    changes = [event for event in history.events if event.type in ("write", "edit")]
+    changes = [event for event in events if event.type in ("write", "edit")]
     texts = [record.content]  # after each change, the last one first
     for event in reversed(changes):
         texts.append(event.payload.get("was", {}).get("content", texts[-1]))

@@ -11,6 +11,7 @@ from typing_extensions import TypedDict
 
 from salience.display.for_models import clean, fence, one_line, quoted
 from salience.display.result import to_json
+from salience.lifecycle.verify import MAX_EVENTS
 from salience.mcp.app import DEFAULT_TOKENS, EXPLANATION_META
 from salience.mcp.outputs import MAX_ID_CHARACTERS, fitted
 from salience.mcp.tool import READ, Answer, AsOf, Caller, Id, MaxTokens, Query, tool
@@ -25,7 +26,7 @@ _MAX_PARTS, _MAX_WEIGHTS = 20, 5
 
 Prefix = Annotated[str, Field(description="Only those that begin with this, in any case.")]
 NameLimit = Annotated[int, Field(ge=1, le=MAX_NAMES, description="The most names.")]
-NameCursor = Annotated[str | None, Field(description="The next_cursor of the page before.")]
+PageCursor = Annotated[str | None, Field(description="The next_cursor of the page before.")]
 
 
 class Happening(TypedDict):
@@ -44,6 +45,7 @@ class History(TypedDict):
 
     id: str
     events: list[Happening]
+    next_cursor: NotRequired[str]
     left_out: NotRequired[int]
 
 
@@ -130,13 +132,21 @@ class Explanation(TypedDict):
 
 
 @tool("Get the history of a memory", scope=READ, result=History)
-async def get_history(caller: Caller, id: Id, max_tokens: MaxTokens = DEFAULT_TOKENS) -> Answer:
+async def get_history(
+    caller: Caller,
+    id: Id,
+    limit: Annotated[int, Field(ge=1, le=MAX_EVENTS, description="The most events.")] = 1_000,
+    cursor: PageCursor = None,
+    max_tokens: MaxTokens = DEFAULT_TOKENS,
+) -> Answer:
     """List what happened to a memory: when it was written, changed, used, judged and linked."""
-    history = await caller.memory.history(id)
+    history = await caller.memory.history(id, limit=limit, cursor=cursor)
     events = [_happening(*each) for each in zip(history.events, history.numbers, strict=True)]
 
     def write(shown: Sequence[Happening], left_out: int) -> Answer:
         content: dict[str, Any] = {"id": _id(id), "events": list(shown)}
+        if history.cursor is not None:
+            content["next_cursor"] = history.cursor
         return _listing(content, [_line(event) for event in shown], left_out)
 
     return fitted(events, caller.budget(max_tokens), write, _cut, lambda e: len(e.get("was", "")))
@@ -163,7 +173,7 @@ async def list_tags(
     caller: Caller,
     prefix: Prefix = "",
     limit: NameLimit = 100,
-    cursor: NameCursor = None,
+    cursor: PageCursor = None,
     max_tokens: MaxTokens = DEFAULT_TOKENS,
 ) -> Answer:
     """List the tags in use with the number of their memories: use them again, and to filter."""
@@ -176,7 +186,7 @@ async def list_entities(
     caller: Caller,
     prefix: Prefix = "",
     limit: NameLimit = 100,
-    cursor: NameCursor = None,
+    cursor: PageCursor = None,
     max_tokens: MaxTokens = DEFAULT_TOKENS,
 ) -> Answer:
     """List the people, places and things that memories name, with the number of their memories."""

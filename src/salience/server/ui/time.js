@@ -8,6 +8,7 @@ import { words } from "./words.js";
 
 const DAY_MS = 86_400_000;
 const PAGE = 25;
+const EVENTS = 1000;
 const AHEAD_DAYS = 365;
 const POINTS = 200;
 const [WIDTH, HEIGHT] = [1000, 200];
@@ -84,16 +85,18 @@ function Chooser({ state, go }) {
 }
 
 function Life({ state }) {
-  const { answer, refusal } = useGet(`/memories/${inPath(state.memory)}/history`, state.namespace);
+  const [limit, setLimit] = useState(EVENTS);
+  const { answer, refusal } = useGet(`/memories/${inPath(state.memory)}/history?limit=${limit}`, state.namespace);
   if (!answer) return html`<${Pending} refusal=${refusal}/>`;
   const versions = new Map(answer.versions.map((version, place) => [version.since, place]));
-  return html`<blockquote><${Text} of=${answer.versions.at(-1).record.content}/></blockquote>
+  return html`${!answer.cursor && html`<blockquote><${Text} of=${answer.versions.at(-1).record.content}/></blockquote>`}
     <${Vitality} state=${state}/>
     <div class="scroll" tabindex="0"><table class="life"><thead><tr><th>${later.when}</th><th>${later.what}</th><th>${later.who}</th>
       <th>${later.details}</th></tr></thead><tbody>
       ${answer.events.map((event) => html`<tr key=${event.seq}><td class="n">${event.at.slice(0, 16).replace("T", " ")}</td>
         <td>${later.happened[event.type] || event.type}</td><td><${Text} of=${event.actor || event.session || ""}/></td>
-        <td><${Details} event=${event} answer=${answer} place=${versions.get(event.at)}/></td></tr>`)}</tbody></table></div>`;
+        <td><${Details} event=${event} answer=${answer} place=${versions.get(event.at)}/></td></tr>`)}</tbody></table></div>
+    ${answer.cursor && html`<button onClick=${() => setLimit(limit + EVENTS)}>${later.more}</button>`}`;
 }
 
 /** The difference that an edit made to the text, else what an event set. */
