@@ -181,7 +181,10 @@ class Dispatcher:
         """Answer every operation, in order."""
         for_store = [op for op in ops if not isinstance(op, _OWN)]
         answers = iter(self.store.batch(for_store)) if for_store else iter(())
-        return [self._answer(op) if isinstance(op, _OWN) else next(answers) for op in ops]
+        return [
+            getattr(self, f"_{op.method}")(op) if isinstance(op, _OWN) else next(answers)
+            for op in ops
+        ]
 
     def flush(self) -> None:
         """Write the accesses that are still queued."""
@@ -213,15 +216,10 @@ class Dispatcher:
         if self._owns_embedder and release is not None:
             release()
 
-    def _answer(self, op: Embed | Extract | Rerank | AsOf | Outside) -> Any:
-        """The answer to an operation that is not the store's."""
-        if isinstance(op, Outside):
-            return op.work()
-        if isinstance(op, Embed):
-            return self._embed(op)
-        if isinstance(op, Rerank):
-            return limited(op)
-        return self._extract(op) if isinstance(op, Extract) else self._as_of(op)
+    _rerank = staticmethod(limited)
+
+    def _outside(self, op: Outside) -> Any:
+        return op.work()
 
     def _as_of(self, op: AsOf) -> list[Any]:
         """Answers out of a store that holds the past; the last few such stores are kept."""

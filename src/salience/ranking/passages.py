@@ -33,7 +33,7 @@ def find_passages(
     found: list[Sequence[FoundPassage]] = [()] * len(contents)
     long = [place for place, text in enumerate(contents) if text and may_be_long(text)]
     if long:
-        answers = yield from ask(FindPassages(route, query, rows[np.array(long)]))
+        answers = yield from ask(FindPassages(rows[np.array(long)], route, query))
         for place, passages in zip(long, answers, strict=True):
             found[place] = passages
     return found

@@ -46,6 +46,18 @@ class Op:
         dataclass(cls, frozen=True, eq=False)
 
 
+class OfNamespaces(Op):
+    """A question of a search to the indexes of namespaces, before it collects."""
+
+    namespaces: tuple[str, ...]
+
+
+class OfRows(Op):
+    """A question to an index about rows, in whatever namespaces."""
+
+    rows: Rows
+
+
 class Embed(Op):
     """Texts to unit vectors -> float32 array (texts, dimensions)."""
 
@@ -90,7 +102,7 @@ class FoundPassage(NamedTuple):
     cosine: float | None
 
 
-class FindPassages(Op):
+class FindPassages(OfRows):
     """The passages of rows for a query -> for each row a tuple of FoundPassage, as in its text.
 
     A short memory has none. Words are scored as the route does, which has `passages`.
@@ -98,10 +110,9 @@ class FindPassages(Op):
 
     route: Lexical
     query: Query
-    rows: Rows
 
 
-class FindSpeakers(Op):
+class FindSpeakers(OfNamespaces):
     """The speakers that words of a query name -> SpeakerMatches.
 
     Words that look like names (`proper`) may be misspelt. `ordinary` words name only a speaker
@@ -109,20 +120,18 @@ class FindSpeakers(Op):
     sounds like.
     """
 
-    namespaces: tuple[str, ...]
     words: tuple[str, ...]
     proper: frozenset[str]
     ordinary: frozenset[str]
     by_sound: bool = field(default=False, repr=False)
 
 
-class FindWords(Op):
+class FindWords(OfNamespaces):
     """The words of a query that no memory holds in some fields, and those near -> NearWords.
 
     A word that `knows` says to be right is left out, held or not.
     """
 
-    namespaces: tuple[str, ...]
     words: tuple[str, ...]
     fields: tuple[str, ...]
     knows: Callable[[str], bool] = field(repr=False)
@@ -183,14 +192,13 @@ NAME_FIELDS = ("title", "speaker", "entities")
 """The fields that hold the names of people and things."""
 
 
-class FindNames(Op):
+class FindNames(OfNamespaces):
     """The names, of some, that memories have in some fields, in one variant -> frozenset.
 
     `names` are the variants of each name, folded (see `fold_name`); `fields` are some of
     `NAME_FIELDS`.
     """
 
-    namespaces: tuple[str, ...]
     names: Mapping[str, Iterable[str]]
     fields: tuple[str, ...]
 
@@ -294,7 +302,7 @@ class Collect(Op):
         return replace(self.query, where=all_of(self.query.where, condition))
 
 
-class FetchColumns(Op):
+class FetchColumns(OfRows):
     """Columns of the given rows by name -> mapping of name to array (rows,) or CategoricalColumn.
 
     Besides the fields of a record and its `namespace` there are the columns that a store derives:
@@ -303,7 +311,6 @@ class FetchColumns(Op):
     `is_cut_vertex` (1 or 0) and `newest_link` (the time of the newest incoming link).
     """
 
-    rows: Rows
     names: tuple[str, ...]
 
 
@@ -319,13 +326,12 @@ class ReadTexts(Op):
     rows: Rows
 
 
-class FetchVectors(Op):
+class FetchVectors(OfRows):
     """The vectors of that name of the given rows -> float32 array (rows, dimensions).
 
     NaN in the row of a memory without it; (rows, 0) where no memory has it.
     """
 
-    rows: Rows
     name: str
 
 
@@ -338,24 +344,22 @@ class Edge(NamedTuple):
     type: str
 
 
-class LinksBetween(Op):
+class LinksBetween(OfRows):
     """The links from and to the given rows -> list of Edge, or many as `edges.Edges`.
 
     Both ends are memories of the query's namespaces that pass its filter; of one type, or of all.
     """
 
-    rows: Rows
     query: Query
     type: str | None = None
 
 
-class SessionNeighbors(Op):
+class SessionNeighbors(OfRows):
     """The rows right before and right after each row in its session -> int64 array (2, rows).
 
     Only memories of its own kind count; -1 where there is none or it does not pass the filter.
     """
 
-    rows: Rows
     query: Query
 
 

@@ -32,15 +32,6 @@ from salience.stores.index_reader import IndexReader
 if TYPE_CHECKING:  # a remote memory needs no SQLite
     from salience.stores.sqlite.records import SqliteRecords
 
-_SAME_STATE = frozenset(
-    {
-        operations.FindSpeakers,
-        operations.FindWords,
-        operations.FindNames,
-        operations.Collect,
-    }
-)
-"""Operations that read the same state of the store if they follow each other in a batch."""
 _PAGE_ATTEMPTS = 100  # at reading a page while others edit its memories
 _MAX_INDEX_BYTES = 3 << 30  # of all indexes; above it the one used longest ago is dropped
 
@@ -108,8 +99,8 @@ class EmbeddedStore(IndexReader):
             self._records.close()
 
     def _answer(self, op: operations.Op) -> Any:
-        if type(op) not in _SAME_STATE:
-            self._state.version = None  # the next operation may have to see what this one writes
+        if not isinstance(op, operations.OfNamespaces | operations.Collect):
+            self._state.version = None  # these of a batch are of one state, others may write
         answer = getattr(self, op.method, None) or getattr(self._records, op.method, None)
         if answer is None:
             raise TypeError(f"a store does not answer {type(op).__name__}")

@@ -46,13 +46,10 @@ from salience.stores.tables.writer import TableWriter
 
 _MAX_ATTEMPTS = 10  # at a search whose index is dropped while it lasts
 T = TypeVar("T")
-_OF_A_SEARCH = SEARCHING | {
-    operations.ReadRecords,
-    operations.ReadTexts,
-    operations.Touch,
-}
+_OF_A_SEARCH = (*SEARCHING, operations.ReadRecords, operations.ReadTexts, operations.Touch)
 """Operations about what a search has brought up to date."""
-_OVERLAID = _OF_A_SEARCH | {
+_OVERLAID = (
+    *_OF_A_SEARCH,
     operations.Dimensions,
     operations.FindByHash,
     operations.NearestVectors,
@@ -62,7 +59,7 @@ _OVERLAID = _OF_A_SEARCH | {
     operations.Unembedded,
     operations.Notes,
     operations.ReadKeys,
-}
+)
 """Answered without accesses of memories, or with pending accesses laid over what is read."""
 
 
@@ -101,7 +98,7 @@ class PostgresStore(TableWriter):
         """Answer every operation, in order; those that only read are answered together."""
         if self._closed:
             raise StoreClosed("the store is closed; open it again with Memory.open(...)")
-        if not _OF_A_SEARCH.issuperset(map(type, batch)):
+        if not all(isinstance(op, _OF_A_SEARCH) for op in batch):
             self.replicas.end_search()
         answers: list[Any] = []
         for only_reads, ops in groupby(batch, _only_reads):
@@ -166,7 +163,7 @@ class PostgresStore(TableWriter):
         if isinstance(op, operations.Collect) and "content" in op.columns:
             found = self.replicas.answer(replace(op, columns=_but_content(op.columns)), send)
             return found.with_columns(content=self._contents(found.rows, send))
-        if type(op) in SEARCHING:
+        if isinstance(op, SEARCHING):
             return self.replicas.answer(op, send)
         return getattr(self._reader, op.method)(op, send)
 
@@ -340,12 +337,12 @@ def _but_content(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def _only_reads(op: operations.Op) -> bool:
-    return type(op) in SEARCHING or hasattr(StoreReader, op.method)
+    return isinstance(op, SEARCHING) or hasattr(StoreReader, op.method)
 
 
 def _depends_on_accesses(op: operations.Op) -> bool:
     """True if the server has to know of all accesses to answer."""
-    if type(op) not in _OVERLAID:
+    if not isinstance(op, _OVERLAID):
         return True
     where = getattr(op, "where", None) or getattr(getattr(op, "query", None), "where", None)
     return not filter_fields(where).isdisjoint(ACCESSES)

@@ -27,20 +27,7 @@ from salience.stores.tables.commands import Send
 
 _SUPPLIED_AT_ONCE = 50_000  # memories whose columns are read in one round trip
 _NOT_INDEXED = ("id", "content", "metadata")
-NAMESPACE_OPERATIONS = (
-    operations.FindSpeakers,
-    operations.FindWords,
-    operations.FindNames,
-)
-"""Operations that read the same state of a namespace as the search that they begin."""
-_ROW_OPERATIONS = (
-    operations.FindPassages,
-    operations.FetchColumns,
-    operations.FetchVectors,
-    operations.SessionNeighbors,
-    operations.LinksBetween,
-)
-SEARCHING = frozenset({operations.Collect, *NAMESPACE_OPERATIONS, *_ROW_OPERATIONS})
+SEARCHING = (operations.Collect, operations.OfNamespaces, operations.OfRows)
 """The operations that indexes answer."""
 
 
@@ -51,9 +38,9 @@ class Replicas(ReplicaManager):
         """The namespaces whose replicas answer an operation; none if that is for the server."""
         if isinstance(op, operations.Collect):
             return op.query.namespaces
-        if isinstance(op, NAMESPACE_OPERATIONS):
+        if isinstance(op, operations.OfNamespaces):
             return op.namespaces
-        return self._row_ids.namespaces(op.rows) if isinstance(op, _ROW_OPERATIONS) else ()
+        return self._row_ids.namespaces(op.rows) if isinstance(op, operations.OfRows) else ()
 
     def links_between(self, op: operations.LinksBetween) -> list[operations.Edge]:
         links: list[operations.Edge] = []
@@ -76,7 +63,7 @@ class Replicas(ReplicaManager):
         """Bring the indexes that some operations are asked of up to date, once a search."""
         names, search = self.named(batch), self._own
         asked = next((_question(op) for op in batch if isinstance(op, operations.Collect)), None)
-        begins = any(isinstance(op, NAMESPACE_OPERATIONS) for op in batch)
+        begins = any(isinstance(op, operations.OfNamespaces) for op in batch)
         is_another = asked is not None and search.asked not in (None, asked)
         refresh = begins or is_another or not names <= search.current
         self.advance(names, send, refresh=refresh)
@@ -102,7 +89,7 @@ class Replicas(ReplicaManager):
             with self._lock:
                 self._columns.update(name for name in names if _is_indexed_column(name))
         large = [each for name in self.namespaces_of(op) if (each := self._own.large.get(name))]
-        if large and isinstance(op, NAMESPACE_OPERATIONS):
+        if large and isinstance(op, operations.OfNamespaces):
             return self._by_namespace(op, send)
         if large and isinstance(op, operations.Collect):
             return self._collect_large(op, large, send)
