@@ -215,19 +215,22 @@ INLINE void signs_loop(const uint64_t *const *signs, Size words, Size count, con
 INLINE void codes_loop(const uint64_t *codes, Size words, const uint64_t *query,
                        const int64_t *places, Size count, int32_t *similarities)
 {
+    uint64_t bits[QUERY_BITS][MOST_ARRAYS], high[MOST_ARRAYS]; /* for signs, then for sizes */
+    for (Size w = 0; w < 2 * words; w++) {
+        high[w] = w < words;
+        for (int b = 0; b < QUERY_BITS; b++)
+            bits[b][w] = query[b * words + w % words];
+    }
     for (Size i = 0; i < count; i++) {
         const uint64_t *own = codes + places[i] * 2 * words;
         if (i + AHEAD < count)
             PREFETCH(codes + places[i + AHEAD] * 2 * words);
-        int64_t total = 0;
-        for (int b = 0; b < QUERY_BITS; b++) {
-            const uint64_t *bits = query + b * words;
-            uint64_t sum = 0;
-            for (Size w = 0; w < words; w++)
-                sum += 2 * BITS(own[w] & bits[w]) + BITS(own[words + w] & bits[w]);
-            total += (b < QUERY_BITS - 1 ? 1 : -1) * (int64_t)(sum << b);
-        }
-        similarities[i] = (int32_t)total;
+        uint64_t total = 0; /* which may pass through 0 and come back */
+        for (Size w = 0; w < 2 * words; w++)
+            total += (BITS(own[w] & bits[0][w]) + (BITS(own[w] & bits[1][w]) << 1) +
+                      (BITS(own[w] & bits[2][w]) << 2) - (BITS(own[w] & bits[3][w]) << 3))
+                     << high[w];
+        similarities[i] = (int32_t)(int64_t)total;
     }
 }
 
@@ -974,6 +977,146 @@ done:
     return answer;
 }
 
+/* Where a number is among ascending ones; -1 where it is not. */
+static Size find(const uint64_t *ascending, Size count, uint64_t wanted)
+{
+    Size low = 0, high = count;
+    while (low < high) {
+        Size middle = low + (high - low) / 2;
+        if (ascending[middle] < wanted)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < count && ascending[low] == wanted ? low : -1;
+}
+
+/* The arrays of occurrences, and how many there are. */
+typedef struct {
+    int64_t *term, *ordinal;
+    double *tf, *head, *tail;
+    Size count, room;
+    const uint8_t *alive;
+    Size size;
+} Found;
+
+static int add_found(Found *found, int64_t term, int64_t ordinal, double tf, double head, double tail)
+{
+    if (found->alive && (ordinal < 0 || ordinal >= found->size || !found->alive[ordinal]))
+        return ordinal >= 0 && ordinal < found->size;
+    if (found->count >= found->room)
+        return 0;
+    Size at = found->count++;
+    found->term[at] = term;
+    found->ordinal[at] = ordinal;
+    found->tf[at] = tf;
+    found->head[at] = head;
+    found->tail[at] = tail;
+    return 1;
+}
+
+/* Add what a segment of postings (terms, start, ordinals, tf, head, tail, first) has of some terms;
+   without `found` only count it. */
+static int scan_segment(PyObject *segment, Array terms, Array place_of, double weight, int content,
+                        Found *found, Size *total)
+{
+    Held held = {.count = 0};
+    Array own, start, ordinals, tf, head, tail;
+    int sound = PyTuple_Check(segment) && PyTuple_Size(segment) == 7;
+    int64_t first = sound ? PyLong_AsLongLong(PyTuple_GetItem(segment, 6)) : 0;
+    sound = sound && !PyErr_Occurred() &&
+            take(&held, PyTuple_GetItem(segment, 0), "terms", 'Q', 1, -1, READ, &own) &&
+            take(&held, PyTuple_GetItem(segment, 1), "start", 'q', 1, own.rows + 1, READ, &start) &&
+            take(&held, PyTuple_GetItem(segment, 2), "ordinals", 'i', 1, -1, READ, &ordinals) &&
+            take(&held, PyTuple_GetItem(segment, 3), "tf", 'H', 1, ordinals.rows, READ, &tf) &&
+            take(&held, PyTuple_GetItem(segment, 4), "head", 'B', 1, ordinals.rows, READ, &head) &&
+            take(&held, PyTuple_GetItem(segment, 5), "tail", 'B', 1, ordinals.rows, READ, &tail);
+    for (Size t = 0; sound && t < terms.rows; t++) {
+        Size at = find(own.data, own.rows, ((const uint64_t *)terms.data)[t]);
+        if (at < 0)
+            continue;
+        int64_t low = ((const int64_t *)start.data)[at], high = ((const int64_t *)start.data)[at + 1];
+        sound = low >= 0 && low <= high && high <= ordinals.rows;
+        *total += sound ? high - low : 0;
+        for (int64_t i = low; found && sound && i < high; i++)
+            sound = add_found(found, ((const int64_t *)place_of.data)[t],
+                              first + ((const int32_t *)ordinals.data)[i],
+                              weight * ((const uint16_t *)tf.data)[i],
+                              content ? ((const uint8_t *)head.data)[i] : 0.0,
+                              content ? ((const uint8_t *)tail.data)[i] : 0.0);
+    }
+    release(&held);
+    return sound;
+}
+
+/* Add what fields (weight, content, segments, recent) have of some terms, each field's after those
+   of the ones before it; without `found` only count it. */
+static int scan_fields(PyObject *fields, Array terms, Array place_of, Found *found, int64_t *ends,
+                       Size *total)
+{
+    for (Size f = 0; f < PyTuple_Size(fields); f++) {
+        Held held = {.count = 0};
+        PyObject *field = PyTuple_GetItem(fields, f);
+        if (!PyTuple_Check(field) || PyTuple_Size(field) != 4)
+            return 0;
+        double weight = PyFloat_AsDouble(PyTuple_GetItem(field, 0));
+        int content = PyObject_IsTrue(PyTuple_GetItem(field, 1));
+        PyObject *segments = PyTuple_GetItem(field, 2), *latest = PyTuple_GetItem(field, 3);
+        if (PyErr_Occurred() || !PyTuple_Check(segments))
+            return 0;
+        for (Size s = 0; s < PyTuple_Size(segments); s++)
+            if (!scan_segment(PyTuple_GetItem(segments, s), terms, place_of, weight, content,
+                              found, total))
+                return 0;
+        Array recent = {NULL, 0, 5};
+        int sound = latest == Py_None || take(&held, latest, "recent", 'q', 2, -1, READ, &recent);
+        sound = sound && recent.width == 5;
+        const int64_t *row = recent.data;
+        for (Size i = 0; found && sound && i < recent.rows; i++, row += 5)
+            sound = row[0] >= 0 && row[0] < terms.rows &&
+                    add_found(found, ((const int64_t *)place_of.data)[row[0]], row[1],
+                              weight * (double)row[2], content ? (double)row[3] : 0.0,
+                              content ? (double)row[4] : 0.0);
+        *total += recent.rows;
+        release(&held);
+        if (!sound)
+            return 0;
+        if (found)
+            ends[f] = found->count;
+    }
+    return 1;
+}
+
+/* occurrences(fields, terms, place_of, alive or None, ends) -> the arrays of `Occurrences` one after
+   the other, each of the same length; `ends` tells where those of each field end. */
+static PyObject *py_occurrences(PyObject *module, PyObject *const *given, Size count)
+{
+    Held held = {.count = 0};
+    Array terms, place_of, alive = {NULL, 0, 0}, ends;
+    Size total = 0, again = 0;
+    PyObject *answer = NULL;
+    if (!arguments(count, 5) || !take(&held, given[1], "terms", 'Q', 1, -1, READ, &terms) ||
+        !take(&held, given[2], "place_of", 'q', 1, terms.rows, READ, &place_of) ||
+        (given[3] != Py_None && !take(&held, given[3], "alive", 'b', 1, -1, READ, &alive)) ||
+        !take(&held, given[4], "ends", 'q', 1, -1, WRITE, &ends))
+        goto done;
+    if (PyTuple_Check(given[0]) && PyTuple_Size(given[0]) == ends.rows &&
+        scan_fields(given[0], terms, place_of, NULL, NULL, &total) && total < INT32_MAX)
+        answer = PyByteArray_FromStringAndSize(NULL, total * 40);
+    if (answer) {
+        int64_t *at = (int64_t *)PyByteArray_AsString(answer);
+        double *of = (double *)(at + 2 * total);
+        Found found = {at, at + total, of, of + total, of + 2 * total, 0, total, alive.data, alive.rows};
+        if (!scan_fields(given[0], terms, place_of, &found, ends.data, &again))
+            Py_CLEAR(answer);
+    }
+    if (!answer && !PyErr_Occurred())
+        refuse("fields", "do not fit together");
+done:
+    release(&held);
+    return answer;
+}
+
 /* matched(term, ordinal, idf, ordinals, size, matched): the weights of the terms that memories at
    some ordinals hold, among `size` memories; writes those that occur. */
 static PyObject *py_matched(PyObject *module, PyObject *const *given, Size count)
@@ -1224,6 +1367,7 @@ static PyMethodDef METHODS[] = {
     {"nearest_by_codes", (PyCFunction)(void (*)(void))py_nearest_by_codes, METH_FASTCALL, NULL},
     {"best", (PyCFunction)(void (*)(void))py_best, METH_FASTCALL, NULL},
     {"bm25", (PyCFunction)(void (*)(void))py_bm25, METH_FASTCALL, NULL},
+    {"occurrences", (PyCFunction)(void (*)(void))py_occurrences, METH_FASTCALL, NULL},
     {"matched", (PyCFunction)(void (*)(void))py_matched, METH_FASTCALL, NULL},
     {"formula", (PyCFunction)(void (*)(void))py_formula, METH_FASTCALL, NULL},
     {"exp", (PyCFunction)(void (*)(void))py_exp, METH_FASTCALL, NULL},

@@ -114,6 +114,8 @@ class LazyRanks:
         return LazyRanks(self.scores, self.tie_keys, np.array([places])).tolist()[0]
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Floats:
+        if len(self.places) * _FEW_SHARE >= len(self.scores):
+            return self._of_all()[self.places]
         ascending = np.sort(self.scores)  # NaN last
         ascending = ascending[: len(ascending) - np.count_nonzero(np.isnan(ascending))]
         own = self.scores[self.places]
@@ -121,13 +123,17 @@ class LazyRanks:
         ranks = np.where(np.isnan(own), np.nan, 1.0 + len(ascending) - last)
         tied = np.flatnonzero(last - ascending.searchsorted(own) > 1)
         if len(tied) * _TIED_SHARE > len(ascending):
-            scored = np.flatnonzero(~np.isnan(self.scores))
-            order = best_first(self.scores[scored], lambda at: self.tie_keys(scored[at]))
-            all_ranks = np.full(len(self.scores), np.nan)
-            all_ranks[scored[order]] = np.arange(1, len(order) + 1)
-            return all_ranks[self.places]
+            return self._of_all()[self.places]
         for at in tied.tolist():
             ranks[at] += self._before(self.places[at])
+        return ranks
+
+    def _of_all(self) -> Floats:
+        """The ranks of all that was scored, NaN for the others."""
+        scored = (self.scores == self.scores).nonzero()[0]
+        order = best_first(self.scores[scored], lambda at: self.tie_keys(scored[at]))
+        ranks = np.full(len(self.scores), np.nan)
+        ranks[scored[order]] = np.arange(1.0, len(order) + 1.0)
         return ranks
 
     def _before(self, place: int) -> int:
@@ -144,6 +150,7 @@ class LazyRanks:
         return ranks
 
 
+_FEW_SHARE = 8  # where one rank in so many is read, all are computed
 _TIED_SHARE = 128  # with one tie in so many ranks, all are sorted
 ColumnData = Column | CategoricalColumn | LazyRanks
 """A column as a table holds it."""

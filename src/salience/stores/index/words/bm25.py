@@ -250,21 +250,24 @@ def find_occurrences(
     if not weights:
         return Occurrences.joined(())
     forms = [(place, term_id(form)) for place, term in enumerate(terms) for form in term]
-    place_of = np.array([place for place, _ in forms], dtype=np.intp)
+    place_of = np.array([place for place, _ in forms], dtype=np.int64)
     ids = np.array([number for _, number in forms], dtype=np.uint64)
-    parts = [
-        _weighted(hits, place_of, weight, name == "content")
-        for name, weight in weights.items()
-        if len((hits := fields[name].hits(ids)).term)
-    ]
-    if alive is not None:
-        parts = [part.take(alive[part.ordinal]) for part in parts]
-        parts = [part for part in parts if len(part.term)]
-    occurrences = Occurrences.joined(parts)
+    if arithmetic.native is not None:
+        occurrences, own = _found_by_kernel(fields, weights, ids, place_of, alive)
+    else:
+        parts = [
+            _weighted(hits, place_of, weight, name == "content")
+            for name, weight in weights.items()
+            if len((hits := fields[name].hits(ids)).term)
+        ]
+        if alive is not None:
+            parts = [part.take(alive[part.ordinal]) for part in parts]
+            parts = [part for part in parts if len(part.term)]
+        occurrences, own = Occurrences.joined(parts), [part.term for part in parts]
     mixed = {place for place, term in enumerate(terms) if len(term) > 1}
-    if len(parts) > 1:
-        by_field = [set(np.unique(part.term).tolist()) for part in parts]
-        mixed |= {p for p in set().union(*by_field) if sum(p in own for own in by_field) > 1}
+    if len(own) > 1:
+        by_field = [set(np.unique(term).tolist()) for term in own]
+        mixed |= {p for p in set().union(*by_field) if sum(p in each for each in by_field) > 1}
     if not mixed:
         return occurrences
     single = np.ones(len(terms), dtype=bool)
@@ -275,6 +278,29 @@ def find_occurrences(
         if len(of_term.term):
             pooled.append(of_term.pooled())
     return Occurrences.joined(pooled)
+
+
+def _found_by_kernel(
+    fields: Mapping[str, Postings],
+    weights: Mapping[str, float],
+    ids: NDArray[np.uint64],
+    place_of: NDArray[np.int64],
+    alive: NDArray[np.bool_] | None,
+) -> tuple[Occurrences, list[NDArray[np.int64]]]:
+    """The occurrences of all fields, and the terms of those of each field that has some."""
+    read = [
+        (weight, name == "content", *fields[name].read_by_kernel(ids))
+        for name, weight in weights.items()
+    ]
+    ends = np.empty(len(read), dtype=np.int64)
+    found = arithmetic.native.occurrences(tuple(read), ids, place_of, alive, ends)
+    room, count = len(found) // 40, int(ends[-1])
+    columns: list[Any] = [
+        np.frombuffer(found, kind, count, 8 * room * at) if count else np.empty(0, kind)
+        for at, kind in enumerate("qqddd")
+    ]
+    by_field = np.split(columns[0], ends[:-1])
+    return Occurrences(*columns), [term for term in by_field if len(term)]
 
 
 def _weighted(hits: Hits, place_of: NDArray[np.intp], weight: float, content: bool) -> Occurrences:

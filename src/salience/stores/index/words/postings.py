@@ -130,6 +130,12 @@ class Segment(Part):
         return list(zip(places.tolist(), starts, ends, strict=True))
 
     @cached_property
+    def arrays(self) -> tuple[Any, ...]:
+        """What a kernel reads."""
+        found = self.terms, self.start, self.ordinals, self.tf, self.head, self.tail
+        return *map(np.ascontiguousarray, found), self.first
+
+    @cached_property
     def nbytes(self) -> int:
         arrays = (self.terms, self.start, self.ordinals, self.tf, self.head, self.tail)
         return sum(array.nbytes for array in arrays)
@@ -215,6 +221,12 @@ class Postings(Part):
     def lengths(self) -> NDArray[np.int32]:
         """Words per memory, by ordinal."""
         return self._lengths.view
+
+    def read_by_kernel(self, terms: U64) -> tuple[Any, ...]:
+        """The arrays of all segments; and each other posting of the terms, a row each, or None."""
+        recent = [(place, *posting) for place, posting in self._recent.find(terms.tolist())]
+        others = np.array(recent, dtype=np.int64) if recent else None
+        return tuple([segment.arrays for segment in self._segments]), others
 
     def hits(self, terms: U64) -> Hits:
         """Every posting of the terms, each term's in order of ordinal."""
