@@ -4,12 +4,15 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
+from salience.retrieval import candidates
 from salience.retrieval.candidates import (
     Candidates,
     CategoricalColumn,
     LazyRanks,
     best_first,
+    best_places,
     union,
 )
 
@@ -23,12 +26,24 @@ def in_order(rows: list[tuple[float, str]]) -> list[int]:
     return sorted(there, key=lambda at: (-rows[at][0], rows[at][1], at))
 
 
-@given(tables, st.one_of(st.none(), st.integers(0, 20)))
-def test_the_best_come_first(rows: list[tuple[float, str]], k: int | None) -> None:
-    rows = [(score, f"{id}{at:03}") for at, (score, id) in enumerate(rows)]
+@given(tables, st.one_of(st.none(), st.integers(0, 20)), st.sampled_from([0, 3, 4_096]))
+def test_the_best_come_first(
+    rows: list[tuple[float, str]], k: int | None, sorted_at_once: int
+) -> None:
     scores = np.array([score for score, _ in rows], dtype=np.float64)
-    found = best_first(scores, lambda at: [rows[place][1] for place in at.tolist()], k)
+
+    def keys(at: NDArray[np.intp]) -> list[str]:
+        return [rows[place][1] for place in at.tolist()]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(candidates, "_SORTED_AT_ONCE", sorted_at_once)
+        found = best_first(scores, keys, k)
+        if k and rows:
+            places = best_places(scores, keys, k).tolist()
     expected = in_order(rows)
+    if k and rows:
+        assert len(places) == min(k, len(rows))
+        assert sorted(expected[:k]) == [at for at in places if scores[at] == scores[at]]
     wanted = len(rows) if k is None else min(k, len(rows))
     assert len(found) == wanted
     assert found.tolist()[: len(expected)] == expected[:wanted]

@@ -152,6 +152,7 @@ class LazyRanks:
 
 _FEW_SHARE = 8  # where one rank in so many is read, all are computed
 _TIED_SHARE = 128  # with one tie in so many ranks, all are sorted
+_SORTED_AT_ONCE = 4_096  # rows of equal scores: so many hold up no other thread
 ColumnData = Column | CategoricalColumn | LazyRanks
 """A column as a table holds it."""
 
@@ -314,9 +315,17 @@ def best_places(
     if k >= len(scores):
         return np.arange(len(scores))
     least = np.partition(scores, len(scores) - k)[len(scores) - k]
-    best = np.flatnonzero(scores >= least)
-    if len(best) != k:
-        best = np.sort(best_first(scores, tie_keys, k))
+    best = (scores >= least).nonzero()[0]
+    if len(best) < k:  # some are NaN
+        return np.sort(best_first(scores, tie_keys, k))
+    if len(best) > k:  # of those as good as the last one, the first by key
+        last = (scores[best] == least).nonzero()[0]
+        keys = [key or "" for key in tie_keys(best[last])]
+        first = nsmallest(k - len(best) + len(last), range(len(last)), key=keys.__getitem__)
+        is_best = np.ones(len(best), dtype=bool)
+        is_best[last] = False
+        is_best[last[first]] = True
+        best = best[is_best]
     return best
 
 
@@ -348,6 +357,12 @@ def best_first(
         tied[1:] = equal
         tied[:-1] |= equal
         run = order[tied]
+        if len(run) <= _SORTED_AT_ONCE:
+            run = np.sort(run)
+            keys = [key or "" for key in tie_keys(run)]
+            by_key = run[sorted(range(len(keys)), key=keys.__getitem__)]
+            order[tied] = by_key[(-scores[by_key]).argsort(kind="stable")]
+            return order[:wanted]
         pairs: list[tuple[Any, int]] = [
             (key or "", at) for key, at in zip(tie_keys(run), run.tolist(), strict=True)
         ]

@@ -267,7 +267,7 @@ class Odd(Signal):
 
     def compute(self, ev: Evaluation) -> Any:
         a = ev.candidates.floats("a")
-        odd = [a.astype(np.float32), np.arange(len(a)), a[::-1], 2, a[0], a > 0.0]
+        odd = [a.astype(np.float32), np.arange(len(a)), a[::-1], 2, a[0]]
         return odd[len(a) % len(odd)]
 
 
