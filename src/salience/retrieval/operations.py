@@ -1,6 +1,7 @@
 """Operations: every request to a store or an embedder, as data.
 
-The first line of each ends with its answer. A store answers all but `Embed`, `Extract` and `AsOf`.
+The first line of each ends with its answer. A store answers all but `Embed`, `Extract`, `Rerank`,
+`Outside` and `AsOf`.
 
 `rows` are a store's row numbers: unique in the store, never used twice, larger for what was
 written later. A memory gets a new row whenever its words, vectors or place in a session change.

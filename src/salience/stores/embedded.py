@@ -143,10 +143,6 @@ class EmbeddedStore(IndexReader):
         records = self._records.read(rows)
         return [records.get(row) for row in rows]
 
-    def read_texts(self, op: operations.ReadTexts) -> list[str | None]:
-        rows = op.rows.tolist()
-        return [*map(self._records.texts(rows).get, rows)]
-
     def links_between(self, op: operations.LinksBetween) -> Sequence[operations.Edge] | Edges:
         parts: list[Sequence[operations.Edge] | Edges] = []
         with self._lock:

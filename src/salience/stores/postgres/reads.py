@@ -63,7 +63,7 @@ class StoreReader:
         self._pending = pending
         self._index_bytes = index_bytes
         self._dialect = dialect
-        self.previews = previews
+        self._previews = previews
         self._size = "citus_total_relation_size" if distributed else "pg_total_relation_size"
 
     # Memories
@@ -139,7 +139,7 @@ class StoreReader:
         self, op: operations.FormerVectors, send: Send
     ) -> list[tuple[int, str, Embedding]]:
         """The vectors that edits replaced."""
-        return event_log.former_vectors(op, self._dialect, self.previews, send)
+        return event_log.former_vectors(op, self._dialect, self._previews, send)
 
     # Links
 
@@ -225,7 +225,7 @@ class StoreReader:
             ),
         )
         embedder, sets = parse_sets(stored_sets)
-        sets = sets.previewed() if self.previews else sets
+        sets = sets.previewed() if self._previews else sets
         return sets, sets.searched or embedder, dict(sizes), dict(indexed)
 
     def nearest_vectors(

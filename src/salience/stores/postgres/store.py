@@ -48,19 +48,8 @@ _MAX_ATTEMPTS = 10  # at a search whose index is dropped while it lasts
 T = TypeVar("T")
 _OF_A_SEARCH = (*SEARCHING, operations.ReadRecords, operations.ReadTexts, operations.Touch)
 """Operations about what a search has brought up to date."""
-_OVERLAID = (
-    *_OF_A_SEARCH,
-    operations.Dimensions,
-    operations.FindByHash,
-    operations.NearestVectors,
-    operations.RowsById,
-    operations.CountRecords,
-    operations.ListNames,
-    operations.Unembedded,
-    operations.Notes,
-    operations.ReadKeys,
-)
-"""Answered without accesses of memories, or with pending accesses laid over what is read."""
+_OF_ACCESSES = (operations.ListRecords, operations.Events, operations.RetrievedTexts)
+"""Answered out of tables in which all accesses have to be; what waits is laid over other reads."""
 
 
 class PostgresStore(TableWriter):
@@ -342,7 +331,7 @@ def _only_reads(op: operations.Op) -> bool:
 
 def _depends_on_accesses(op: operations.Op) -> bool:
     """True if the server has to know of all accesses to answer."""
-    if not isinstance(op, _OVERLAID):
+    if isinstance(op, _OF_ACCESSES):
         return True
     where = getattr(op, "where", None) or getattr(getattr(op, "query", None), "where", None)
     return not filter_fields(where).isdisjoint(ACCESSES)

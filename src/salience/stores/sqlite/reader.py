@@ -23,6 +23,7 @@ from salience.retrieval.operations import (
     LinksOf,
     Order,
     Place,
+    ReadTexts,
     ReadVectorSets,
     RetrievedTexts,
     RowsById,
@@ -204,9 +205,9 @@ class SqliteReader:
                     records[values[-3]] = record
         return records
 
-    def texts(self, rows: Sequence[int]) -> dict[int, str]:
-        """Texts by row; nothing else of a memory is read, which takes a tenth of the time."""
-        texts: dict[int, str] = {}
+    def read_texts(self, op: ReadTexts) -> list[str | None]:
+        """The texts of rows; nothing else of a memory is read, which takes a tenth of the time."""
+        texts, rows = dict[int, str](), op.rows.tolist()
         with self._reading() as db, translate_damage(self.path):
             for part in chunks(rows):
                 select = f"SELECT row, content FROM memories WHERE row IN ({placeholders(part)})"
@@ -214,7 +215,7 @@ class SqliteReader:
                     if type(content) is not str:
                         raise TypeError("content of another type")
                     texts[row] = content
-        return texts
+        return [*map(texts.get, rows)]
 
     def _decoded(
         self, memories: Iterable[tuple[Any, ...]], waiting: Sequence[Batch]
