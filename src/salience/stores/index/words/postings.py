@@ -131,7 +131,7 @@ class Segment(Part):
 
     @cached_property
     def arrays(self) -> tuple[Any, ...]:
-        """What a kernel reads."""
+        """The arrays that a kernel reads."""
         found = self.terms, self.start, self.ordinals, self.tf, self.head, self.tail
         return *map(np.ascontiguousarray, found), self.first
 
