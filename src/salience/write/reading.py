@@ -33,14 +33,7 @@ def contention_error(id: str) -> StoreError:
 
 def read_record(id: str, namespace: str) -> Plan[MemoryRecord | None]:
     """The plan of reading one memory; None if there is none of that id."""
-    for _ in range(MAX_ATTEMPTS):
-        rows: Mapping[str, int] = yield from ask(RowsById(namespace, (id,)))
-        if id not in rows:
-            return None
-        [record] = yield from ask(ReadRecords(np.array([rows[id]], dtype=np.int64)))
-        if record is not None:  # else an edit has given it another row meanwhile
-            return record
-    raise contention_error(id)
+    return (yield from read_records(namespace, (id,))).get(id)
 
 
 def read_existing(id: str, namespace: str) -> Plan[MemoryRecord]:
@@ -75,9 +68,10 @@ def read_records(namespace: str, ids: Sequence[str]) -> Plan[dict[str, MemoryRec
     records: dict[str, MemoryRecord] = {}
     missing = tuple(ids)
     for _ in range(MAX_ATTEMPTS):
-        rows = yield from ask(RowsById(namespace, missing))
-        read = yield from ask(ReadRecords(np.array(sorted(rows.values()), dtype=np.int64)))
-        records.update((record.id, record) for record in read if record is not None)
+        rows: Mapping[str, int] = yield from ask(RowsById(namespace, missing))
+        if rows:
+            read = yield from ask(ReadRecords(np.array(sorted(rows.values()), dtype=np.int64)))
+            records.update((record.id, record) for record in read if record is not None)
         missing = tuple(id for id in rows if id not in records)
         if not missing:  # else edits have given them other rows meanwhile
             return records

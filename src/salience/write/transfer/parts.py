@@ -15,6 +15,7 @@ from salience.retrieval.candidates import Rows
 from salience.retrieval.operations import (
     COPYING_NOTE,
     LOCK_NOTE,
+    CountRecords,
     Dimensions,
     Events,
     FetchVectors,
@@ -216,9 +217,9 @@ def write_parts(
     missing = [part for part in parts if part.record.id not in present]
     if not missing:
         return ()
-    [first] = yield [RowsInWriteOrder(namespace)] if events else [RowsById(namespace, ())]
     log = [event for part in missing for event in part.events]
-    log += () if len(first) else events
+    if events and not (yield from ask(CountRecords(namespace))):
+        log += events
     return (
         yield from ask(
             Put(
