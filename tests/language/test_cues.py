@@ -40,7 +40,7 @@ PACKAGE = Path(salience.__file__).parent
 TABLES = [*sorted(PACKAGE.rglob("tables/*.txt")), PACKAGE / "coding_agents" / "rules.txt"]
 LISTED = {
     *("stop_words", "marks", "framing", "endings", "others", "state_words"),
-    *("months", "weekdays", "numbers", "phrases", "date_marks"),
+    *("months", "weekdays", "numbers", "phrases", "date_marks", "topics"),
 }
 """Entries of languages that are lists of words, or are tested as a whole."""
 

@@ -162,6 +162,12 @@ def test_a_request_may_be_about_food_medicine_or_sport(text: str, about: bool) -
         ("How can I hang up a mirror?", "landlord", "seasick"),
         ("Which guitar should I buy?", "budget", "seasick"),
         ("When should I set my alarm?", "shift", "allergic"),
+        ("Was kann ich heute Abend kochen?", "vegetarisch", "knie"),
+        ("Sollen wir an den See fahren?", "schwimmer", "vermieter"),
+        ("Que puis-je cuisiner ce soir ?", "allergiques", "genou"),
+        ("Devons-nous aller à la plage ?", "nager", "allergiques"),
+        ("¿Qué puedo cocinar esta noche?", "alergico", "rodilla"),
+        ("Cosa posso cucinare stasera?", "allergico", "ginocchio"),
     ],
 )
 def test_what_bears_on_one_topic_does_not_bear_on_another(

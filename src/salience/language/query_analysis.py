@@ -115,8 +115,8 @@ def analyze_query(
     instances = instance_wordings(folded_question) if language is None else ()
     if instances:
         wordings["kind"] = instances
-    asks_english_advice = language is None and "query_asks_advice" in features
-    concerns = _concerns(folded_question) if asks_english_advice else ()
+    asks_advice = "query_asks_advice" in features
+    concerns = _concerns(folded_question, language) if asks_advice else ()
     if concerns:
         wordings["concern"] = ((concerns,),)
     weights: tuple[float, ...] = ()
@@ -291,10 +291,14 @@ _OF_BODY = ("food", "sport", "water")
 """The topics on which somebody's health bears."""
 
 
-def _concerns(low: str) -> Term:
+def _concerns(low: str, language: Language | None) -> Term:
     """The stems for what somebody tells of himself that bears on the topics of a folded query."""
-    listed = (words for about, words in CONCERNS.values() if about.search(low))
-    return tuple(sorted({*map(stem, frozenset().union(*listed))}))
+    if language is None:
+        listed = (words for about, words in CONCERNS.values() if about.search(low))
+        bearing = frozenset[str]().union(*listed)
+    else:
+        bearing = language.concerns(low)
+    return tuple(sorted({*map(stem, bearing)}))
 
 
 def _embedded_question(text: str) -> str:

@@ -16,7 +16,7 @@ from hashlib import blake2b
 from typing import Literal, cast, get_args
 
 from salience.language.cues import Entry, read_table
-from salience.language.tokens import snowball_stem, unified
+from salience.language.tokens import fold, snowball_stem, unified
 from salience.lazily import dataclass, field
 
 _MIN_INFLECTED = 4  # letters
@@ -80,6 +80,7 @@ class Language:
         marks: words that no other language of the tables has, so that one of them is enough to
             know it by; for scripts that several languages share.
         framing: words that frame a question about what was said, and do not tell its topic.
+        topics: of requests, as patterns, each with words for what bears on it in somebody's life.
         endings: of the forms of a word; none where the index brings them together by itself.
         cues: the patterns by name.
         states: the patterns of what is said and asked of an attribute. That of `favourite` has
@@ -98,6 +99,7 @@ class Language:
     marks: frozenset[str] = frozenset()
     framing: frozenset[str] = frozenset()
     endings: frozenset[str] = frozenset()
+    topics: tuple[tuple[str, tuple[str, ...]], ...] = ()
     others: str | None = None
     is_spaced: bool = True
     is_capital_a_name: bool = True
@@ -126,6 +128,16 @@ class Language:
                 nouns = (noun for noun in match.groups() if noun)
                 return " ".join([attribute, *nouns]), match[0]
         return None
+
+    def concerns(self, text: str) -> frozenset[str]:
+        """The forms of the words for what bears on the topics of a folded request."""
+        return frozenset(
+            form
+            for number, (pattern, listed) in enumerate(self.topics)
+            if self._search("topic", str(number), pattern, text)
+            for word in listed
+            for form in self.forms(fold(word))
+        )
 
     def is_about_speaker(self, text: str) -> bool:
         """Test whether a folded text is about whoever says it."""
@@ -182,6 +194,10 @@ def read_language(
     def cue(entry: Entry) -> Cue:
         return Cue(entry.pattern, entry.catches[0], entry.must_not_catch[0])
 
+    def topic(line: str) -> tuple[str, tuple[str, ...]]:
+        pattern, _, listed = line.partition(" = ")
+        return pattern, tuple(listed.split())
+
     states = {title[6:]: cue(table[title]) for title in table if title.startswith("state ")}
     return Language(
         code,
@@ -192,6 +208,7 @@ def read_language(
         words("marks"),
         words("framing"),
         words("endings"),
+        tuple(map(topic, table["topics"].lines)) if "topics" in table else (),
         table["others"].pattern if "others" in table else None,
         is_spaced,
         is_capital_a_name,
