@@ -79,7 +79,7 @@ def write(path: Path, memories: int) -> None:
         ]
         hubs = [{"id": f"hub{number}", "content": f"hub {number}"} for number in range(_HUBS)]
         linked = [
-            {**item, "links": [{"target": f"hub{number % _HUBS}", "weight": 0.5}]}
+            {**item, "links": [{"target": f"hub{number % _HUBS}", "type": "mentions"}]}
             for number, item in enumerate(items)
         ]
         for name, added in (

@@ -60,21 +60,37 @@ def add_accesses(packed: bytes | None, times: Sequence[float]) -> bytes:
     return pack_times(recent(unpack_times(packed), times))
 
 
-def index_value(name: str, value: Any) -> Any:
-    """A field's value as the index has it, from the stored one: lists as tuples."""
-    return _decode_list(value) if FIELDS[name].type == "list" else value
+def metadata_values(values: Iterable[str | None], key: str) -> list[Any]:
+    """One value out of each of some stored metadata (see `record.value_at`)."""
+    return [None if m is None else value_at(m, key) for m in _decode_all(values)]
 
 
-def metadata_value(value: str | None, key: str) -> Any:
-    """One value out of stored metadata (see `record.value_at`)."""
-    return value_at(json.loads(value), key) if value else None
+def list_values(values: Sequence[str | None]) -> list[tuple[str, ...]]:
+    """Lists as the index has them, from the stored ones; equal ones are one tuple."""
+    distinct = dict.fromkeys(values)
+    lists = dict(zip(distinct, (tuple(each or ()) for each in _decode_all(distinct)), strict=True))
+    return [lists[value] for value in values]
+
+
+def _decode_all(values: Iterable[str | None]) -> list[Any]:
+    """The JSON of many texts, None for no text; parsed at once, in a third of the time.
+
+    Raises:
+        TypeError, ValueError: one of them is damaged.
+    """
+    texts = [value or "null" for value in values]
+    decoded: list[Any] = json.loads(f"[{','.join(texts)}]")
+    if len(decoded) != len(texts):
+        raise ValueError("JSON with more than one value")
+    return decoded
 
 
 def index_value_of(stored: Mapping[str, Any], name: str) -> Any:
     """A value of a memory as the index has it and filters compare it, from the `stored` values."""
     if name.startswith("metadata."):
-        return metadata_value(stored["metadata"], name.removeprefix("metadata."))
-    return index_value(name, stored[name]) if name in FIELDS else stored[name]
+        return metadata_values([stored["metadata"]], name.removeprefix("metadata."))[0]
+    value = stored[name]
+    return _decode_list(value) if name in FIELDS and FIELDS[name].type == "list" else value
 
 
 def check_column(name: str, values: Iterable[Any]) -> None:

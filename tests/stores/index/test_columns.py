@@ -1,5 +1,6 @@
 """Columns as filters read them: the same answers at a few places as everywhere, for as little."""
 
+import json
 from typing import Any, cast
 from unittest.mock import Mock
 
@@ -7,8 +8,12 @@ import numpy as np
 import pytest
 
 from salience.records.filters import Operator, folded, satisfies
+from salience.records.record import ACCESSES_KEPT
+from salience.retrieval.candidates import equality_key
+from salience.stores import codec
+from salience.stores.codec import pack_times
 from salience.stores.index import columns
-from salience.stores.index.columns import CodedColumn, TextsColumn
+from salience.stores.index.columns import CodedColumn, TextsColumn, TimesColumn
 
 VALUES = [None, "a", "b", "A", True, False, 0, 1, 1.0, 2.5, ["a"], ["a", 1], {"k": "a"}, ""]
 OPERANDS: dict[str, list[Any]] = {
@@ -71,3 +76,46 @@ def test_what_is_asked_at_a_few_places_does_not_grow_with_the_distinct_values(
     monkeypatch.setattr(columns, "satisfies", counted)
     column.mask(operator, operand, np.array([1, 7, 4_999, 7]))
     assert counted.call_count == asked
+
+
+def test_a_column_works_out_each_distinct_value_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    worked_out = Mock(wraps=equality_key)
+    monkeypatch.setattr(columns, "equality_key", worked_out)
+    column = TextsColumn()
+    values = [("a", "b"), None, (), ("A",)]
+    column.extend(values * 1_000)
+    assert worked_out.call_count <= 2 * len(values)
+    assert column.at(np.arange(8)) == values * 2
+
+
+def test_times_of_many_memories_are_those_of_each() -> None:
+    values = [None, b"", pack_times([1.0]), pack_times(range(ACCESSES_KEPT + 3, 0, -1))] * 2
+    together, one_by_one = TimesColumn(), TimesColumn()
+    together.extend(values)
+    one_by_one.extend([None] * len(values))
+    for place, value in enumerate(values):
+        one_by_one.set(place, value)
+    ordinals = np.arange(len(values))
+    np.testing.assert_array_equal(together.take(ordinals), one_by_one.take(ordinals))
+    assert together.take(ordinals)[2, 0] == 1.0
+
+
+def test_json_of_many_memories_is_parsed_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    parse = Mock(wraps=json.loads)
+    monkeypatch.setattr(json, "loads", parse)
+    stored = ['{"a": [1, "x"], "b": {"c": null}}', None, "", '{"a": "é, ]["}', '{"a": 1.0}']
+    assert codec.metadata_values(stored * 100, "a") == [
+        (1, "x"), None, None, "é, ][", 1.0,
+    ] * 100  # fmt: skip
+    assert codec.metadata_values(stored, "b.c") == [None] * 5
+    assert codec.list_values(['["a"]', None, '["a"]', "[]"]) == [("a",), (), ("a",), ()]
+    assert parse.call_count == 3
+
+
+@pytest.mark.parametrize("damaged", ["{", '{"a": 1}, {"a": 2}', '"', "]", '{"a": 1}]', 7, b"{}"])
+def test_damaged_json_among_others_is_refused(damaged: Any) -> None:
+    for place in range(3):
+        stored: list[Any] = ['{"a": 1}', '{"a": 2}']
+        stored.insert(place, damaged)
+        with pytest.raises((ValueError, TypeError)):
+            codec.metadata_values(stored, "a")

@@ -88,7 +88,12 @@ class TimesColumn(Part):
         self._values = GrowableArray(np.float64, (ACCESSES_KEPT,))
 
     def extend(self, values: Sequence[bytes | None]) -> None:
-        self._values.extend(np.array([self._row(v) for v in values]).reshape(-1, ACCESSES_KEPT))
+        kept = [(value or b"")[: 8 * ACCESSES_KEPT] for value in values]
+        sizes = np.array([len(times) // 8 for times in kept], dtype=np.int64)
+        rows = np.full((len(kept), ACCESSES_KEPT), np.nan)
+        is_time = np.arange(ACCESSES_KEPT) < sizes[:, np.newaxis]
+        rows[is_time] = np.frombuffer(b"".join(kept), dtype="<f8")
+        self._values.extend(rows)
 
     def set(self, ordinal: int, value: bytes | None) -> None:
         self._values.view[ordinal] = self._row(value)
@@ -133,13 +138,16 @@ class CodedColumn(Part):
         if len(values) == 1:
             self._codes.fill(self._coded(values[0]), 1)
             return
-        if all(kind is str or kind is _NONE for kind in set(map(type, values))):
-            for value in dict.fromkeys(values):
-                self._coded(value)
-            codes = np.fromiter(map(self._code_of.__getitem__, values), np.int32, len(values))
+        if self._equal_as_they_are(values):
+            code_of = {value: self._coded(value) for value in dict.fromkeys(values)}
+            codes = np.fromiter(map(code_of.__getitem__, values), np.int32, len(values))
         else:
             codes = np.array([self._coded(value) for value in values], dtype=np.int32)
         self._codes.extend(codes)
+
+    def _equal_as_they_are(self, values: Sequence[Any]) -> bool:
+        """Test whether values are equal for filters just where they are in Python (not 1, True)."""
+        return all(kind is str or kind is _NONE for kind in set(map(type, values)))
 
     def set(self, ordinal: int, value: Any) -> None:
         self._codes.view[ordinal] = self._coded(value)
@@ -204,6 +212,9 @@ class TextsColumn(CodedColumn):
         self._spellings: dict[str, dict[str, list[int]]] = {}
         self._names: list[str] = []  # the folded texts, ascending
         self._indexed = 0  # distinct lists
+
+    def _equal_as_they_are(self, values: Sequence[Any]) -> bool:
+        return True  # they are tuples of texts
 
     def restored(self) -> None:
         self.distinct = [None if texts is None else tuple(texts) for texts in self.distinct]

@@ -492,9 +492,9 @@ class SqliteReader:
                 for name in names:
                     if name.startswith("metadata."):
                         key = name.removeprefix("metadata.")
-                        columns[name] = [codec.metadata_value(v, key) for v in columns[name]]
+                        columns[name] = codec.metadata_values(columns[name], key)
                     elif name in FIELDS and FIELDS[name].type == "list":
-                        columns[name] = [codec.index_value(name, value) for value in columns[name]]
+                        columns[name] = codec.list_values(columns[name])
                     else:
                         codec.check_column(name, columns[name])
                 if waiting:

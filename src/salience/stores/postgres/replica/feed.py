@@ -259,7 +259,7 @@ class ColumnRequest:
         for name in self._read:
             if name.startswith("metadata."):
                 key = name.removeprefix("metadata.")
-                columns[name] = [codec.metadata_value(value, key) for value in columns[name]]
+                columns[name] = codec.metadata_values(columns[name], key)
             elif name in FIELDS and FIELDS[name].type == "list":
                 columns[name] = [tuple(value or ()) for value in columns[name]]
         columns["row"] = [row + self._offset for row in columns["row"]]
