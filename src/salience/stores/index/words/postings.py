@@ -182,7 +182,8 @@ class Postings(Part):
         if not words:
             return
         memories = [(ordinal, blob) for ordinal, blob in enumerate(tokens, first) if blob]
-        if self._has_room(words, memories[-1][0]):
+        # Those that are loaded become a segment, which takes an eighth of the memory.
+        if (first or len(tokens) == 1) and self._has_room(words, memories[-1][0]):
             for ordinal, blob in memories:
                 self._recent.add(ordinal, blob)
             return
