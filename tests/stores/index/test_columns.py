@@ -13,7 +13,7 @@ from salience.retrieval.candidates import equality_key
 from salience.stores import codec
 from salience.stores.codec import pack_times
 from salience.stores.index import columns
-from salience.stores.index.columns import CodedColumn, TextsColumn, TimesColumn
+from salience.stores.index.columns import CodedColumn, NumberColumn, TextsColumn, TimesColumn
 
 VALUES = [None, "a", "b", "A", True, False, 0, 1, 1.0, 2.5, ["a"], ["a", 1], {"k": "a"}, ""]
 OPERANDS: dict[str, list[Any]] = {
@@ -119,3 +119,19 @@ def test_damaged_json_among_others_is_refused(damaged: Any) -> None:
         stored.insert(place, damaged)
         with pytest.raises((ValueError, TypeError)):
             codec.metadata_values(stored, "a")
+
+
+def test_a_column_of_numbers_that_nobody_has_set_takes_no_room() -> None:
+    column = NumberColumn()
+    column.extend([None] * 1_000)
+    column.extend([None])
+    column.set(3, None)
+    assert (column.nbytes, len(column.values)) == (0, 1_001)
+    assert np.isnan(column.values).all()
+    assert column.mask("exists", True).sum() == column.mask("lt", 5.0).sum() == 0
+    assert column.mask("eq", None, np.array([1, 2])).all()
+    column.set(-1, 2.0)
+    column.extend([None, 3.0])
+    assert column.nbytes == 8 * 1_003
+    assert column.mask("exists", True).nonzero()[0].tolist() == [1_000, 1_002]
+    assert column.take(np.array([1_000, 0, 1_002])).tolist()[::2] == [2.0, 3.0]

@@ -26,36 +26,50 @@ _OBJECTS = ("text", "list", "json")
 
 
 class NumberColumn(Part):
-    """Numbers and times (seconds) as float64, NaN where there is none."""
+    """Numbers and times (seconds) as float64, NaN where there is none.
 
-    SAVED = ("_values", "_has_numbers")
+    There is an array from the first number on.
+    """
+
+    SAVED = ("_values", "_unset")
 
     def __init__(self) -> None:
         self._values = GrowableArray(np.float64)
-        self._has_numbers = False  # or had once
+        self._unset = 0  # memories, while none has a number
+
+    @property
+    def _has_numbers(self) -> bool:
+        """True if a memory has a number, or had one."""
+        return len(self._values) > 0
 
     def extend(self, values: Sequence[Any]) -> None:
-        if len(values) == 1:
-            self._values.fill(None, 1)
-            self.set(-1, values[0])
-            return
-        numbers = np.array(values, dtype=np.float64)  # None becomes NaN
-        self._values.extend(numbers)
-        self._has_numbers = self._has_numbers or not np.isnan(numbers).all()
+        if not self._has_numbers:
+            if all(value is None for value in values):
+                self._unset += len(values)
+                return
+            self._make_array()
+        self._values.extend(values)  # None becomes NaN
 
     def set(self, ordinal: int, value: Any) -> None:
+        if not self._has_numbers:
+            if value is None:
+                return
+            self._make_array()
         self._values.view[ordinal] = value  # None becomes NaN
-        self._has_numbers = self._has_numbers or value is not None
+
+    def _make_array(self) -> None:
+        self._values.fill(np.nan, self._unset)
+        self._unset = 0
 
     @property
     def values(self) -> NDArray[np.float64]:
-        return self._values.view
+        return self._values.view if self._has_numbers else unset_column(self._unset)
 
     def take(self, ordinals: NDArray[Any]) -> NDArray[np.float64]:
         return self._values.view[ordinals] if self._has_numbers else unset_column(len(ordinals))
 
     def mask(self, operator: Operator, operand: Any, at: Places = ALL) -> Mask:
-        values = self._values.view[at]
+        values = self.values[at]
         if operator in ("ne", "nin"):
             return ~self.mask("eq" if operator == "ne" else "in", operand, at)
         if operator == "exists":
