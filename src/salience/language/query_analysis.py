@@ -37,7 +37,7 @@ from salience.language.english import (
     WORD_PREFIX,
     instance_wordings,
 )
-from salience.language.languages import ENGLISH, STATE_WORDS, language_of
+from salience.language.languages import ENGLISH, LANGUAGES, STATE_WORDS, language_of
 from salience.language.languages.table import LATIN, CueName, Language, state_said, writing
 from salience.language.speakers import resolve_speakers
 from salience.language.spelling import Taken
@@ -90,7 +90,7 @@ def analyze_query(
     low = _folded(text)
     query_words = question_words(text)
     spoken = query_words if low.isascii() else without_bigrams(query_words)
-    language = language_of(spoken)
+    language = LANGUAGES["es"] if low.startswith("\u00bf") else language_of(spoken)
     asked_words = query_words
     if language is not None and language.cut is not None:
         # Not even a part of a question word is looked for.
