@@ -69,9 +69,8 @@ class MentionsName(Signal):
         candidates = name_candidates(ev.query.text)
         names = {stem(word) for word in candidates.words if word in candidates.proper}
         terms = [at for at, term in enumerate(ev.query.reading.terms) if not names.isdisjoint(term)]
-        if terms:
-            matched = ev.candidates[self.matched][:, terms] > 0.0
-            mentions = np.maximum(mentions, matched.any(axis=1).astype(np.float64))
+        for at in terms:
+            mentions = np.maximum(mentions, ev.candidates[self.matched][:, at] > 0.0)
         return mentions if mentions.any() else 0.0
 
 

@@ -225,13 +225,16 @@ def _places_over(ev: Evaluation) -> dict[int, list[int]]:
 
 def _versions(ev: Evaluation) -> list[tuple[int, NDArray[np.intp]]]:
     """Of each attribute with several versions, the place of the one that holds, and the others."""
+    of_one, changes = [*_of_one_attribute(ev)], [*_with_changes(ev, answering=True)]
+    if not (of_one or changes):
+        return []
     first, last = _time(ev)
-    begins, table = _begins(ev), ev.candidates
+    begins, table = ev.shared(_begins), ev.candidates
     stated = table.floats("stated")
     is_interval = -np.inf < first < last  # which does not have its end
     can_hold = (begins < last if is_interval else begins <= last) & ~_expired(ev)
     versions = []
-    for places in _of_one_attribute(ev, begins):
+    for places in of_one:
         judged = table.columns["review"][places].tolist()
         holding = [
             place
@@ -248,7 +251,7 @@ def _versions(ev: Evaluation) -> list[tuple[int, NDArray[np.intp]]]:
         holds = holding[-1]
         others = [place for place in places if stated[place] != stated[holds]]
         versions.append((holds, np.array(others)))
-    for *older, place in _with_changes(ev, begins, answering=True):
+    for *older, place in changes:
         if not can_hold[place] or table.columns["review"][place] == "incorrect":
             continue
         if first == -np.inf:
@@ -258,9 +261,7 @@ def _versions(ev: Evaluation) -> list[tuple[int, NDArray[np.intp]]]:
     return versions
 
 
-def _with_changes(
-    ev: Evaluation, begins: Floats, *, answering: bool = False
-) -> Iterator[list[int]]:
+def _with_changes(ev: Evaluation, *, answering: bool = False) -> Iterator[list[int]]:
     """The places of what tells a change, each after the older memories that it may be about.
 
     These are short memories of its owner that share at least half of their words of the query with
@@ -278,10 +279,9 @@ def _with_changes(
         changes = changes[2 * matched[changes].sum(axis=1) > found]
     if not len(changes):
         return
-    said = matched.sum(axis=1)
+    said, begins = matched.sum(axis=1), ev.shared(_begins)
     if answering:
         short &= 2 * said > found
-    if answering:
         kinds = [table.floats(name) > 0.0 for name in _KINDS_OF_VALUE]
         # Between people much changes in passing; a user tells what holds.
         places, speakers = ev.distinct("speaker")
@@ -306,8 +306,8 @@ def newer_versions(ev: Evaluation, kept: NDArray[np.bool_]) -> NDArray[np.bool_]
     newer = np.zeros(len(kept), dtype=bool)
     if not _VERSIONS.issubset(ev.candidates.columns):
         return newer
-    begins = _begins(ev)
-    for places in (*_of_one_attribute(ev, begins), *_with_changes(ev, begins)):
+    begins = ev.shared(_begins)
+    for places in (*_of_one_attribute(ev), *_with_changes(ev)):
         group = np.array(places)
         if kept[group].any():
             oldest = begins[group[kept[group]]].min()
@@ -315,7 +315,7 @@ def newer_versions(ev: Evaluation, kept: NDArray[np.bool_]) -> NDArray[np.bool_]
     return newer
 
 
-def _of_one_attribute(ev: Evaluation, begins: Floats) -> Iterator[list[int]]:
+def _of_one_attribute(ev: Evaluation) -> Iterator[list[int]]:
     """The places of the memories of each owner that differ in what they say of one attribute.
 
     Whatever replaces a value is one of those that stated it before.
@@ -342,6 +342,7 @@ def _of_one_attribute(ev: Evaluation, begins: Floats) -> Iterator[list[int]]:
     columns = [table[name][concerned].tolist() for name in _OWNER if name in table]
     owner_of = dict(zip(concerned, zip(*columns, strict=True), strict=True))
     places_of: dict[Any, list[int]] = {}
+    begins = ev.shared(_begins)
     for place in stated:
         places_of.setdefault((float(keys[place]), owner_of[place]), []).append(place)
     for (_, owner), places in places_of.items():

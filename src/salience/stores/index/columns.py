@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Hashable, Sequence
+from functools import reduce
 from itertools import chain, islice
 from typing import Any
 
@@ -310,8 +311,6 @@ def evaluate(condition: Filter, column_of: Any, size: int, at: Places = ALL) -> 
         return column.mask(condition.operator, condition.value, at)
     if isinstance(condition, Not):
         return ~evaluate(condition.part, column_of, size, at)
-    mask = np.full(size, isinstance(condition, And))
-    for part in condition.parts:
-        passing = evaluate(part, column_of, size, at)
-        mask = mask & passing if isinstance(condition, And) else mask | passing
-    return mask
+    join = np.logical_and if isinstance(condition, And) else np.logical_or
+    parts = [evaluate(part, column_of, size, at) for part in condition.parts]
+    return reduce(join, parts) if parts else np.full(size, isinstance(condition, And))

@@ -306,7 +306,8 @@ class NamespaceIndex:
         for name in names:
             if name in _FEATURE:
                 if features is None:
-                    features = self.table.features[ordinals].T.astype(np.float64, order="C")
+                    taken = self.table.features.take(ordinals, axis=0)
+                    features = taken.T.astype(np.float64, order="C")
                 columns[name] = features[_FEATURE[name]]
             else:
                 columns[name] = self._values(name, ordinals)
