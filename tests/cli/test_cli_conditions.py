@@ -16,7 +16,14 @@ if TYPE_CHECKING:
 ITEMS: list[dict[str, Any]] = [
     {"id": "a", "content": "Ana cooks rice.", "tags": ["cooking", "home"], "user_id": "ana"},
     {"id": "b", "content": "Ben cooks soup.", "tags": ["Cooking"], "user_id": "ben"},
-    {"id": "c", "content": "Ana reads.", "kind": "fact", "user_id": "ana", "title": "A book"},
+    {
+        "id": "c",
+        "content": "Ana reads.",
+        "kind": "fact",
+        "user_id": "ana",
+        "title": "A book",
+        "importance": 0.75,
+    },
     {"id": "d", "content": "Hi.", "session_id": "s", "speaker": "Ana", "created_at": "2020-01-01"},
 ]
 CONDITIONS = [
@@ -27,6 +34,8 @@ CONDITIONS = [
     (("--session", "s"), "d"),
     (("--user", "ana"), "ac"),
     (("--title", "A book"), "c"),
+    (("--importance", "0.75"), "c"),
+    (("--importance", '{"gte": 0.5}'), "c"),
     (("--status", "active", "--user", "ben"), "b"),
     (("--since", "2021-01-01", "--user", "ben"), "b"),
     (("--until", "2021-01-01"), "d"),

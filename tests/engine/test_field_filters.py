@@ -24,7 +24,15 @@ NARROWED = (
 ITEMS: list[dict[str, Any]] = [
     {"id": "a", "content": "Ana cooks rice.", "tags": ["cooking", "Home"], "user_id": "ana"},
     {"id": "b", "content": "Ben cooks soup.", "tags": ["cooking"], "user_id": "ben"},
-    {"id": "c", "content": "Ana reads.", "kind": "fact", "user_id": "ana", "tier": "long"},
+    {
+        "id": "c",
+        "content": "Ana reads.",
+        "kind": "fact",
+        "user_id": "ana",
+        "tier": "long",
+        "title": "A book",
+        "importance": 0.75,
+    },
     {"id": "d", "content": "Hi.", "session_id": "s", "speaker": "Ana", "created_at": "2020-01-01"},
 ]
 
@@ -58,6 +66,9 @@ def test_each_method_shows_them(name: str) -> None:
         ({"tags": ["COOKING", "home"]}, "a"),
         ({"tags": "home"}, "a"),
         ({"user_id": "ana"}, "ac"),
+        ({"title": "A book"}, "c"),
+        ({"importance": 0.75}, "c"),
+        ({"importance": {"gte": 0.5, "lt": 0.9}}, "c"),
         ({"user_id": "ana", "kind": "fact"}, "c"),
         ({"session_id": "s"}, "d"),
         ({"speaker": "Ana"}, "d"),

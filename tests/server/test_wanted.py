@@ -86,3 +86,29 @@ def test_the_document_has_both_for_every_answer_in_json(notes: httpx.Client) -> 
             answers = (each.get("content", {}) for each in operation["responses"].values())
             is_json = any("application/json" in content for content in answers)
             assert refs >= {"fields", "nulls"} if is_json else not refs & {"fields", "nulls"}
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "remedy"),
+    [
+        ("POST", "/search?limit=1", {"query": "tea"}, "send it in the body"),
+        ("POST", "/memories/count?limit=1", {}, "leave it out"),
+        ("PATCH", "/memories/a?limit=1", {"importance": 0.5}, "leave it out"),
+        ("GET", "/memories/a?limit=1", None, "use as_of"),
+        ("DELETE", "/memories/a?limit=1", None, "leave it out"),
+        ("POST", "/memories/a/pin?limit=1", None, "leave it out"),
+        ("GET", "/profiles?limit=1", None, "leave it out"),
+    ],
+)
+def test_an_unknown_parameter_of_the_url_is_refused(
+    notes: httpx.Client, method: str, path: str, body: Any, remedy: str
+) -> None:
+    refused = notes.request(method, path, json=body)
+    assert refused.status_code == 422
+    [error] = refused.json()["errors"]
+    assert (error["field"], error["remedy"]) == ("limit", remedy)
+    assert notes.get("/memories/a").status_code == 200
+
+
+def test_probes_take_any_parameter(notes: httpx.Client) -> None:
+    assert notes.get("/health", params={"at": "1"}).status_code == 200

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from salience import Memory
 
 
@@ -42,3 +44,31 @@ def test_code_facts_and_given_links_are_left_alone() -> None:
             ]
         )
         assert {link.target for link in memory.links()} == {"self"}
+
+
+@pytest.mark.parametrize("by", ["update", "add"])
+def test_links_follow_a_changed_text(by: str) -> None:
+    with Memory.open("ram://", embedder=None) as memory:
+        memory.add_many([{"id": id, "content": f"About {id}."} for id in ("acme", "berth", "cora")])
+        memory.add("At [[Acme]], then [[Berth]], and [[Later]].", id="note")
+        memory.link("note", "cora", "supports")
+
+        def change(content: str) -> None:
+            if by == "update":
+                memory.update("note", content=content)
+            else:
+                memory.add(content, id="note", on_conflict="update")
+
+        change("At [[Berth]], with [[Cora]], and [[Never]].")
+        assert targets(memory, "note") == {"berth", "cora", "never"}
+        assert {link.target for link in memory.pending_links()} == {"never"}
+        change("Alone.")
+        assert [(link.target, link.type) for link in memory.links("note")] == [("cora", "supports")]
+
+
+def test_an_update_of_other_fields_leaves_links() -> None:
+    with Memory.open("ram://", embedder=None) as memory:
+        memory.add("See [[b]].", id="given", links=[{"target": "a", "type": "supports"}])
+        memory.update("given", content="See [[b]] again.", importance=0.9)
+        memory.update("given", title="Given")
+        assert targets(memory, "given") == {"a"}

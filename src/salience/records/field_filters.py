@@ -20,6 +20,7 @@ class FieldFilters(TypedDict, total=False):
     agent_id: find only memories of this agent.
     session_id: find only turns of this session.
     title: find only memories with this title.
+    importance: find only memories of this importance, or within bounds, as {"gte": 0.5}.
     tier: find only memories of this tier.
     layer: find only memories of this layer.
     content_type: find only memories of this type of content.
@@ -37,6 +38,7 @@ class FieldFilters(TypedDict, total=False):
     agent_id: str
     session_id: str
     title: str
+    importance: float | Mapping[str, float]
     tier: str
     layer: str
     content_type: str

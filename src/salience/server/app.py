@@ -23,7 +23,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 import salience
 from salience.access import LOCAL, Keyring, Principal
 from salience.access.oauth import TokenVerifier
-from salience.api.operations import READ
+from salience.api.operations import PREFIX, READ
 from salience.engine.async_memory import AsyncMemory
 from salience.engine.extraction import Extractor
 from salience.errors import SalienceError
@@ -36,6 +36,7 @@ from salience.server.encoding import Wanted, answer
 from salience.server.guard import InFlight, Metrics, guard
 from salience.server.mcp_door import PATH as MCP_PATH
 from salience.server.mcp_door import McpDoor
+from salience.server.models.arguments import no_query
 from salience.server.openapi import document
 from salience.server.operation import (
     Call,
@@ -274,10 +275,12 @@ class Server:
                 raise Refused(missing)
             note_effects(request.state, operation.scope, namespace, operation.id)
         arguments: dict[str, Any] = {}
+        query = request.query_params.multi_items()
+        own = [item for item in query if item[0] not in Wanted.__annotations__]
         if operation.query is not None and (request.url.query or operation.needs_body):
-            query = request.query_params.multi_items()
-            own = [item for item in query if item[0] not in Wanted.__annotations__]
             arguments = operation.query.parse_query(own)
+        elif operation.scope is not None and operation.prefix == PREFIX and own:
+            raise no_query([name for name, _ in own], operation.body)
         if operation.body is not None:
             body = await request.body()
             if body or operation.needs_body:

@@ -300,6 +300,12 @@ def _mappings(name: str, value: Any) -> list[Mapping[str, Any]]:
     return [mapping(name, item) for item in mappings]
 
 
+def text_links(record: MemoryRecord, scope: WriteContext) -> list[Link]:
+    """The links of a memory that its text names, as of now."""
+    named = _links_in(record)
+    return [parse_link(scope, record.id, link["target"], link["type"]) for link in named]
+
+
 def _links_in(record: MemoryRecord) -> list[Mapping[str, Any]]:
     """The links of a note to what it names as `[[Name]]`, by ids as importers make them."""
     if record.kind != "note" or "[[" not in record.content:

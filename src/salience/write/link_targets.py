@@ -101,6 +101,25 @@ def _found(namespace: str, old: Sequence[Link], new: Sequence[Link]) -> Plan[Fou
     return Found(tuple(old), tuple(new), keys)
 
 
+def followed(
+    namespace: str, before: Sequence[Link], now: Sequence[Link], new: Mapping[str, Iterable[str]]
+) -> Plan[tuple[list[Link], list[Link]]]:
+    """The links to make, and those to remove, where a text names others than before.
+
+    Links that were made otherwise stay. `new` are as in `resolve_names`.
+    """
+    if {link.key for link in before} == {link.key for link in now}:
+        return [], []
+    former = {link.key for link in (yield from resolve_names(namespace, before, new))}
+    named = {link.key: link for link in (yield from resolve_names(namespace, now, new))}
+    sources = tuple({link.source: None for link in (*before, *now)})
+    present = {link.key: link for link in (yield from ask(LinksOf(namespace, sources)))}
+    left = [link for key, link in present.items() if key in former - named.keys()]
+    brought = yield from brought_links(namespace, left)
+    gained = [link for key, link in named.items() if key not in {*former, *present}]
+    return gained, [link for link in left if link.key in brought]
+
+
 def resolve_names(
     namespace: str, links: Sequence[Link], new: Mapping[str, Iterable[str]] = EMPTY
 ) -> Plan[list[Link]]:

@@ -35,6 +35,7 @@ from salience.write.items import (
     content_texts,
     embedded_text,
     metadata_for,
+    text_links,
     with_vector_texts,
 )
 from salience.write.reading import (
@@ -131,7 +132,11 @@ def _changed(
         edit, changed = replace(edit, note=WRITTEN), edit.record
     names = link_targets.target_names(changed) - link_targets.target_names(record)
     found = yield from link_targets.pending_links_to(scope.namespace, {id: names}, scope.now)
-    put = Put((), found.new, found.old, None, scope.actor, at=scope.now, brought=found.brought)
+    before, now = text_links(record, scope), text_links(changed, scope)
+    gained, lost = yield from link_targets.followed(scope.namespace, before, now, {id: names})
+    links, unlinks = (*found.new, *gained), (*found.old, *lost)
+    brought = found.brought | {link.key for link in gained}
+    put = Put((), links, unlinks, None, scope.actor, at=scope.now, brought=brought)
     if not in_place:
         put = replace(put, drafts=(edit,), embedder=scope.embedder)
     elif found.new:

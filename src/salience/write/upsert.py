@@ -25,6 +25,7 @@ from salience.write.items import (
     embedded_text,
     follows_text,
     metadata_for,
+    text_links,
     texts_to_embed,
     with_vector_texts,
 )
@@ -164,7 +165,7 @@ def edit(
     named = yield from with_entities([*items.values()])
     if rule == "update":
         named = yield from _with_kept_entities(named, stored)
-    links_of = yield from _links_of(items.values(), names, rule, scope)
+    links_of = yield from _links_of(items.values(), stored, names, rule, scope)
     replacements: dict[int, Replacement] = {}
     for place, (record, item) in zip(items, named, strict=True):
         old = stored[record.id]
@@ -206,6 +207,7 @@ def _with_kept_entities(
 
 def _links_of(
     items: Iterable[Item],
+    stored: Mapping[str, MemoryRecord],
     names: Mapping[str, Iterable[str]],
     rule: OnConflict,
     scope: WriteContext,
@@ -213,7 +215,8 @@ def _links_of(
     """The links of items that their memories lack, and those that these have and lose, by id.
 
     They lose what came with their contents; links that were made otherwise stay. By "update" they
-    lose none, unless the item gives links. `names` are those of the memories to be written, by id.
+    lose those that their text no longer names, and others only if the item gives links. `names` are
+    those of the memories to be written, by id.
     """
     items = [*items]
     if not items:
@@ -224,7 +227,10 @@ def _links_of(
     present = {link.key: link for link in (yield from ask(LinksOf(scope.namespace, ids)))}
     named = {link.key for link in links}
     whole = {i.record.id for i in items if rule == "replace" or "links" in i.given}
-    lost = [link for key, link in present.items() if link.source in whole and key not in named]
+    written = [link for id in ids for link in text_links(stored[id], scope)]
+    former = yield from link_targets.resolve_names(scope.namespace, written, names)
+    keys = {link.key for link in former} | {key for key in present if key[0] in whole}
+    lost = [link for key, link in present.items() if key in keys - named]
     brought = yield from link_targets.brought_links(scope.namespace, lost)
     found: dict[str, tuple[list[Link], list[Link]]] = {id: ([], []) for id in ids}
     for link in links:

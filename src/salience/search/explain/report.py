@@ -199,7 +199,7 @@ class ExplainReport(HtmlResult):
             *([] if self.probability is None else [f"probability {self.probability.value:.3f}"]),
             *([f"found by {routes}"] if routes else []),
             *([] if self.against is None else [str(self.against)]),
-            *(f"{name} {value}" for name, value in self.left.items()),
+            *left_notes(self.left),
             *(f"without {lack}" for lack in self.degraded),
             *taken_notes(self.taken),
         ]
@@ -248,7 +248,7 @@ class ExplainReport(HtmlResult):
         for one in self.passages:
             under = f" ({one.heading})" if one.heading else ""
             yield f"passage {one.number} of {one.of}{under}: {shorten(one.text, 90)}"
-        yield from (f"{name}: {to_json(value)}" for name, value in self.left.items())
+        yield from left_notes(self.left)
         yield from (f"without {lack}" for lack in self.degraded)
         yield from taken_notes(self.taken)
 
@@ -416,6 +416,39 @@ def _reasons(profile: Profile, table: Candidates, row: int) -> dict[str, Any]:
     columns = {name for stage in profile.pipeline.stages for name in stage.reasons()}
     values = {name: table[name][place] for name in sorted(columns) if name in table.columns}
     return {name: value for name, value in values.items() if value is not None and value == value}
+
+
+_NOTES: Mapping[tuple[str, ...], str] = {
+    ("conflict.by", "conflict.why"): "gives way to {}, which it contradicts ({})",
+    ("conflict.over",): "goes before {}, which it contradicts",
+    ("activation.via", "activation.hops"): "activation came from {} (links followed: {})",
+    ("activation.hops",): "activation begins with it",
+    ("zone.vitality", "zone.why"): "its zone goes by a vitality of {}: {}",
+    ("mmr.with", "mmr.redundancy"): "of those picked before it is most like {} ({})",
+    ("mmr.redundancy",): "like none of those picked before",
+    ("mmr.score",): "picked with {}",
+    ("pack.tokens",): "takes {} tokens of the budget",
+}
+"""The notes of stages in words."""
+
+
+def left_notes(left: Mapping[str, Any]) -> Iterator[str]:
+    """The notes of stages, in words where there are any, else name and value."""
+    told = dict(left)
+    for names, words in _NOTES.items():
+        if told.keys() >= set(names):
+            yield words.format(*(_noted(told.pop(name)) for name in names))
+    yield from (f"{name}: {_noted(value)}" for name, value in told.items())
+
+
+def _noted(value: Any) -> str:
+    """A value that a stage noted: ids as a sentence has them, other numbers than whole ones cut."""
+    if isinstance(value, tuple):
+        *first, last = map(str, value)
+        return f"{', '.join(first)} and {last}" if first else last
+    if isinstance(value, float):
+        return f"{value:.0f}" if value.is_integer() else figure(value)
+    return str(to_json(value))
 
 
 def _zone_notes(

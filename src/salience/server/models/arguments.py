@@ -198,6 +198,20 @@ def _refused(mistakes: Sequence[FieldProblem]) -> Refused:
     return Refused(Problem("InvalidInput", detail, tuple(mistakes)))
 
 
+def no_query(names: Sequence[str], body: Arguments | None) -> Refused:
+    """The refusal of parameters of a URL, where an operation has none."""
+    in_body = frozenset() if body is None else body.members.keys()
+    mistakes = [
+        FieldProblem(
+            name,
+            "is no parameter of the URL here",
+            "send it in the body" if name in in_body else "leave it out",
+        )
+        for name in dict.fromkeys(names)
+    ]
+    return _refused(mistakes)
+
+
 def _path(document: Any, location: Sequence[Any], kind: str) -> list[str | int]:
     """The keys of a location that are in the document: pydantic names branches of unions, too."""
     path: list[str | int] = []
