@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence, Set
 from functools import cache
-from typing import Any, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,8 +52,7 @@ _LEAST_BATCH = 3  # steps: below, a call of the kernel takes longer than they do
 _MOST_KERNEL_NUMBERS = 1 << 21  # of all steps: where there are more, one array for all is slow
 
 
-@dataclass(frozen=True, eq=False)
-class Step:
+class Step(NamedTuple):
     """A function of the values at some places, and the place of its own.
 
     `read` are the places that the kernel reads, where there is one for the function.
@@ -63,10 +62,6 @@ class Step:
     places: tuple[int, ...]
     place: int
     read: tuple[int, ...] | None
-
-    def run(self, values: list[Any], rows: int) -> None:
-        """Compute its values."""
-        values[self.place] = self.function(*[values[of] for of in self.places])
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,11 +93,20 @@ class Batch:
             block = np.empty((len(self.steps), rows))
             found = arithmetic.native.formula(self.code, values, rows, block)
         if found is None:  # a signal from outside may give numbers of another type
-            for step in self.steps:
-                step.run(values, rows)
+            _run(self.steps, values, rows)
             return
         for step, row, has_rows in zip(self.steps, block, found, strict=True):
             values[step.place] = row if has_rows else float(row[0])
+
+
+def _run(parts: Sequence[Step | Batch], values: list[Any], rows: int) -> None:
+    """Compute the values of steps and batches of some rows."""
+    for part in parts:
+        if isinstance(part, Batch):
+            part.run(values, rows)
+        else:
+            function, places, place, _ = part
+            values[place] = function(*[values[of] for of in places])
 
 
 def _operation(function: Callable[..., Values]) -> str | None:
@@ -244,8 +248,7 @@ class Evaluation:
             values[Program.EVALUATION] = self
             try:
                 with np.errstate(all="ignore"):
-                    for part in program.parts(first, end):
-                        part.run(values, rows)
+                    _run(program.parts(first, end), values, rows)
             finally:
                 values[Program.EVALUATION] = None  # or it would hold itself
         self._steps_done = end

@@ -220,6 +220,19 @@ class Col(Signal):
     def where_unset(self, unset: Set[str]) -> float | None:
         return math.nan if self.name in unset else None
 
+    def compile(self, program: Program) -> int:
+        number = self.where_unset(program.unset)
+        if number is not None:
+            return program.number(number)
+        own = type(self).compute is Col.compute
+        return program.step(self._of_table if own else self._checked, (Program.EVALUATION,))
+
+    def _of_table(self, ev: Evaluation) -> Values:
+        column = ev.candidates.columns.get(self.name)
+        if column.__class__ is np.ndarray and column.dtype.char == "d" and column.ndim == 1:
+            return column
+        return self._checked(ev)
+
     def compute(self, ev: Evaluation) -> Floats:
         try:
             return ev.candidates.floats(self.name)
