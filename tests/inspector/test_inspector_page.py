@@ -378,9 +378,14 @@ def axe(page: Page, source: str) -> list[str]:
 
 
 @pytest.mark.deep
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(
+    "look",
+    [{"color_scheme": "light"}, {"color_scheme": "dark"}]
+    + [{"forced_colors": "active", "color_scheme": scheme} for scheme in ("light", "dark")],
+    ids=("light", "dark", "forced-light", "forced-dark"),
+)
 def test_axe_finds_no_violation(
-    chrome: Browser, server: RealServer, tmp_path: Path, scheme: Any
+    chrome: Browser, server: RealServer, tmp_path: Path, look: dict[str, Any]
 ) -> None:
     command = ["npm", "pack", "--silent", "axe-core@4.14.1"]
     if subprocess.run(command, cwd=tmp_path, check=False).returncode:
@@ -389,7 +394,7 @@ def test_axe_finds_no_violation(
         member = files.extractfile("package/axe.min.js")
         assert member is not None
         source = member.read().decode()
-    with chrome.new_context(bypass_csp=True, color_scheme=scheme) as context:
+    with chrome.new_context(bypass_csp=True, **look) as context:
         inspector = Inspector(context.new_page(), server)
         page = inspector.show(".card", q=QUESTION)
         page.click(".why >> nth=0")

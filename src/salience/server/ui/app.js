@@ -128,4 +128,14 @@ function KeyForm({ unlock }) {
     <button>${words.useKey}</button><p class="soft">${words.keyHint}</p></form>`;
 }
 
-render(html`<${Page}/>`, document.getElementById("page"));
+const page = document.getElementById("page");
+let held = null; // what has the focus; where it goes away, the results get it
+addEventListener("focusin", (event) => {
+  held = event.target;
+});
+new MutationObserver(() => {
+  if (!held || held.isConnected) return;
+  held = null;
+  if (document.activeElement === document.body) document.getElementById("results").focus({ preventScroll: true });
+}).observe(page, { childList: true, subtree: true });
+render(html`<${Page}/>`, page);

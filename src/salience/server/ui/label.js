@@ -82,6 +82,7 @@ function Labels({ queue, questions, state, mayWrite, isKept, reread }) {
       reread();
     }, failed);
   };
+  useEffect(() => document.querySelector(".labels .chosen")?.scrollIntoView({ block: "nearest" }), [at]);
   const act = useRef(null);
   act.current = (event) => {
     if (/^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName) || event.ctrlKey || event.metaKey || event.altKey || !item) return;

@@ -9,7 +9,7 @@ import { Tree, Waterfall } from "./waterfall.js";
 import { words } from "./words.js";
 
 // Where the meaning begins with a condition on the query, the name says more.
-const reason = (part) => (part.doc && !part.doc.includes(": ") ? part.doc.split(",")[0] : part.title);
+const reason = (part) => (part.doc && !part.doc.includes(": ") ? part.doc.split(",")[0] : `“${part.title}”`);
 
 /** Why a row stands where it does, in one sentence. */
 export function sentence(table, row) {
@@ -51,15 +51,15 @@ function Card({ table, row, place, most, state, go }) {
     <div class="head"><b class="rank">${place + 1}</b>
       <p class="text">${row.title && html`<strong><${Text} of=${row.title}/></strong> `}<${Text} of=${row.text}/>${row.is_cut && " …"}</p></div>
     <${StackedBar} table=${table} row=${place} most=${most}/>
+    ${(open || place === 0) && html`<p class="sentence"><${Text} of=${sentence(table, place)}/></p>`}
     <p class="facts"><${Facts} row=${row} state=${state} go=${go}/>
       ${Object.entries(table.routes).map(([name, route]) => html`<span key=${name} class="soft">
         ${route.rank[place] === null ? words.noRoute(name) : words.route(name, route.rank[place])}</span>`)}
       <span>${words.score} ${figure(row.score)}</span>
-      ${row.probability !== null && html`<span>${words.probability} ${percent(row.probability)}</span>`}
+      ${row.probability !== null && html`<span>${words.likely(percent(row.probability))}</span>`}
       <button class="why" aria-expanded=${open} onClick=${toggle}>${open ? words.hide : words.open}
         <span class="hidden"> ${visible(row.id)}</span></button></p>
-    ${open && html`<div class="opened"><p class="sentence"><${Text} of=${sentence(table, place)}/></p>
-      <${Waterfall} table=${table} row=${place}/>
+    ${open && html`<div class="opened"><${Waterfall} table=${table} row=${place}/>
       <${Before} table=${table} row=${place} state=${state}/>
       <${Odds} id=${row.id} state=${state} has=${row.probability !== null}/>
       <p><a href=${write({ ...state, view: "trace", memory: row.id, against: "" })}>${words.toTrace}</a></p></div>`}

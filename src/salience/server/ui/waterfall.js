@@ -31,13 +31,13 @@ export function Waterfall({ table, row }) {
           <td class="wide"><${StepBar} from=${ends[place - 1] ?? 0} to=${ends[place]} low=${low}
             high=${high} colour=${colours.get(groupOf(part))}/></td></tr>`)}
         ${own.factors.length > 0 && own.parts.length > 0 && html`<tr><th scope="row">${words.sum}</th>
-          <td></td><td class="n">${figure(total({ parts: own.parts, factors: [] }))}</td><td></td></tr>`}
+          <td></td><td class="n">${figure(total({ parts: own.parts, factors: [] }))}</td><td class="wide"></td></tr>`}
         ${own.factors.map(({ part, value }) => html`<tr key=${part.name}>
           <th scope="row">${words.factor} <${Text} of=${part.title}/> <span class="soft"><${Text} of=${part.doc}/></span></th>
-          <td class="n">× ${figure(value)}</td><td></td><td></td></tr>`)}
+          <td class="n">× ${figure(value)}</td><td></td><td class="wide"></td></tr>`)}
       </tbody>
-      <tfoot><tr><th scope="row">${words.score}</th><td></td><td class="n">${figure(score)}</td>
-        <td>${score === given ? words.exact : words.inexact + given}</td></tr></tfoot>
+      <tfoot><tr><th scope="row">${words.score} <span class="soft">${score === given ? words.exact : words.inexact + given}</span></th>
+        <td></td><td class="n">${figure(score)}</td><td class="wide"></td></tr></tfoot>
     </table>
     ${zeros.length > 0 && html`<details class="zeros"><summary>${words.zeros(zeros.length)}</summary>
       <p>${zeros.map(({ part }) => html`<span class="chip"><${Text} of=${part.title}/></span> `)}</p></details>`}`;
