@@ -65,11 +65,9 @@ def metadata_values(values: Iterable[str | None], key: str) -> list[Any]:
     return [None if m is None else value_at(m, key) for m in _decode_all(values)]
 
 
-def list_values(values: Sequence[str | None]) -> list[tuple[str, ...]]:
-    """Lists as the index has them, from the stored ones; equal ones are one tuple."""
-    distinct = dict.fromkeys(values)
-    lists = dict(zip(distinct, (tuple(each or ()) for each in _decode_all(distinct)), strict=True))
-    return [lists[value] for value in values]
+def list_values(values: Iterable[str | None]) -> list[tuple[str, ...]]:
+    """Lists as the index has them, from the stored ones, of which many are the same."""
+    return [_decode_list(value) for value in values]
 
 
 def _decode_all(values: Iterable[str | None]) -> list[Any]:
