@@ -6,9 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from itertools import groupby, islice
 from operator import itemgetter
+from typing import Any
 
 import numpy as np
 
+from salience.language.features import FEATURES
 from salience.lazily import dataclass, replace
 from salience.records.events import (
     Event,
@@ -23,6 +25,7 @@ from salience.retrieval.operations import (
     AsOf,
     Dimensions,
     Events,
+    FetchColumns,
     FetchVectors,
     FormerVectors,
     ListRecords,
@@ -95,7 +98,7 @@ def _write_in_row_order(
         record, vectors = memory.draft.record, memory.draft.vectors
         before = replace(record, version=record.version - 1)  # the second write adds one
         steps.append((memory.written, replace(memory.draft, record=before)))
-        steps.append((memory.placed, Edit(record, vectors)))
+        steps.append((memory.placed, Edit(record, vectors, known=memory.draft.known)))
     steps.sort(key=itemgetter(0))
     for _, run in groupby((draft for _, draft in steps), key=type):
         while drafts := tuple(islice(run, _WRITTEN_AT_ONCE)):
@@ -113,7 +116,9 @@ def _contents_at(
     events_of, links = events_by_memory(log), _links_at(namespace, log, at)
     del log
     records = yield from _present_records(namespace)
-    vectors_of = yield from _present_vectors(namespace, [record.id for record in records])
+    rows_of = yield from ask(RowsById(namespace, tuple(record.id for record in records)))
+    vectors_of = yield from _present_vectors(namespace, rows_of)
+    known_of = yield from _worked_out(rows_of)
     memories: list[_PastMemory] = []
     unembedded: list[Draft] = []
     records.reverse()
@@ -125,7 +130,8 @@ def _contents_at(
             edits = [event for event in events if event.type == "edit" and event.at > at]
             present = vectors_of.pop(record.id, {})
             vectors, is_lost = _vectors_before(present, edits, replaced_vectors)
-            draft = Draft(record_at(record, events, visible), vectors)
+            known = {} if _changes_text(edits) else known_of.get(record.id, {})
+            draft = Draft(record_at(record, events, visible), vectors, known=known)
             placed = max(event.seq for event in visible if gives_new_row(event))
             memories.append(_PastMemory(events[0].seq, placed, draft))
             if is_lost:
@@ -148,9 +154,33 @@ def _present_records(namespace: str) -> Plan[list[MemoryRecord]]:
             return records
 
 
-def _present_vectors(namespace: str, ids: Sequence[str]) -> Plan[dict[str, dict[str, Embedding]]]:
+def _changes_text(edits: Iterable[Event]) -> bool:
+    return any("content" in edit.payload.get("was", ()) for edit in edits)
+
+
+def _worked_out(rows_of: Mapping[str, int]) -> Plan[dict[str, dict[str, Any]]]:
+    """The stored values that follow from the present texts of memories, by id and name.
+
+    To work them out again would take most of the time that the past takes.
+    """
+    rows = np.array(sorted(rows_of.values()), dtype=np.int64)
+    columns = yield from ask(FetchColumns(rows, (*FEATURES, "attribute_key")))
+    features = np.array([columns[name] for name in FEATURES], dtype=np.float32).T
+    states = ~np.isnan(np.asarray(columns["attribute_key"], dtype=np.float64))
+    known: dict[int, dict[str, Any]] = {}
+    for row, own, stated in zip(rows.tolist(), features, states.tolist(), strict=True):
+        if not np.isnan(own[0]):  # else it was erased meanwhile
+            known[row] = {"features": own.tobytes()}
+            if not stated:
+                known[row]["attribute_key"] = None  # a key has more bits than a column keeps
+    return {id: known[row] for id, row in rows_of.items() if row in known}
+
+
+def _present_vectors(
+    namespace: str, rows_of: Mapping[str, int]
+) -> Plan[dict[str, dict[str, Embedding]]]:
     """The present vectors of memories, by id and name."""
-    rows_of, names = yield [RowsById(namespace, tuple(ids)), Dimensions(namespace)]
+    names = yield from ask(Dimensions(namespace))
     present_ids = list(rows_of)
     rows = np.array([rows_of[id] for id in present_ids], dtype=np.int64)
     order = np.argsort(rows)
@@ -183,7 +213,7 @@ def _embedded_again(drafts: Sequence[Draft], scope: WriteContext) -> Plan[dict[s
     """Drafts with the vectors of their contents computed again, by id."""
     vectors, _ = yield from embed_texts((embedded_text(draft.record) for draft in drafts), scope)
     return {
-        draft.record.id: Draft(draft.record, {**draft.vectors, "content": vectors[text]})
+        draft.record.id: replace(draft, vectors={**draft.vectors, "content": vectors[text]})
         for draft in drafts
         if (text := embedded_text(draft.record)) in vectors
     }

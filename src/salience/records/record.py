@@ -173,11 +173,13 @@ class Draft:
     """A record about to be written, with its vectors by name (unit length, or empty).
 
     The `note` becomes part of the payload of its "write" event, or of the "edit" of a replacement.
+    `known` are stored values that follow from its text, by name, as far as they are at hand.
     """
 
     record: MemoryRecord
     vectors: Mapping[str, Embedding]
     note: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+    known: Mapping[str, Any] = field(default_factory=lambda: EMPTY, kw_only=True)
 
 
 @dataclass(frozen=True)

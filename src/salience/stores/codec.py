@@ -184,10 +184,12 @@ def encode_draft(draft: Draft) -> dict[str, Any]:
         value = values[name]
         values[name] = None if value is None else encoder(value)
     said = words(record.content)
-    values["features"] = feature_bytes(record.content, said)
+    known = draft.known
+    values["features"] = known.get("features") or feature_bytes(record.content, said)
     values["greets"] = greeted(record.content) if record.session_id else None
     values["text_key"] = None if record.session_id else text_key(record.content)
-    values["attribute_key"] = attribute_key(record.content)
+    states = "attribute_key" not in known
+    values["attribute_key"] = attribute_key(record.content) if states else known["attribute_key"]
     for name in LEXICAL:
         value = getattr(record, name)
         text = value if isinstance(value, str) else " ".join(value or ())
