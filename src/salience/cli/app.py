@@ -7,6 +7,7 @@ import inspect
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from inspect import Parameter
 from pathlib import Path
 from typing import Annotated, Any, get_type_hints
 
@@ -21,33 +22,15 @@ from salience.cli.help import (
     described,
 )
 
-_Db = Annotated[
-    str | None,
-    typer.Option(
-        "--db",
-        metavar="PATH|URL",
-        help="The store: a file, or a URL. [env: SALIENCE_DB; default: memory.db]",
-    ),
-]
-_Namespace = Annotated[
-    str | None,
-    typer.Option(
-        "--namespace",
-        metavar="NAME",
-        help="The namespace. [env: SALIENCE_NAMESPACE; default: default]",
-    ),
-]
-_Embedder = Annotated[
-    str | None,
-    typer.Option("--embedder", metavar="NAME", help="The embedder; none to search by words only."),
-]
-_Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 _SHARED = {
-    "db": (_Db, None),
-    "namespace": (_Namespace, None),
-    "embedder": (_Embedder, None),
-    "json": (_Json, False),
+    name: Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=kind)
+    for names, kind, default in (
+        (("db", "namespace", "embedder"), str | None, None),
+        (("json",), bool, False),
+    )
+    for name in names
 }
+"""The options of every command."""
 
 
 EXAMPLES: dict[str, tuple[str, ...]] = {}
@@ -120,51 +103,39 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
-def _shared(
-    ctx: typer.Context,
-    db: _Db = None,
-    namespace: _Namespace = None,
-    embedder: _Embedder = None,
-    json: _Json = False,
-    version: Annotated[
-        bool,
-        typer.Option("--version", callback=_version, is_eager=True, help="Print the version."),
-    ] = False,
-) -> None:
+def _shared(ctx: typer.Context, version: bool, **options: Any) -> None:
     from salience.cli.settings import Settings
     from salience.stores.address import DB_VARIABLE
 
     environment = Settings(os.environ.get(DB_VARIABLE), os.environ.get("SALIENCE_NAMESPACE"))
-    ctx.obj = Settings.from_options(db, namespace, embedder, json).over(environment)
+    ctx.obj = Settings.from_options(**options).over(environment)
 
 
-def _options_beside(function: Callable[..., None]) -> dict[str, Any]:
+def _options_beside(function: Callable[..., None]) -> dict[str, Parameter]:
     """The shared options of a command: those of which it has none of its own."""
     own = inspect.signature(function).parameters
     return {name: option for name, option in _SHARED.items() if name not in own}
 
 
+def _shown(run: Callable[..., None], parameters: Mapping[str, Parameter], path: str = "") -> None:
+    """Show typer the parameters of a function with their help, behind the context."""
+    hints = {name: each.annotation for name, each in parameters.items()}
+    hints = described(hints, PARAMETERS.get(path, {}), PARAMETERS[""])
+    context = Parameter("ctx", Parameter.KEYWORD_ONLY, annotation=typer.Context)
+    listed = (each.replace(annotation=hints[name]) for name, each in parameters.items())
+    run.__annotations__ = {"ctx": typer.Context, **hints}
+    run.__signature__ = inspect.Signature([context, *listed])  # type: ignore[attr-defined]
+
+
 def _command(function: Callable[..., None], path: str) -> Callable[..., None]:
     """The function for typer, with the shared options instead of its `settings`."""
-    own = inspect.signature(function).parameters
     hints = get_type_hints(function, include_extras=True)
-    typed = {name: hints[name] for name in own if name != "settings"}
-    hints = described(typed, PARAMETERS.get(path, {}), PARAMETERS[""])
+    own = {
+        name: each.replace(kind=each.KEYWORD_ONLY, annotation=hints[name])
+        for name, each in inspect.signature(function).parameters.items()
+        if name != "settings"
+    }
     shared = _options_beside(function)
-    parameters = [
-        inspect.Parameter("ctx", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
-    ]
-    for name, parameter in own.items():
-        if name != "settings":
-            parameters.append(
-                parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY, annotation=hints[name])
-            )
-    for name, (kind, default) in shared.items():
-        parameters.append(
-            inspect.Parameter(
-                name, inspect.Parameter.KEYWORD_ONLY, annotation=kind, default=default
-            )
-        )
 
     def run(ctx: typer.Context, **options: Any) -> None:
         from salience.cli import output
@@ -183,8 +154,7 @@ def _command(function: Callable[..., None], path: str) -> Callable[..., None]:
     run.__doc__ = function.__doc__ or next(
         group[path][1] for group in COMMANDS.values() if path in group
     )
-    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
-    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    _shown(run, {**own, **shared}, path)
     return run
 
 
@@ -235,4 +205,7 @@ app = _application(
     _loaded,
     _FIRST,
 )
+_VERSION = Annotated[bool, typer.Option(callback=_version, is_eager=True)]
+_OF_VERSION = Parameter("version", Parameter.KEYWORD_ONLY, default=False, annotation=_VERSION)
+_shown(_shared, {**_SHARED, "version": _OF_VERSION})
 app.callback()(_shared)

@@ -119,14 +119,14 @@ def report(
     points: Annotated[int, typer.Option(min=1)] = 74,
 ) -> None:
     """Show how memories fade: how many are in each zone over time, as a table or a chart."""
-    with output.progress() as progress:
+    with output.progress(step="counting") as progress:
         until = datetime.now(timezone.utc) + timedelta(days=ahead)
         with settings.open(embeds=False) as memory:
             history = memory.zone_shares(
                 since=since,
                 until=until,
                 points=points,
-                progress=lambda done, total: progress("counting", done, total),
+                progress=progress,
             )
     if out is not None:
         from salience.lifecycle.zone_chart import draw_chart

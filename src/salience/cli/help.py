@@ -172,7 +172,8 @@ def described(
         info: Any = copy(infos[0]) if infos else None
         declared = (info and info.param_decls) or (f"--{name.strip('_').replace('_', '-')}",)
         typed = options.get(_flags(declared[0])[0])
-        if isinstance(info, ArgumentInfo) or (info is None and typed is None):
+        is_plain = info is None and (typed is None or name.upper() in own)
+        if is_plain or isinstance(info, ArgumentInfo):
             info = info or ArgumentInfo(default=...)
             typed = info.metavar or name.upper()
             if typed not in help and places and not info.help:

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import importlib
 import shlex
-import sys
-from collections.abc import Mapping
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from salience.cli import output
-from salience.cli.operations import operation, takes
+from salience.cli.operations import operation
 from salience.cli.settings import Settings
-from salience.errors import InvalidInput
 from salience.language.tokens import shorten
 from salience.lifecycle import maintenance
-from salience.lifecycle.audit import MENDABLE, Action, Finding
-from salience.lifecycle.consolidation import Consolidation, Summariser, central_text
+from salience.lifecycle.audit import MENDABLE, Action, Audit, Finding
+from salience.lifecycle.consolidation import Consolidation
+from salience.lifecycle.maintenance import Maintenance
 from salience.lifecycle.undoing import Undone, WriterUndone
 
 if TYPE_CHECKING:
@@ -81,19 +78,9 @@ def restore(settings: Settings, back: Mapping[str, str], **given: Any) -> None:
         output.say(f"{id}: {status}")
 
 
-@takes("consolidate")
-def consolidate(settings: Settings, summarise: str | None = None, **given: Any) -> None:
+@operation("consolidate", embeds=True, step="comparing")
+def consolidate(settings: Settings, report: Consolidation, *, apply: bool, **given: Any) -> None:
     """Merge memories that say the same; a preview unless --apply."""
-    apply = given["apply"]
-    aftermath = "what was merged stays; run it again for the rest" if apply else "nothing changed"
-    given["summarise"] = _summariser(summarise)
-    with settings.open() as memory, output.progress(aftermath) as progress:
-        report = memory.consolidate(
-            **given, progress=lambda done, total: progress("comparing", done, total)
-        )
-    output.degraded(report.degraded)
-    if output.told(settings, report):
-        return
     _clusters(report)
     output.note(
         f"{report.looked_at:,} memories of {report.owners:,} owners, {report.fresh:,} of them new"
@@ -118,26 +105,6 @@ def _clusters(report: Consolidation) -> None:
     output.console().print(entries)
     if len(report.clusters) > _MAX_ROWS:
         output.note(f"... and {len(report.clusters) - _MAX_ROWS:,} more; --json prints them all")
-
-
-def _summariser(name: str | None) -> Summariser:
-    """The function named like `package.module:function`, in this folder or installed.
-
-    Raises:
-        InvalidInput: it does not exist.
-    """
-    if name is None:
-        return central_text
-    module, _, function = name.partition(":")
-    sys.path.insert(0, str(Path.cwd()))
-    try:
-        summariser: Any = getattr(importlib.import_module(module), function)
-    except (ImportError, AttributeError, ValueError) as problem:
-        remedy = "write it as package.module:function"
-        raise InvalidInput("summarise", f"{name!r} cannot be imported: {problem}", remedy) from None
-    finally:
-        sys.path.pop(0)
-    return summariser
 
 
 @operation("undo", failed=lambda report: report.left)
@@ -165,17 +132,14 @@ def undo_writer(settings: Settings, report: WriterUndone, *, apply: bool, **give
     _show_outcome(report.run, count, "taken back", apply)
 
 
-@takes("maintain", choices={"steps": maintenance.STEPS})
-def maintain(settings: Settings, summarise: str | None = None, **given: Any) -> None:
+@operation(
+    "maintain",
+    embeds=lambda given: "consolidate" in given["steps"],
+    step="maintaining",
+    choices={"steps": maintenance.STEPS},
+)
+def maintain(settings: Settings, report: Maintenance, *, dry_run: bool, **given: Any) -> None:
     """Do the maintenance that is due: expiry, old tasks, links by name; more with --step."""
-    given["summarise"] = _summariser(summarise)
-    with (
-        settings.open(embeds="consolidate" in given["steps"]) as memory,
-        output.progress("what was done stays; run it again for the rest") as progress,
-    ):
-        report = memory.maintain(**given, progress=progress)
-    if output.told(settings, report):
-        return
     for step in report.steps:
         line = f"{step.name}: {step.changed:,}"
         if step.held_back:
@@ -183,7 +147,7 @@ def maintain(settings: Settings, summarise: str | None = None, **given: Any) -> 
         elif step.run:
             line += f"; to undo it: salience undo {step.run}"
         output.say(line)
-    output.say(f"{report.changed:,} {'would be changed' if given['dry_run'] else 'changed'}")
+    output.say(f"{report.changed:,} {'would be changed' if dry_run else 'changed'}")
 
 
 def mending(finding: Finding) -> str:
@@ -205,13 +169,9 @@ def _command(action: Action) -> str:
     return shlex.join(["salience", name, *separator, *ids])
 
 
-@takes("audit", choices={"mend": MENDABLE})
-def audit(settings: Settings, **given: Any) -> None:
+@operation("audit", step="looking", choices={"mend": MENDABLE})
+def audit(settings: Settings, report: Audit, *, mend: Sequence[str] = (), **given: Any) -> None:
     """Report problems of the memories, with examples and the commands that mend them."""
-    with settings.open(embeds=False) as memory, output.progress() as progress:
-        report = memory.audit(**given, progress=progress)
-    if output.told(settings, report):
-        return
     from rich.text import Text
 
     from salience.cli import render
@@ -229,4 +189,4 @@ def audit(settings: Settings, **given: Any) -> None:
         )
     output.console().print(rows)
     if report.run is not None:
-        output.say(f"mended: {', '.join(given['mend'])}; to undo it: salience undo {report.run}")
+        output.say(f"mended: {', '.join(mend)}; to undo it: salience undo {report.run}")

@@ -46,10 +46,8 @@ def migrate(
 
 def index(settings: Settings) -> None:
     """Build missing vector indexes of large namespaces in a PostgreSQL store."""
-    with output.progress("the indexes that were built stay") as progress:
-        built = stores.build_indexes(
-            settings.url, lambda done, total: progress("indexing", done, total)
-        )
+    with output.progress("the indexes that were built stay", "indexing") as progress:
+        built = stores.build_indexes(settings.url, progress)
     if settings.json:
         output.emit({"built": built})
     else:
@@ -120,24 +118,16 @@ def _export_set(memory: Any, path: Path, filters: Any) -> int:
 
 def backup(settings: Settings, path: Path, overwrite: bool = False) -> None:
     """Copy the whole store to a file while it is in use, and check the copy."""
-    with settings.open(embeds=False) as memory, output.progress("nothing written") as progress:
-        done = memory.backup(
-            path,
-            overwrite=overwrite,
-            progress=lambda copied, total: progress("copying", copied, total),
-        )
+    bar = output.progress("nothing written", "copying")
+    with settings.open(embeds=False) as memory, bar as progress:
+        done = memory.backup(path, overwrite=overwrite, progress=progress)
     _show_backup(settings, done, "written and checked")
 
 
 def restore_backup(settings: Settings, path: Path, overwrite: bool = False) -> None:
     """Put a checked copy of a backup in the place of a store that nobody has open."""
-    with output.progress("nothing restored") as progress:
-        done = stores.restore_backup(
-            path,
-            settings.url,
-            overwrite=overwrite,
-            progress=lambda copied, total: progress("copying", copied, total),
-        )
+    with output.progress("nothing restored", "copying") as progress:
+        done = stores.restore_backup(path, settings.url, overwrite=overwrite, progress=progress)
     _show_backup(settings, done, "restored and checked")
 
 
@@ -224,12 +214,10 @@ def reembed(
     if steps or to is not None:
         _reembed_in_steps(settings, to, steps[0] if steps else "fill", queries)
         return
-    with output.progress("searches use the old vectors; run it again for the rest") as progress:
+    aftermath = "searches use the old vectors; run it again for the rest"
+    with output.progress(aftermath, "embedding") as progress:
         count = Memory.reembed(
-            settings.url,
-            embedder=settings.embedder,
-            missing=missing,
-            progress=lambda done, total: progress("embedding", done, total),
+            settings.url, embedder=settings.embedder, missing=missing, progress=progress
         )
     if settings.json:
         output.emit({"embedded": count})
@@ -239,14 +227,15 @@ def reembed(
 
 def _reembed_in_steps(settings: Settings, to: str | None, step: Any, queries: Path | None) -> None:
     asked = None if queries is None else _parse_queries(queries)
-    with output.progress("searches use the old vectors; the same command goes on") as progress:
+    aftermath = "searches use the old vectors; the same command goes on"
+    with output.progress(aftermath, "embedding") as progress:
         state = Memory.reembedding(
             settings.url,
             to,
             step=step,
             embedder=settings.embedder,
             queries=asked,
-            progress=lambda done, total: progress("embedding", done, total),
+            progress=progress,
         )
     if output.told(settings, state):
         return

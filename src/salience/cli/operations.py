@@ -7,9 +7,10 @@ to call a method and to show what that returns takes its options by `takes`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from datetime import date
 from functools import partial
-from inspect import Parameter, Signature, signature
+from inspect import Parameter, Signature, isfunction, signature
 from types import UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -21,7 +22,7 @@ from salience.api.operations import BY_NAME
 from salience.cli import output
 from salience.cli.completion import one_of
 from salience.cli.help import CONDITIONS
-from salience.cli.settings import Settings, parse_json
+from salience.cli.settings import Settings, imported, parse_json
 from salience.display.result import to_json as as_json
 from salience.engine.memory import Memory
 from salience.records.field_filters import with_fields
@@ -39,7 +40,7 @@ _FLAGS = {
 }
 _OF_CONDITIONS = {"session_id": "session", "user_id": "user", "agent_id": "agent"}
 _METAVARS = {"tags": "TAG", "entities": "NAME"}
-_NOT_TYPED = ("self", "namespaces", "sections", "counter", "progress", "summarise", "references")
+_NOT_TYPED = ("self", "namespaces", "sections", "counter", "progress", "references")
 
 
 def takes(
@@ -83,7 +84,7 @@ def takes(
                 readers[name] = reader
             default = defaults.get(name, each.default)
             default = [*default] if isinstance(default, tuple) else default
-            default = None if default is ... else default
+            default = None if default is ... or isfunction(default) else default
             shown = Parameter(name, each.KEYWORD_ONLY, default=default, annotation=annotation)
             (places if is_place else options).append(shown)
 
@@ -107,7 +108,8 @@ def takes(
 def operation(
     method: str,
     *arguments: str,
-    embeds: bool = False,
+    embeds: bool | Callable[[Mapping[str, Any]], bool] = False,
+    step: str = "",
     to_json: Callable[..., Any] | None = None,
     failed: Callable[[Any], Any] = lambda _: False,
     **options: Any,
@@ -119,18 +121,23 @@ def operation(
     Args:
         method: its name.
         arguments: the parameters that are no options, though they have a default.
-        embeds: it needs an embedder.
+        embeds: it needs an embedder, perhaps by its arguments.
+        step: the word for what is in progress, if the method tells how far it is.
         to_json: makes of the result and the arguments what --json prints; as REST by default.
         failed: tests whether a result makes the exit code 1.
         options: as `takes` has them.
     """
     row = BY_NAME[method]
+    aftermath = "what was done stays; run it again for the rest"
 
     def enter(show: Command) -> Command:
         @takes(method, *arguments, **options)
         def command(settings: Settings, **given: Any) -> None:
-            with settings.open(embeds=embeds) as memory:
-                result = getattr(memory, method)(**given)
+            embedding = embeds(given) if callable(embeds) else embeds
+            bar: Any = output.progress(aftermath, step) if step else nullcontext()
+            with settings.open(embeds=embedding) as memory, bar as progress:
+                told = {"progress": progress} if step else {}
+                result = getattr(memory, method)(**given, **told)
                 if row.absent is None and result is None:
                     raise not_found(given["id"], memory.namespace)
             output.degraded(getattr(result, "degraded", ()))
@@ -179,6 +186,8 @@ def _typed(
             info.help = f"{help} Repeat the option for more."
     if parameter.default is None or parameter.default is ...:
         kind = kind | None
+    if shape is Callable:
+        return Annotated[kind | None, info], partial(imported, flag)
     return Annotated[kind, info], shape and partial(parse_json, flag, kind=shape)
 
 
@@ -192,6 +201,8 @@ def _kind(hint: Any) -> tuple[Any, str | None, Any]:
             return (str, "JSON", list) if get_origin(item) is Mapping else (list[str], None, None)
     if date in kinds:
         return str, "TIME", None
+    if Callable in kinds:
+        return str, "MODULE:FUNCTION", Callable
     if Mapping in kinds and str not in kinds:
         return str, "JSON", object if float in kinds else dict
     plain = (Literal, str, bool, float, int)

@@ -129,21 +129,23 @@ def pending(links: Iterable[Link]) -> None:
     )
 
 
-ReportProgress = Callable[[str, int, int | None], None]
-"""Takes the step, how much of it is done, and how much there is (None if unknown)."""
+ReportProgress = Callable[..., None]
+"""Takes the step, if there are several, how much is done, and how much there is (or None)."""
 
 
 @contextmanager
-def progress(aftermath: str = "") -> Iterator[ReportProgress]:
+def progress(aftermath: str = "", step: str = "") -> Iterator[ReportProgress]:
     """A progress bar on stderr during the block; none where stderr is no terminal.
+
+    `step` is the word for what is done where that is not told with it.
 
     An interrupt prints how far the work got, and its `aftermath`: what has become of that part.
     """
-    latest: tuple[str, int, int | None] = ("", 0, None)
+    latest: Any = ("", 0, None)
 
-    def note_latest(step: str, done: int, total: int | None) -> None:
+    def note_latest(*told: Any) -> None:
         nonlocal latest
-        latest = step, done, total
+        latest = told if len(told) == 3 else (step, *told)
 
     try:
         if not sys.stderr.isatty():
@@ -151,9 +153,9 @@ def progress(aftermath: str = "") -> Iterator[ReportProgress]:
             return
         with _bar() as show:
 
-            def note_and_show(step: str, done: int, total: int | None) -> None:
-                note_latest(step, done, total)
-                show(step, done, total)
+            def note_and_show(*told: Any) -> None:
+                note_latest(*told)
+                show(*latest)
 
             yield note_and_show
     except KeyboardInterrupt:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import re
 import shlex
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import datetime
@@ -148,3 +150,20 @@ def parse_json(name: str, text: str | None, kind: type = dict) -> Any:
     if not isinstance(value, kind):
         raise InvalidInput(name, f"is no JSON {shape}", "see --help")
     return value
+
+
+def imported(option: str, name: str) -> Any:
+    """The function named like `package.module:function`, in this folder or installed.
+
+    Raises:
+        InvalidInput: it does not exist.
+    """
+    module, _, function = name.partition(":")
+    sys.path.insert(0, str(Path.cwd()))
+    try:
+        return getattr(importlib.import_module(module), function)
+    except (ImportError, AttributeError, ValueError) as problem:
+        remedy = "write it as package.module:function"
+        raise InvalidInput(option, f"{name!r} cannot be imported: {problem}", remedy) from None
+    finally:
+        sys.path.pop(0)

@@ -29,8 +29,8 @@ from salience.errors import InvalidInput
 from salience.lazily import dataclass, field
 from salience.mcp.app import MIN_TOKENS, ToolSettings
 from salience.mcp.messages import told
+from salience.records.field_filters import with_fields
 from salience.records.fields import FIELDS
-from salience.records.validation import optional_timestamp
 
 READ: Final = "memories:read"
 WRITE: Final = "memories:write"
@@ -264,10 +264,7 @@ def filters(
     Raises:
         InvalidInput: a time is none.
     """
-    first, last = optional_timestamp("since", since), optional_timestamp("until", until)
-    conditions: list[Mapping[str, Any]] = [{"tags": {"contains": tag}} for tag in tags or ()]
-    conditions += [{"kind": kind}] if kind else []
-    conditions += [{"speaker": speaker}] if speaker else []
-    conditions += [{"created_at": {"gte": first}}] if first else []
-    conditions += [{"created_at": {"lt": last}}] if last else []
-    return {"$and": conditions} if conditions else None
+    fields: dict[str, Any] = {"tags": tags, "kind": kind, "speaker": speaker}
+    fields |= {"since": since, "until": until}
+    given = {name: value for name, value in fields.items() if value}
+    return with_fields(given).get("filters")
