@@ -58,25 +58,17 @@ def count(settings: Settings, number: int, **given: Any) -> None:
     output.say(str(number))
 
 
-@operation("tags", "prefix")
-def tags(settings: Settings, page: NamePage, **given: Any) -> None:
-    """List the tags, and how many memories have each."""
-    _show_names(page)
-
-
-@operation("entities", "prefix")
-def entities(settings: Settings, page: NamePage, **given: Any) -> None:
-    """List the people, places and things that memories name, and how many name each."""
-    _show_names(page)
-
-
-def _show_names(page: NamePage) -> None:
+def _show_names(settings: Settings, page: NamePage, **given: Any) -> None:
     for each in page:
         output.say(f"{each.memories:6,}  {each.name}")
     if not page.names:
         output.nothing()
     elif page.cursor:
         output.note(f"there are more: a higher --limit shows them, or --cursor {page.cursor}")
+
+
+tags = operation("tags", "prefix")(_show_names)
+entities = operation("entities", "prefix")(_show_names)
 
 
 @takes("zones", without=("cursor",))

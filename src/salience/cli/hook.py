@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Annotated, Any
 
@@ -43,24 +44,20 @@ Agent = Annotated[
 ]
 
 
-def session_start(settings: Settings, agent: Agent = None) -> None:
-    """Tell an agent what holds in its project; reads the event from stdin."""
-    _run("session-start", settings, agent)
+def _event(name: str) -> Callable[..., None]:
+    """The command that runs the hook of an event."""
+
+    def run(settings: Settings, agent: Agent = None) -> None:
+        os.environ.update(_environment(settings))
+        hook.run(name, agent)
+
+    return run
 
 
-def prompt(settings: Settings, agent: Agent = None) -> None:
-    """Tell an agent what comes near the prompt of an event on stdin; often nothing."""
-    _run("prompt", settings, agent)
-
-
-def pre_compact(settings: Settings, agent: Agent = None) -> None:
-    """Keep what was settled, before an agent compacts its context; reads the event from stdin."""
-    _run("pre-compact", settings, agent)
-
-
-def stop(settings: Settings, agent: Agent = None) -> None:
-    """Keep what was settled since the last event; reads the event from stdin."""
-    _run("stop", settings, agent)
+session_start = _event("session-start")
+prompt = _event("prompt")
+pre_compact = _event("pre-compact")
+stop = _event("stop")
 
 
 def mcp(settings: Settings) -> None:
@@ -124,11 +121,6 @@ def _has_ended(pid: int) -> bool:
             return True
         time.sleep(_POLL_SECONDS)
     return False
-
-
-def _run(event: str, settings: Settings, agent: str | None) -> None:
-    os.environ.update(_environment(settings))
-    hook.run(event, agent)
 
 
 def _environment(settings: Settings) -> dict[str, str]:

@@ -48,10 +48,7 @@ def index(settings: Settings) -> None:
     """Build missing vector indexes of large namespaces in a PostgreSQL store."""
     with output.progress("the indexes that were built stay", "indexing") as progress:
         built = stores.build_indexes(settings.url, progress)
-    if settings.json:
-        output.emit({"built": built})
-    else:
-        print(f"{built:,} built")
+    output.tell(settings, {"built": built}, f"{built:,} built")
 
 
 def copy(settings: Settings, source: str, target: str) -> None:
@@ -100,10 +97,8 @@ def export(
         done = memory.export(target, everywhere=all_, vectors=vectors, progress=progress)
     if path == Path("-"):
         output.note(transferred(done))
-    elif settings.json:
-        output.emit(done.to_dict())
     else:
-        print(transferred(done))
+        output.tell(settings, done, transferred(done))
 
 
 def _export_set(memory: Any, path: Path, filters: Any) -> int:
@@ -219,9 +214,7 @@ def reembed(
         count = Memory.reembed(
             settings.url, embedder=settings.embedder, missing=missing, progress=progress
         )
-    if settings.json:
-        output.emit({"embedded": count})
-    else:
+    if not output.told(settings, {"embedded": count}):
         output.note(f"{count:,} memories embedded")
 
 

@@ -22,24 +22,12 @@ if TYPE_CHECKING:
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 _DURATION = regex(r"(\d{1,6})([mhdw])")
 
-Id = Annotated[str, typer.Argument(metavar="KEY_ID", help="The key's id, as `keys list` shows it.")]
-Expires = Annotated[
-    str | None,
-    typer.Option(metavar="TIME", help="When it ends: 90d, 12h, 4w, or a date; else never."),
-]
-
 
 def create(
     settings: Settings,
     namespace: list[str] | None = None,
-    scope: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="SCOPES",
-            help=f"What it may do, separated by commas: {', '.join(SCOPES)}.",
-        ),
-    ] = None,
-    expires: Expires = None,
+    scope: Annotated[list[str] | None, typer.Option(help=", ".join(SCOPES))] = None,
+    expires: str | None = None,
     name: str | None = None,
 ) -> None:
     """Make a key, and print it once."""
@@ -75,23 +63,24 @@ def list_(settings: Settings) -> None:
     output.console().print(rows)
 
 
-def rotate(settings: Settings, id: Id, overlap: str = "0m", expires: Expires = None) -> None:
+def rotate(
+    settings: Settings, key_id: str, overlap: str = "0m", expires: str | None = None
+) -> None:
     """Give a key another secret, and print it once."""
     settings.require()
     with _opened(settings) as keys:
-        rotated = keys.rotate(id, overlap=_duration("--overlap", overlap), expires_at=_end(expires))
+        kept = _duration("--overlap", overlap)
+        rotated = keys.rotate(key_id, overlap=kept, expires_at=_end(expires))
     _show_secret(settings, rotated)
 
 
-def revoke(settings: Settings, id: Id) -> None:
+def revoke(settings: Settings, key_id: str) -> None:
     """End a key for good."""
     settings.require()
     with _opened(settings) as keys:
-        revoked = keys.revoke(id)
-    if settings.json:
-        output.emit(revoked.to_dict())
-    else:
-        print(f"{revoked.id} is revoked; servers notice it within seconds")
+        revoked = keys.revoke(key_id)
+    line = f"{revoked.id} is revoked; servers notice it within seconds"
+    output.tell(settings, revoked, line)
 
 
 def _opened(settings: Settings) -> Keyring | RemoteKeys:

@@ -34,23 +34,16 @@ Names = Annotated[
         autocompletion=one_of(PROGRAMS),
     ),
 ]
-Project = Annotated[
-    bool, typer.Option("--project", help="The file of the project in this folder, not the user's.")
-]
-ServerName = Annotated[str, typer.Option("--name", help="The name of the server in the file.")]
 
 
 def install(
     settings: Settings,
     programs: Names = None,
-    project: Project = False,
-    name: ServerName = "salience",
+    project: bool = False,
+    name: str = "salience",
     tools: str | None = None,
     read_only: bool = False,
-    with_key: Annotated[
-        bool,
-        typer.Option("--with-key", help=f"Write the key in {KEY_VARIABLE} into the file."),
-    ] = False,
+    with_key: Annotated[bool, typer.Option(help=KEY_VARIABLE)] = False,
     remove: bool = False,
     print_: bool = False,
     yes: bool = False,
@@ -84,10 +77,7 @@ def install(
 
 
 def doctor(
-    settings: Settings,
-    programs: Names = None,
-    project: Project = False,
-    name: ServerName = "salience",
+    settings: Settings, programs: Names = None, project: bool = False, name: str = "salience"
 ) -> None:
     """Find what is wrong with the memory in programs: file, command, store, key, start, tools.
 
