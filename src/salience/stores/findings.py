@@ -1,53 +1,24 @@
-"""Findings in the same words in every store, what mends them, and what is taken out."""
+"""Checks of rows and their findings, the same in every store, and what is taken out."""
 
 from __future__ import annotations
 
 import base64
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timezone
 from typing import Any
 
 from salience.errors import StoreError
 from salience.lazily import dataclass
 from salience.retrieval.safety import QUARANTINE_END, Finding
+from salience.stores.tables.dialect import SELECT_SETS, parse_sets
 
 EXAMPLES = 3
 """The most examples of a finding."""
 FIX = "`salience doctor --fix`"
 REMAKE = "`salience reembed --missing` makes them"
-
-
-def moved_out(path: str) -> str:
-    """The remedy for rows that go to the quarantine."""
-    return f"{FIX} moves them to {path}"
-
-
-def orphans(table: str, count: int, examples: Sequence[str], remedy: str) -> Finding:
-    """Rows that belong to nothing."""
-    problem = f"{count:,} rows of {table} belong to no memory"
-    return Finding("orphans", problem, count, tuple(examples), remedy)
-
-
-def usual_size(counts: Mapping[int, int]) -> int:
-    """The size that most vectors of a name have, of the numbers by size; of equal ones the largest.
-
-    The others cannot be compared with these.
-    """
-    return max(counts, key=lambda size: (counts[size], size))
-
-
-def odd_dimensions(name: str, odd: int, usual: int, remedy: str) -> Finding:
-    """Vectors of another length than the others of their name."""
-    problem = f"{odd:,} vectors {name!r} have not the {usual} dimensions of others"
-    return Finding("dimensions", problem, odd, remedy=f"{remedy}; then {REMAKE} again")
-
-
-def missing_vectors(count: int) -> Finding:
-    """Memories without a vector."""
-    problem = f"{count:,} memories have no vector, and are found by their words alone"
-    return Finding("vectors", problem, count, remedy=REMAKE, harmless=True)
 
 
 def stale_words(count: int, examples: Sequence[str]) -> Finding:
@@ -108,7 +79,133 @@ def _as_json(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class Problem:
-    """A finding, with what mends it; that raises `StoreError` where it cannot."""
+    """A finding, with what mends it, alone or in a transaction that the store begins."""
 
     finding: Finding
-    mend: Callable[[], object] | None = None
+    mend: Callable[..., object] | None = None
+    mend_alone: Callable[[], bool] | None = None
+
+
+_OF_ROW = (
+    'NOT EXISTS (SELECT 1 FROM memories m WHERE m.namespace = t.namespace AND m."row" = t."row")'
+)
+_ORPHANS = {
+    "vectors": _OF_ROW,
+    "words": _OF_ROW,
+    "events": (
+        "t.memory <> 0 AND NOT EXISTS (SELECT 1 FROM memories m "
+        "WHERE m.namespace = t.namespace AND m.sequence = t.memory)"
+    ),
+    # The target may be a memory that is still to come.
+    "links": (
+        "NOT EXISTS (SELECT 1 FROM memories m WHERE m.namespace = t.namespace AND m.id = t.source)"
+    ),
+    "former_vectors": (
+        "NOT EXISTS (SELECT 1 FROM events e WHERE e.namespace = t.namespace AND e.seq = t.event)"
+    ),
+}
+"""The rows of each table that belong to nothing."""
+_KEYS = {
+    "memories": "t.id",
+    "vectors": "t.name || ' of row ' || t.\"row\"",
+    "words": "'row ' || t.\"row\"",
+    "events": "t.type || ' at ' || t.seq",
+    "links": "t.source || ' ' || t.type || ' ' || t.target",
+    "former_vectors": "t.name || ' at ' || t.event",
+    "notes": "t.key",
+    "spaces": "t.name",
+    "meta": "t.key",
+    "access_keys": "t.id",
+    "erasures": "t.seq",
+}
+"""The name of a row in a finding."""
+
+
+class RowChecks(ABC):
+    """The checks of what rows belong to and are compared with, in the tables of all stores.
+
+    A row is `t` in conditions, which are written in the words of PostgreSQL.
+    """
+
+    owned: tuple[str, ...]  # the tables whose rows belong to others
+    vector_bytes: str  # the SQL of the length of a vector at half precision
+    within = ""  # a condition of the rows that are looked at, with " AND " behind it
+    values: tuple[Any, ...] = ()  # its parameters
+
+    def __init__(self, quarantine: Quarantine) -> None:
+        self.quarantine = quarantine
+
+    @abstractmethod
+    def select(self, sql: str, values: Sequence[Any]) -> list[Any]:
+        """The rows that a statement reads."""
+
+    @abstractmethod
+    def taking(
+        self, table: str, where: str, values: Sequence[Any], why: str
+    ) -> Callable[..., object]:
+        """The move of the rows that pass a condition to the quarantine."""
+
+    @property
+    def remedy(self) -> str:
+        """The remedy for rows that go to the quarantine."""
+        return f"{FIX} moves them to {self.quarantine.path}"
+
+    def orphans(self) -> Iterator[Problem]:
+        """Rows that belong to nothing."""
+        for table in self.owned:
+            where = _ORPHANS[table]
+            count = self.count(table, where)
+            if count:
+                problem = f"{count:,} rows of {table} belong to no memory"
+                names = self.names(table, where)
+                finding = Finding("orphans", problem, count, names, self.remedy)
+                yield Problem(finding, self.taking(table, where, (), "orphan"))
+
+    def odd_dimensions(self) -> Iterator[Problem]:
+        """Vectors of another length than most of their name, so that they cannot be compared.
+
+        Of lengths that equally many have, the largest is the right one.
+        """
+        select = (
+            f"SELECT t.namespace, t.name, {self.vector_bytes}, count(*) FROM vectors t "
+            f"WHERE {self.within}true GROUP BY 1, 2, 3"
+        )
+        sizes: dict[tuple[Any, str], dict[int, int]] = {}
+        for namespace, name, size, count in self.select(select, self.values):
+            sizes.setdefault((namespace, name), {})[size] = count
+        for key, counts in sizes.items():
+            usual = max(counts, key=lambda size: (counts[size], size))
+            odd = sum(counts.values()) - counts[usual]
+            if odd:
+                problem = (
+                    f"{odd:,} vectors {key[1]!r} have not the {usual // 2} dimensions of others"
+                )
+                remedy = f"{self.remedy}; then {REMAKE} again"
+                where = f"t.namespace = %s AND t.name = %s AND {self.vector_bytes} <> %s"
+                take = self.taking("vectors", where, (*key, usual), "dimensions")
+                yield Problem(Finding("dimensions", problem, odd, remedy=remedy), take)
+
+    def missing_vectors(self) -> Iterator[Problem]:
+        """Memories without a vector."""
+        embedder, sets = parse_sets(self.select(SELECT_SETS.sql, ()))
+        where = (
+            "NOT EXISTS (SELECT 1 FROM vectors v WHERE v.namespace = t.namespace "
+            'AND v.name = %s AND v."row" = t."row")'
+        )
+        if embedder is None:
+            return
+        count = self.count("memories", where, sets.stored_name("content"))
+        if count:
+            problem = f"{count:,} memories have no vector, and are found by their words alone"
+            yield Problem(Finding("vectors", problem, count, remedy=REMAKE, harmless=True))
+
+    def count(self, table: str, where: str, *values: Any) -> int:
+        """The number of rows that pass a condition."""
+        select = f"SELECT count(*) FROM {table} t WHERE {self.within}{where}"
+        [[count]] = self.select(select, (*self.values, *values))
+        return int(count)
+
+    def names(self, table: str, where: str, *values: Any) -> tuple[str, ...]:
+        """The names of some rows that pass a condition."""
+        select = f"SELECT {_KEYS[table]} FROM {table} t WHERE {self.within}{where} LIMIT {EXAMPLES}"
+        return tuple(str(name) for (name,) in self.select(select, (*self.values, *values)))

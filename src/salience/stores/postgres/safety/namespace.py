@@ -8,9 +8,7 @@ from functools import partial
 from typing import Any
 
 from salience.retrieval.safety import Finding
-from salience.retrieval.vector_sets import VectorSets
-from salience.stores import findings
-from salience.stores.findings import EXAMPLES, Problem, Quarantine, stale_words
+from salience.stores.findings import EXAMPLES, FIX, Problem, Quarantine, RowChecks, stale_words
 from salience.stores.postgres.sql.columns import SELECT_MEMORIES, Found, written
 from salience.stores.postgres.wire.connection import Connections
 from salience.stores.postgres.write.dialect import DIALECT, lock_namespace
@@ -64,51 +62,32 @@ class WordChecks:
         send(*written(stale))
 
 
-_OF_ROW = 'NOT EXISTS (SELECT FROM memories m WHERE m.namespace = %s AND m."row" = t."row")'
-_ORPHANS = {
-    "vectors": _OF_ROW,
-    "words": _OF_ROW,
-    "events": (
-        "t.memory <> 0 AND NOT EXISTS (SELECT FROM memories m WHERE m.namespace = %s "
-        "AND m.sequence = t.memory)"
-    ),
-    # The target may be a memory that is still to come.
-    "links": "NOT EXISTS (SELECT FROM memories m WHERE m.namespace = %s AND m.id = t.source)",
-    "former_vectors": (
-        "NOT EXISTS (SELECT FROM events e WHERE e.namespace = %s AND e.seq = t.event)"
-    ),
-}
-"""The rows `t` of each table that belong to nothing; the parameter is the namespace."""
-_KEYS = {
-    "vectors": "t.name || ' of row ' || t.\"row\"",
-    "words": "'row ' || t.\"row\"",
-    "events": "t.type || ' at ' || t.seq",
-    "links": "t.source || ' ' || t.type || ' ' || t.target",
-    "former_vectors": "t.name || ' at ' || t.event",
-}
-"""The name of a row in a finding."""
 _LAST_ROW = 'coalesce((SELECT max("row") FROM memories WHERE namespace = %s), 0)'
 _LIVING = "(SELECT count(*) FROM memories WHERE namespace = %s)"
 _LAST_EVENT = "coalesce((SELECT max(seq) FROM events WHERE namespace = %s), 0)"
 
 
-class NamespaceChecks:
+class NamespaceChecks(RowChecks):
     """The checks of a namespace; each mends in one transaction that locks it."""
 
+    owned = ("vectors", "words", "events", "links", "former_vectors")
+    vector_bytes = "2 * vector_dims(t.vector)"
+    within = "t.namespace = %s AND "
+
     def __init__(self, connections: Connections, namespace: str, quarantine: Quarantine) -> None:
+        super().__init__(quarantine)
         self._connections = connections
         self._namespace = namespace
-        self._quarantine = quarantine
+        self.values = (namespace,)
         self._words = WordChecks(namespace, self._read, self._mend)
 
     def problems(self) -> Iterator[Problem]:
         """All problems, those first that others may come from."""
-        for table in _ORPHANS:
-            yield from self._orphans(table)
-        yield from self._dimensions()
+        yield from self.orphans()
+        yield from self.odd_dimensions()
         yield from self._counters()
         yield from self._words.stale_words()
-        yield from self._missing_vectors()
+        yield from self.missing_vectors()
 
     # Reading and writing
 
@@ -116,9 +95,9 @@ class NamespaceChecks:
         """The answers of statements, which see one state."""
         return self._connections.read(lambda send: send(*statements), (self._namespace,))
 
-    def _count(self, select: str, *parameters: Any) -> int:
-        [[[count]]] = self._read(Statement(select, parameters))
-        return int(count)
+    def select(self, sql: str, values: Sequence[Any]) -> list[Any]:
+        [rows] = self._read(Statement(sql, values))
+        return rows
 
     def _mend(self, work: Callable[[Send], None]) -> None:
         """Lock the namespace and run work; whoever holds it reloads."""
@@ -131,70 +110,20 @@ class NamespaceChecks:
 
         self._connections.write(mend, (name,))
 
-    def _take(self, table: str, where: str, parameters: Sequence[Any], why: str) -> None:
-        """Write the rows that pass a condition to the quarantine, then delete them."""
-
+    def taking(self, table: str, where: str, values: Sequence[Any], why: str) -> Callable[[], None]:
         def work(send: Send) -> None:
-            condition = f"FROM {table} t WHERE t.namespace = %s AND {where}"
-            values = (self._namespace, *parameters)
-            [rows] = send(Statement(f"SELECT to_jsonb(t)::text {condition}", values))
+            condition, all_values = (
+                f"FROM {table} t WHERE {self.within}{where}",
+                (*self.values, *values),
+            )
+            [rows] = send(Statement(f"SELECT to_jsonb(t)::text {condition}", all_values))
             found = ((self._namespace, json.loads(row)) for (row,) in rows)
-            self._quarantine.keep(table, found, why)
-            send(Statement(f"DELETE {condition}", values))
+            self.quarantine.keep(table, found, why)
+            send(Statement(f"DELETE {condition}", all_values))
 
-        self._mend(work)
+        return partial(self._mend, work)
 
     # The checks
-
-    def _orphans(self, table: str) -> Iterator[Problem]:
-        where = _ORPHANS[table]
-        condition = f"FROM {table} t WHERE t.namespace = %s AND {where}"
-        values = (self._namespace, self._namespace)
-        [[[count]], examples] = self._read(
-            Statement(f"SELECT count(*) {condition}", values),
-            Statement(f"SELECT {_KEYS[table]} {condition} LIMIT {findings.EXAMPLES}", values),
-        )
-        if count:
-            remedy = findings.moved_out(self._quarantine.path)
-            finding = findings.orphans(table, count, [name for (name,) in examples], remedy)
-            take = partial(self._take, table, where, (self._namespace,), "orphan")
-            yield Problem(finding, take)
-
-    def _dimensions(self) -> Iterator[Problem]:
-        select = (
-            "SELECT name, vector_dims(vector), count(*) FROM vectors WHERE namespace = %s "
-            "GROUP BY 1, 2"
-        )
-        [rows] = self._read(Statement(select, (self._namespace,)))
-        sizes: dict[str, dict[int, int]] = {}
-        for name, size, count in rows:
-            sizes.setdefault(name, {})[size] = count
-        for name, counts in sizes.items():
-            usual = findings.usual_size(counts)
-            odd = sum(counts.values()) - counts[usual]
-            if odd:
-                where = "t.name = %s AND vector_dims(t.vector) <> %s"
-                take = partial(self._take, "vectors", where, (name, usual), "dimensions")
-                remedy = findings.moved_out(self._quarantine.path)
-                yield Problem(findings.odd_dimensions(name, odd, usual, remedy), take)
-
-    def _missing_vectors(self) -> Iterator[Problem]:
-        [embedder, kept] = self._read(
-            Statement("SELECT 1 FROM meta WHERE key = 'embedder'"),
-            Statement("SELECT value FROM meta WHERE key = 'vectors'"),
-        )
-        if not embedder:
-            return
-        stored = VectorSets.from_json(kept[0][0] if kept else None).stored_name("content")
-        count = self._count(
-            "SELECT count(*) FROM memories m WHERE m.namespace = %s AND NOT EXISTS (SELECT FROM "
-            'vectors v WHERE v.namespace = %s AND v.name = %s AND v."row" = m."row")',
-            self._namespace,
-            self._namespace,
-            stored,
-        )
-        if count:
-            yield Problem(findings.missing_vectors(count))
 
     def _counters(self) -> Iterator[Problem]:
         """Numbers that would be given a second time, and the number of memories."""
@@ -213,7 +142,7 @@ class NamespaceChecks:
         if counter >= last and living == count and not events:
             return
         problem = f"the numbers of the namespace (row {counter}, {living} memories) are wrong"
-        finding = Finding("counter", problem, remedy=f"{findings.FIX} sets them")
+        finding = Finding("counter", problem, remedy=f"{FIX} sets them")
         yield Problem(finding, partial(self._mend, self._set_counters))
 
     def _set_counters(self, send: Send) -> None:

@@ -16,9 +16,9 @@ from functools import partial
 from salience.errors import SalienceError
 from salience.lazily import regex
 from salience.retrieval.safety import STRUCTURE, Finding
-from salience.stores.findings import EXAMPLES, FIX, Quarantine
+from salience.stores.findings import EXAMPLES, FIX, Problem, Quarantine
 from salience.stores.sqlite.connection import DAMAGED, connect, prepare_schema
-from salience.stores.sqlite.safety.row_checks import LogEvent, Problem, RowChecks
+from salience.stores.sqlite.safety.row_checks import LogEvent, SqliteRowChecks
 from salience.stores.sqlite.snapshots import damaged_snapshots, remove_snapshots
 
 _MAX_PROBLEMS = 100  # of the structure that SQLite lists
@@ -40,7 +40,7 @@ def check_file(
     """Look for damage in a file by a connection; mend it where `writing` is given."""
     found: list[Finding] = []
     try:
-        rows = RowChecks(db, Quarantine(path), log_event)
+        rows = SqliteRowChecks(db, Quarantine(path), log_event)
         for problem in _problems(_FileChecks(db, path, fold_log), rows):
             finding = problem.finding
             if writing is not None and problem.mend is not None:
@@ -62,7 +62,7 @@ def check_file(
 def check_namespace(db: sqlite3.Connection, path: str, namespace: str) -> tuple[Finding, ...]:
     """Look for damage in the rows of a namespace, and in what is common to the whole file."""
     try:
-        rows = RowChecks(db, Quarantine(path), namespace=namespace)
+        rows = SqliteRowChecks(db, Quarantine(path), namespace=namespace)
         file = _FileChecks(db, path)
         structure = (
             replace(problem.finding, examples=())  # they name rows of other namespaces
@@ -79,7 +79,7 @@ def check_namespace(db: sqlite3.Connection, path: str, namespace: str) -> tuple[
         return (_unreadable(error),)
 
 
-def _problems(file: _FileChecks, rows: RowChecks) -> Iterator[Problem]:
+def _problems(file: _FileChecks, rows: SqliteRowChecks) -> Iterator[Problem]:
     """All problems, those first that others may come from."""
     yield from file.structure()
     yield from file.schema()

@@ -9,17 +9,16 @@ from functools import partial
 from typing import Any
 
 from salience.display.result import to_json
-from salience.lazily import dataclass
 from salience.records.events import STATE, Event
 from salience.records.fields import FIELDS
 from salience.records.record import Draft, MemoryRecord
 from salience.retrieval.safety import Finding
 from salience.stores import codec, findings
-from salience.stores.findings import Quarantine
+from salience.stores.findings import Problem, Quarantine, RowChecks
 from salience.stores.sqlite.connection import DAMAGED
+from salience.stores.sqlite.dialect import space_of, translated
 from salience.stores.sqlite.integrity.row_checksums import CHECKED, DERIVED, checksum_of
 from salience.stores.sqlite.statements import checksum, chunks
-from salience.stores.sqlite.vectors import embedder_of, vector_sets
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _NO_CONTENTS = MemoryRecord("", "", "", created_at=_EPOCH, updated_at=_EPOCH)
@@ -27,53 +26,15 @@ _COLUMNS = ("row", "checksum", *CHECKED["memories"])
 _OF_NAMESPACES = ("events", "links", "vectors", "former_vectors", "notes")
 _OF_THE_FILE = ("spaces", "meta", "access_keys", "erasures")
 _NOT_MOVED_OUT = ("spaces", "meta")  # nothing would be right without them
-_ORPHANS = {
-    "vectors": (
-        "NOT EXISTS (SELECT 1 FROM memories AS m WHERE m.row = vectors.row "
-        "AND m.space = vectors.space)"
-    ),
-    "events": (
-        "memory <> 0 AND NOT EXISTS (SELECT 1 FROM memories AS m WHERE m.sequence = memory "
-        "AND m.space = events.space)"
-    ),
-    # The target may be a memory that is still to come.
-    "links": (
-        "NOT EXISTS (SELECT 1 FROM memories AS m WHERE m.space = links.space AND m.id = source)"
-    ),
-    "former_vectors": (
-        "NOT EXISTS (SELECT 1 FROM events WHERE events.space = former_vectors.space "
-        "AND events.seq = former_vectors.event)"
-    ),
-}
-"""The rows of each table that belong to nothing."""
-_KEYS = {
-    "memories": "id",
-    "vectors": "name || ' of row ' || row",
-    "events": "type || ' at ' || seq",
-    "links": "source || ' ' || type || ' ' || target",
-    "former_vectors": "name || ' at ' || event",
-    "notes": "key",
-    "spaces": "name",
-    "meta": "key",
-    "access_keys": "id",
-    "erasures": "seq",
-}
-"""The name of a row in a finding."""
 LogEvent = Callable[[sqlite3.Connection, int, int, Event], object]
 """Logs an event of the memory with a sequence number, in a namespace by its number."""
 
 
-@dataclass(frozen=True)
-class Problem:
-    """A finding, with what mends it in a transaction, or outside of any."""
-
-    finding: Finding
-    mend: Callable[[sqlite3.Connection], object] | None = None
-    mend_alone: Callable[[], bool] | None = None
-
-
-class RowChecks:
+class SqliteRowChecks(RowChecks):
     """The checks of all rows, or of those of one namespace and of what is common to all."""
+
+    owned = ("vectors", "events", "links", "former_vectors")
+    vector_bytes = "length(t.vector)"
 
     def __init__(
         self,
@@ -82,12 +43,12 @@ class RowChecks:
         log_event: LogEvent | None = None,
         namespace: str | None = None,
     ) -> None:
+        super().__init__(quarantine)
         db.text_factory = partial(str, encoding="utf-8", errors="backslashreplace")
         self._db = db
-        self._quarantine = quarantine
         self._log_event = log_event
-        self._spaces = () if namespace is None else (self._space(namespace),)
-        self._within = "" if namespace is None else "space = ? AND "
+        self._spaces = () if namespace is None else (space_of(db, namespace),)
+        self._within = "" if namespace is None else "space = %s AND "
 
     def damage(self) -> Iterator[Problem]:
         """Rows whose checksums do not fit."""
@@ -99,11 +60,10 @@ class RowChecks:
 
     def unfit(self) -> Iterator[Problem]:
         """Rows that belong to nothing, vectors that cannot be compared, words of other texts."""
-        for table in _ORPHANS:
-            yield from self._orphans(table)
+        yield from self.orphans()
         yield from self._nameless()
-        yield from self._dimensions()
-        yield from self._missing_vectors()
+        yield from self.odd_dimensions()
+        yield from self.missing_vectors()
         yield from self._stale_words()
 
     # Damage
@@ -123,13 +83,13 @@ class RowChecks:
         lost = [row for row in damaged if row not in repairs]
         if lost:
             problem = f"{len(lost):,} memories are damaged"
-            finding = Finding("memories", problem, len(lost), self._names(lost), self._remedy)
+            finding = Finding("memories", problem, len(lost), self._names(lost), self.remedy)
             yield Problem(finding, partial(self._take_memories, rows=lost))
 
     def _memories(self, where: str, values: Sequence[Any] = ()) -> Iterator[dict[str, Any]]:
         """The stored values of the memories that pass a condition."""
         select = f"SELECT {', '.join(_COLUMNS)} FROM memories WHERE {where}"
-        for row in self._db.execute(select, values):
+        for row in self._db.execute(translated(select)[0], values):
             yield dict(zip(_COLUMNS, row, strict=True))
 
     def _names(self, rows: object) -> tuple[str, ...]:
@@ -142,12 +102,21 @@ class RowChecks:
         self, db: sqlite3.Connection, table: str, where: str, values: Sequence[Any], why: str
     ) -> None:
         """Write the rows that pass a condition to the quarantine, then delete them."""
-        cursor = db.execute(f"SELECT * FROM {table} WHERE {where}", values)
+        rows_found, _ = translated(f"FROM {table} AS t WHERE {where}")
+        cursor = db.execute(f"SELECT * {rows_found}", values)
         names = [column[0] for column in cursor.description]
         spaces: dict[Any, str] = dict(db.execute("SELECT space, name FROM spaces"))
         rows = (dict(zip(names, row, strict=True)) for row in cursor)
-        self._quarantine.keep(table, ((spaces.get(row.get("space")), row) for row in rows), why)
-        db.execute(f"DELETE FROM {table} WHERE {where}", values)
+        self.quarantine.keep(table, ((spaces.get(row.get("space")), row) for row in rows), why)
+        db.execute(f"DELETE {rows_found}", values)
+
+    def select(self, sql: str, values: Sequence[Any]) -> list[Any]:
+        return self._db.execute(translated(sql)[0], values).fetchall()
+
+    def taking(
+        self, table: str, where: str, values: Sequence[Any], why: str
+    ) -> Callable[[sqlite3.Connection], object]:
+        return partial(self._take, table=table, where=where, values=values, why=why)
 
     def _take_memories(self, db: sqlite3.Connection, rows: list[int]) -> None:
         """Take memories out, with all that belongs to them."""
@@ -169,12 +138,12 @@ class RowChecks:
         self, table: str, within: str = "", spaces: Sequence[Any] = ()
     ) -> Iterator[Problem]:
         where = f"{within}checksum IS NOT {checksum_of(table)}"
-        count = self._one(f"SELECT count(*) FROM {table} WHERE {where}", spaces)
+        count = self.count(table, where, *spaces)
         if not count:
             return
         is_of_others = bool(self._within) and not within
-        names = () if is_of_others else self._examples(table, where, spaces)
-        remedy = DAMAGED if table in _NOT_MOVED_OUT else self._remedy
+        names = () if is_of_others else self.names(table, where, *spaces)
+        remedy = DAMAGED if table in _NOT_MOVED_OUT else self.remedy
         if table == "vectors":
             remedy += f"; then {findings.REMAKE} again"
         finding = Finding(table, f"{count:,} rows of {table} are damaged", count, names, remedy)
@@ -210,49 +179,12 @@ class RowChecks:
 
     # What belongs together
 
-    def _orphans(self, table: str) -> Iterator[Problem]:
-        where = _ORPHANS[table]
-        count = self._one(f"SELECT count(*) FROM {table} WHERE {where}")
-        if count:
-            names = self._examples(table, where)
-            take = partial(self._take, table=table, where=where, values=(), why="orphan")
-            yield Problem(findings.orphans(table, count, names, self._remedy), take)
-
     def _nameless(self) -> Iterator[Problem]:
         where = "space NOT IN (SELECT space FROM spaces)"
-        count = self._one(f"SELECT count(*) FROM memories WHERE {where}")
+        count = self.count("memories", where)
         if count:
             problem = f"{count:,} memories are in a namespace without a name"
             yield Problem(Finding("namespaces", problem, count, remedy=DAMAGED))
-
-    def _dimensions(self) -> Iterator[Problem]:
-        select = "SELECT space, name, length(vector), count(*) FROM vectors GROUP BY 1, 2, 3"
-        sizes: dict[tuple[int, str], dict[int, int]] = {}
-        for space, name, size, count in self._db.execute(select):
-            sizes.setdefault((space, name), {})[size] = count
-        for (space, name), counts in sizes.items():
-            usual = findings.usual_size(counts)
-            odd = sum(counts.values()) - counts[usual]
-            if odd:
-                take = partial(
-                    self._take,
-                    table="vectors",
-                    where="space = ? AND name = ? AND length(vector) <> ?",
-                    values=(space, name, usual),
-                    why="dimensions",
-                )
-                yield Problem(findings.odd_dimensions(name, odd, usual // 2, self._remedy), take)
-
-    def _missing_vectors(self) -> Iterator[Problem]:
-        if embedder_of(self._db) is None:
-            return
-        count = self._one(
-            "SELECT count(*) FROM memories AS m WHERE NOT EXISTS (SELECT 1 FROM vectors "
-            "WHERE vectors.space = m.space AND vectors.name = ? AND vectors.row = m.row)",
-            (vector_sets(self._db).stored_name("content"),),
-        )
-        if count:
-            yield Problem(findings.missing_vectors(count))
 
     def _stale_words(self) -> Iterator[Problem]:
         """Memories that are sound, and were found by other words before this salience."""
@@ -268,24 +200,8 @@ class RowChecks:
     # Parts
 
     @property
-    def _remedy(self) -> str:
-        if self._within:
-            return "see `salience doctor`"
-        return findings.moved_out(self._quarantine.path)
-
-    def _space(self, namespace: str) -> int:
-        """The number of a namespace; 0, which none has, if it is empty."""
-        select = "SELECT space FROM spaces WHERE name = ?"
-        row = self._db.execute(select, (namespace,)).fetchone()
-        return int(row[0]) if row else 0
-
-    def _one(self, select: str, parameters: Sequence[Any] = ()) -> int:
-        [value] = self._db.execute(select, parameters).fetchone()
-        return value
-
-    def _examples(self, table: str, where: str, parameters: Sequence[Any] = ()) -> tuple[str, ...]:
-        select = f"SELECT {_KEYS[table]} FROM {table} WHERE {where} LIMIT {findings.EXAMPLES}"
-        return tuple(str(name) for (name,) in self._db.execute(select, parameters))
+    def remedy(self) -> str:
+        return "see `salience doctor`" if self._within else super().remedy
 
 
 def _recomputed(stored: Mapping[str, Any], must_fit: bool = False) -> dict[str, object] | None:
