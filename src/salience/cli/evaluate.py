@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -19,20 +18,13 @@ if TYPE_CHECKING:
     from salience.evaluation.tuning import Tuned
 
 
-class StoreKind(StrEnum):
-    """The stores that can be evaluated."""
-
-    sqlite = "sqlite"
-    ram = "ram"
-
-
 def eval_(
     settings: Settings,
     folders: list[Path] | None = None,
     profile: list[str] | None = None,
     rerank: str | None = None,
     embedder: list[str] | None = None,
-    store: StoreKind = StoreKind.sqlite,
+    store: Literal["sqlite", "ram"] = "sqlite",
     check: bool = False,
     log: Path | None = None,
     save: Path | None = None,
@@ -68,7 +60,7 @@ def eval_(
                 folders or [],
                 profiles=asked,
                 embedders=embedders,
-                store=_server(settings) or store.value,
+                store=_server(settings) or store,
                 check=check,
                 progress=progress,
             )
@@ -78,9 +70,9 @@ def eval_(
             )
     changes = () if former is None else comparison.compare_runs(former, report.outcomes)
     if save is not None:
-        _write("save", save, comparison.run_to_json(report.outcomes))
+        output.write_file("save", save, comparison.run_to_json(report.outcomes))
     if page is not None:
-        _write("page", page, figures_page.page(report.outcomes, changes))
+        output.write_file("page", page, figures_page.page(report.outcomes, changes))
     for message in dict.fromkeys(report.notes):
         output.note(message)
     if settings.json:
@@ -194,7 +186,7 @@ def calibrate(
     if out is None:
         output.emit(model.to_dict())
     else:
-        _write("out", out, json.dumps(model.to_dict(), indent=2))
+        output.write_file("out", out, json.dumps(model.to_dict(), indent=2))
 
 
 def tune(
@@ -229,7 +221,7 @@ def tune(
     if not tuned.is_kept:
         raise typer.Exit(1)
     if out is not None:
-        _write("out", out, tuned.profile.to_json())
+        output.write_file("out", out, tuned.profile.to_json())
 
 
 def _print_tuned(tuned: Tuned) -> None:
@@ -288,15 +280,6 @@ def ab(settings: Settings, log: Path, first: str, second: str) -> None:
     output.say(f"preference for {names[1]}: {preference.preference:+.3f} ({interval})")
     better = preference.better
     output.say("the difference may be chance" if better is None else f"{better} is better")
-
-
-def _write(option: str, path: Path, text: str) -> None:
-    """Write a file, or refuse its path by the name of the option."""
-    try:
-        path.write_text(f"{text}\n", encoding="utf-8")
-    except OSError as problem:
-        reason = f"{path} cannot be written: {problem.strerror}"
-        raise InvalidInput(option, reason, "give a file in a folder that exists") from None
 
 
 def bench(

@@ -9,6 +9,7 @@ import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
@@ -16,6 +17,7 @@ from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 
 from salience.display.result import visible
+from salience.errors import InvalidInput
 from salience.language.spelling import taken_notes
 
 if TYPE_CHECKING:
@@ -127,6 +129,15 @@ def pending(links: Iterable[Link]) -> None:
         f"pending: {link.source} links to {link.target!r}, which does not exist yet"
         for link in links
     )
+
+
+def write_file(option: str, path: Path, text: str) -> None:
+    """Write a file, or refuse its path by the name of the option."""
+    try:
+        path.write_text(f"{text}\n", encoding="utf-8")
+    except OSError as problem:
+        reason = f"{path} cannot be written: {problem.strerror}"
+        raise InvalidInput(option, reason, "give a file in a folder that exists") from None
 
 
 ReportProgress = Callable[..., None]

@@ -97,11 +97,7 @@ def explain(
     if html is not None:
         if len(reports) > 1:
             raise InvalidInput("html", "holds one explanation", "give one id")
-        try:
-            html.write_text(reports[0].to_html(), encoding="utf-8")
-        except OSError as problem:
-            reason = f"{html} cannot be written: {problem.strerror}"
-            raise InvalidInput("html", reason, "give a file in a folder that exists") from None
+        output.write_file("html", html, reports[0].to_html())
     if settings.json:
         told = [report.to_dict() for report in reports]
         output.emit(told[0] if len(told) == 1 else {"reports": told})
