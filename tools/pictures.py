@@ -58,6 +58,12 @@ PICTURES: dict[str, tuple[dict[str, str], str, str, dict[str, Any]]] = {
         "label:has-text('with entities') then .nodes td",
         {"viewport": {"width": 1280, "height": 1000}},
     ),
+    "hops": (
+        {"view": "around", "memory": "0319-storage-decision-3", "profile": "activation"},
+        ".hops",
+        "",
+        {"viewport": {"width": 1280, "height": 1380}},
+    ),
     "label": ({"view": "label"}, ".labels .row", ".labels button >> nth=0", {}),
     "what-if": ({"view": "whatif", "weights": '{"semantic": 3}'}, "[data-source=server]", "", {}),
 }

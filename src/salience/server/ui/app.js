@@ -1,5 +1,5 @@
 // The page: the question above, the view below. Its state is the fragment of the address.
-import { html, render, useEffect, useRef, useState } from "./html.js";
+import { html, isTyping, render, useEffect, useRef, useState } from "./html.js";
 import { useKey } from "./api.js";
 import { useAnswer, useGet } from "./answers.js";
 import { Patterns } from "./draw.js";
@@ -80,8 +80,7 @@ const skip = (event) => {
 function useKeyboard() {
   useEffect(() => {
     const pressed = (event) => {
-      const isTyping = /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName);
-      if (isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
+      if (isTyping(event)) return;
       if (event.key === "/") {
         event.preventDefault();
         document.getElementById("question").focus();

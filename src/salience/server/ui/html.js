@@ -5,3 +5,7 @@ import htm from "./vendor/htm.js";
 export { render };
 export { useEffect, useMemo, useRef, useState } from "./vendor/hooks.js";
 export const html = htm.bind(h);
+
+/** True for a key that types, chooses, or is the browser's. */
+export const isTyping = (event) => event.ctrlKey || event.metaKey || event.altKey
+  || event.target.matches("input:not([type=range], [type=checkbox], [type=file]), select, textarea");

@@ -1,5 +1,5 @@
 // The view Label: recorded searches that may have no answer, and the labels that were given.
-import { html, useEffect, useRef, useState } from "./html.js";
+import { html, isTyping, useEffect, useRef, useState } from "./html.js";
 import { ask } from "./api.js";
 import { useAnswer } from "./answers.js";
 import { later } from "./later.js";
@@ -85,7 +85,7 @@ function Labels({ queue, questions, state, mayWrite, isKept, reread }) {
   useEffect(() => document.querySelector(".labels .chosen")?.scrollIntoView({ block: "nearest" }), [at]);
   const act = useRef(null);
   act.current = (event) => {
-    if (/^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName) || event.ctrlKey || event.metaKey || event.altKey || !item) return;
+    if (isTyping(event) || !item) return;
     const row = rows[at];
     if (event.key === "j") setAt(Math.min(rows.length - 1, at + 1));
     else if (event.key === "k") setAt(Math.max(0, at - 1));

@@ -5,6 +5,8 @@ import { visible } from "./text.js";
 import { words } from "./words.js";
 
 const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;
+/** An argument by its name, as Python writes it. */
+export const named = ([name, value]) => `${name}=${python(value)}`;
 const python = (value) => JSON.stringify(value).replace(/\b(null|true|false)\b(?=(?:[^"]*"[^"]*")*[^"]*$)/g,
   (word) => ({ null: "None", true: "True", false: "False" })[word]);
 
@@ -32,7 +34,6 @@ function asked(state) {
 export function Same({ state }) {
   const [path, method, command, given, options, more] = asked(state);
   const header = headerOf(state);
-  const named = Object.entries(options).map(([name, value]) => `${name}=${python(value)}`);
   const flags = [
     options.profile && `--profile ${quoted(options.profile)}`,
     state.namespace && `--namespace ${quoted(state.namespace)}`,
@@ -43,7 +44,7 @@ export function Same({ state }) {
   const places = Object.values(given);
   const lines = [
     `curl ${location.origin}/v1/${path}${header} --json ${quoted(JSON.stringify({ ...given, ...options }))}`,
-    `memory.${method}(${[...places.map((text) => JSON.stringify(text)), ...named].join(", ")})`,
+    `memory.${method}(${[...places.map((text) => JSON.stringify(text)), ...Object.entries(options).map(named)].join(", ")})`,
     `salience ${[command, ...places.map(quoted), ...flags, ...more].join(" ")}`,
   ];
   return html`<${Lines} of=${lines}/>`;

@@ -62,7 +62,8 @@ function Card({ table, row, place, most, state, go }) {
     ${open && html`<div class="opened"><${Waterfall} table=${table} row=${place}/>
       <${Before} table=${table} row=${place} state=${state}/>
       <${Odds} id=${row.id} state=${state} has=${row.probability !== null}/>
-      <p><a href=${write({ ...state, view: "trace", memory: row.id, against: "" })}>${words.toTrace}</a></p></div>`}
+      <p><a href=${write({ ...state, view: "trace", memory: row.id, against: "" })}>${words.toTrace}</a>
+        ${row.paths.some(({ source }) => source !== null) && html` · <a href=${write({ ...state, view: "around", memory: row.id })}>${words.toHops}</a>`}</p></div>`}
   </li>`;
 }
 

@@ -53,6 +53,7 @@ export const words = {
   behind: (one, other, gap) => `Number ${one} is ${gap} behind number ${other}`,
   odds: "How the probability is computed, in log-odds",
   toTrace: "Its path through the stages",
+  toHops: "What links gave it",
   toTurn: "What would turn this order",
   same: "The same by curl, Python and command line",
   stages: "Stage by stage",
