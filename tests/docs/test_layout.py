@@ -16,7 +16,7 @@ from salience import Memory
 PACKAGE = Path(salience.__file__).parent
 ROOT = Path(__file__).resolve().parents[2]
 
-MODULES = 468
+MODULES = 465
 """The most modules: one that is added takes the place of another, or the figure says why not."""
 FILES_OF_A_SEARCH = 79
 """The most files of the package whose code runs in a search of a memory that is loaded."""

@@ -15,16 +15,16 @@ from salience.retrieval.operations import Rewrite
 from salience.retrieval.safety import Backup
 from salience.stores.copy import USERS, erase_again
 from salience.stores.embedded import EmbeddedStore
+from salience.stores.sqlite.backup import Progress, back_up, check_target
 from salience.stores.sqlite.connection import (
     APPLICATION_ID,
     connect,
     open_file,
     translate_errors,
 )
-from salience.stores.sqlite.integrity.open_files import OPEN_FILES, file_identity
-from salience.stores.sqlite.integrity.row_checksums import checksum_of
+from salience.stores.sqlite.open_files import OPEN_FILES, file_identity
 from salience.stores.sqlite.records import SqliteRecords
-from salience.stores.sqlite.safety.backup import Progress, back_up, check_target
+from salience.stores.sqlite.row_checksums import checksum_of
 
 _UNREADABLE = (
     "what was erased from the store that was there cannot be read ({problem}): what was erased "

@@ -13,7 +13,7 @@ from salience import Memory
 from salience.access.keyring import Keyring
 from salience.errors import StoreError
 from salience.importers import read
-from salience.stores.sqlite.integrity.row_checksums import checksum_of
+from salience.stores.sqlite.row_checksums import checksum_of
 from salience.stores.sqlite.statements import checksum
 from salience.testing import WordHashEmbedder
 from torture import damage
@@ -206,7 +206,7 @@ def test_values_that_were_never_written_are_damage(
 def test_a_large_log_is_folded(
     tmp_path: Path, sound: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("salience.stores.sqlite.safety.checkup._MAX_LOG_BYTES", 100_000)
+    monkeypatch.setattr("salience.stores.sqlite.checkup._MAX_LOG_BYTES", 100_000)
     path = tmp_path / "memory.db"
     path.write_bytes(sound)
     with opened(path) as memory:

@@ -21,11 +21,13 @@ from salience.testing.conformance._case import perform
 from support.query_plans import VERBS, LinearPlan, PlanReader, normal, reading_plans
 
 PACKAGE = Path(salience.stores.sqlite.__file__).parent
+READ_WHOLE = ("backup", "checkup", "open_files", "row_checks", "row_checksums")
+"""Modules that look through whole files: the doctor's, backups', and what migrations check."""
 
 
 def literals() -> Iterator[str]:
     """The beginning of each statement that the sources hold."""
-    for path in sorted(PACKAGE.glob("*.py")):
+    for path in sorted(path for path in PACKAGE.glob("*.py") if path.stem not in READ_WHOLE):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.JoinedStr):
                 node = node.values[0]

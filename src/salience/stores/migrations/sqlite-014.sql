@@ -9,7 +9,7 @@ UPDATE former_vectors SET checksum = checksum(space, memory, event, name, vector
 UPDATE events SET checksum = checksum(space, seq, memory, type, at, actor, session, payload);
 UPDATE links SET checksum = checksum(space, source, target, type, weight, created_at);
 -- Each transaction has a random state. A write-ahead log belongs to the file if its first state followed
--- that of the file: see salience.stores.sqlite.integrity.open_files.
+-- that of the file: see salience.stores.sqlite.open_files.
 ALTER TABLE counter ADD COLUMN state BLOB;
 ALTER TABLE counter ADD COLUMN previous_state BLOB;
 UPDATE counter SET state = randomblob(8);

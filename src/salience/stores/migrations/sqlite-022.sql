@@ -1,4 +1,4 @@
--- Names are in the normal form NFC: see `compose_names` in salience.stores.sqlite.integrity.row_checksums. Of several forms of one
+-- Names are in the normal form NFC: see `compose_names` in salience.stores.sqlite.row_checksums. Of several forms of one
 -- namespace or id, all but one get their number behind the name.
 UPDATE spaces SET name = name || ' (' || space || ')', checksum = -1 WHERE space IN (
     SELECT space FROM (

@@ -10,7 +10,7 @@ CREATE TABLE meta (
 ) WITHOUT ROWID;
 
 -- Each transaction has a random state. A write-ahead log belongs to the file if its first state
--- followed that of the file: see salience.stores.sqlite.integrity.open_files.
+-- followed that of the file: see salience.stores.sqlite.open_files.
 CREATE TABLE counter (
     value INTEGER NOT NULL,
     state BLOB,

@@ -20,8 +20,8 @@ from salience.errors import DiskFull, NotWritable, SalienceError, StoreClosed, S
 from salience.language.tokens import text_key, words
 from salience.stores.codec import attribute_key, feature_bytes, passage_values, term_bytes
 from salience.stores.migrations import migrations, present_schema
-from salience.stores.sqlite.integrity.open_files import NEXT_STATE, OPEN_FILES, Identity, check_log
-from salience.stores.sqlite.integrity.row_checksums import (
+from salience.stores.sqlite.open_files import NEXT_STATE, OPEN_FILES, Identity, check_log
+from salience.stores.sqlite.row_checksums import (
     compose_names,
     composed_value,
     damaged_memories,

@@ -13,9 +13,15 @@ from salience.records.fields import FIELDS
 from salience.records.filters import Filter, filter_fields, passes
 from salience.records.record import Embedding
 from salience.stores import codec
-from salience.stores.sqlite.integrity.row_checksums import DERIVED, Insert, checksum_of
-from salience.stores.sqlite.statements import chunks, column_name, execute_rows, placeholders
-from salience.stores.sqlite.vectors import vector_dimensions, vector_sets
+from salience.stores.sqlite.row_checksums import DERIVED, Insert, checksum_of
+from salience.stores.sqlite.statements import (
+    chunks,
+    column_name,
+    execute_rows,
+    placeholders,
+    vector_dimensions,
+    vector_sets,
+)
 from salience.stores.tables.commands import Call, Command, Many, Send, Statement
 from salience.stores.tables.dialect import NewRow, lock
 from salience.stores.tables.event_log import last_tombstone

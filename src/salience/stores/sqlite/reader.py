@@ -41,9 +41,12 @@ from salience.stores.sqlite.connection import (
     translated_error,
 )
 from salience.stores.sqlite.dialect import DIALECT, Sender, space_of
-from salience.stores.sqlite.statements import chunks, column_name, page_clause, placeholders
-from salience.stores.sqlite.vectors import (
+from salience.stores.sqlite.statements import (
+    chunks,
+    column_name,
     embedder_of,
+    page_clause,
+    placeholders,
     rows_of,
     rows_without,
     searched_names,

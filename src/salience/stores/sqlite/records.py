@@ -34,6 +34,8 @@ from salience.retrieval.operations import (
 from salience.retrieval.safety import Backup, Finding
 from salience.stores import codec
 from salience.stores.access_queue import AccessQueue, Batch
+from salience.stores.sqlite.backup import back_up, first_damage, remove_logs
+from salience.stores.sqlite.checkup import check_file, check_namespace
 from salience.stores.sqlite.connection import (
     BUSY_TIMEOUT_SECONDS,
     DAMAGED,
@@ -54,19 +56,17 @@ from salience.stores.sqlite.dialect import (
     reload_indexes,
     space_of,
 )
-from salience.stores.sqlite.integrity.open_files import (
+from salience.stores.sqlite.open_files import (
     NEXT_STATE,
     OPEN_FILES,
     MovedLog,
     file_identity,
     only_user,
 )
-from salience.stores.sqlite.integrity.row_checksums import (
+from salience.stores.sqlite.reader import ALL_NAMESPACES, SqliteReader
+from salience.stores.sqlite.row_checksums import (
     damage_in_sample,
 )
-from salience.stores.sqlite.reader import ALL_NAMESPACES, SqliteReader
-from salience.stores.sqlite.safety.backup import back_up, first_damage, remove_logs
-from salience.stores.sqlite.safety.checkup import check_file, check_namespace
 from salience.stores.sqlite.snapshots import Snapshots, remove_snapshots
 from salience.stores.sqlite.writes import (
     IN_LOG,

@@ -33,8 +33,8 @@ from salience.errors import StoreError
 from salience.stores.index.change_feed import Changes
 from salience.stores.index.snapshot import FORMAT, Saved, SnapshotFile, write
 from salience.stores.sqlite.dialect import space_of, write_meta
-from salience.stores.sqlite.integrity.open_files import fcntl
-from salience.stores.sqlite.vectors import embedder_of, vector_sets
+from salience.stores.sqlite.open_files import fcntl
+from salience.stores.sqlite.statements import embedder_of, vector_sets
 
 if TYPE_CHECKING:
     from salience.stores.index.memory_table import MemoryTable

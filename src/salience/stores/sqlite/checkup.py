@@ -18,7 +18,7 @@ from salience.lazily import regex
 from salience.retrieval.safety import STRUCTURE, Finding
 from salience.stores.findings import EXAMPLES, FIX, Problem, Quarantine
 from salience.stores.sqlite.connection import DAMAGED, connect, prepare_schema
-from salience.stores.sqlite.safety.row_checks import LogEvent, SqliteRowChecks
+from salience.stores.sqlite.row_checks import LogEvent, SqliteRowChecks
 from salience.stores.sqlite.snapshots import damaged_snapshots, remove_snapshots
 
 _MAX_PROBLEMS = 100  # of the structure that SQLite lists

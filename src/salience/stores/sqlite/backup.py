@@ -16,8 +16,8 @@ from salience.stores.sqlite.connection import (
     translate_errors,
     translated_error,
 )
-from salience.stores.sqlite.integrity.open_files import NEXT_STATE, only_user
-from salience.stores.sqlite.integrity.row_checksums import CHECKED, checksum_of
+from salience.stores.sqlite.open_files import NEXT_STATE, only_user
+from salience.stores.sqlite.row_checksums import CHECKED, checksum_of
 from salience.stores.sqlite.snapshots import PARTIAL, remove_snapshots
 from salience.stores.sqlite.statements import checksum
 

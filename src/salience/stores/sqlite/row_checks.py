@@ -17,7 +17,7 @@ from salience.stores import codec, findings
 from salience.stores.findings import Problem, Quarantine, RowChecks
 from salience.stores.sqlite.connection import DAMAGED
 from salience.stores.sqlite.dialect import space_of, translated
-from salience.stores.sqlite.integrity.row_checksums import CHECKED, DERIVED, checksum_of
+from salience.stores.sqlite.row_checksums import CHECKED, DERIVED, checksum_of
 from salience.stores.sqlite.statements import checksum, chunks
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)

@@ -1,1 +1,0 @@
-"""Backups of a SQLite file, and what is done about damage."""
