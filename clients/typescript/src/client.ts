@@ -216,6 +216,43 @@ export class Salience {
     return this.#read("/v1/compare", query, options);
   }
 
+  /** The reasons for the ranks of several memories in one ranking. */
+  async explainMany(query: Body<"/v1/explain"> & { ids: string[] }, options?: CallOptions): Promise<Schemas["ExplainReport"][]> {
+    const answer = await this.#read<{ reports: Schemas["ExplainReport"][] }>("/v1/explain", this.#ranked(query, SHARES), options);
+    return answer.reports;
+  }
+
+  /** All that a search ranked, in columns: the parts of each score, the routes and the stages. */
+  candidates(query: Body<"/v1/candidates">, options?: CallOptions): Promise<Answer<"/v1/candidates">> {
+    return this.#read("/v1/candidates", query, options);
+  }
+
+  /** The questions that are kept with their answers. */
+  questions(options?: CallOptions): Promise<Answer<"/v1/questions", "get">> {
+    return this.#ask("/v1/questions", {}, options);
+  }
+
+  /** Keeps a question with the memories that answer it, and those that do not. */
+  addQuestion(question: Body<"/v1/questions">, options?: WriteOptions): Promise<Answer<"/v1/questions">> {
+    return this.#write("/v1/questions", question, options);
+  }
+
+  /** Drops a question that is kept; false if there is none. */
+  async deleteQuestion(id: string, options: CallOptions = {}): Promise<boolean> {
+    const dropped = this.#transport.json({ method: "DELETE", path: ["questions", id], repeatable: "always" }, options);
+    return (await orNull(dropped.then(() => true))) !== null;
+  }
+
+  /** Recall, MRR and nDCG of profiles on the questions that are kept, each with its interval. */
+  scoreQuestions(query: Body<"/v1/questions/score"> = {}, options?: CallOptions): Promise<Answer<"/v1/questions/score">> {
+    return this.#read("/v1/questions/score", query, options);
+  }
+
+  /** The recorded searches, where a search log is kept. */
+  searches(query: Query<"/v1/searches"> = {}, options?: CallOptions): Promise<Answer<"/v1/searches", "get">> {
+    return this.#ask("/v1/searches", query, options);
+  }
+
   // Judging and linking
 
   /** Draws a link from one memory to another. */
@@ -227,6 +264,11 @@ export class Salience {
   async links(id?: string, options?: PastOptions): Promise<Answer<"/v1/links", "get">["links"]> {
     const query = { id, as_of: options?.asOf };
     return (await this.#ask<Answer<"/v1/links", "get">>("/v1/links", query, options)).links;
+  }
+
+  /** The memories that links lead to from one, the nearest first. */
+  graph(query: Query<"/v1/graph">, options?: CallOptions): Promise<Answer<"/v1/graph", "get">> {
+    return this.#ask("/v1/graph", query, options);
   }
 
   /** The links that lead to no memory yet. */
@@ -291,6 +333,15 @@ export class Salience {
     return this.#read("/v1/zones/shares", query, options);
   }
 
+  /** The vitality of a memory over time, and when it changes its zone. */
+  vitality(
+    id: string,
+    query: Query<"/v1/memories/{id}/vitality"> = {},
+    options?: CallOptions,
+  ): Promise<Answer<"/v1/memories/{id}/vitality", "get">> {
+    return this.#ask(["memories", id, "vitality"], query, options);
+  }
+
   /** Moves memories to the archive; gives the name of the run, null if nothing was moved. */
   async archive(ids: readonly string[], options?: WriteOptions): Promise<string | null> {
     return (await this.#write<Answer<"/v1/archive">>("/v1/archive", { ids }, options)).run;
@@ -319,6 +370,11 @@ export class Salience {
   /** Takes back what a run has done. */
   undo(run: string, options?: WriteOptions): Promise<Answer<"/v1/undo">> {
     return this.#write("/v1/undo", { run }, options);
+  }
+
+  /** Takes back what a writer has done; a preview unless `apply`. */
+  undoWriter(query: Body<"/v1/undo/writer">, options?: WriteOptions): Promise<Answer<"/v1/undo/writer">> {
+    return this.#write("/v1/undo/writer", query, options);
   }
 
   /** Looks for duplicates, junk and orphans, and mends those that `mend` names. */

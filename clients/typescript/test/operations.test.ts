@@ -232,6 +232,33 @@ test("everything is exported, and imported elsewhere", async () => {
   assert.ok(damaged instanceof SalienceError);
 });
 
+test("what a search ranked, the neighbourhood and the life of a memory are told", async () => {
+  const client = watched();
+  await client.addMany({ items: [{ id: "cello", content: "Ana has a cello." }, { id: "flute", content: "Ben has a flute." }] });
+  await client.link({ source: "cello", target: "flute", type: "supports" });
+  const query = "Who has a cello?";
+  const table = await client.candidates({ query, limit: 5 });
+  assert.equal(table.rows[0]?.id, "cello");
+  const reports = await client.explainMany({ query, ids: ["cello", "flute"] });
+  assert.deepEqual(reports.map(({ id }) => id), ["cello", "flute"]);
+  const { nodes, edges } = await client.graph({ around: "cello", depth: 1 });
+  assert.deepEqual([nodes.map(({ id }) => id), edges.length], [["cello", "flute"], 1]);
+  assert.equal((await client.vitality("cello", { points: 3 })).points.length, 3);
+  assert.deepEqual((await client.searches({ limit: 1 })).searches, []);
+  assert.deepEqual((await client.undoWriter({ actor: "nobody" })).run ?? null, null);
+});
+
+test("labelled questions are kept, measured and dropped", async () => {
+  const client = watched();
+  await client.add({ id: "cello", content: "Ana has a cello." });
+  const { id } = await client.addQuestion({ query: "Who has a cello?", relevant: ["cello"] });
+  assert.deepEqual((await client.questions()).questions.map((each) => each.id), [id]);
+  const { scores } = await client.scoreQuestions({ profiles: ["balanced"] });
+  assert.equal(scores[0]?.measures.MRR?.mean, 1);
+  assert.equal(await client.deleteQuestion(id), true);
+  assert.equal(await client.deleteQuestion(id), false);
+});
+
 test("every operation of the document has a method", async () => {
   const response = await fetch(`${baseUrl}/openapi.json`);
   const { paths } = (await response.json()) as { paths: Record<string, Record<string, { security?: unknown[] }>> };
