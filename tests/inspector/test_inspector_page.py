@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import subprocess
@@ -85,6 +86,18 @@ def test_the_order_after_other_weights_is_that_of_the_server(
     inspector: Inspector, client: httpx.Client, profile: str, weights: dict[str, float]
 ) -> None:
     check_order(inspector, client, weights, profile)
+
+
+@pytest.mark.deep
+def test_the_order_after_each_of_fifty_changes_is_that_of_the_server(
+    inspector: Inspector, client: httpx.Client
+) -> None:
+    parts = client.post("/candidates", json={"query": QUESTION}).json()["parts"]
+    settable = [part for part in parts if part["values"] and part["weight"] is not None]
+    for change in range(50):
+        part = settable[7 * change % len(settable)]
+        weight = part["weight"] + (change % 9 - 4.5) / 2
+        check_order(inspector, client, {part["name"]: weight}, "balanced")
 
 
 def values_of(table: dict[str, Any], place: int) -> list[Any]:
@@ -262,6 +275,17 @@ def test_looking_changes_nothing(inspector: Inspector, client: httpx.Client) -> 
     assert everything() == before
 
 
+OTHERS = (
+    "main select",
+    ".considered",
+    ".plot polyline",
+    ".feed td",
+    ".labels .row",
+    ".graph",
+)
+"""What the views after the third show."""
+
+
 def test_a_key_that_reads_sees_nothing_that_is_refused(
     chrome: Browser, sample_db: Path, tmp_path: Path
 ) -> None:
@@ -299,7 +323,11 @@ def test_a_key_that_reads_sees_nothing_that_is_refused(
         page.wait_for_selector(".verdict")
         page.click("nav a:nth-child(3)")
         page.wait_for_selector(".order")
-        inspector.answered()
+        for place, ready in enumerate(OTHERS, 4):
+            page.click(f"nav a:nth-child({place})")
+            page.wait_for_selector(ready)
+            inspector.answered()
+        assert page.locator("text=Look for problems").count() == 0
         assert inspector.statuses
         assert all(status < 400 for status in inspector.statuses)
         kept = "[document.cookie, localStorage.length, sessionStorage.length, location.href]"
@@ -335,6 +363,9 @@ def test_hostile_texts_are_shown_and_nothing_more(chrome: Browser, tmp_path: Pat
                 entities=[text],
                 metadata={text: text},
             )
+        ids = [record.id for record in memory.iterate()]
+        for one, other in itertools.pairwise(ids):
+            memory.link(one, other, "supports")
         memory.update(f"0 {HOSTILE[0]}", content=f"cello {HOSTILE[1]}")
     with real_server(path) as server, chrome.new_context() as context:
         inspector = Inspector(context.new_page(), server)
@@ -352,6 +383,9 @@ def test_hostile_texts_are_shown_and_nothing_more(chrome: Browser, tmp_path: Pat
             {"q": "cello", "filters": json.dumps({"kind": HOSTILE[0]})},
             {"view": "health"},
             {"view": "around", "memory": f"0 {HOSTILE[0]}"},
+            {"view": "around", "memory": ids[3], "q": "flute", "profile": "activation"},
+            {"view": "around", "memory": ids[3], "q": HOSTILE[0], "profile": "activation"},
+            {"view": "trace", "q": "cello", "memory": ids[0], "against": ids[1]},
             {"view": "label", "q": f"cello {HOSTILE[0]}"},
             {"view": "__proto__", "q": "cello", "weights": '{"__proto__": 1}'},
         ):
@@ -362,6 +396,9 @@ def test_hostile_texts_are_shown_and_nothing_more(chrome: Browser, tmp_path: Pat
             expect(page.locator(".opened")).to_have_count(page.locator(".card").count())
             made = "img, body script, iframe, b:not(.rank), [onerror], [onload]"
             assert page.locator(f"{made}, a[href^=javascript]").count() == 0
+            page.emulate_media(media="print")
+            assert page.locator(f"{made}, a[href^=javascript]").count() == 0
+            page.emulate_media(media="screen")
             inspector.check()
         page = inspector.show(".card", q="cello")
         shown = page.inner_text(".cards")
