@@ -215,6 +215,12 @@ class EmbeddedStore(IndexReader):
                 return self._index(namespace).table.living
         return self._records.count(namespace)
 
+    def dimensions(self, op: operations.Dimensions) -> dict[str, int]:
+        with self._lock:
+            if op.names is None and op.namespace in self._indexes:
+                self._index(op.namespace)  # whose vectors are read next are in it by then
+        return self._records.dimensions(op)
+
     def touch(self, op: operations.Touch) -> None:
         if not len(op.rows):
             return
