@@ -8,6 +8,7 @@ import pytest
 
 from salience import Memory
 from salience.language.features import FEATURES, features
+from salience.language.languages import ENGLISH, LANGUAGES
 from salience.language.query_analysis import analyze_query
 from salience.language.tokens import stem, words
 
@@ -151,6 +152,63 @@ def test_a_request_is_told_from_a_question_of_recall(text: str, asks: bool) -> N
 def test_a_request_may_be_about_food_medicine_or_sport(text: str, about: bool) -> None:
     analysis = analyze_query(text, {}, now=_NOW)
     assert ("query_is_about_body" in analysis.features) is about
+
+
+TOPICS = [
+    ("food", "what can i cook for dinner?", "which bus do i take to the office?"),
+    ("sport", "can i go for a run tomorrow?", "how do i run the tests?"),
+    ("sport", "is training good for my back?", "which train should i take?"),
+    ("water", "should we take the ferry to corsica?", "what is in the data lake?"),
+    ("travel", "how do i get to lisbon?", "how do i get the logs?"),
+    ("travel", "any idea for a weekend away?", "who is away?"),
+    ("money", "which guitar should i buy?", "which tests should i run?"),
+    ("home", "how can i hang up a heavy mirror?", "which bus do i take?"),
+    ("devices", "which monitor cable do i need?", "which wine shall we open?"),
+    ("hands", "which guitar should i buy?", "which wine shall we open?"),
+    ("looks", "which shampoo should i get?", "which bus do i take?"),
+    ("hours", "when should i set my alarm?", "who is the author?"),
+    ("career", "find me a job that fits my degree", "which wine shall we open?"),
+    ("feasts", "how shall we celebrate new year's eve?", "which bus do i take?"),
+    ("shows", "recommend a book", "how do i get to lisbon?"),
+]
+"""Topics of requests in English, each with a request about it and one that is not."""
+
+
+@pytest.mark.parametrize(("topic", "request_", "other"), TOPICS)
+def test_a_request_is_about_its_topic(topic: str, request_: str, other: str) -> None:
+    assert topic in ENGLISH.topics_of(request_)
+    assert topic not in ENGLISH.topics_of(other)
+
+
+BEARING = [
+    ("food", "i am allergic to nuts", "my knee hurts"),
+    ("sport", "my knee hurts", "i am allergic to nuts"),
+    ("water", "i can't swim", "i hate flying"),
+    ("travel", "i hate flying", "i am allergic to nuts"),
+    ("money", "we are on a tight budget", "i am left-handed"),
+    ("home", "our landlord forbids pets", "i take warfarin"),
+    ("devices", "i use a mac at home", "i play the cello"),
+    ("hands", "i am left-handed", "i hate flying"),
+    ("looks", "my hair is curly", "i hate flying"),
+    ("hours", "my shift starts at six", "i am allergic to nuts"),
+    ("career", "i studied chemistry", "i am left-handed"),
+    ("feasts", "my dog is afraid of fireworks", "i studied chemistry"),
+    ("shows", "i only read on my kindle", "my landlord forbids pets"),
+]
+
+
+@pytest.mark.parametrize(("topic", "bears", "does_not"), BEARING)
+def test_what_somebody_tells_bears_on_a_topic(topic: str, bears: str, does_not: str) -> None:
+    listed = ENGLISH.topics[topic][1]
+    assert not set(words(bears)).isdisjoint(listed)
+    assert set(words(does_not)).isdisjoint(listed)
+
+
+def test_a_topic_has_the_same_name_in_every_language() -> None:
+    assert {topic for topic, *_ in TOPICS} == set(ENGLISH.topics) == {name for name, *_ in BEARING}
+    for language in LANGUAGES.values():
+        assert language.topics.keys() <= ENGLISH.topics.keys()
+        assert all(listed for _, listed in language.topics.values())
 
 
 @pytest.mark.parametrize(

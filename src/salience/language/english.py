@@ -65,15 +65,6 @@ LOOKS_BACK = _QUERY.pattern("looks_back")
 NAMES_USER = _QUERY.pattern("names_user")
 ASKS_ADVICE = _QUERY.pattern("asks_advice")
 ABOUT_MEDICINE = _QUERY.pattern("about_medicine")
-_TOPICS = (
-    *("food", "sport", "water", "travel", "money", "home", "devices"),
-    *("hands", "looks", "hours", "career", "feasts", "shows"),
-)
-CONCERNS = {
-    topic: (_QUERY.pattern(f"about_{topic}"), _QUERY.words(f"bears_on_{topic}"))
-    for topic in _TOPICS
-}
-"""Topics of a request, each with its cue and the words for what bears on it in somebody's life."""
 ASKS_PRESENT = _QUERY.pattern("asks_present")
 ASKS_FORMER = _QUERY.pattern("asks_former")
 USED_TO = _QUERY.pattern("used_to")

@@ -22,7 +22,6 @@ from salience.language.english import (
     ASKS_SUMMARY,
     ASKS_WHAT_YOU_SAID,
     ASKS_WHEN,
-    CONCERNS,
     DETERMINERS,
     FIRST_PERSON_WORDS,
     FRAMING_WORDS,
@@ -90,6 +89,7 @@ def analyze_query(
     low = _folded(text)
     query_words = question_words(text)
     spoken = query_words if low.isascii() else without_bigrams(query_words)
+    # Few words of a short question are of one language alone, but this mark is.
     language = LANGUAGES["es"] if low.startswith("\u00bf") else language_of(spoken)
     asked_words = query_words
     if language is not None and language.cut is not None:
@@ -287,18 +287,13 @@ def _wordings(
     return wordings
 
 
-_OF_BODY = ("food", "sport", "water")
+_OF_BODY = frozenset({"food", "sport", "water"})
 """The topics on which somebody's health bears."""
 
 
 def _concerns(low: str, language: Language | None) -> Term:
     """The stems for what somebody tells of himself that bears on the topics of a folded query."""
-    if language is None:
-        listed = (words for about, words in CONCERNS.values() if about.search(low))
-        bearing = frozenset[str]().union(*listed)
-    else:
-        bearing = language.concerns(low)
-    return tuple(sorted({*map(stem, bearing)}))
+    return tuple(sorted({*map(stem, (language or ENGLISH).concerns(low))}))
 
 
 def _embedded_question(text: str) -> str:
@@ -343,7 +338,7 @@ def _features(
     # "When can I go swimming?" asks for a time, and not whether that is wise.
     about_medicine = asks_advice and not asks_when and matches(ABOUT_MEDICINE, "about_body")
     asks_whether = asks_advice and not asks_when and language is None
-    about_food_or_sport = asks_whether and any(CONCERNS[topic][0].search(low) for topic in _OF_BODY)
+    about_food_or_sport = asks_whether and not _OF_BODY.isdisjoint(ENGLISH.topics_of(low))
     features = {
         "namespace_has_user": bool(users),
         "query_names_one_speaker": len(speakers) == 1,

@@ -400,14 +400,18 @@ def _named(match: re.Match[str], kind: str, today: datetime) -> _Time:
     name, year = match[kind], match[f"{kind}_year"]
 
     def of(year: int) -> Interval:
-        return feast_of(year, name) if kind == "feast" else quarter_of(year, _QUARTERS[name[:2]])
+        return feast_of(year, name) if kind == "feast" else quarter_of(year, _QUARTERS[name])
 
     if year:
         return _Time(*match.span(), (of(int(year)),))
     return _recurring(match.span(), today, lambda year: map(of, range(year - 1, year + 2)))
 
 
-_QUARTERS = {"q1": 1, "q2": 2, "q3": 3, "q4": 4, "fi": 1, "se": 2, "th": 3, "fo": 4}
+_QUARTERS = {
+    name: number
+    for number, word in enumerate(("first", "second", "third", "fourth"), 1)
+    for name in (f"q{number}", f"{word} quarter")
+}
 
 
 def _seasons(year: int, first: int) -> _Times:

@@ -104,7 +104,7 @@ def _in_figures(folded: str) -> Iterator[DateMention]:
     for match in DAY_MONTH_YEAR.finditer(folded):
         first, second, year = map(int, match.group(1, 3, 4))
         year = year if year > 99 else year + 2000
-        readings = [(first, second)]
+        readings = [(first, second)]  # between slashes, either may be the month
         if match[2] == "/" or second > 12:
             readings.append((second, first))
         yield from _in_either_order(year, readings, *match.span())
@@ -125,7 +125,7 @@ def _in_figures(folded: str) -> Iterator[DateMention]:
 def _in_either_order(
     year: int | None, readings: list[tuple[int, int]], start: int, end: int
 ) -> Iterator[DateMention]:
-    """The readings as day and month that may be dates: between slashes, either is the month."""
+    """The readings, as day and month, that may be dates."""
     for day, month in dict.fromkeys(readings):
         if 1 <= month <= 12 and day <= 31:
             yield DateMention(year, month, day or None, start, end)

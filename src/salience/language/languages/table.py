@@ -80,7 +80,7 @@ class Language:
         marks: words that no other language of the tables has, so that one of them is enough to
             know it by; for scripts that several languages share.
         framing: words that frame a question about what was said, and do not tell its topic.
-        topics: of requests, as patterns, each with words for what bears on it in somebody's life.
+        topics: of requests, by name: a pattern, and words for what bears on it in somebody's life.
         endings: of the forms of a word; none where the index brings them together by itself.
         cues: the patterns by name.
         states: the patterns of what is said and asked of an attribute. That of `favourite` has
@@ -99,7 +99,7 @@ class Language:
     marks: frozenset[str] = frozenset()
     framing: frozenset[str] = frozenset()
     endings: frozenset[str] = frozenset()
-    topics: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    topics: Mapping[str, tuple[str, tuple[str, ...]]] = field(default_factory=dict)
     others: str | None = None
     is_spaced: bool = True
     is_capital_a_name: bool = True
@@ -129,15 +129,17 @@ class Language:
                 return " ".join([attribute, *nouns]), match[0]
         return None
 
+    def topics_of(self, text: str) -> frozenset[str]:
+        """The topics of a folded request, by name."""
+        found = (
+            name for name, (cue, _) in self.topics.items() if self._search("topic", name, cue, text)
+        )
+        return frozenset(found)
+
     def concerns(self, text: str) -> frozenset[str]:
         """The forms of the words for what bears on the topics of a folded request."""
-        return frozenset(
-            form
-            for number, (pattern, listed) in enumerate(self.topics)
-            if self._search("topic", str(number), pattern, text)
-            for word in listed
-            for form in self.forms(fold(word))
-        )
+        listed = (word for name in self.topics_of(text) for word in self.topics[name][1])
+        return frozenset(form for word in listed for form in self.forms(fold(word)))
 
     def is_about_speaker(self, text: str) -> bool:
         """Test whether a folded text is about whoever says it."""
@@ -194,9 +196,10 @@ def read_language(
     def cue(entry: Entry) -> Cue:
         return Cue(entry.pattern, entry.catches[0], entry.must_not_catch[0])
 
-    def topic(line: str) -> tuple[str, tuple[str, ...]]:
-        pattern, _, listed = line.partition(" = ")
-        return pattern, tuple(listed.split())
+    def topic(line: str) -> tuple[str, tuple[str, tuple[str, ...]]]:
+        told, _, listed = line.partition(" = ")
+        name, _, pattern = told.partition(": ")
+        return name, (pattern, tuple(listed.split()))
 
     states = {title[6:]: cue(table[title]) for title in table if title.startswith("state ")}
     return Language(
@@ -208,7 +211,7 @@ def read_language(
         words("marks"),
         words("framing"),
         words("endings"),
-        tuple(map(topic, table["topics"].lines)) if "topics" in table else (),
+        dict(map(topic, table["topics"].lines)) if "topics" in table else {},
         table["others"].pattern if "others" in table else None,
         is_spaced,
         is_capital_a_name,
