@@ -409,14 +409,13 @@ class MemoryTable(Part):
     def _read_columns(self, names: Sequence[str]) -> list[Column]:
         values: list[list[Any]] = [[None] * len(self) for _ in names]
         for chunk in self._feed.load(self.namespace, tuple(names), None):
-            ordinals = self.ordinals(np.array(chunk["row"], dtype=np.int64)).tolist()
-            first, last = (ordinals[0], ordinals[-1]) if ordinals else (-1, -1)
-            follow = first >= 0 and last - first == len(ordinals) - 1  # as they mostly do
+            ordinals = self.ordinals(np.array(chunk["row"], dtype=np.int64))
+            follow = len(ordinals) and ordinals[0] >= 0 and np.all(np.diff(ordinals) == 1)
             for name, own in zip(names, values, strict=True):
-                if follow:
-                    own[first : last + 1] = chunk[name]
+                if follow:  # as they mostly do
+                    own[ordinals[0] : ordinals[-1] + 1] = chunk[name]
                     continue
-                for ordinal, value in zip(ordinals, chunk[name], strict=True):
+                for ordinal, value in zip(ordinals.tolist(), chunk[name], strict=True):
                     if ordinal >= 0:  # rows that came after the last refresh are not here
                         own[ordinal] = value
         columns = [_new_column(name) for name in names]
