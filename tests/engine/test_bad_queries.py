@@ -176,6 +176,15 @@ OTHER: list[tuple[Callable[[Memory], Any], str]] = [
     (lambda m: m.touch("taken", use=ARRAY), "use"),
     (lambda m: m.contradict(ARRAY, "taken"), "one"),
     (lambda m: m.contradict("taken", 5), "other"),  # type: ignore[arg-type]
+    *(
+        (lambda m, name=name: getattr(m, name)(None), "ids")
+        for name in ("archive", "restore", "touch", "delete_many")
+    ),
+    (lambda m: m.supersede("x" * 513, "taken"), "old"),
+    (lambda m: m.contradict("taken", "x" * 513), "other"),
+    (lambda m: m.search("apple", profile={"name": "p"}), "profile.stages"),
+    (lambda m: m.compare("apple", ["balanced", {}]), "profiles[1].name"),
+    (lambda m: m.search("apple", kind="fact", filters={"kind": {"zz": 1}}), "filters.kind"),
     (lambda m: m.supersede(5, "taken"), "old"),  # type: ignore[arg-type]
     (lambda m: m.supersede("taken", 5), "new"),  # type: ignore[arg-type]
 ]

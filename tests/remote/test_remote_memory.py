@@ -125,6 +125,21 @@ def test_wrong_keywords_raise_the_errors_of_an_embedded_memory(served: Served) -
         Memory(served.url, colour="red")  # type: ignore[call-arg]
 
 
+def test_what_a_memory_has_is_taken_back(served: Served) -> None:
+    served.add("Ana likes tea.", id="tea", pinned=True)
+    record = served["tea"]
+    assert served.update("tea", pinned=record.pinned).pinned == record.pinned
+    served.add("Ben has a cello.", id="cello", pinned=record.pinned)
+    assert served["cello"].pinned == record.pinned
+
+
+def test_a_question_to_keep_is_refused_as_it_is_elsewhere(served: Served) -> None:
+    for memory in (served, served._behind):
+        with pytest.raises(InvalidInput, match="query: has a lone surrogate"):
+            memory.add_question("Where is \ud83d?", ["tea"])
+        assert memory.search("tea \ud83d", lexical="tea \ud83d").query == "tea ?"
+
+
 def test_what_is_no_json_is_sent_in_its_json(served: Served) -> None:
     image: Any = np.array([1.0, 0.0])
     served.add("An apple a day.", id="a", vectors={"image": image}, created_at=NOW)

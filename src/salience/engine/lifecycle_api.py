@@ -54,7 +54,7 @@ class LifecycleApi(PlanRunner):
             NotFound: one of them does not exist; nothing was moved.
             InvalidInput: one of them is pinned; nothing was moved.
         """
-        scope, names = self._core.write_context(), texts("ids", ids)
+        scope, names = self._core.write_context(), texts("ids", ids, required=True)
         run = self._run(pruning.archive(scope, names))
         log_upkeep(scope.namespace, "archive", 0 if run is None else len(names), run)
         return run
@@ -67,7 +67,7 @@ class LifecycleApi(PlanRunner):
             InvalidInput: one of them is not archived; nothing was moved.
         """
         scope = self._core.write_context()
-        restored = self._run(pruning.restore(scope, texts("ids", ids)))
+        restored = self._run(pruning.restore(scope, texts("ids", ids, required=True)))
         log_upkeep(scope.namespace, "restore", len(restored))
         return restored
 

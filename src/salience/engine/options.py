@@ -143,7 +143,7 @@ class RecordFields(TypedDict, total=False):
     expires_at: Moment
     valid_from: Moment
     valid_to: Moment
-    pinned: bool | None
+    pinned: bool | float | None
 
 
 class MemoryFields(RecordFields, total=False):

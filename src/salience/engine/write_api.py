@@ -187,7 +187,7 @@ class WriteApi(PlanRunner):
             InvalidInput: an id is no text; nothing was erased.
         """
         scope = self._core.write_context()
-        op = Delete(scope.namespace, scope.erasing("delete"), texts("ids", ids))
+        op = Delete(scope.namespace, scope.erasing("delete"), texts("ids", ids, required=True))
         erasure = self._run(ask(op))
         log_upkeep(self._core.namespace, "erase", erasure.memories)
         return int(erasure.memories)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from salience.errors import InvalidInput, shown
+from salience.errors import InvalidInput, InvalidProfile, shown
 from salience.extensions import Registry
 from salience.ranking.expressions import Col, Signal, Sum
 from salience.ranking.functions import lookup, maximum
@@ -306,8 +306,10 @@ def load(path: str | Path) -> Profile:
     return Profile.load(path)
 
 
-def get(profile: ProfileLike) -> Profile:
+def get(profile: ProfileLike, path: str = "profile") -> Profile:
     """A profile by the name it is built in or registered with, from a .json file or a mapping.
+
+    `path` names it in errors.
 
     Raises:
         InvalidInput: no profile has that name.
@@ -316,16 +318,18 @@ def get(profile: ProfileLike) -> Profile:
     if isinstance(profile, Profile):
         return profile.check()
     if isinstance(profile, Mapping):
-        return Profile.from_dict(
-            json_value("profile", profile, MAX_PROFILE_BYTES, depth=MAX_PROFILE_DEPTH)
-        )
+        plain = json_value(path, profile, MAX_PROFILE_BYTES, depth=MAX_PROFILE_DEPTH)
+        try:
+            return Profile.from_dict(plain)
+        except InvalidProfile as wrong:
+            raise InvalidProfile(f"{path}.{wrong.field}", wrong.problem, wrong.remedy) from None
     name = str(profile) if isinstance(profile, (str, Path)) else ""
     if name.endswith(".json"):
         return load(name)
     named = BUILT_IN.get(name) or (_REGISTERED.get(name) if name else None)
     if named is None:
         raise InvalidInput(
-            "profile",
+            path,
             f"there is no {shown(profile)}",
             f"use one of {', '.join(sorted(names()))}, or a path ending in .json",
         )
@@ -341,7 +345,7 @@ def get_all(profiles: Sequence[ProfileLike]) -> list[Profile]:
     """
     if isinstance(profiles, (str, Mapping)) or not isinstance(profiles, Sequence):
         raise InvalidInput("profiles", "must be a list of profiles")
-    return [get(profile) for profile in profiles]
+    return [get(profile, f"profiles[{at}]") for at, profile in enumerate(profiles)]
 
 
 def names() -> tuple[str, ...]:

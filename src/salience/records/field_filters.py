@@ -64,6 +64,7 @@ def with_fields(options: T) -> T:
     others = {name: value for name, value in options.items() if name not in given}
     if conditions:
         own = others.get("filters")
+        parse_filter(own)  # an error names its place there, not in what is made of it
         others["filters"] = {"and": conditions if own is None else [own, *conditions]}
     return cast("T", others)
 

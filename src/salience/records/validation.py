@@ -328,9 +328,14 @@ def elements(name: str, value: Any, maximum: int) -> list[Any]:
     return listed
 
 
-def texts(name: str, value: Any, *, count: int = MAX_IDS) -> tuple[str, ...]:
-    """A tuple of at most `count` distinct texts in the order given; one string is one text."""
-    if value is None:
+def texts(
+    name: str, value: Any, *, count: int = MAX_IDS, required: bool = False
+) -> tuple[str, ...]:
+    """A tuple of at most `count` distinct texts in the order given; one string is one text.
+
+    None is none of them, unless they are `required`.
+    """
+    if value is None and not required:
         return ()
     listed = [value] if isinstance(value := native(value), str) else elements(name, value, count)
     distinct = dict.fromkeys(text(name, item, limit=MAX_TAG_CHARACTERS) for item in listed)

@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 import numpy as np
 
-from salience.api.operations import BY_NAME, PREFIX, Operation
+from salience.api.operations import BY_NAME, PREFIX, READ, Operation
 from salience.display.result import json_reader, to_json
 from salience.engine.memory import Memory
 from salience.engine.options import check_names, plain_signature
@@ -34,6 +34,7 @@ from salience.records.validation import (
     timestamp,
 )
 from salience.search.context import Section
+from salience.search.request import ASKED
 from salience.write.chat import one_or_many
 from salience.write.dedup import DedupPolicy
 
@@ -134,8 +135,9 @@ class Call:
         verb, path, headers = self.operation.verb, self.operation.path, dict[str, str]()
         parameters = inspect.signature(self.method).parameters
         own = {name: parameters[name].default for name in self.operation.defaults}
+        asked = ASKED if self.operation.scope == READ else frozenset[str]()
         values = {
-            name: _sent(name, value)
+            name: query_to_wire(name, value) if name in asked else _sent(name, value)
             for name, value in {**own, **arguments}.items()
             if name != "progress"
         }
@@ -169,8 +171,6 @@ def segment(id: str) -> str:
 
 def _sent(name: str, value: Any) -> Any:
     """An argument as a request has it."""
-    if name == "query":
-        return query_to_wire(value)
     if name == "profile":
         return profile_to_wire(name, value)
     if name == "profiles":
@@ -208,12 +208,12 @@ def to_wire(path: str, value: Any) -> Any:
         raise InvalidInput(path, f"cannot be read: {type(problem).__name__}") from problem
 
 
-def query_to_wire(query: Any) -> Any:
+def query_to_wire(path: str, query: Any) -> Any:
     """A question, with "?" for each half of a character."""
     query = native(query)
     if type(query) is str:
         return query.encode("utf-8", "replace").decode("utf-8")
-    return to_wire("query", query)
+    return to_wire(path, query)
 
 
 def profile_to_wire(path: str, profile: Any) -> Any:

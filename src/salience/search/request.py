@@ -20,6 +20,7 @@ from salience.records.field_filters import FIELD_DEFAULTS, FieldFilters
 from salience.records.filters import And, Compare, Filter, Not, all_of, filter_fields, parse_filter
 from salience.records.limits import DEFAULT_LIMITS, Limits
 from salience.records.validation import (
+    LARGEST_NUMBER,
     boolean,
     finite,
     integer,
@@ -72,6 +73,10 @@ class WordOptions(TypedDict, total=False):
     lexical: str | None
     names: str | None
     semantic: str | None
+
+
+ASKED = frozenset(("query", *WordOptions.__annotations__))
+"""The texts that ask, in which a NUL is a space and half an emoji "?"."""
 
 
 class ExplainOptions(CompareOptions, ConstantOptions, WordOptions, total=False):
@@ -306,13 +311,16 @@ def _query_text(query: Any, limit: int, name: str = "query") -> str:
     return query.replace("\0", " ").encode("utf-8", "replace").decode("utf-8")
 
 
+_FINITE = f"give a finite number, between {-LARGEST_NUMBER:g} and {LARGEST_NUMBER:g}"
+
+
 def _finite(name: str, value: Any) -> float | None:
     """A finite number, or None."""
     if value is None:
         return None
     plain = native(value)
     if isinstance(plain, bool) or not isinstance(plain, (int, float)) or not finite(plain):
-        raise InvalidInput(name, f"is {shown(value)}", "give a finite number")
+        raise InvalidInput(name, f"is {shown(value)}", _FINITE)
     return float(plain)
 
 

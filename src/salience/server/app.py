@@ -26,12 +26,13 @@ from salience.access.oauth import TokenVerifier
 from salience.api.operations import PREFIX, READ
 from salience.engine.async_memory import AsyncMemory
 from salience.engine.extraction import Extractor
-from salience.errors import SalienceError
+from salience.errors import InvalidInput, SalienceError
 from salience.importers import ImportProblem
 from salience.mcp.app import ToolSettings
 from salience.records.validation import namespace_name
 from salience.retrieval.operations import CheckWritable
 from salience.server import compat, inspector
+from salience.server.document import as_sent
 from salience.server.encoding import Wanted, answer
 from salience.server.guard import InFlight, Metrics, guard
 from salience.server.mcp_door import PATH as MCP_PATH
@@ -255,7 +256,14 @@ class Server:
         async def answered(request: Request) -> Response:
             request.state.route = operation.path_format
             wanted = Wanted.of(request.query_params)
-            return wanted.cut(await operation.endpoint(await self._call(operation, request)))
+            call = await self._call(operation, request)
+            sent = frozenset(call.arguments)
+            try:
+                return wanted.cut(await operation.endpoint(call))
+            except InvalidInput as error:
+                if (named := as_sent(error, sent)) is error:
+                    raise
+                raise named from error
 
         return answered
 
@@ -284,7 +292,7 @@ class Server:
         if operation.body is not None:
             body = await request.body()
             if body or operation.needs_body:
-                arguments = operation.body.parse(body)
+                arguments = operation.body.parse(body, asks=operation.scope == READ)
         if self.settings.read_only and operation.body and "touch" in operation.body.members:
             arguments["touch"] = False
         return Call(request, self, principal, namespace, arguments)

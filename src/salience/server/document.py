@@ -8,12 +8,13 @@ where it has none.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from html import escape
 from typing import Any
 
 from starlette.responses import Response
 
+from salience.api.operations import OPERATIONS
 from salience.display.result import Result
 from salience.errors import InvalidInput
 from salience.records.record import UNSET_SHARE, MemoryRecord
@@ -50,6 +51,11 @@ RECORD_ARGUMENTS = {
     )
 }
 
+_OTHER_NAMES = {
+    _THRESHOLD: "min_score",
+    **{other: name for row in OPERATIONS for other, name in row.renamed.items()},
+}
+
 _HIT = Renamed("ResultHit", Hit, {"score": "combined_score", "importance": "importance_score"})
 ANSWER = Renamed(
     "ResultsAnswer", SearchResult, {"min_score": _THRESHOLD, "hits": "results"}, {"results": _HIT}
@@ -77,6 +83,14 @@ def rename(arguments: dict[str, Any], other: str, name: str) -> bool:
     return True
 
 
+def as_sent(error: InvalidInput, sent: Collection[str]) -> InvalidInput:
+    """An error by the name that the request used for the field."""
+    for other, name in _OTHER_NAMES.items():
+        if error.field == name and other in sent and name not in sent:
+            return type(error)(other, error.problem, error.remedy)
+    return error
+
+
 def scored(result: Result, record: MemoryRecord | None) -> Result | dict[str, Any]:
     """A result with the scores of a memory beside, as they count; as it is without a memory."""
     if record is None:
@@ -92,13 +106,11 @@ def stored(record: MemoryRecord, is_document: bool) -> Response:
 
 
 def translate_filters(arguments: dict[str, Any]) -> bool:
-    """Make filters of the fields of a memory among the arguments; True if there were some."""
+    """Leave out the fields of a memory that are null; True if there were some, null or not."""
     names = [name for name in FILTER_FIELDS if name in arguments]
-    values = {name: arguments.pop(name) for name in names}
-    conditions = {name: value for name, value in values.items() if value is not None}
-    if conditions:
-        own = arguments.get("filters")
-        arguments["filters"] = conditions if own is None else {"and": [own, conditions]}
+    for name in names:
+        if arguments[name] is None:
+            del arguments[name]
     if names:
         arguments["profile"] = arguments.get("profile") or PROFILE
     return bool(names)

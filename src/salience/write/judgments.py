@@ -20,7 +20,7 @@ from salience.records.events import (
     apply,
 )
 from salience.records.record import Link, MemoryRecord
-from salience.records.validation import native, optional_text, text, texts
+from salience.records.validation import MAX_TAG_CHARACTERS, native, optional_text, text, texts
 from salience.retrieval.operations import LinksOf, Log, Put, ReadStats, RowsById, Touch
 from salience.retrieval.plan import Plan, ask
 from salience.write.items import WriteContext, parse_link
@@ -51,7 +51,7 @@ def use_events(ids: Any, use: Any, session: Any, scope: WriteContext) -> tuple[E
         raise InvalidInput(
             "use", f"there is no {shown(use)}", f"use one of {', '.join(EVENT_OF_USE)}"
         )
-    type, names = EVENT_OF_USE[use], texts("ids", ids)
+    type, names = EVENT_OF_USE[use], texts("ids", ids, required=True)
     return tuple(Event(type, id, scope.now, scope.actor, session_id) for id in names)
 
 
@@ -187,10 +187,10 @@ def supersede(
         InvalidInput: the old one has superseded the new one; no search would find either.
         VersionConflict: the old one has another version than `if_version`.
     """
-    version = checked_version(if_version)
+    version, old, new = checked_version(if_version), _id("old", old), _id("new", new)
     for _ in range(MAX_ATTEMPTS):
-        before = yield from read_existing(text("old", old), scope.namespace)
-        after = yield from read_existing(text("new", new), scope.namespace)
+        before = yield from read_existing(old, scope.namespace)
+        after = yield from read_existing(new, scope.namespace)
         check_version(before, version)
         yield from check_supersession(before, after, scope)
         links = (parse_link(scope, new, old, "supersedes"),)
@@ -258,9 +258,15 @@ def supersession_events(
     )
 
 
+def _id(name: str, id: Any) -> str:
+    """The id of a memory that an argument names; InvalidInput otherwise."""
+    return text(name, id, limit=MAX_TAG_CHARACTERS)
+
+
 def contradict(one: str, other: str, scope: WriteContext) -> Plan[None]:
     """The plan of linking two memories that contradict each other."""
-    if text("one", one) == text("other", other):
+    one, other = _id("one", one), _id("other", other)
+    if one == other:
         raise InvalidInput(
             "other", f"{shown(other)} cannot contradict itself", "name another memory"
         )

@@ -21,9 +21,9 @@ from salience.write.items import WriteContext
 MAX_ATTEMPTS = 100  # of reading or changing a memory that others change at the same time
 
 
-def not_found(id: str, namespace: str) -> NotFound:
-    """The error for an id that no memory has."""
-    return NotFound(f"there is no memory {id!r} in the namespace {namespace!r}")
+def not_found(id: str, namespace: str, what: str = "memory") -> NotFound:
+    """The error for an id that no memory has, or nothing of another kind."""
+    return NotFound(f"there is no {what} {id!r} in the namespace {namespace!r}")
 
 
 def contention_error(id: str) -> StoreError:

@@ -8,7 +8,10 @@ schema repeats from its own constants.
 from __future__ import annotations
 
 import inspect
+import json
+import re
 from collections.abc import Callable, Mapping, Sequence
+from datetime import date
 from inspect import cleandoc
 from typing import Any, Literal, NotRequired, get_args, get_origin, get_type_hints
 
@@ -24,9 +27,11 @@ from salience.lifecycle.audit import Finding
 from salience.ranking.explanation import Explanation
 from salience.ranking.rejection import OnRoute, Part
 from salience.records.access_key import AccessKey
+from salience.records.validation import storable
 from salience.search.compare import Compared, Comparison, Move, Standing
 from salience.search.explain import ExplainReport
 from salience.search.explain.why_not import Change
+from salience.search.request import ASKED
 from salience.search.results import ALWAYS_GIVEN, GIVEN_IF_ANY, Hit, SearchResult
 from salience.server.models.schema import (
     CONSTRAINTS,
@@ -44,6 +49,8 @@ from salience.write.outcomes import AddResult
 
 _OBJECT = ConfigDict(extra="forbid", strict=True)
 _EMPTY = inspect.Parameter.empty
+_HALF = re.compile(rb"\\u[dD][89a-fA-F]")  # perhaps half of a pair; the other may follow
+_DAY = re.compile(r"[0-9]{8}")
 
 
 @dataclass(frozen=True)
@@ -89,20 +96,32 @@ class Arguments:
         kind.__pydantic_config__ = _OBJECT
         self._adapter: TypeAdapter[dict[str, Any]] = TypeAdapter(kind)
 
-    def parse(self, body: bytes) -> dict[str, Any]:
+    def parse(self, body: bytes, *, asks: bool = False) -> dict[str, Any]:
         """The arguments in a body: those that it has, with their values as JSON has them.
+
+        Where it `asks`, half an emoji in a question is "?", as in a question to a `Memory`.
 
         Raises:
             Refused: the body is no such object; names each wrong member.
+            InvalidInput: another text has half an emoji.
         """
         try:
             arguments = self._adapter.validate_json(body, strict=True)
         except ValidationError as problem:
-            raise _refusal(problem, body, self.members) from None
+            if (document := _with_halves(body, asks)) is None:
+                raise _refusal(problem, body, self.members) from None
+            try:
+                arguments = self._adapter.validate_python(document, strict=True)
+            except ValidationError as other:
+                whole = json.dumps(document, ensure_ascii=False).encode("utf-8", "replace")
+                raise _refusal(other, whole, self.members) from None
         for group in self._one_of:
-            if (count := sum(name in arguments for name in group)) != 1:
-                what = "is missing" if count == 0 else "is there under two names"
-                raise _refused([FieldProblem(group[0], what, "give it once", f"#/{group[0]}")])
+            given = [name for name in group if name in arguments]
+            if len(given) != 1:
+                first, others = given[0] if given else group[0], ", ".join(group)
+                what = f"is there besides {given[1]}" if given else "is missing"
+                remedy = f"give one of {others}, and only one"
+                raise _refused([FieldProblem(first, what, remedy, f"#/{first}")])
         return arguments
 
     def parse_query(self, query: Sequence[tuple[str, str]]) -> dict[str, Any]:
@@ -146,8 +165,12 @@ def parameters(method: Callable[..., Any]) -> dict[str, Argument]:
 
 
 def _value(text: str, annotation: Any) -> Any:
-    """The value that a parameter of a URL stands for: JSON, or text where that is allowed."""
-    if _allows(annotation, str) and not _allows(annotation, float):
+    """The value that a parameter of a URL stands for: JSON, or text where that is allowed.
+
+    A day without hyphens, as 20260531, is that day, and no number of seconds.
+    """
+    is_text = _allows(annotation, str) and not _allows(annotation, float)
+    if is_text or (_DAY.fullmatch(text) and _allows(annotation, date)):
         return text
     try:
         value = msgspec.json.decode(text)
@@ -155,6 +178,45 @@ def _value(text: str, annotation: Any) -> Any:
         return text
     is_told = isinstance(value, (int, float, str)) and not isinstance(value, bool)
     return value if is_told or not _allows(annotation, str) else text
+
+
+def _with_halves(body: bytes, asks: bool) -> dict[str, Any] | None:
+    """The document of a body that has halves of emojis; None if it has none.
+
+    Programs cut a text between both halves, and JSON can write one: as an escape. In a question it
+    is "?"; of a batch it concerns one item.
+
+    Raises:
+        InvalidInput: names another text that has one.
+    """
+    try:
+        document = json.loads(body) if _HALF.search(body) else None
+        json.dumps(document, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        pass
+    except (ValueError, RecursionError):
+        return None
+    else:
+        return None
+    if not isinstance(document, dict):
+        return None
+    for name, value in document.items():
+        if asks and name in ASKED and isinstance(value, str):
+            document[name] = value.encode("utf-8", "replace").decode("utf-8")
+        elif name != "items":
+            _check_texts(name, value)
+    return document
+
+
+def _check_texts(path: str, value: Any) -> None:
+    """Refuse a text in a value that no store can keep, by its path."""
+    if isinstance(value, str):
+        storable(path, value)
+    for name, item in value.items() if isinstance(value, dict) else ():
+        storable(path, name)
+        _check_texts(f"{path}.{name}", item)
+    for at, item in enumerate(value) if isinstance(value, list) else ():
+        _check_texts(f"{path}[{at}]", item)
 
 
 def _allows(annotation: Any, kind: type) -> bool:

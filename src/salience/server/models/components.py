@@ -334,7 +334,7 @@ def _changes() -> dict[str, Argument]:
     declared = parameters(Memory.update)
     del declared["id"]
     for name in [name for name in CHECKS if name != "id"]:
-        kind = bool | None if name in FLAGS else _TYPES[FIELDS[name].type]
+        kind = bool | float | None if name in FLAGS else _TYPES[FIELDS[name].type]
         if name in REQUIRED:
             kind = str if FIELDS[name].type == "text" else str | float
         described = declared[name].description if name in declared else _JUDGED

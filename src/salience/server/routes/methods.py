@@ -136,7 +136,8 @@ def _endpoint(row: Row, method: Callable[..., Any]) -> Endpoint:
             return await _told(row, call, arguments)
         result = await getattr(call.memory, row.name)(**arguments)
         if row.absent is not ... and result == row.absent:
-            raise not_found(call.id, call.namespace)
+            what = "question" if row.path.startswith("/questions/") else "memory"
+            raise not_found(call.id, call.namespace, what)
         if isinstance(result, Comparison):
             call.log_found(len(result.memories), result.degraded)
         return await _rendered(row, result, any(names))
