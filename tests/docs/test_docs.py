@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import mcp.client.stdio  # noqa: F401  # now: it keeps the stderr that there is when it is imported
 import pytest
 
 from salience.ranking.profiles import BUILT_IN
