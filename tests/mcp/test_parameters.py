@@ -249,8 +249,16 @@ def fields_are_changed(c: Connection) -> None:
 @case("update_memory", "supersedes")
 def a_conflict_is_settled(c: Connection) -> None:
     old, new = add(c, "The office is in Rome."), add(c, "The office is in Turin.", force=True)
-    c.call("update_memory", id=new, supersedes=old)
+    for wrong in ({"if_version": 7}, {"expires_at": "soon"}, {"content": " "}):
+        c.refused("update_memory", id=new, supersedes=old, **wrong)
+        assert get(c, old).get("status") != "superseded"
+    for nowhere in ("nowhere", " ", "x" * 600):
+        told = c.refused("update_memory", id=new, supersedes=nowhere, title="The office")
+        assert "supersedes: " in told
+        assert "title" not in get(c, new)
+    settled = c.call("update_memory", id=new, supersedes=old, if_version=1)
     assert get(c, old)["status"] == "superseded"
+    c.call("update_memory", id=new, title="The office", if_version=settled["version"])
 
 
 @case("update_memory", "if_version")
@@ -408,6 +416,18 @@ def within_budget(c: Connection, tool: str, **arguments: Any) -> None:
         sizes.append(max(len(content), len(text_of(result))))
         assert sizes[-1] <= 4 * budget
     assert sizes[0] < sizes[1]
+
+
+def test_errors_name_the_parameters_of_the_tool(embedded: Connection) -> None:
+    id = add(embedded, "The shop opens at nine.")
+    for tool, arguments, name in (
+        ("add_memory", {"content": "x", "source": "a\0"}, "source"),
+        ("give_feedback", {"id": id, "verdict": "useful", "reason": " "}, "reason"),
+        ("update_memory", {"id": id, "supersedes": id}, "id"),
+    ):
+        assert f"{name}: " in embedded.refused(tool, **arguments)
+    told = embedded.refused("get_memory", id=id, as_of="2020-01-01")
+    assert "as of '2020-01-01'" in told
 
 
 @pytest.mark.parametrize("run", dict.fromkeys(CASES.values()), ids=lambda run: run.__name__)

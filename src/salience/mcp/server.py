@@ -91,7 +91,7 @@ def build(caller_of: CallerOf, instructions: str = "") -> Server[Any]:
         if not caller.principal.may(tool.scope):
             return scope_missing(tool.name, tool.scope)
         try:
-            answer = await tool.handler(caller, **tool.parse(params.arguments))
+            answer = await tool.call(caller, params.arguments)
         except Exception as error:
             return refusal(error, caller.told(error))
         return CallToolResult(

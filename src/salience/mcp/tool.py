@@ -79,6 +79,7 @@ class Tool:
     result: Any
     hints: ToolAnnotations
     meta: dict[str, Any] | None = field(default=None)
+    renamed: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -96,6 +97,20 @@ class Tool:
         }
         model: type[BaseModel] = create_model(self.name, __config__=_STRICT, **fields)
         return model
+
+    async def call(self, caller: Caller, arguments: Mapping[str, Any] | None) -> Answer:
+        """The answer to a call.
+
+        Raises:
+            InvalidInput: names the argument that is wrong by the name that the tool has for it.
+            SalienceError: as the method of the memory raises it.
+        """
+        try:
+            return await self.handler(caller, **self.parse(arguments))
+        except InvalidInput as error:
+            if (name := self.renamed.get(error.field)) is None:
+                raise
+            raise InvalidInput(name, error.problem, error.remedy) from error
 
     def parse(self, arguments: Mapping[str, Any] | None) -> dict[str, Any]:
         """The arguments of a call, with those left out.
@@ -138,6 +153,7 @@ def tool(
     destructive: bool = False,
     idempotent: bool = False,
     meta: dict[str, Any] | None = None,
+    renamed: Mapping[str, str] = {},
 ) -> Callable[[Handler], Tool]:
     """A decorator that makes a function a tool.
 
@@ -148,6 +164,7 @@ def tool(
         destructive: it takes away or replaces what is there.
         idempotent: to do it twice has the effect of once.
         meta: the `_meta` that it is listed with.
+        renamed: arguments by the names that a memory has for them in errors.
     """
     reads = scope == READ
     hints = ToolAnnotations(
@@ -156,7 +173,7 @@ def tool(
         idempotent_hint=idempotent or reads,
         open_world_hint=False,
     )
-    return lambda handler: Tool(title, handler, scope, result, hints, meta)
+    return lambda handler: Tool(title, handler, scope, result, hints, meta, renamed)
 
 
 def _listed(value: Any) -> Any:

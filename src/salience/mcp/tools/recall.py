@@ -151,7 +151,8 @@ async def get_memory(
     """Read one memory in full by its id; a long one in parts."""
     record = await caller.memory.get(id, as_of=as_of)
     if record is None:
-        raise NotFound(f"there is no memory {shown(id)}")
+        when = "" if as_of is None else f" as of {shown(as_of)}"
+        raise NotFound(f"there is no memory {shown(id)}{when}")
     if start and start >= len(record.content):
         size = len(record.content)
         raise InvalidInput("start", f"is {start}, and it has {size:,} characters", "give less")

@@ -60,7 +60,7 @@ class Judged(TypedDict):
     review: NotRequired[str]
 
 
-@tool("Add a memory", scope=WRITE, result=Stored)
+@tool("Add a memory", scope=WRITE, result=Stored, renamed={"metadata.source": "source"})
 async def add_memory(
     caller: Caller,
     content: Text,
@@ -120,7 +120,14 @@ def _remedy(settled_by: tuple[str, str] | None) -> str | None:
     return f"If the newer one holds: update_memory(id={new}, supersedes={old})"
 
 
-@tool("Update a memory", scope=WRITE, result=Changed, destructive=True, idempotent=True)
+@tool(
+    "Update a memory",
+    scope=WRITE,
+    result=Changed,
+    destructive=True,
+    idempotent=True,
+    renamed={"old": "supersedes", "ids": "supersedes", "new": "id"},
+)
 async def update_memory(
     caller: Caller,
     id: Id,
@@ -153,9 +160,14 @@ async def update_memory(
     changes = {name: value for name, value in values.items() if value is not None}
     if not changes and supersedes is None:
         raise InvalidInput("arguments", "change nothing", "give content, tags or another field")
-    if supersedes is not None:
-        await caller.memory.supersede(supersedes, id)
+    if supersedes is not None and await caller.memory.get_many([supersedes]) == [None]:
+        raise NotFound(
+            f"supersedes: there is no memory {shown(supersedes)}, and nothing is changed"
+        )
     record = await caller.memory.update(id, **changes, if_version=if_version)
+    if supersedes is not None:  # which gives it another version
+        await caller.memory.supersede(supersedes, id)
+        record = await caller.memory.get(id) or record
     changed = {"id": one_line(record.id), "version": record.version, "status": record.status}
     return Answer(changed, f"{changed['id']} has the version {record.version} now.")
 
@@ -168,7 +180,7 @@ async def delete_memory(caller: Caller, id: Id, if_version: IfVersion = None) ->
     return Answer({"id": one_line(id), "deleted": 1}, f"{one_line(id)} is erased.")
 
 
-@tool("Give feedback", scope=WRITE, result=Judged)
+@tool("Give feedback", scope=WRITE, result=Judged, renamed={"context": "reason"})
 async def give_feedback(
     caller: Caller,
     id: Id,
