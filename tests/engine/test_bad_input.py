@@ -73,6 +73,8 @@ FIELDS: list[tuple[str, Any, str]] = [  # argument, value, the field that the er
     ("importance", True, "importance"),
     ("created_at", "yesterday", "created_at"),
     ("created_at", "2026-13-45", "created_at"),
+    ("created_at", "1710120112", "created_at"),  # seconds as text, no day in the year 1710
+    ("created_at", "1" * 5_000, "created_at"),
     ("created_at", "", "created_at"),
     ("created_at", NAN, "created_at"),
     ("created_at", INF, "created_at"),

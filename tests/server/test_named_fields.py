@@ -137,6 +137,19 @@ def test_a_day_without_hyphens_is_a_day(client: httpx.Client, tea: str) -> None:
         assert answer.json()["points"][0]["at"] == "2026-02-01T00:00:00Z", day
 
 
+@pytest.mark.parametrize("call", ["GET /memories", "GET /tags", "POST /search", "POST /context"])
+@pytest.mark.parametrize("digits", [10, 400, 5_000])
+def test_a_limit_of_many_digits_is_refused(
+    client: httpx.Client, tea: str, call: str, digits: int
+) -> None:
+    verb, path = call.split()
+    wanted = {"limit": "1" * digits}
+    given = {"params": wanted} if verb == "GET" else {"json": {"query": "tea", **wanted}}
+    answer = client.request(verb, path, **given)  # type: ignore[arg-type]
+    assert answer.status_code == 422
+    assert answer.json()["errors"][0]["field"] == "limit"
+
+
 def test_a_question_that_is_not_there_is_no_memory(client: httpx.Client) -> None:
     answer = client.delete("/questions/nowhere")
     assert answer.status_code == 404

@@ -208,6 +208,7 @@ def memory_with(**fields: Any) -> str:
         (3, '{"memory": {"id": "a", "content": "x"}}', "line 3: memory.created_at: is missing"),
         (4, LINES[2], "line 4: memory.id: 'a' is there twice"),
         (4, LINES[3][:-1] + ', "events": [{"seq": 1, "type": "born"}]}', "line 4: events: "),
+        (4, LINES[3][:-1] + ', "events": [{"seq": 1, "type": []}]}', "line 4: events: "),
         (4, LINES[3][:-1] + ', "links": [{"target": "a"}]}', "line 4: links: "),
         (4, LINES[3][:-1] + ', "vectors": {"content": "!"}}', "line 4: vectors.content: is not"),
         (5, '{"end": {"digest": "0"}}', "line 5: digest: differs: a line before was changed"),

@@ -27,6 +27,7 @@ VERBATIM = frozenset({"content", "title", "gist"})
 """The fields whose text is kept as it is given, to the bit."""
 _EXACT_YEARS = range(1700, 2240)  # their seconds since 1970 hold microseconds as float64
 _PRESENT_YEARS = range(100, 9900)
+_DAY_DIGITS = 8  # of a day without hyphens
 LARGEST_NUMBER = 1e300  # beyond it a sum might overflow
 EXACT_SCALARS = frozenset({str, int, float, bool, type(None), datetime})
 _EXACT_TYPES = EXACT_SCALARS | {dict, list, tuple}
@@ -241,8 +242,13 @@ def timestamp(name: str, value: Any) -> datetime:
     """
     value = native(value)
     if type(value) is str:
+        written = value.strip()
         try:
-            value = datetime.fromisoformat(value.strip())
+            if (
+                written.isdecimal() and len(written) != _DAY_DIGITS
+            ):  # Python takes the 9th for a "T"
+                raise ValueError
+            value = datetime.fromisoformat(written)
         except ValueError:
             raise InvalidInput(
                 name, f"{shown(value)} is not a date", "write it as 2026-05-31T14:00:00Z"

@@ -19,7 +19,7 @@ from starlette.responses import Response
 
 from salience.api.operations import DELETE, READ, WRITE, Scope
 from salience.errors import InvalidInput, shown
-from salience.integrations.mem0.calls import UNSET, Calls
+from salience.integrations.mem0.calls import UNSET, Calls, changes_of
 from salience.integrations.mem0.filters import ENTITIES, conditions, entity_filter
 from salience.integrations.mem0.shapes import (
     MemoryNotFoundError,
@@ -90,7 +90,7 @@ async def ping(call: Call) -> Body:
 async def add(call: Call) -> Body:
     """Add messages, or the facts in them."""
     body = await _body(call)
-    filters = body.pop("filters", None) or {}
+    filters = _own_filters(body) or {}
     ids = {name: body.pop(name, None) or filters.get(name) for name in ENTITIES}
     messages = body.pop("messages", None)
     names = ("metadata", "expiration_date", "memory_type", "prompt")
@@ -199,12 +199,18 @@ async def history(call: Call) -> list[Body]:
 
 @route("PUT", "/v1/batch/", scope=WRITE)
 async def batch_update(call: Call) -> Body:
-    """Change several memories; none of them if one is not there."""
+    """Change several memories; none of them if one is not there, or a change is wrong."""
     items = _batch(await _body(call))
     ids = [id for id, _ in items]
     for id, record in zip(ids, await call.memory.get_many(ids), strict=True):
         if record is None:
             raise MemoryNotFoundError(id)
+    for place, (_, item) in enumerate(items):
+        try:
+            changes_of(item.get("text"), item.get("metadata"))
+        except InvalidInput as wrong:
+            path = f"memories[{place}].{wrong.field}"
+            raise InvalidInput(path, wrong.problem, wrong.remedy) from None
     for id, item in items:
         text, metadata = item.get("text"), item.get("metadata")
         await _run(call, partial(Calls.update, memory_id=id, text=text, metadata=metadata))
@@ -256,7 +262,7 @@ async def feedback(call: Call) -> Body:
         raise MemoryNotFoundError(str(id))
     if kind is None:
         await call.memory.update(id, **_NO_JUDGEMENT)
-    elif kind in _KINDS:
+    elif isinstance(kind, str) and kind in _KINDS:
         await call.memory.feedback(id, _KINDS[kind], reason)
     else:
         raise InvalidInput("feedback", f"is {shown(kind)}", f"use one of {', '.join(_KINDS)}")
@@ -391,11 +397,9 @@ def _filters(arguments: Body, is_needed: bool = True) -> Body | None:
     None without any, if none `is_needed`.
 
     Raises:
-        InvalidInput: it is no mapping.
+        InvalidInput: `filters` is no mapping.
     """
-    given = arguments.pop("filters", None)
-    if given is not None and not isinstance(given, dict):
-        raise InvalidInput("filters", f"is {shown(given)}", "give an object")
+    given = _own_filters(arguments)
     parts: list[Body] = [given] if given else []
     beside = entity_filter({name: arguments.pop(name, None) for name in ENTITIES})
     start, end = arguments.pop("start_date", None), arguments.pop("end_date", None)
@@ -410,6 +414,18 @@ def _filters(arguments: Body, is_needed: bool = True) -> Body | None:
     if not parts and not is_needed:
         return None
     return parts[0] if len(parts) == 1 else {"AND": parts}
+
+
+def _own_filters(arguments: Body) -> Body | None:
+    """The argument `filters`, taken out.
+
+    Raises:
+        InvalidInput: it is no mapping.
+    """
+    given = arguments.pop("filters", None)
+    if given is not None and not isinstance(given, dict):
+        raise InvalidInput("filters", f"is {shown(given)}", "give an object")
+    return given
 
 
 def _noted(answer: Body, left: Mapping[str, Any]) -> Body:
@@ -441,8 +457,9 @@ def _whole(name: str, value: Any, largest: int = MAX_PAGE) -> int:
     Raises:
         InvalidInput: it is none.
     """
-    text = str(value)
-    if not (text.isdecimal() and text.isascii()) or not 1 <= int(text) <= largest:
+    text = value if isinstance(value, str) else str(value)
+    is_whole = text.isdecimal() and text.isascii() and len(text) <= len(str(largest))
+    if not is_whole or not 1 <= int(text) <= largest:
         raise InvalidInput(name, f"is {shown(value)}", f"give a number from 1 to {largest:,}")
     return int(text)
 
@@ -467,7 +484,7 @@ def _schema(value: Any) -> Body | None:
     """
     try:
         schema = json.loads(value) if isinstance(value, str) else value
-    except ValueError:
+    except (ValueError, RecursionError):
         schema = value
     if schema is not None and not isinstance(schema, dict):
         raise InvalidInput("schema", "is no JSON schema", "give an object")

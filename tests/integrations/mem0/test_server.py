@@ -356,3 +356,46 @@ def test_the_servers_model_finds_facts_for_the_own_interface_too(opened: Open) -
         assert len(added.json()["ids"]) == 2
         elsewhere = client.post(f"{own}/v1/memories", json={**chat, "extract": "m@http://evil/v1"})
         assert elsewhere.status_code == 422
+
+
+WRONG: list[tuple[str, str, dict[str, Any], str]] = [
+    *(
+        ("POST", "/v3/memories/add/", {"messages": "x", **ANA, "filters": wrong}, "filters")
+        for wrong in ("x", [1], 5, True)
+    ),
+    *(
+        ("PUT", "/v1/memories/{id}/", {"metadata": wrong}, "metadata")
+        for wrong in ("", [], 0, ["a"], "x\0")
+    ),
+    ("PUT", "/v1/memories/{id}/", {"text": 5}, "text"),
+    ("PUT", "/v1/memories/{id}/", {"text": "a\0"}, "text"),
+    ("PUT", "/v1/batch/", {"memories": [{"memory_id": "{id}", "text": 5}]}, "memories[0].text"),
+    ("POST", "/v1/feedback/", {"memory_id": "{id}", "feedback": ["POSITIVE"]}, "feedback"),
+    ("POST", "/v1/exports/", {"filters": ANA, "schema": "[" * 100_000}, "schema"),
+    *(("GET", f"/v1/entities/?{name}={'1' * 5_000}", {}, name) for name in ("page", "page_size")),
+    ("GET", f"/memories?user_id=ana&top_k={'1' * 5_000}", {}, "top_k"),
+]
+
+
+@pytest.mark.parametrize(("method", "path", "body", "field"), WRONG)
+def test_what_is_of_another_type_is_named(
+    opened: Open, method: str, path: str, body: dict[str, Any], field: str
+) -> None:
+    client = opened()
+    id = add(client)
+    content = json.dumps(body).replace("{id}", id)
+    headers = {"Content-Type": "application/json"}
+    answer = client.request(method, path.replace("{id}", id), content=content, headers=headers)
+    assert answer.status_code == 422, answer.text
+    assert answer.json()["errors"][0]["field"] == field
+
+
+def test_a_batch_with_a_wrong_change_changes_nothing(opened: Open) -> None:
+    client = opened()
+    one, two = add(client), add(client, "I play the cello.")
+    for wrong in ({"text": 5}, {"text": " "}, {"metadata": "x"}, {"metadata": {"": 1}}, {}):
+        items = [{"memory_id": one, "text": "I like coffee."}, {"memory_id": two, **wrong}]
+        answer = client.put("/v1/batch/", json={"memories": items})
+        assert answer.status_code == 422
+        assert answer.json()["errors"][0]["field"].startswith("memories[1].")
+        assert client.get(f"/v1/memories/{one}/").json()["memory"] == "I like tea."

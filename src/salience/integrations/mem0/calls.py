@@ -30,8 +30,9 @@ from salience.integrations.mem0.shapes import (
 )
 from salience.lazily import dataclass
 from salience.ranking.profiles import ProfileLike
+from salience.records import validation
+from salience.records.json_values import metadata_mapping
 from salience.records.record import MemoryRecord
-from salience.records.validation import timestamp
 from salience.retrieval.erasure import ErasureReceipt
 from salience.search.listing import MAX_PAGE
 from salience.search.request import MAX_HITS
@@ -216,18 +217,7 @@ class Calls:
             MemoryNotFoundError: there is no such memory.
             InvalidInput: there is nothing to change, or a value is wrong.
         """
-        changes: dict[str, Any] = {}
-        if text is not None:
-            changes["content"] = text
-        if metadata is not None:
-            changes["metadata"] = without_identity(metadata, "update()")
-        if expiration_date is not UNSET:
-            changes["expires_at"] = expires_at(expiration_date)
-        if at is not None:
-            changes["created_at"] = timestamp("timestamp", at)
-        if not changes:
-            problem = "at least one of text, metadata, or expiration_date must be provided"
-            raise InvalidInput("text", problem)
+        changes = changes_of(text, metadata, expiration_date, at)
         record = self.memory.get(memory_id)
         if record is None:
             raise MemoryNotFoundError(memory_id)
@@ -316,6 +306,30 @@ class Calls:
         return results
 
 
+def changes_of(
+    text: Any, metadata: Any, expiration_date: Any = UNSET, at: Any = None
+) -> dict[str, Any]:
+    """The changes of an update.
+
+    Raises:
+        InvalidInput: there is none, or a value is wrong.
+    """
+    changes: dict[str, Any] = {}
+    if text is not None:
+        validation.text("text", text)
+        changes["content"] = text
+    if metadata is not None:
+        changes["metadata"] = metadata_mapping(without_identity(metadata, "update()"))
+    if expiration_date is not UNSET:
+        changes["expires_at"] = expires_at(expiration_date)
+    if at is not None:
+        changes["created_at"] = validation.timestamp("timestamp", at)
+    if not changes:
+        problem = "at least one of text, metadata, or expiration_date must be provided"
+        raise InvalidInput("text", problem)
+    return changes
+
+
 @dataclass(frozen=True)
 class _Fields:
     """The fields that all memories of one `add` share."""
@@ -333,11 +347,11 @@ class _Fields:
         at: Any,
         until: datetime | None,
     ) -> _Fields:
-        if metadata is not None and not isinstance(metadata, Mapping):
-            raise InvalidInput("metadata", f"is {shown(metadata)}", "give a mapping")
-        kept = without_identity(metadata or {}, "add()")
+        kept = without_identity({} if metadata is None else metadata, "add()")
         said = kept.pop("created_at", None) if at is None else at
-        return cls(ids, kept, None if said is None else timestamp("timestamp", said), until)
+        return cls(
+            ids, kept, None if said is None else validation.timestamp("timestamp", said), until
+        )
 
     def item(
         self, content: str, metadata: Mapping[str, Any], session: bool, **more: Any

@@ -116,8 +116,14 @@ def entity_filter(ids: Mapping[str, Any]) -> dict[str, Any]:
     return {name: ids[name] for name in ENTITIES if ids.get(name) is not None}
 
 
-def without_identity(metadata: Mapping[str, Any], where: str) -> dict[str, Any]:
-    """Metadata without the ids that say whose a memory is; what is left out is logged."""
+def without_identity(metadata: Any, where: str) -> dict[str, Any]:
+    """Metadata without the ids that say whose a memory is; what is left out is logged.
+
+    Raises:
+        InvalidInput: it is no mapping.
+    """
+    if not isinstance(metadata, Mapping):
+        raise InvalidInput("metadata", f"is {shown(metadata)}", "give a mapping")
     ids = {*ENTITIES, "actor_id"}
     for name in sorted(ids & metadata.keys()):
         _log.warning("%s: metadata[%r] is left out: it does not set whose a memory is", where, name)

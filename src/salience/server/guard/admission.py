@@ -179,6 +179,9 @@ class _Inbox:
                 await self._pending
 
 
+_LONG = 10  # digits of a limit that no operation takes
+
+
 class _Wanted(msgspec.Struct):
     """The fields of a body that say how much is wanted."""
 
@@ -195,7 +198,8 @@ async def _cost(scope: Scope, inbox: _Inbox) -> int:
             wanted = msgspec.json.decode(await inbox.peek(), type=_Wanted)
         except (msgspec.MsgspecError, UnicodeDecodeError):  # the operation refuses it
             return 1
-    hits = int(wanted.limit) if str(wanted.limit).isdecimal() else 0
+    limit = str(wanted.limit)
+    hits = int(limit) if limit.isdecimal() and len(limit) < _LONG else 0  # refused by the operation
     return 1 + hits * (_HITS_OF_AN_EXPLANATION if wanted.explain is True else 1) // _HITS_OF_A_SLOT
 
 

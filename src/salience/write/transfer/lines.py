@@ -196,11 +196,11 @@ def events_of(line: Fields, id: str | None) -> tuple[Event, ...]:
 
 def _event(fields: Fields, id: str | None) -> Event:
     _check_keys("events", fields, ("seq", "type", "at", "actor", "session", "payload"))
-    payload = fields.get("payload", {})
-    if fields.get("type") not in _EVENT_TYPES or not isinstance(payload, dict):
+    kind, payload = fields.get("type"), fields.get("payload", {})
+    if not isinstance(kind, str) or kind not in _EVENT_TYPES or not isinstance(payload, dict):
         raise InvalidInput("events", f"{shown(dict(fields))} is no event")
     try:
-        check_payload(fields["type"], payload)
+        check_payload(kind, payload)
     except (ValueError, TypeError, AttributeError) as problem:
         raise InvalidInput("events", f"{shown(dict(fields))}: {problem}") from None
     return Event(
