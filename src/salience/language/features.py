@@ -43,10 +43,10 @@ FEATURES = (
     "state",  # the number of the attribute that it states, below 0 if not of who says it; else 0
     "value",  # the number of the value that it states, else 0
     "replaces",  # the number of the value that it says to be had no more, else 0
-    "stated",  # the number of what it says of its attribute, in all words, else 0
+    "stated",  # the number of what it says, of its attribute if it states one; 0 if it is long
 )
-FEATURES_VERSION = "8"
-"""The version of the stored features, terms and keys, which have to be those of one version."""
+FEATURES_VERSION = "9"
+"""The version of the stored features, terms and keys; a new one needs a step of SQLite's schema."""
 _MAX_INSTRUCTION_WORDS = 40
 _MAX_PERSONAL_CONTENT_WORDS = 80
 _MAX_STATE_CHARACTERS = 200

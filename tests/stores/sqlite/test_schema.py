@@ -8,8 +8,11 @@ from typing import Any
 import pytest
 
 from salience import Memory
+from salience.language.features import FEATURES_VERSION
 from salience.stores.migrations import migrations
 from salience.stores.sqlite import connection
+from salience.stores.sqlite.row_checksums import renew_checksums
+from salience.stores.sqlite.statements import checksum
 
 
 def schema(path: Path) -> dict[str, Any]:
@@ -49,3 +52,21 @@ def test_a_new_file_has_the_schema_of_a_migrated_one(
     new, migrated = schema(tmp_path / "new.db"), schema(tmp_path / "migrated.db")
     for part, expected in migrated.items():
         assert new[part] == expected, f"{part}: the last step and sqlite.sql differ"
+
+
+def test_the_last_step_that_computes_features_is_for_those_of_today(tmp_path: Path) -> None:
+    computing = [step for step in migrations("sqlite") if "feature_bytes" in step]
+    assert f"version {FEATURES_VERSION}" in computing[-1], "old files would keep other features"
+    path = tmp_path / "memory.db"
+    with Memory.open(path) as memory:
+        memory.add("The concert is on Saturday.", id="old", created_at="2025-01-01")
+        memory.add("The concert was called off.", id="new", created_at="2026-01-01")
+    with sqlite3.connect(path) as db:
+        db.create_function("checksum", -1, checksum, deterministic=True)
+        db.execute("UPDATE memories SET features = zeroblob(length(features))")
+        renew_checksums(db)
+        last = len(migrations("sqlite"))
+        db.execute(f"PRAGMA user_version = {last - 1}")
+    with Memory.open(path) as memory:
+        assert memory.search("When is the concert?")[0].id == "new"
+        assert memory.doctor().healthy

@@ -232,6 +232,15 @@ def state_number(attribute: str) -> int:
     return 1 + int.from_bytes(digest, "big") % (_EXACT - 1)
 
 
+CHANGE = -1.0
+"""Stands for the value that is replaced where a text tells a change and not of what."""
+
+
+def change_number(stemmed: str, *, is_end: bool = False) -> float:
+    """The number of a change, or of the end, of what a word with this stem names; below 0."""
+    return -float(state_number(f"{'end' if is_end else 'change'} of {stemmed}"))
+
+
 def state_said(folded: str, language: Language) -> float:
     """The number of the attribute that a short folded text states, 0 for none.
 

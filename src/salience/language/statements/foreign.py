@@ -53,7 +53,8 @@ def _all_evidence() -> frozenset[str]:
 def _evidence(code: str) -> frozenset[str]:
     language = LANGUAGES[code]
     own = language.stop_words | language.marks | WORDINGS[code].plain_words | cues_of(code)
-    return own - STOP_WORDS - ORDINARY_WORDS - _ALSO_ENGLISH
+    months = frozenset(WORDINGS["en"].calendar.split("|"))  # "april"
+    return own - STOP_WORDS - ORDINARY_WORDS - _ALSO_ENGLISH - months
 
 
 @cache

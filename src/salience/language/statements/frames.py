@@ -121,7 +121,8 @@ class Frames:
         if match is None:
             return None
         [(how, value)] = [(name, said) for name, said in match.groupdict().items() if said]
-        return value, "" if how == "was" else self.person(text)
+        is_speaker = how == "was" or match.start() == 0  # "Sold the Fiat."
+        return value, "" if is_speaker else self.person(text)
 
     def names_several(self, noun: str) -> bool:
         """Test whether a noun is for what one has several of."""

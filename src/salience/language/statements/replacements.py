@@ -6,7 +6,9 @@ whatever states that value.
 
 from __future__ import annotations
 
-from salience.language.languages.table import NO_STATE, state_number
+import re
+
+from salience.language.languages.table import CHANGE, NO_STATE, change_number, state_number
 from salience.language.statements import cues
 from salience.language.statements.foreign import language_stated
 from salience.language.statements.frames import frames_of
@@ -33,26 +35,26 @@ def _person(subject: str, text: str, code: str) -> str:
 
 
 def values_stated(text: str) -> float:
-    """The number of what a text says of the attribute that it states; 0 if it states none.
+    """The number of what a short text says; 0 for a long one.
 
-    Two texts of one attribute that have the same number say the same: all words of the values
-    count, and whether they are denied.
+    Of the attribute that it states it is all words of the values, and whether they are denied; else
+    all its words, in any order. Two texts with the same number say the same.
     """
-    statement = statement_of(text)
-    if statement is None:
+    if len(text) > MAX_CHARACTERS:
         return NO_STATE
-    said = [" ".join(map(stem, words(fold(value)))) for value in statement.values.values()]
-    return float(state_number(f"{'denied' if statement.is_denied else 'stated'} {'; '.join(said)}"))
-
-
-CHANGE = -1.0
-"""Stands for the value that is replaced where a text tells a change and names no such value."""
+    statement = statement_of(text)
+    values = [] if statement is None else [*statement.values.values()]
+    said = [" ".join(map(stem, words(fold(value)))) for value in values]
+    is_denied = statement is not None and statement.is_denied
+    told = "; ".join(said or sorted({*map(stem, words(fold(text)))}))
+    return float(state_number(f"{'denied' if is_denied else 'stated'} {told}"))
 
 
 def value_replaced(text: str) -> float:
     """The number of the value that a text says to be had no more.
 
-    CHANGE if it tells another change, 0 if it tells none.
+    For another change it is the `change_number` of what is changed, CHANGE if that is not told; 0
+    without a change.
     """
     if len(text) > MAX_CHARACTERS or "?" in text:
         return NO_STATE
@@ -61,12 +63,34 @@ def value_replaced(text: str) -> float:
     gone = frames_of(code).given_up(low, text)
     if gone is None:
         wordings = WORDINGS[code]
-        told = wordings.find("changes", low) or wordings.find("corrections", low)
-        if told is None and code == "en":
-            told = cues.CHANGES.search(low)
-        return NO_STATE if told is None else CHANGE
+        told = wordings.find("changes", low)
+        if code == "en":
+            told = told or cues.CHANGES.search(low)
+            if told is not None:
+                return _changed(low, told)
+        return CHANGE if told or wordings.find("corrections", low) else NO_STATE
     value, person = gone
     return CHANGE if person is None else _number(person, value, code)  # perhaps of somebody else
+
+
+def _changed(low: str, told: re.Match[str]) -> float:
+    """The number of what is changed in a folded English text: the verb's object, or its subject.
+
+    "We changed the menu of the wedding", "the menu was changed": the last word before what belongs
+    to it.
+    """
+    changed = (
+        None if cues.INTRANSITIVE.search(told[0]) else cues.CHANGED_OBJECT.match(low[told.end() :])
+    )
+    if changed is None:
+        changed = cues.CHANGED_SUBJECT.search(low, 0, told.start())
+    if changed is None or cues.TRAILING.search(told[0]):
+        return CHANGE
+    named = changed[1].rpartition(" ")[2]
+    if named in cues.UNNAMED:
+        return CHANGE
+    is_end = cues.ENDING.search(told[0]) is not None
+    return change_number(stem(named.removesuffix("'s")), is_end=is_end)
 
 
 def _code(text: str) -> str:

@@ -29,7 +29,7 @@ _MARRIAGE = whole(
     PERSON,
     rf"(?i:{BE}|got|{HAVE} (?:been|got)|became) ",
     r"(?P<status>single|married|divorced|engaged|widowed)",
-    rf"(?: to (?P<spouse>{NAME}))?(?: (?:in|on|since|for)\b.*)?",
+    rf"(?: to (?P<spouse>{NAME}))?(?: (?:in|on|since|for|last|this|yesterday|today)\b.*)?",
 )
 
 

@@ -9,7 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from salience.arithmetic import exp
-from salience.lazily import dataclass
+from salience.language.languages import LANGUAGES
+from salience.language.languages.table import CHANGE, change_number
+from salience.language.tokens import fold, stem, words
+from salience.lazily import dataclass, regex
 from salience.ranking.evaluation import Evaluation, Values
 from salience.ranking.explanation import Explanation
 from salience.ranking.expressions import Signal
@@ -21,6 +24,10 @@ _TOLD_BY = frozenset({"kind", "valid_from", "valid_to"})  # without which nothin
 FADING_DAYS = 730.0
 _OWNER = ("speaker", "user_id", "agent_id", "namespace")
 _MAX_CHANGE_WORDS = 12  # content words
+_MAX_BARE_WORDS = 3  # content words of a question without a question mark
+_ASKS_WHETHER = regex(
+    r"(?i)\W*(?:(?:and|so|but) )?(?:do|does|is|are|am|has|have|can|will)(?:n't)? "
+)
 _STATED = frozenset(
     {"attribute_key", "value", "replaces", "stated", "content_words", "is_question"}
 ) | {"lexical.matched"}
@@ -145,7 +152,8 @@ class CurrentVersion(Signal):
     where the query is about no time but the past ("originally", "before"), the last one
     before it that says something else. So it stands just above the others, and nothing else moves.
     What tells a change ("the lease was extended", "correction:") is a version of the older answers
-    to the query that share most of their words of it.
+    to the query that share most of their words of it, as is what a user said later in the same
+    words of a question.
     """
 
     of: Signal
@@ -225,7 +233,8 @@ def _places_over(ev: Evaluation) -> dict[int, list[int]]:
 
 def _versions(ev: Evaluation) -> list[tuple[int, NDArray[np.intp]]]:
     """Of each attribute with several versions, the place of the one that holds, and the others."""
-    of_one, changes = [*_of_one_attribute(ev)], [*_with_changes(ev, answering=True)]
+    of_one = [*_of_one_attribute(ev)]
+    changes = [*_with_changes(ev, answering=True), *_said_later(ev)]
     if not (of_one or changes):
         return []
     first, last = _time(ev)
@@ -266,27 +275,28 @@ def _with_changes(ev: Evaluation, *, answering: bool = False) -> Iterator[list[i
 
     These are short memories of its owner that share at least half of their words of the query with
     it. Where they have to be answers themselves, they have most of the words of the query that any
-    memory has, and share more than half; and what tells the change has a time, a number or a name
-    if they have one, and no third person says it.
+    memory has, and share more than half; and what tells the change is of what the query names, has
+    a time, a number or a name if they have one and it tells no end, and no third person says it.
     """
     table = ev.candidates
-    short = table.floats("content_words") <= _MAX_CHANGE_WORDS
-    short &= table.floats("is_question") == 0.0
-    changes = (short & (table.floats("replaces") != 0.0)).nonzero()[0]
+    short = _short(ev)
+    replaces = table.floats("replaces")
+    changes = (short & (replaces != 0.0)).nonzero()[0]
     matched = table["lexical.matched"] > 0.0
     if answering:
         found = matched.any(axis=0).sum()
         changes = changes[2 * matched[changes].sum(axis=1) > found]
     if not len(changes):
         return
+    if answering:
+        changed, ended = _changes_asked_for(ev)
+        is_asked = np.isin(replaces, (*changed, *ended)) | (replaces >= CHANGE)
+        changes = changes[is_asked[changes]]
     said, begins = matched.sum(axis=1), ev.shared(_begins)
     if answering:
         short &= 2 * said > found
-        kinds = [table.floats(name) > 0.0 for name in _KINDS_OF_VALUE]
-        # Between people much changes in passing; a user tells what holds.
-        places, speakers = ev.distinct("speaker")
-        users = ev.query.reading.users
-        short &= np.array([who is None or who in users for who in speakers], dtype=bool)[places]
+        kinds = _kinds_asked_for(ev)
+        short &= _of_user(ev)
     owners = [ev.distinct(name)[0] for name in _OWNER if name in table.columns]
     for place in changes[short[changes]].tolist():
         shared = (matched & matched[place]).sum(axis=1)
@@ -294,11 +304,76 @@ def _with_changes(ev: Evaluation, *, answering: bool = False) -> Iterator[list[i
         about &= begins < begins[place]
         for owner in owners:
             about &= owner == owner[place]
-        if answering:
+        if answering and replaces[place] not in ended:
             for has_kind in kinds:
                 about &= has_kind[place] | ~has_kind
         if about.any():
             yield [*np.flatnonzero(about).tolist(), place]
+
+
+def _said_later(ev: Evaluation) -> Iterator[list[int]]:
+    """The places of what a user said at several times in the same words of a question, by age.
+
+    These are short memories of one owner with as many of its words as any has, at least two. The
+    last one has a time, a number or a name if an older one has, or is no version of it. What was
+    said or done in the past has no versions, nor has what advice is asked for.
+    """
+    reading = ev.query.reading
+    asks = "?" in ev.query.text or reading.content_words <= _MAX_BARE_WORDS
+    asks &= "query_asks_advice" not in reading.features
+    language = LANGUAGES.get(reading.language)
+    is_spaced = language is None or language.is_spaced  # else terms are pairs of characters
+    if not (asks and is_spaced and "query_is_not_recall" in reading.features):
+        return
+    table = ev.candidates
+    matched = table["lexical.matched"] > 0.0
+    said = matched.sum(axis=1)
+    same = _short(ev) & (said == max(2, said.max(initial=0)))
+    if same.sum() < 2:
+        return
+    begins, kinds = ev.shared(_begins), _kinds_asked_for(ev)
+    stated, keys = table.floats("stated"), table.floats("attribute_key")
+    owners = [ev.distinct(name)[0] for name in _OWNER if name in table.columns]
+    by_words: dict[Any, list[int]] = {}
+    for place in np.flatnonzero(same & _of_user(ev)).tolist():
+        key = (matched[place].tobytes(), *(owner[place] for owner in owners))
+        by_words.setdefault(key, []).append(place)
+    for places in by_words.values():
+        *older, last = sorted(places, key=lambda place: (begins[place], place))
+        differing = (at for at in older if stated[at] != stated[last] and keys[at] != keys[last])
+        others = [at for at in differing if all(kind[last] or not kind[at] for kind in kinds)]
+        if others:
+            yield [*others, last]
+
+
+def _short(ev: Evaluation) -> NDArray[np.bool_]:
+    """True for short memories that are no questions."""
+    words, asks = ev.candidates.floats("content_words"), ev.candidates.floats("is_question")
+    short: NDArray[np.bool_] = (words <= _MAX_CHANGE_WORDS) & (asks == 0.0)
+    return short
+
+
+def _of_user(ev: Evaluation) -> NDArray[np.bool_]:
+    """True for what a user said, or nobody: between people much changes in passing."""
+    places, speakers = ev.distinct("speaker")
+    users = ev.query.reading.users
+    return np.array([who is None or who in users for who in speakers], dtype=bool)[places]
+
+
+def _kinds_asked_for(ev: Evaluation) -> list[NDArray[np.bool_]]:
+    """True for memories with each kind of value; no kinds where only yes or no is asked for."""
+    if _ASKS_WHETHER.match(ev.query.text):
+        return []
+    return [ev.candidates.floats(name) > 0.0 for name in _KINDS_OF_VALUE]
+
+
+def _changes_asked_for(ev: Evaluation) -> tuple[set[float], set[float]]:
+    """The numbers of changes, and of the end, of what the query names."""
+    reading = ev.query.reading
+    named = {form for term in reading.terms for form in term}
+    named.update(stem(word) for speaker in reading.speakers for word in words(fold(speaker)))
+    changed = {change_number(word) for word in named}
+    return changed, {change_number(word, is_end=True) for word in named}
 
 
 def newer_versions(ev: Evaluation, kept: NDArray[np.bool_]) -> NDArray[np.bool_]:
