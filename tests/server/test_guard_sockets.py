@@ -14,8 +14,11 @@ import httpx
 import pytest
 import uvicorn
 
+from salience import AsyncMemory
 from salience.server import connections
+from salience.server.app import create_app
 from salience.server.connections import TimedHttpToolsProtocol
+from salience.server.settings import ServerSettings
 from support.guarded import Guarded, until
 
 HEAD = "Host: localhost\r\nAuthorization: Bearer ana\r\n"
@@ -319,3 +322,37 @@ def test_a_trailer_is_no_field_of_the_head() -> None:
         assert guarded.calls == ["ana", "ana"]
 
     over_socket(body)
+
+
+def test_a_wait_for_events_ends_when_the_server_is_to_stop(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    waits: list[float] = []
+    events = AsyncMemory.events
+
+    async def counted(self: AsyncMemory, *args: Any, wait: float = 0.0, **options: Any) -> Any:
+        waits.append(wait)
+        return await events(self, *args, wait=0.0, **options)
+
+    monkeypatch.setattr(AsyncMemory, "events", counted)
+    monkeypatch.setattr("salience.server.routes.methods._WAIT_SECONDS", 0.001)
+
+    async def run() -> None:
+        app = create_app(ServerSettings(db="ram://", embedder="none"))
+        config = uvicorn.Config(app, port=0, http=TimedHttpToolsProtocol, log_config=None)
+        server = uvicorn.Server(config)
+        server.capture_signals = contextlib.nullcontext  # type: ignore[method-assign, assignment]
+        task = asyncio.create_task(server.serve())
+        await until(lambda: server.started)
+        url = f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
+        async with httpx.AsyncClient(base_url=url, timeout=60) as client:
+            asked = asyncio.create_task(client.get("/v1/events?wait=30"))
+            await until(lambda: len(waits) > 1)
+            server.should_exit = True
+            answer = await asked
+        await task
+        assert answer.status_code == 200
+        assert answer.json()["events"] == []
+
+    asyncio.run(run())
+    assert sum(waits) < 15  # of the 30 seconds that were asked for

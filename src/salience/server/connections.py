@@ -20,6 +20,7 @@ from salience.access import Keyring
 from salience.errors import InvalidInput
 from salience.server.guard import ANSWERS_VARIABLE
 from salience.server.guard.answers import is_alive
+from salience.server.guard.request import STOPPING
 from salience.server.settings import ServerSettings
 from salience.stores import open_store
 
@@ -98,12 +99,16 @@ class TimedHttpToolsProtocol(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def shutdown(self) -> None:
-        """Close the connection after the request that is under way, or about to be."""
+        """Close the connection after the request that is under way, or about to be.
+
+        A request that only waits for something to happen is told.
+        """
         self._is_stopping = True
         if self.cycle is None:
             _cancel(self._head)
             self._head = self.loop.call_later(ARRIVAL_SECONDS, self.transport.close)
         else:
+            self.cycle.scope.setdefault("state", {})[STOPPING] = True
             super().shutdown()
 
     def _refuse_head(self) -> None:

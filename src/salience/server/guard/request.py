@@ -171,6 +171,10 @@ _STOPPING = Problem(
 )
 
 
+STOPPING = "is_stopping"
+"""The state of a request that a server which is to stop still answers."""
+
+
 class InFlight:
     """The number of requests in flight; refuses new ones while it drains."""
 

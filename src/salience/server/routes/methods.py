@@ -14,11 +14,14 @@ from starlette.responses import Response, StreamingResponse
 from salience.api.operations import GROUPS
 from salience.api.operations import Operation as Row
 from salience.display.result import to_json
+from salience.engine.judgment_api import MAX_WAIT_SECONDS
 from salience.engine.memory import Memory
 from salience.records.record import MemoryRecord
+from salience.records.validation import number
 from salience.search.compare import Comparison
 from salience.server import document
 from salience.server.encoding import EVENTS, encoded, large_answer, nothing
+from salience.server.guard.request import STOPPING
 from salience.server.models.arguments import Argument, Arguments, parameters
 from salience.server.models.schema import union_parts
 from salience.server.operation import (
@@ -27,12 +30,14 @@ from salience.server.operation import (
     Call,
     Endpoint,
     Operation,
+    answers,
     check_reach,
     described,
 )
 from salience.server.problems import log_failure, problem_of, request_id
 from salience.write.reading import not_found
 
+_WAIT_SECONDS = 1.0  # after which a request that waits looks whether the server is to stop
 _NOTHING: tuple[Any, ...] = (NoneType, bool)
 
 
@@ -191,6 +196,18 @@ async def _ended(row: Row, call: Call, running: asyncio.Task[Any]) -> dict[str, 
         if problem.status >= 500:
             log_failure(id, error)
         return {"problem": problem.to_dict(id)}
+
+
+@answers("events")
+async def events(call: Call) -> Response:
+    """List events; a wait for one ends when the server is to stop."""
+    left = number("wait", call.take("wait"), MAX_WAIT_SECONDS) or 0.0
+    while True:
+        now = min(left, _WAIT_SECONDS)
+        page = await call.memory.events(**call.arguments, wait=now)
+        left -= now
+        if page.events or left <= 0.0 or getattr(call.request.state, STOPPING, False):
+            return await large_answer(page)
 
 
 async def _rendered(row: Row, result: Any, is_document: bool) -> Response:
