@@ -190,6 +190,12 @@ def memory_with(**fields: Any) -> str:
     return json.dumps({"memory": {**json.loads(LINES[2])["memory"], **fields}})
 
 
+def event_with(payload: dict[str, Any], type: str = "edit") -> str:
+    """The fourth line with an event of its memory."""
+    event = {"seq": 1, "type": type, "at": "2026-01-01T00:00:00Z", "payload": payload}
+    return json.dumps({**json.loads(LINES[3]), "events": [event]})
+
+
 @pytest.mark.parametrize(
     ("line", "text", "said"),
     [
@@ -209,6 +215,16 @@ def memory_with(**fields: Any) -> str:
         (4, LINES[2], "line 4: memory.id: 'a' is there twice"),
         (4, LINES[3][:-1] + ', "events": [{"seq": 1, "type": "born"}]}', "line 4: events: "),
         (4, LINES[3][:-1] + ', "events": [{"seq": 1, "type": []}]}', "line 4: events: "),
+        (4, event_with({"set": {"importance": 7}}), "line 4: events.set.importance: is 7"),
+        (4, event_with({"was": {"tags": {"a": 1}}}), "line 4: events.was.tags: must be a list"),
+        (4, event_with({"set": {"valid_to": "soon"}}), "line 4: events.set.valid_to: 'soon' is"),
+        (4, event_with({"set": {"pinned": {}}}), "line 4: events.set.pinned: is {}"),
+        (
+            4,
+            event_with({"target": {}, "link": "supports", "weight": 1}, "link"),
+            "line 4: events.target: must be text",
+        ),
+        (2, LINES[1][:-1] + ', "notes": {"maintenance": "x"}}', "line 2: notes.maintenance: is of"),
         (4, LINES[3][:-1] + ', "links": [{"target": "a"}]}', "line 4: links: "),
         (4, LINES[3][:-1] + ', "vectors": {"content": "!"}}', "line 4: vectors.content: is not"),
         (5, '{"end": {"digest": "0"}}', "line 5: digest: differs: a line before was changed"),
@@ -224,6 +240,20 @@ def test_a_damaged_file_names_its_line_and_writes_nothing(line: int, text: str, 
         assert memory.get_all().total == 0
         assert memory.import_(io.BytesIO("\n".join(LINES).encode())).memories == 2
         assert [hit.id for hit in memory.search("ben", limit=1)] == ["b"]
+
+
+def test_a_question_that_cannot_be_read_is_named_and_can_be_dropped() -> None:
+    """A note of a file is a text, of which only its reader knows more."""
+    notes = {"question:q": "x", "consolidated-until": "soon"}
+    second = json.dumps({**json.loads(LINES[1]), "notes": notes})
+    with Memory.open("ram://", embedder=EMBEDDER) as memory:
+        memory.import_(io.BytesIO("\n".join([LINES[0], second, *LINES[2:]]).encode()))
+        for read in (memory.questions, memory.score_questions):
+            with pytest.raises(InvalidInput, match=r"questions\.q: cannot be read; drop it"):
+                read()
+        assert memory.delete_question("q")
+        assert len(memory.questions()) == 0
+        assert memory.consolidate().clusters == ()
 
 
 def test_only_an_empty_namespace_takes_an_import(tmp_path: Path) -> None:

@@ -90,7 +90,15 @@ def read_questions(namespace: str) -> Plan[Questions]:
     """The plan of reading the questions of a namespace."""
     notes: Mapping[str, str] = yield from ask(Notes(namespace))
     kept = sorted(key for key in notes if key.startswith(_KEY))
-    return Questions(tuple(LabelledQuestion.from_dict(json.loads(notes[key])) for key in kept))
+    return Questions(tuple(_read(key.removeprefix(_KEY), notes[key]) for key in kept))
+
+
+def _read(id: str, note: str) -> LabelledQuestion:
+    try:
+        return LabelledQuestion.from_dict(json.loads(note))
+    except (TypeError, ValueError, LookupError, AttributeError):
+        remedy = f"drop it: delete_question({id!r})"
+        raise InvalidInput(f"questions.{id}", "cannot be read", remedy) from None
 
 
 def put_question(

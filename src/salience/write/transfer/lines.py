@@ -39,6 +39,7 @@ from salience.records.validation import (
     timestamp,
     unit,
 )
+from salience.retrieval.operations import WORK_NOTES
 from salience.write.items import CHECKS, check_field
 from salience.write.transfer.parts import FormerVector, Outline, Part
 
@@ -186,15 +187,17 @@ def notes_of(line: Fields) -> dict[str, str]:
     notes = line.get("notes", {})
     if not isinstance(notes, dict) or not all(isinstance(value, str) for value in notes.values()):
         raise InvalidInput("notes", "must be a mapping of texts")
+    if working := sorted(notes.keys() & set(WORK_NOTES)):
+        raise InvalidInput(f"notes.{working[0]}", "is of a process at work", "leave it out")
     return notes
 
 
-def events_of(line: Fields, id: str | None) -> tuple[Event, ...]:
+def events_of(line: Fields, id: str | None, limits: Limits) -> tuple[Event, ...]:
     """The events of a line, all of the memory `id`."""
-    return tuple(_event(each, id) for each in _mappings(line, "events"))
+    return tuple(_event(each, id, limits) for each in _mappings(line, "events"))
 
 
-def _event(fields: Fields, id: str | None) -> Event:
+def _event(fields: Fields, id: str | None, limits: Limits) -> Event:
     _check_keys("events", fields, ("seq", "type", "at", "actor", "session", "payload"))
     kind, payload = fields.get("type"), fields.get("payload", {})
     if not isinstance(kind, str) or kind not in _EVENT_TYPES or not isinstance(payload, dict):
@@ -203,6 +206,7 @@ def _event(fields: Fields, id: str | None) -> Event:
         check_payload(kind, payload)
     except (ValueError, TypeError, AttributeError) as problem:
         raise InvalidInput("events", f"{shown(dict(fields))}: {problem}") from None
+    _check_values(payload, limits)
     return Event(
         fields["type"],
         id,
@@ -212,6 +216,21 @@ def _event(fields: Fields, id: str | None) -> Event:
         payload or EMPTY,
         integer("events.seq", fields.get("seq"), 1, _MAX_SEQ),
     )
+
+
+def _check_values(payload: Fields, limits: Limits) -> None:
+    """Refuse values of fields in a payload that no memory can have had, and links to no id."""
+    for part in ("set", "was"):
+        for name, value in payload.get(part, EMPTY).items():
+            try:
+                if value is not None:  # which was not set, or is erased
+                    _field(name, value, limits)
+            except InvalidInput as wrong:
+                path = f"events.{part}.{wrong.field}"
+                raise InvalidInput(path, wrong.problem, wrong.remedy) from None
+    for name in ("target", "link"):
+        optional_text(f"events.{name}", payload.get(name))
+    unit("events.weight", payload.get("weight"))
 
 
 def part_of(line: Fields, namespace: str, limits: Limits) -> Part:
@@ -229,7 +248,7 @@ def part_of(line: Fields, namespace: str, limits: Limits) -> Part:
         record,
         {text("vectors", name): _unpacked(name, packed) for name, packed in vectors.items()},
         tuple(_link(each, record) for each in _mappings(line, "links")),
-        events_of(line, record.id),
+        events_of(line, record.id, limits),
         tuple(map(_former, former)),
     )
 

@@ -198,7 +198,9 @@ def _take(line: lines.Fields, contents: _Contents) -> None:
         name = namespace_name(line["namespace"])
         if any(each.name == name for each in contents.namespaces):
             raise InvalidInput("namespace", f"{name!r} begins again")
-        source = _Namespace(name, lines.notes_of(line), lines.events_of(line, None))
+        source = _Namespace(
+            name, lines.notes_of(line), lines.events_of(line, None, contents.limits)
+        )
         contents.namespaces.append(source)
         contents.counts["events"] += len(source.events)
     elif "memory" in line and contents.namespaces:
