@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import io
 import json
+import os
 import re
 from collections.abc import Iterator
 from contextlib import suppress
 from itertools import count
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -312,6 +314,39 @@ def test_an_export_that_fails_leaves_the_file_as_it_was(tmp_path: Path) -> None:
             memory.export(tmp_path / "nowhere" / "all.jsonl")
     assert path.read_text("utf-8") == "before"
     assert [each.name for each in tmp_path.iterdir()] == ["all.jsonl"]
+
+
+def test_an_export_replaces_files_alone(tmp_path: Path) -> None:
+    """A pipe or device is written to, a link stays a link, and a folder is refused by its name."""
+    pipe, link, real = tmp_path / "pipe", tmp_path / "link", tmp_path / "sub" / "real"
+    real.parent.mkdir()
+    link.symlink_to(real)
+    os.mkfifo(pipe)
+    read: list[str] = []
+    with Memory.open("ram://", embedder=EMBEDDER) as memory:
+        memory.add("One.")
+        reader = Thread(target=lambda: read.append(pipe.read_text("utf-8")), daemon=True)
+        reader.start()
+        memory.export(pipe)
+        reader.join(2)
+        for _ in range(2):
+            memory.export(link)
+        with pytest.raises(
+            IsADirectoryError, match=re.escape(f"a folder; name a file in it: {str(real.parent)!r}")
+        ):
+            memory.export(real.parent)
+    assert pipe.is_fifo()
+    assert link.is_symlink()
+    assert read == [link.read_text("utf-8")] == [real.read_text("utf-8")]
+
+
+def test_a_backup_does_not_take_the_place_of_a_device(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    memory = Memory.open(tmp_path / "memory.db", embedder=EMBEDDER)
+    with memory, pytest.raises(InvalidInput, match="is a device or a pipe; name another file"):
+        memory.backup(pipe, overwrite=True)
+    assert pipe.is_fifo()
 
 
 @pytest.mark.parametrize("url", ["ram://", "postgres"])

@@ -112,12 +112,14 @@ def check_target(target: Path, overwrite: bool) -> None:
         InvalidInput: says why.
     """
     with translate_os_errors(target):
-        is_folder, exists = target.is_dir(), target.exists()
+        is_folder, exists, is_file = target.is_dir(), target.exists(), target.is_file()
         has_folder = target.parent.is_dir()
     if is_folder:
         raise InvalidInput("path", f"{target} is a folder", "name a file in it")
     if not has_folder:
         raise InvalidInput("path", f"there is no folder {target.parent}", "make it first")
+    if exists and not is_file:
+        raise InvalidInput("path", f"{target} is a device or a pipe", "name another file")
     if exists and not overwrite:
         raise _exists(target)
 

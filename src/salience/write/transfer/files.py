@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import shutil
@@ -25,7 +26,8 @@ def written(target: Any) -> Iterator[Callable[[str], object]]:
     """The function that writes text to a path, or to an open file.
 
     A file at a path is replaced once all is written, and keeps its mode; if that fails, it stays as
-    it was. A new file can be read by its owner alone.
+    it was. A new file can be read by its owner alone. A link stays one, and its file is replaced. A
+    device or a pipe, such as /dev/stdout, is written to.
     """
     if not isinstance(target, (str, os.PathLike)):
         if not hasattr(target, "write"):
@@ -33,11 +35,17 @@ def written(target: Any) -> Iterator[Callable[[str], object]]:
         is_text = isinstance(target, io.TextIOBase) or hasattr(target, "encoding")
         yield target.write if is_text else lambda text: target.write(text.encode())
         return
-    path = Path(target)
+    if Path(target).is_dir():
+        raise IsADirectoryError(errno.EISDIR, "is a folder; name a file in it", str(target))
+    if Path(target).exists() and not Path(target).is_file():
+        with open(target, "w", encoding="utf-8", newline="\n") as stream:
+            yield stream.write
+        return
+    path = Path(os.path.realpath(target))
     try:
         descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     except OSError as problem:
-        raise OSError(problem.errno, problem.strerror, str(path)) from None
+        raise OSError(problem.errno, problem.strerror, str(target)) from None
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8", newline="\n") as file:
             yield file.write
