@@ -244,20 +244,6 @@ def test_a_damaged_file_names_its_line_and_writes_nothing(line: int, text: str, 
         assert [hit.id for hit in memory.search("ben", limit=1)] == ["b"]
 
 
-def test_a_question_that_cannot_be_read_is_named_and_can_be_dropped() -> None:
-    """A note of a file is a text, of which only its reader knows more."""
-    notes = {"question:q": "x", "consolidated-until": "soon"}
-    second = json.dumps({**json.loads(LINES[1]), "notes": notes})
-    with Memory.open("ram://", embedder=EMBEDDER) as memory:
-        memory.import_(io.BytesIO("\n".join([LINES[0], second, *LINES[2:]]).encode()))
-        for read in (memory.questions, memory.score_questions):
-            with pytest.raises(InvalidInput, match=r"questions\.q: cannot be read; drop it"):
-                read()
-        assert memory.delete_question("q")
-        assert len(memory.questions()) == 0
-        assert memory.consolidate().clusters == ()
-
-
 def test_only_an_empty_namespace_takes_an_import(tmp_path: Path) -> None:
     path = tmp_path / "all.jsonl"
     with Memory.open("ram://", embedder=EMBEDDER) as memory:
@@ -417,6 +403,52 @@ def test_without_an_embedder_vectors_are_missing_and_that_is_told(tmp_path: Path
         [reason] = memory.import_(path).degraded
         assert "opened without an embedder" in reason
         assert memory.search("tea").ids == ("tea",)
+
+
+def test_what_is_new_is_consolidated_in_a_copy_too(tmp_path: Path) -> None:
+    """The rows of the source, up to which it was consolidated, are others in a copy."""
+    path = tmp_path / "all.jsonl"
+    alike = [f"{start} sofa" for start in ("the cat sleeps on", "on the cat sleeps", "sleeps cat")]
+    with Memory.open("ram://", embedder=EMBEDDER) as memory:
+        memory.within("before").add_many([f"Boat {n} is green." for n in range(50)])
+        memory.add_many([f"Ana {chr(97 + n) * 9} box {n}." for n in range(21)], dedup=False)
+        memory.consolidate(apply=True)
+        memory.export(path)
+    with Memory.open("ram://", embedder=EMBEDDER) as memory:
+        memory.import_(path)
+        memory.add_many([{"content": text, "id": text} for text in alike], dedup=False)
+        found = {id for cluster in memory.consolidate().clusters for id in cluster.members}
+        assert {*alike} <= found
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("nonsense", "cannot be read"),
+        ("[]", "cannot be read"),
+        ('{"id": "b", "query": "Where?"}', "has another id"),
+        ('{"id": "a", "query": 5}', "query: must be text"),
+        ('{"id": "a", "query": "Where?", "filters": {"none": 1}}', "filters.none"),
+        ('{"id": "a", "query": "Where?", "relevant": "xy"}', ""),
+    ],
+)
+def test_a_file_brings_no_question_that_cannot_be_read(question: str, said: str) -> None:
+    with Memory.open("ram://", embedder=None) as memory:
+        memory.add("Ana drinks green tea.", id="tea")
+        header, namespace, tea, _ = exported(memory).splitlines()
+    planted = {"question:a": question, "consolidated-until": "x"}
+    line = json.dumps({**json.loads(namespace), "notes": planted})
+    file = io.StringIO("\n".join((header, line, tea, '{"end": {}}')) + "\n")
+    with Memory.open("ram://", embedder=None) as memory:
+        if said:
+            with pytest.raises(InvalidInput, match=f"line 2.*{said}"):
+                memory.import_(file)
+        else:
+            memory.import_(file)
+            assert [each.relevant for each in memory.questions()] == [("x", "y")]
+        memory.consolidate(apply=True)
+        memory.maintain()
+        assert memory.count() == (0 if said else 1)
 
 
 def test_async_memory_exports_and_imports(tmp_path: Path) -> None:

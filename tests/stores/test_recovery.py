@@ -103,6 +103,20 @@ def test_what_was_kept_without_vectors_gets_them_when_the_server_is_back(
         assert not memory.add("White wine", id="after").degraded
 
 
+def test_what_was_imported_without_vectors_gets_them_as_well(
+    address: Any, port: Port, tmp_path: Path
+) -> None:
+    with Memory("ram://", embedder=None) as memory:
+        memory.add("Black coffee", id="imported")
+        memory.export(tmp_path / "all.jsonl")
+    with Memory(address, embedder=port.embedder(), embedder_pause=0.05) as memory:
+        port.stop()
+        [degraded] = memory.import_(tmp_path / "all.jsonl").degraded
+        assert "kept without a vector, which the same embedder makes later by itself" in degraded
+        port.start()
+        until(lambda: by_vector(memory, "coffee") == {"imported"})
+
+
 def test_a_store_whose_first_memories_have_no_vectors_learns_its_embedder(
     address: Any, port: Port
 ) -> None:

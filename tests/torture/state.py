@@ -38,7 +38,6 @@ def state(memory: Memory) -> State:
             event.pop("seq", None)
         for vector in content.get("former_vectors", ()):
             vector[0] = "its event"
-        content.get("notes", {}).pop("consolidated-until", None)
         if "end" in content:
             content["end"].pop("digest")
         text = json.dumps(content, ensure_ascii=False, sort_keys=True)

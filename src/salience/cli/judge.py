@@ -9,10 +9,10 @@ from salience.cli.operations import Command, operation, takes
 from salience.cli.settings import Settings
 from salience.display.result import to_json
 from salience.errors import NotFound, shown
-from salience.lifecycle.questions import LabelledQuestion, Questions, QuestionScores
 from salience.lifecycle.verify import History, Verification
 from salience.records.events import EVENT_OF_USE, FEEDBACK_WEIGHTS
 from salience.records.record import LINK_TYPES, MemoryRecord
+from salience.retrieval.questions import LabelledQuestion, Questions, QuestionScores
 
 _SHOWN_MEASURES = ("R@10", "MRR", "nDCG@10")  # --json gives all
 _MAX_DIFFERENCES = 20  # printed for people; --json gives all

@@ -9,14 +9,6 @@ from importlib import import_module
 
 from salience.engine.core import PlanRunner
 from salience.lifecycle.neighbourhood import Graph, graph
-from salience.lifecycle.questions import (
-    LabelledQuestion,
-    Questions,
-    QuestionScores,
-    drop_question,
-    put_question,
-    read_questions,
-)
 from salience.lifecycle.spreading_boost import spread_boost
 from salience.lifecycle.verify import (
     MAX_EVENTS,
@@ -37,6 +29,14 @@ from salience.records.record import Link, MemoryRecord
 from salience.records.validation import integer, number, text
 from salience.retrieval.operations import LinksOf, Order
 from salience.retrieval.plan import ask
+from salience.retrieval.questions import (
+    LabelledQuestion,
+    Questions,
+    QuestionScores,
+    drop_question,
+    put_question,
+    read_questions,
+)
 from salience.search import search
 from salience.search.listing import MAX_PAGE, order_of
 from salience.search.recording import SearchPage, recorded
@@ -246,7 +246,8 @@ class JudgmentApi(PlanRunner):
     ) -> LabelledQuestion:
         """Keep a question with the memories that answer it, in the place of the one with its id.
 
-        At most 1,000 are kept. They are erased with the namespace.
+        At most 1,000 are kept. One is erased with the last memory that answers it, all of them with
+        the namespace.
 
         Args:
             query: what is asked, in words.

@@ -9,7 +9,7 @@ from salience.display.result import to_json
 from salience.engine.memory import Memory
 from salience.evaluation import metrics
 from salience.evaluation.comparison import Judged, intervals
-from salience.lifecycle.questions import LabelledQuestion, Measure, ProfileScore
+from salience.retrieval.questions import LabelledQuestion, Measure, ProfileScore
 from salience.search.request import Filters
 
 

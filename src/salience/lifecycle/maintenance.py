@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Mapping, Sequence, Set
 from datetime import datetime, timedelta
 
@@ -30,7 +29,6 @@ TASK_IDLE_TIME = timedelta(days=7)
 STEPS = ("expire", "tasks", "links", "consolidate", "prune", "decay")
 DEFAULT_STEPS = ("expire", "tasks", "links")
 """The steps done by default: they follow from what somebody has said of the memories."""
-_ROW = re.compile(r"[0-9]{1,18}")
 _CONSOLIDATED_NOTE = "consolidated-until"  # key of the last row that consolidation has seen
 
 Progress = Callable[[str, int, int], None]
@@ -212,7 +210,7 @@ def consolidate_new(
         summarise=summarise,
         everything=everything,
         where=where,
-        since=int(was) if was is not None and _ROW.fullmatch(was) else 0,
+        since=int(was or "0"),
         progress=progress,
     )
     if apply and where is None and str(until) != was:

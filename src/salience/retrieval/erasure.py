@@ -17,8 +17,8 @@ KINDS = (
 
 `memories` are rows with texts, fields and features; `terms` the hashed words by which these are
 found; `former_vectors` those that edits replaced; `events` the history; `idempotency_keys` are in
-these events; `mentions` are events of other memories that name what is erased; `notes` are those of
-upkeep, which go with the last memory.
+these events; `mentions` are events of other memories, and labelled questions, that name what is
+erased; `notes` are those of upkeep, which go with the last memory.
 """
 HOW_CHECKED = (
     "Each transaction of the erasure counted what it was about to erase, looked all of it up again "

@@ -114,6 +114,26 @@ class ErasureReceipts(StoreCase):
         assert id not in _exported(memory)
         assert {event.type for event in memory.history("tea0")} == {"write", "status"}
 
+    def test_no_question_names_what_was_erased(self, memory: Memory) -> None:
+        memory.add_many([{"id": id, "content": f"Fact {id}."} for id in (_GONE, "a", "b")])
+        memory.add_question(f"What is {_GONE}?", _GONE, ["a"])
+        by_filter = {"or": [{"kind": "fact"}, {"id": {"in": [_GONE, "a"]}}]}
+        memory.add_question("Which of the two?", filters=by_filter)
+        named = memory.add_question("Which fact?", ["a", _GONE], id="some")
+        refused = memory.add_question("None of them?", not_relevant=[_GONE, "b"], id="none")
+        other = memory.within("other").add_question("And there?", _GONE)
+        receipt = memory.delete_all({"id": _GONE})
+        assert (receipt.erased["mentions"], receipt.remaining["mentions"]) == (4, 0)
+        left = {each.id: each for each in memory.questions()}
+        assert left == {
+            "some": replace(named, relevant=("a",)),
+            "none": replace(refused, not_relevant=("b",)),
+        }
+        assert _GONE not in _exported(memory)
+        assert [*memory.within("other").questions()] == [other]
+        memory.delete_many(["a", "b"])
+        assert [each.id for each in memory.questions()] == []  # they go with the last memory
+
 
 class Tombstones(StoreCase):
     """An erasure leaves in the log who erased how many memories when, and nothing of what."""
@@ -204,6 +224,16 @@ class ForgettingUsers(StoreCase):
         assert "ana" not in _exported(memory).casefold()
         assert len(list_ids(other)) == 3
         assert memory.forget_user("ana").memories == 0
+
+    def test_no_question_is_about_the_user(self, memory: Memory) -> None:
+        memory.add("The key is under the mat.", id="key")
+        kept = memory.add_question("Is ana there?", filters={"speaker": "ana"})
+        for filters in ({"user_id": "ana"}, {"not": {"written_by": {"in": ["ben", "ana"]}}}):
+            memory.add_question("Where is the key?", "key", filters=filters)
+        receipt = memory.forget_user("ana")
+        assert (receipt.memories, receipt.erased["mentions"]) == (0, 2)
+        assert [*memory.questions()] == [kept]
+        assert [event.type for event in memory.events()] == ["write", "erase"]
 
     def test_a_memory_that_was_the_users_before_says_so_no_longer(self, memory: Memory) -> None:
         memory.add("The key is with the neighbour.", id="key", user_id="ana")

@@ -66,7 +66,6 @@ class Listing(StoreCase):
         assert set(memory.questions()) == {changed, none}
         assert (memory.delete_question(none.id), memory.delete_question(none.id)) == (True, False)
         assert not memory.within("other").questions().questions
-        memory.delete("c")  # a label stays, though nothing finds its memory any more
         assert [*memory.questions()] == [changed]
         for wrong in (
             {"query": ""},

@@ -6,7 +6,7 @@ What is erased is counted before, and looked up again after, in the same transac
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from contextlib import contextmanager
 from functools import partial
 from typing import Any, NamedTuple
@@ -16,8 +16,9 @@ from salience.records.events import FILE_ACTOR, without_mention, without_user
 from salience.records.tombstones import Erasing, id_hashes, name_hash
 from salience.retrieval.erasure import Erasure, Tally, checked
 from salience.retrieval.operations import Delete
+from salience.retrieval.questions import QUESTION_NOTE, without_erased
 from salience.stores import codec
-from salience.stores.tables.commands import Command, Many, Send, Statement
+from salience.stores.tables.commands import Abandon, Command, Many, Send, Statement
 from salience.stores.tables.dialect import Dialect, lock, payload_text
 from salience.stores.tables.event_log import forget_actor
 
@@ -28,6 +29,10 @@ _OTHER = "coalesce(payload ->> 'target', payload ->> 'match', payload ->> 'into'
 _NAMES_OTHER = f"payload IS NOT NULL AND {_OTHER} IS NOT NULL AND {_OTHER} = ANY(%s::text[])"
 _NAMES_USER = f"%s::text IN (actor, payload -> 'was' ->> 'user_id', payload ->> '{FILE_ACTOR}')"
 _LINKS = "SELECT source, target, type FROM links WHERE namespace = %s AND"
+_QUESTIONS = (
+    "SELECT key, value FROM notes WHERE namespace = %s AND "
+    f"substr(key, 1, {len(QUESTION_NOTE)}) = '{QUESTION_NOTE}'"
+)
 _ANY_MEMORY = "SELECT 1 FROM memories WHERE namespace = %s AND id >= '' LIMIT 1"
 
 
@@ -123,12 +128,15 @@ def erase(
     if not memories:
         return NOTHING_ERASED, False
     erased = _Erased(namespace, memories, dialect)
-    counts = erased.counts()
-    before = _sums(send(*counts))
-    send(*erased.commands())
+    ids = {memory.id for memory in memories}
+    counts, questions = erased.counts(), Statement(_QUESTIONS, (namespace,))
+    *before, notes = send(*counts, questions)
+    naming = without_erased(notes, ids)
+    send(*erased.commands(), *_rewrite_notes(namespace, naming, dialect))
     erased.forget_mentions(send)
-    *after, others = send(*counts, Statement(_ANY_MEMORY, (namespace,)))
-    erasure = checked(before, _sums(after), dialect.erased)
+    *after, notes, others = send(*counts, questions, Statement(_ANY_MEMORY, (namespace,)))
+    still = without_erased(notes, ids)
+    erasure = checked(_sums(before, naming), _sums(after, still), dialect.erased)
     _bury(namespace, erasing, [memory.id for memory in memories], dialect, send)
     return erasure, not others
 
@@ -139,9 +147,21 @@ def _counted(kind: str, table: str, condition: str, *parameters: Any) -> Stateme
     return Statement(select, parameters)
 
 
-def _sums(answers: Iterable[Any]) -> dict[str, int]:
-    """The answers of statements that count, by kind."""
-    return {kind: int(number or 0) for [[kind, number]] in answers}
+def _sums(answers: Iterable[Any], naming: Sized = ()) -> dict[str, int]:
+    """The answers of statements that count, by kind; questions that are `naming` are mentions."""
+    sums = {kind: int(number or 0) for [[kind, number]] in answers}
+    return {**sums, "mentions": sums["mentions"] + len(naming)} if naming else sums
+
+
+def _rewrite_notes(
+    namespace: str, values: Mapping[str, str | None], dialect: Dialect
+) -> list[Command]:
+    """Give notes of some keys another value, and erase those that have none."""
+    gone = [key for key, value in values.items() if value is None]
+    left = [(namespace, key, value) for key, value in values.items() if value is not None]
+    delete = "DELETE FROM notes WHERE namespace = %s AND key = ANY(%s::text[])"
+    erasing = [Statement(delete, (namespace, gone))] if gone else []
+    return [*erasing, *(dialect.replace("notes", left) if left else [])]
 
 
 def _rewrite_events(
@@ -214,6 +234,19 @@ def erase_user(op: Delete, after: int, dialect: Dialect, send: Send) -> tuple[Er
     return checked({"mentions": len(naming)}, _sums([left]), dialect.erased), last
 
 
+def _forget_in_questions(op: Delete, dialect: Dialect, send: Send) -> tuple[Erasure, None]:
+    """Erase the labelled questions whose filter is about a user."""
+    questions = Statement(_QUESTIONS, (op.namespace,))
+    _, notes = send(lock(op.namespace), questions)
+    naming = without_erased(notes, user_id=op.user_id)
+    if not naming:
+        raise Abandon((NOTHING_ERASED, None))
+    *_, notes = send(*_rewrite_notes(op.namespace, naming, dialect), questions)
+    left = without_erased(notes, user_id=op.user_id)
+    _bury(op.namespace, op.erasing, (), dialect, send)
+    return checked({"mentions": len(naming)}, {"mentions": len(left)}, dialect.erased), None
+
+
 def erase_name(namespace: str, kept: Sequence[str], dialect: Dialect, send: Send) -> Erasure | None:
     """Erase the name of a namespace without memories, with all else it has: a name can be telling.
 
@@ -245,7 +278,8 @@ def forget_user(
     dialect: Dialect,
     run: Callable[[Callable[[Send], tuple[Erasure, int | None]]], tuple[Erasure, int | None]],
 ) -> None:
-    """Take the name of a user out of all events of a namespace, in short transactions."""
+    """Take the name of a user out of all that a namespace keeps, in short transactions."""
+    tally.add(run(partial(_forget_in_questions, op, dialect))[0])
     after: int | None = 0
     while after is not None:
         erased, after = run(partial(erase_user, op, after, dialect))

@@ -40,8 +40,10 @@ from salience.records.validation import (
     unit,
 )
 from salience.retrieval.operations import WORK_NOTES
+from salience.retrieval.questions import check_question_note
+from salience.write.embedding import MISSING_NOTE
 from salience.write.items import CHECKS, check_field
-from salience.write.transfer.parts import FormerVector, Outline, Part
+from salience.write.transfer.parts import FormerVector, Outline, Part, copied_notes
 
 FORMAT, VERSION = "export", 1
 _DEFAULTS = vars(BLANK)
@@ -189,7 +191,11 @@ def notes_of(line: Fields) -> dict[str, str]:
         raise InvalidInput("notes", "must be a mapping of texts")
     if working := sorted(notes.keys() & set(WORK_NOTES)):
         raise InvalidInput(f"notes.{working[0]}", "is of a process at work", "leave it out")
-    return notes
+    copied = copied_notes(notes)
+    for key, value in copied.items():
+        if key != MISSING_NOTE:
+            check_question_note(key, value)
+    return copied
 
 
 def events_of(line: Fields, id: str | None, limits: Limits) -> tuple[Event, ...]:

@@ -12,7 +12,7 @@ from salience.records.events import Event, imported
 from salience.records.limits import Limits
 from salience.records.validation import namespace_name, optional_text
 from salience.retrieval.plan import Plan, drive
-from salience.write.embedding import embed_texts
+from salience.write.embedding import embed_to_keep
 from salience.write.items import WriteContext, follows_text, texts_to_embed
 from salience.write.outcomes import Transferred
 from salience.write.transfer import lines, parts
@@ -118,7 +118,7 @@ def _write(
         }
         for part in chunk
     ]
-    vector_of, problem = yield from embed_texts(
+    vector_of, problem = yield from embed_to_keep(
         (words for texts in texts_of for words in texts.values()), scope
     )
     complete = []

@@ -14,7 +14,6 @@ from salience.records.record import EMPTY, Draft, Embedding, Link, MemoryRecord
 from salience.retrieval.candidates import Rows
 from salience.retrieval.operations import (
     COPYING_NOTE,
-    LOCK_NOTE,
     CountRecords,
     Dimensions,
     Events,
@@ -32,6 +31,8 @@ from salience.retrieval.operations import (
     RowsInWriteOrder,
 )
 from salience.retrieval.plan import Plan, ask, drive
+from salience.retrieval.questions import QUESTION_NOTE
+from salience.write.embedding import MISSING_NOTE
 from salience.write.items import follows_text
 
 CHUNK_MEMORIES = 1_000  # read, and written in one transaction
@@ -84,8 +85,17 @@ def outline(namespace: str) -> Plan[Outline]:
         tuple(event for event in log if event.id is None and event.seq <= until)
         if len(rows)
         else (),
-        {key: notes[key] for key in sorted(notes) if key not in (LOCK_NOTE, COPYING_NOTE)},
+        copied_notes(notes),
     )
+
+
+def copied_notes(notes: Mapping[str, str]) -> dict[str, str]:
+    """The notes that a copy takes, by key: labelled questions, and that vectors are missing.
+
+    All others tell of work in progress, or of numbers of rows, which a copy has others of.
+    """
+    keys = [key for key in notes if key == MISSING_NOTE or key.startswith(QUESTION_NOTE)]
+    return {key: notes[key] for key in sorted(keys)}
 
 
 def _edited_rows(source: Outline, read: Collection[str]) -> Plan[Rows]:

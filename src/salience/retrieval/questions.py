@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 from uuid import uuid4
 
 from salience.display.result import Result
 from salience.errors import InvalidInput
-from salience.lazily import dataclass
+from salience.lazily import dataclass, replace
 from salience.records.filters import parse_filter
 from salience.records.validation import MAX_IDS, elements, optional_text, text, timestamp
 from salience.retrieval.operations import Note, Notes
@@ -18,7 +18,8 @@ from salience.retrieval.plan import Plan, ask
 
 MAX_QUESTIONS = 1_000
 """The most of a namespace; more is a set of conversations, see `salience.evaluation`."""
-_KEY = "question:"
+QUESTION_NOTE = "question:"
+"""The beginning of the keys of their notes; the rest is the id."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -89,14 +90,14 @@ class QuestionScores(Result):
 def read_questions(namespace: str) -> Plan[Questions]:
     """The plan of reading the questions of a namespace."""
     notes: Mapping[str, str] = yield from ask(Notes(namespace))
-    kept = sorted(key for key in notes if key.startswith(_KEY))
-    return Questions(tuple(_read(key.removeprefix(_KEY), notes[key]) for key in kept))
+    kept = sorted(key for key in notes if key.startswith(QUESTION_NOTE))
+    return Questions(tuple(_read(key.removeprefix(QUESTION_NOTE), notes[key]) for key in kept))
 
 
 def _read(id: str, note: str) -> LabelledQuestion:
     try:
         return LabelledQuestion.from_dict(json.loads(note))
-    except (TypeError, ValueError, LookupError, AttributeError):
+    except (TypeError, ValueError, LookupError, AttributeError, RecursionError):
         remedy = f"drop it: delete_question({id!r})"
         raise InvalidInput(f"questions.{id}", "cannot be read", remedy) from None
 
@@ -115,6 +116,82 @@ def put_question(
     Raises:
         InvalidInput: names the argument that is wrong.
     """
+    question = _checked(query, relevant, not_relevant, id, at, filters)
+    key, value = QUESTION_NOTE + question.id, json.dumps(question.to_dict())
+    while True:  # another may change the same one meanwhile; the last holds
+        notes: Mapping[str, str] = yield from ask(Notes(namespace))
+        if (
+            key not in notes
+            and sum(each.startswith(QUESTION_NOTE) for each in notes) >= MAX_QUESTIONS
+        ):
+            raise InvalidInput("id", f"is one more than {MAX_QUESTIONS:,}", "delete another first")
+        if (yield from ask(Note(namespace, key, value, notes.get(key)))):
+            return question
+
+
+def drop_question(namespace: str, id: Any) -> Plan[bool]:
+    """The plan of dropping a question; False if there is none of that id."""
+    key = QUESTION_NOTE + text("id", id)
+    notes: Mapping[str, str] = yield from ask(Notes(namespace))
+    return key in notes and (yield from ask(Note(namespace, key, None, notes[key])))
+
+
+def check_question_note(key: str, value: str) -> None:
+    """Check a note of a question that comes from elsewhere.
+
+    Raises:
+        InvalidInput: it is no such note, or a field of the question is wrong.
+    """
+    id = key.removeprefix(QUESTION_NOTE)
+    if _checked(**_read(id, value).to_dict()).id != id:
+        raise InvalidInput(f"questions.{id}", "has another id", "give it that of its key")
+
+
+def without_erased(
+    notes: Iterable[tuple[str, str]], ids: Collection[str] = (), user_id: str | None = None
+) -> dict[str, str | None]:
+    """The notes of questions that name memories or a user who are erased, by key, without these.
+
+    None stands for a question that is erased itself: none that answered it is left, its filter is
+    about what is erased, or it cannot be read.
+    """
+    left: dict[str, str | None] = {}
+    for key, value in notes:
+        try:
+            question = _read(key.removeprefix(QUESTION_NOTE), value)
+        except InvalidInput:  # it may name anything
+            left[key] = None
+            continue
+        filters = question.filters or {}
+        was = (question.relevant, question.not_relevant)
+        relevant, others = (tuple(id for id in named if id not in ids) for named in was)
+        if (
+            (question.relevant and not relevant)
+            or any(id in ids for id in _values(filters, ("id",)))
+            or (user_id is not None and user_id in _values(filters, ("user_id", "written_by")))
+        ):
+            left[key] = None
+        elif (relevant, others) != was:
+            question = replace(question, relevant=relevant, not_relevant=others)
+            left[key] = json.dumps(question.to_dict())
+    return left
+
+
+def _values(condition: Any, fields: Sequence[str], is_of_field: bool = False) -> Iterator[str]:
+    """The texts that some fields are compared with, anywhere in a filter."""
+    if isinstance(condition, Mapping):
+        for name, value in condition.items():
+            yield from _values(value, fields, is_of_field or name in fields)
+    elif isinstance(condition, (list, tuple)):
+        for value in condition:
+            yield from _values(value, fields, is_of_field)
+    elif is_of_field and isinstance(condition, str):
+        yield condition
+
+
+def _checked(
+    query: Any, relevant: Any, not_relevant: Any, id: Any, at: Any, filters: Any
+) -> LabelledQuestion:
     if parse_filter(filters) is not None and not isinstance(filters, Mapping):
         raise InvalidInput("filters", "cannot be kept", "give a mapping, as JSON has it")
     question = LabelledQuestion(
@@ -127,20 +204,7 @@ def put_question(
     )
     if both := sorted({*question.relevant} & {*question.not_relevant}):
         raise InvalidInput("not_relevant", f"has {both[0]!r}, as relevant has", "take one out")
-    key, value = _KEY + question.id, json.dumps(question.to_dict())
-    while True:  # another may change the same one meanwhile; the last holds
-        notes: Mapping[str, str] = yield from ask(Notes(namespace))
-        if key not in notes and sum(each.startswith(_KEY) for each in notes) >= MAX_QUESTIONS:
-            raise InvalidInput("id", f"is one more than {MAX_QUESTIONS:,}", "delete another first")
-        if (yield from ask(Note(namespace, key, value, notes.get(key)))):
-            return question
-
-
-def drop_question(namespace: str, id: Any) -> Plan[bool]:
-    """The plan of dropping a question; False if there is none of that id."""
-    key = _KEY + text("id", id)
-    notes: Mapping[str, str] = yield from ask(Notes(namespace))
-    return key in notes and (yield from ask(Note(namespace, key, None, notes[key])))
+    return question
 
 
 def _ids(name: str, ids: Any) -> tuple[str, ...]:
