@@ -122,6 +122,8 @@ def test_a_model_stays_with_its_owner() -> None:
     ("name", "arguments", "told"),
     [
         ("search_memories", "{", "arguments: are not JSON"),
+        ("search_memories", "[" * 100_000, "arguments: are not JSON"),
+        (["search_memories"], "{}", "name: is ['search_memories'], which no tool has"),
         ("search_memories", "[]", "arguments: are no object"),
         ("search_memories", "{}", "query: is missing"),
         ("search_memories", {"query": " "}, "query: is empty"),

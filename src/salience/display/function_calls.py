@@ -179,13 +179,13 @@ def _checked(name: str, arguments: str | Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         InvalidInput: there is no such tool, or an argument is missing or of another type.
     """
-    if name not in _TOOLS:
+    if not isinstance(name, str) or name not in _TOOLS:
         problem = f"is {shown(name)}, which no tool has"
         raise InvalidInput("name", problem, f"use {', '.join(_TOOLS)}")
     if isinstance(arguments, str):
         try:
             arguments = json.loads(arguments or "{}")
-        except ValueError:
+        except (ValueError, RecursionError):
             raise InvalidInput("arguments", "are not JSON", "send a JSON object") from None
     if not isinstance(arguments, Mapping):
         raise InvalidInput("arguments", "are no object", "send a JSON object")

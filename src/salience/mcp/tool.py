@@ -183,12 +183,13 @@ def _listed(value: Any) -> Any:
     if value.lstrip().startswith("["):
         try:
             return json.loads(value)
-        except ValueError:
+        except (ValueError, RecursionError):
             pass
     return [value]
 
 
-Texts = Annotated[list[str], BeforeValidator(_listed)]
+Listed = BeforeValidator(_listed)
+Texts = Annotated[list[str], Listed]
 MaxTokens = Annotated[
     int, Field(ge=MIN_TOKENS, description="Maximum number of tokens in the answer.")
 ]
@@ -235,6 +236,10 @@ def _mistake(error: ErrorDetails, model: type[BaseModel]) -> tuple[str, str, str
         return name, "is no parameter", f"use {', '.join(model.model_fields)}"
     if error["type"] == "missing":
         return name, "is missing", "give it a value"
+    if error["type"] in ("too_short", "too_long"):  # a list, of which pydantic says more
+        least, most = (error["ctx"].get(each) for each in ("min_length", "max_length"))
+        bound = f"at most {most}" if least is None else f"at least {least}"
+        return name, f"has {error['ctx']['actual_length']} elements", f"give {bound}"
     words = error["msg"].removeprefix("Input should be ").removeprefix("a valid ")
     return name, (words if words == error["msg"] else f"must be {words}"), ""
 

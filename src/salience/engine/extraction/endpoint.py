@@ -283,7 +283,7 @@ class Extractor(Closing):
             text = self._ask(prompt, request, plain)
         try:
             return json.loads(_unfenced(text))
-        except ValueError:
+        except (ValueError, RecursionError):
             raise self._unusable("the answer is not JSON") from None
 
     def _ask(

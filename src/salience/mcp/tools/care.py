@@ -12,7 +12,7 @@ from salience.display.for_models import clean, fenced, one_line
 from salience.errors import NotFound, shown
 from salience.mcp.app import address_of
 from salience.mcp.outputs import MAX_ID_CHARACTERS, Item, fitted
-from salience.mcp.tool import READ, UPKEEP, WRITE, Answer, Caller, Id, Query, Texts, tool
+from salience.mcp.tool import READ, UPKEEP, WRITE, Answer, Caller, Id, Listed, Query, Texts, tool
 from salience.records.record import MemoryRecord
 
 MAX_TURNS = 200
@@ -77,7 +77,9 @@ async def link_memories(
 async def add_conversation(
     caller: Caller,
     messages: Annotated[
-        list[Turn], Field(min_length=1, max_length=MAX_TURNS, description="In their order.")
+        list[Turn],
+        Listed,
+        Field(min_length=1, max_length=MAX_TURNS, description="In their order."),
     ],
     session_id: Annotated[
         str | None, Field(description="The conversation that they begin or continue.")
