@@ -411,3 +411,23 @@ def test_lists_at_80_columns_break_no_word_and_at_120_use_the_width(
             assert not broken, shown
             if command[0] in ("search", "list") and columns == "120":
                 assert text in shown
+
+
+@pytest.mark.parametrize(
+    "text", ["- milk\n- eggs", "-5 degrees at night", "--verbose is a flag", "-\tx"]
+)
+def test_a_text_may_begin_with_a_dash(run: Run, text: str) -> None:
+    run("add", "--id", "x", text, "--title", text, "--tag", text, "--tag=- a b", "--kind=my note")
+    kept = run("get", "x", "--json").json
+    assert [kept[name] for name in ("content", "title", "kind")] == [text, text, "my note"]
+    assert kept["tags"] == [text, "- a b"]
+    assert "x" in run("search", text, "-n", "1", "--no-touch").out
+    assert "No such option: -5" in run("add", "-5").err
+
+
+def test_where_nothing_is_found_no_probability_is_told(run: Run) -> None:
+    run("add", "Ben bakes bread.")
+    found = run("search", "What does Ben bake?", "--kind", "fact")
+    assert (found.code, found.err) == (1, "nothing found\n")
+    swapped = run("search", "bread", "--since", "2027-01-01", "--until", "2026-01-01")
+    assert swapped.err == "salience: until: is before since; give a later time, or swap them\n"

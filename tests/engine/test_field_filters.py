@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Iterator
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -122,6 +123,17 @@ def test_the_names_of_others_have_a_hint(memory: Any, wrong: str) -> None:
             call(**{wrong: 3})
     with pytest.raises(TypeError, match="'user'; did you mean 'user_id'"):
         memory.count(user="ana")
+
+
+def test_times_that_are_swapped_are_refused(memory: Any) -> None:
+    swapped = {"since": "2026-03-01T01:00+02:00", "until": date(2026, 2, 28)}
+    calls = [memory.get_all, memory.count, memory.delete_all]
+    calls += [lambda **times: memory.search("Ana", **times)]
+    for call in calls:
+        with pytest.raises(InvalidInput, match=r"^until: is before since; .* swap them$"):
+            call(**swapped)
+    assert memory.count(since="2026-03-01", until="2026-03-01") == 0
+    assert memory.count() == len(ITEMS)
 
 
 def test_the_log_of_searches_has_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from functools import cache
+from pathlib import Path
 from typing import Annotated, Any, get_args, get_origin
 
 from typer import echo
@@ -17,6 +19,8 @@ Commands = Mapping[str, Mapping[str, tuple[str, str]]]
 CONDITIONS = "Conditions"
 """The heading of the options that are conditions on fields."""
 MAX_HELP_COLUMNS = 100  # longer lines are hard to read
+_TEXT_WITH_DASH = re.compile(r"-[^=\s]*\s")  # no option, as it has a blank: "- milk", "-5 degrees"
+_MARK = "\0"  # no argument of a process has it
 _WORDS = {int: "NUMBER", float: "NUMBER", str: "TEXT"}
 
 
@@ -98,6 +102,12 @@ def command(shared: Iterable[str], examples: Sequence[str] = ()) -> type[TyperCo
     last = frozenset((*shared, "help"))
 
     class Command(TyperCommand):
+        def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+            marked = [_MARK + each if _TEXT_WITH_DASH.match(each) else each for each in args]
+            rest = super().parse_args(ctx, marked)
+            ctx.params = {name: _unmarked(value) for name, value in ctx.params.items()}
+            return rest
+
         def collect_usage_pieces(self, ctx: Any) -> list[str]:
             arguments = [p for p in self.get_params(ctx) if _is_argument(p)]
             return ["[OPTIONS]", *(_usage(one) for one in arguments if one.get_help_record(ctx))]
@@ -129,6 +139,15 @@ def command(shared: Iterable[str], examples: Sequence[str] = ()) -> type[TyperCo
             _write_examples(formatter, examples)
 
     return Command
+
+
+def _unmarked(value: Any) -> Any:
+    """A value as it was typed, whose texts with a dash in front were marked as no options."""
+    if isinstance(value, (list, tuple)):
+        return type(value)(map(_unmarked, value))
+    if isinstance(value, (str, Path)) and str(value).startswith(_MARK):
+        return type(value)(str(value).removeprefix(_MARK))
+    return value
 
 
 def _write_examples(formatter: Any, examples: Sequence[str]) -> None:

@@ -55,9 +55,9 @@ def search(
     output.taken(result.taken)
     # Of a text that asks nothing, the probability says nothing, unless it left no hits.
     asks = asks_something(result.query) or not result.hits
-    doubtful = doubt(near.probability) if asks else None
+    doubtful = doubt(near.probability) if asks and near.hits else None
     if doubtful is not None:
-        output.note(doubtful + (" This came close:" if near.hits else ""))
+        output.note(f"{doubtful} This came close:")
     if settings.json:
         output.emit(result.to_dict())
     elif result.hits:

@@ -6,6 +6,7 @@ from typing import Any, TypedDict, TypeVar, cast
 
 from salience.errors import InvalidInput
 from salience.records.filters import parse_filter
+from salience.records.validation import timestamp
 
 T = TypeVar("T", bound=Mapping[str, Any])
 
@@ -60,8 +61,13 @@ def with_fields(options: T) -> T:
         InvalidInput: names the keyword that is wrong.
     """
     given = {name: options[name] for name in FieldFilters.__annotations__ if name in options}
-    conditions = [_condition(name, value) for name, value in given.items() if value is not ...]
-    others = {name: value for name, value in options.items() if name not in given}
+    given = {name: value for name, value in given.items() if value is not ...}
+    conditions = [_condition(name, value) for name, value in given.items()]
+    if given.keys() >= {"since", "until"}:
+        since, until = (timestamp(name, given[name]) for name in ("since", "until"))
+        if until < since:
+            raise InvalidInput("until", "is before since", "give a later time, or swap them")
+    others = {n: v for n, v in options.items() if n not in FieldFilters.__annotations__}
     if conditions:
         own = others.get("filters")
         parse_filter(own)  # an error names its place there, not in what is made of it
