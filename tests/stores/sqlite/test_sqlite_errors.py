@@ -413,6 +413,23 @@ def test_a_file_without_write_permission_can_be_read(
     assert path.read_bytes() == before
 
 
+def test_a_file_in_a_folder_without_write_permission_is_not_made(readable: Path) -> None:
+    path = readable / "memory.db"
+    readable.chmod(0o555)
+    reason = as_nobody(path).stderr.splitlines()[-1]
+    assert f"StoreError: {path}: cannot be made: Permission denied; let {readable} be" in reason
+    assert not path.exists()
+
+
+def test_a_link_may_lead_to_a_file_that_is_to_be_made(path: Path, tmp_path: Path) -> None:
+    path.symlink_to(tmp_path / "real.db")
+    with opened(path) as memory:
+        memory.add("apple", id="a")
+    with opened(tmp_path / "real.db") as memory:
+        assert memory["a"].content == "apple"
+    assert path.is_symlink()
+
+
 def test_a_file_without_read_permission_is_refused(readable: Path, filled: Path) -> None:
     path = readable / "memory.db"
     shutil.copy(filled, path)

@@ -20,7 +20,13 @@ from salience.errors import DiskFull, NotWritable, SalienceError, StoreClosed, S
 from salience.language.tokens import text_key, words
 from salience.stores.codec import attribute_key, feature_bytes, passage_values, term_bytes
 from salience.stores.migrations import migrations, present_schema
-from salience.stores.sqlite.open_files import NEXT_STATE, OPEN_FILES, Identity, check_log
+from salience.stores.sqlite.open_files import (
+    NEXT_STATE,
+    OPEN_FILES,
+    Identity,
+    check_log,
+    file_identity,
+)
 from salience.stores.sqlite.row_checksums import (
     compose_names,
     composed_value,
@@ -137,8 +143,7 @@ def open_file(path: str, read_only: bool) -> Identity | None:
     try:
         return OPEN_FILES.add(os.path.abspath(path), check_log)
     except FileNotFoundError:
-        reason = "its folder cannot be written" if not read_only else "it is gone"
-        raise StoreError(f"{path}: unable to open: {reason}") from None
+        raise StoreError(f"{path}: is gone; check the path, then open it again") from None
 
 
 def connect(path: str, read_only: bool) -> sqlite3.Connection:
@@ -173,8 +178,13 @@ def _check_path(path: str, read_only: bool) -> None:
 
 def _create(path: str) -> None:
     """Make the file of a store, for its owner alone; SQLite gives its logs the same mode."""
-    with suppress(OSError):  # it exists, or SQLite says why it cannot
-        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+    target = os.path.realpath(path)  # a link may lead to a file that is still to be made
+    try:
+        os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+    except OSError as problem:
+        if file_identity(target) is None:
+            remedy = f"let {os.path.dirname(target)} be written, or name a file elsewhere"
+            raise StoreError(f"{path}: cannot be made: {problem.strerror}; {remedy}") from None
 
 
 def _open(path: str, read_only: bool) -> sqlite3.Connection:

@@ -53,12 +53,17 @@ class OpenFiles:
         self._lock = threading.Lock()
 
     def add(self, path: str, check: Callable[[str], None]) -> Identity:
-        """Note that a file is being opened; it is checked first, unless it is open already."""
+        """Note that a file is being opened; it is checked first, unless it is open already.
+
+        Raises:
+            FileNotFoundError: there is none.
+        """
         with self._lock:
             identity = file_identity(path)
+            if identity is None:
+                raise FileNotFoundError(path)
             if identity not in self._counts:
                 check(path)
-            assert identity is not None
             self._counts.update((path, identity))
             return identity
 
