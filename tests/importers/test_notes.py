@@ -176,3 +176,10 @@ def test_a_file_of_another_format_in_a_folder_of_notes_is_told_as_left_out(tmp_p
     assert [problem.path for problem in told] == [tmp_path / "v" / "chat.json"]
     with pytest.raises(ImportProblem, match=r"chat\.json: is of the format jsonl"):
         list(read(tmp_path / "v"))
+
+
+def test_each_file_of_a_folder_by_its_own_format_names_its_place_once(tmp_path: Path) -> None:
+    put(tmp_path, "v/sub/Bowl.md", "A bowl.")
+    put(tmp_path, "v/prices.csv", "content,tags\nA cup costs 3.,shop\n")
+    places = {item["content"]: item.place for item in read(tmp_path / "v", "files")}
+    assert places == {"A bowl.": "sub/Bowl.md", "A cup costs 3.": "prices.csv, line 2"}

@@ -125,7 +125,8 @@ def _of_notes(name: str, folder: Path, told: Told) -> Iterator[Item]:
 
 
 def _placed(item: Item, where: str) -> Item:
-    place = f"{where}, {item.place}" if item.place else where
+    has_more = item.place and not where.endswith(item.place)  # a note's place is its file
+    place = f"{where}, {item.place}" if has_more else where
     return Item(item, place, namespace=item.namespace, assumed=item.assumed)
 
 

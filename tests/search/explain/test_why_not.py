@@ -46,11 +46,22 @@ def test_either_not_and_missing_values_are_named_as_they_were_asked() -> None:
 def test_status_and_expiry() -> None:
     memory = kitchen()
     memory.update("soup", status="archived")
-    assert why_not(memory, "soup").unmet[0].values == {"status": "archived"}
+    dropped = why_not(memory, "soup")
+    assert dropped.unmet[0].values == {"status": "archived"}
+    assert dropped.reason == (
+        "it is archived, and only what is active is searched; --archived finds it "
+        "(include_archived=True)"
+    )
+    memory.supersede("cake", "tea")
+    reason = "it is superseded, and only what is active is searched"
+    assert why_not(memory, "cake").reason == reason
     memory.add("gone stale", id="stale", expires_at=NOW - DAY)
     dropped = why_not(memory, "stale")
     assert dropped.unmet[0].condition == "not (expires_at <= '2026-03-10T12:00:00Z')"
     assert dropped.unmet[0].values == {"expires_at": "2026-03-09T12:00:00Z"}
+    assert dropped.reason == (
+        "it expires at 2026-03-09T12:00:00Z, which is not after 2026-03-10T12:00:00Z"
+    )
 
 
 def test_another_namespace_is_looked_into_only_when_asked() -> None:

@@ -30,6 +30,7 @@ from salience.retrieval.query import Query
 _SIGNS = {"eq": "=", "ne": "is not", "in": "in", "nin": "not in", "contains": "contains"} | {
     "gt": ">", "gte": ">=", "lt": "<", "lte": "<=", "exists": "exists",
 }  # fmt: skip
+_LASTING = "not (expires_at <= "
 
 
 def why_not(run: RankedRun, row: int) -> Plan[WhyNot]:
@@ -68,12 +69,21 @@ def _unmet_conditions(where: Filter, row: int) -> Plan[tuple[Unmet, ...]]:
 
 def _filtered(unmet: tuple[Unmet, ...]) -> WhyNot:
     """The rejection of a memory that does not pass the filter."""
-    sentences = [
-        f"{', '.join(f'{name} is {_literal(value)}' for name, value in part.values.items())}, "
-        f"and asked for is {part.condition}"
-        for part in unmet
-    ]
+    sentences = map(_sentence, unmet)
     return WhyNot("filter", "; ".join(sentences), unmet)
+
+
+def _sentence(part: Unmet) -> str:
+    """The reason by which a memory does not pass; in plain words for what each search asks for."""
+    if part.condition == "status in ['active']":
+        status = part.values["status"]
+        found_with = "; --archived finds it (include_archived=True)" if status == "archived" else ""
+        return f"it is {status}, and only what is active is searched{found_with}"
+    if part.condition.startswith(_LASTING):
+        now = part.condition.removeprefix(_LASTING).strip("')")
+        return f"it expires at {part.values['expires_at']}, which is not after {now}"
+    values = ", ".join(f"{name} is {_literal(value)}" for name, value in part.values.items())
+    return f"{values}, and asked for is {part.condition}"
 
 
 def _unmet(condition: Filter, values: Mapping[str, Any]) -> list[Unmet]:
