@@ -89,9 +89,14 @@ def test_a_copy_that_was_broken_off_goes_on(
         if done > 100:
             raise KeyboardInterrupt
 
+    def stop_later(what: str, done: int, total: int) -> None:
+        if what == "copying other":
+            raise KeyboardInterrupt
+
     for target in ("postgres", "other"):
-        with pytest.raises(KeyboardInterrupt):
-            copy(places["sqlite"], places[target], stop)
+        for broken_off in (stop, stop_later):
+            with pytest.raises(KeyboardInterrupt):
+                copy(places["sqlite"], places[target], broken_off)
         copy(places["sqlite"], places[target])
         assert everything(places[target]) == everything(places["sqlite"])
 

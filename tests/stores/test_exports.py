@@ -19,7 +19,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from salience import AsyncMemory, Memory, importers
-from salience.errors import InvalidInput, NotFound, StoreError
+from salience.errors import InvalidInput, NotEmpty, NotFound, StoreError
 from salience.importers import ImportProblem
 from salience.testing import WordHashEmbedder
 from salience.testing.conformance._case import EVERYTHING, Clock
@@ -283,6 +283,29 @@ def test_an_import_that_was_broken_off_goes_on(
             memory.import_(other)
         memory.import_(path)
         assert exported(memory) == path.read_text("utf-8")
+
+
+def test_an_import_that_was_broken_off_in_a_later_namespace_goes_on(tmp_path: Path) -> None:
+    path, clock = tmp_path / "all.jsonl", Clock()
+    with Memory.open("ram://", embedder=EMBEDDER, clock=clock) as memory:
+        for name in ("a", "b", "c"):
+            memory.within(name).add_many([f"Note {i} of {name}" for i in range(5)])
+            memory.within(name).add_question(f"Of {name}?")
+        memory.export(path, everywhere=True)
+
+    def stop(step: str, done: int, total: int) -> None:
+        if step == "importing b":
+            raise KeyboardInterrupt
+
+    with Memory.open("ram://", embedder=EMBEDDER, clock=clock) as memory:
+        with pytest.raises(KeyboardInterrupt):
+            memory.import_(path, everywhere=True, progress=stop)
+        memory.import_(path, everywhere=True)
+        file = io.StringIO()
+        memory.export(file, everywhere=True)
+        assert file.getvalue() == path.read_text("utf-8")
+        with pytest.raises(NotEmpty, match="'a' holds 5 memories already"):
+            memory.import_(path, everywhere=True)
 
 
 def test_an_export_that_fails_leaves_the_file_as_it_was(tmp_path: Path) -> None:

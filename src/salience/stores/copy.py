@@ -58,10 +58,13 @@ def copy(source: str, target: str, progress: Progress | None = None) -> tuple[Co
     try:
         other = open_store(target)
         try:
-            return tuple(
-                _NamespaceCopy(one, other, namespace, report).run()
-                for namespace in one.batch([operations.ReadStats(())])[0]["namespaces"]
-            )
+            done: dict[str, Copied] = {}
+            notes: dict[str, Mapping[str, str]] = {}
+            for namespace in one.batch([operations.ReadStats(())])[0]["namespaces"]:
+                copying = _NamespaceCopy(one, other, namespace, report)
+                done[namespace], notes[namespace] = copying.run()
+            drive(parts.finish(notes), other.batch)
+            return tuple(done.values())
         finally:
             other.close()
     finally:
@@ -101,8 +104,8 @@ class _NamespaceCopy:
         self._namespace = namespace
         self._report = report
 
-    def run(self) -> Copied:
-        """Copy what is missing, and compare the two."""
+    def run(self) -> tuple[Copied, Mapping[str, str]]:
+        """Copy what is missing, and compare the two; the figures and the notes of the source."""
         name = self._namespace
         drive(parts.begin(name, _ORIGIN), self._target.batch)
         expected, notes = self._copied()
@@ -113,8 +116,7 @@ class _NamespaceCopy:
                 f"{actual.to_dict()} in the place of {expected.to_dict()}; copy it again when "
                 "nobody writes to the source, into an empty namespace"
             )
-        drive(parts.finish(name, notes), self._target.batch)
-        return expected
+        return expected, notes
 
     def _copied(self) -> tuple[Copied, Mapping[str, str]]:
         """Copy everything but the notes; return the figures of the source, and the notes."""

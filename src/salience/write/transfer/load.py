@@ -96,7 +96,8 @@ def load(
             degraded |= {problem: None} if problem else {}
             done += size
             report(f"importing {namespace}", done, source.memories)
-        drive(parts.finish(namespace, source.notes), perform)
+    notes = [source.notes for source in contents.namespaces]
+    drive(parts.finish(dict(zip(targets, notes, strict=True))), perform)
     counts = contents.counts
     return Transferred(
         tuple(targets), counts["memories"], counts["links"], counts["events"], tuple(degraded)

@@ -266,9 +266,15 @@ def begin(namespace: str, origin: str) -> Plan[None]:
         yield from ask(Note(namespace, COPYING_NOTE, origin, unfinished))
 
 
-def finish(namespace: str, notes: Mapping[str, str]) -> Plan[None]:
-    """The plan of ending that: the namespace is complete, and gets its notes."""
-    current = yield from ask(Notes(namespace))
-    for key, value in {**notes, COPYING_NOTE: None}.items():
-        if current.get(key) != value:
-            yield from ask(Note(namespace, key, value, current.get(key)))
+def finish(copied: Mapping[str, Mapping[str, str]]) -> Plan[None]:
+    """The plan of ending that, once all of a copy is written: each namespace gets its notes.
+
+    Until all have them, the copy can be gone on with.
+    """
+    marks: Mapping[str, Mapping[str, None]] = {name: {COPYING_NOTE: None} for name in copied}
+    for notes_of in (copied, marks):
+        for namespace, notes in notes_of.items():
+            current = yield from ask(Notes(namespace))
+            for key, value in notes.items():
+                if current.get(key) != value:
+                    yield from ask(Note(namespace, key, value, current.get(key)))
