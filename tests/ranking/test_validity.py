@@ -248,6 +248,8 @@ def test_a_correction_stands_above_what_it_corrects(old: str, new: str, question
             "Back to five days a week.",
             "How many days a week do I work?",
         ),
+        ("We bank with ING.", "Closed the ING account, we're with Triodos.", "Which bank is ours?"),
+        ("Our address is 5 Mill Lane.", "We've moved to 17 Station Road.", "What's our address?"),
         ("The key is under the pot.", "Left the key with Jo, not the pot.", "Where is the key?"),
     ],
 )

@@ -49,6 +49,7 @@ _CLAUSES = (  # a comma before a digit stands in a figure
     r"(?P<first>(?:(?P<who>{pronoun}) )?(?:[^,\uff0c]|,(?=\d))*?)"
     r"(?:(?:,(?!\d)|[;\uff0c\uff1b]) *(?:(?:{conjunction}) )?| (?:{conjunction}) )(?P<last>.+?)"
 )
+_SPEAKS = regex(r"\b(?:i|we)(?: have| just)? $")
 _ACCENTS = regex("[\u0300-\u0305\u0307\u0309-\u036f]|(?<!\u0438)\u0306|\u0308")
 
 
@@ -121,7 +122,8 @@ class Frames:
         if match is None:
             return None
         [(how, value)] = [(name, said) for name, said in match.groupdict().items() if said]
-        is_speaker = how == "was" or match.start() == 0  # "Sold the Fiat."
+        before = low[: match.start()]  # "" in "Sold the Fiat."
+        is_speaker = how == "was" or not before or _SPEAKS.search(before) is not None
         return value, "" if is_speaker else self.person(text)
 
     def names_several(self, noun: str) -> bool:

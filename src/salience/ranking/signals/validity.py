@@ -24,6 +24,7 @@ _TOLD_BY = frozenset({"kind", "valid_from", "valid_to"})  # without which nothin
 FADING_DAYS = 730.0
 _OWNER = ("speaker", "user_id", "agent_id", "namespace")
 _MAX_CHANGE_WORDS = 12  # content words
+_LIGHT_VERBS = frozenset("go start begin happen leav".split())  # stems; a change has others
 _MAX_BARE_WORDS = 3  # content words of a question without a question mark
 _ASKS_WHETHER = regex(
     r"(?i)\W*(?:(?:and|so|but) )?(?:do|does|is|are|am|has|have|can|will)(?:n't)? "
@@ -284,6 +285,9 @@ def _with_changes(ev: Evaluation, *, answering: bool = False) -> Iterator[list[i
     changes = (short & (replaces != 0.0)).nonzero()[0]
     matched = table["lexical.matched"] > 0.0
     if answering:
+        terms = ev.query.reading.terms
+        told = [at for at, term in enumerate(terms) if _LIGHT_VERBS.isdisjoint(term)]
+        matched = matched[:, told] if told else matched
         found = matched.any(axis=0).sum()
         changes = changes[2 * matched[changes].sum(axis=1) > found]
     if not len(changes):
