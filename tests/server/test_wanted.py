@@ -59,9 +59,11 @@ def test_null_is_left_out_where_it_is_not_wanted(notes: httpx.Client) -> None:
     assert not has_null(found)
 
 
-@pytest.mark.parametrize("wrong", [{"fields": "content,colour"}, {"nulls": "no"}])
+@pytest.mark.parametrize(
+    "wrong", [{"fields": "content,colour"}, {"nulls": "no"}, {"fields": ["content", "kind"]}]
+)
 def test_what_is_no_field_is_refused_before_anything_is_done(
-    notes: httpx.Client, wrong: dict[str, str]
+    notes: httpx.Client, wrong: dict[str, Any]
 ) -> None:
     refused = notes.post("/memories", params=wrong, json={"content": "New.", "id": "new"})
     assert refused.status_code == 422
@@ -86,6 +88,7 @@ def test_the_document_has_both_for_every_answer_in_json(notes: httpx.Client) -> 
             answers = (each.get("content", {}) for each in operation["responses"].values())
             is_json = any("application/json" in content for content in answers)
             assert refs >= {"fields", "nulls"} if is_json else not refs & {"fields", "nulls"}
+            assert "422" in operation["responses"] or not is_json
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Self
 
 import msgspec
+from starlette.datastructures import QueryParams
 from starlette.responses import Response
 
 from salience.display.result import to_json
@@ -68,12 +69,16 @@ class Wanted:
     nulls: bool = True
 
     @classmethod
-    def of(cls, query: Mapping[str, str]) -> Self:
+    def of(cls, query: QueryParams) -> Self:
         """The wishes of a query.
 
         Raises:
-            InvalidInput: there is no such field, or `nulls` is neither true nor false.
+            InvalidInput: there is no such field, `nulls` is neither true nor false, or one of them
+                is there twice.
         """
+        for wish in cls.__annotations__:
+            if len(query.getlist(wish)) > 1:
+                raise InvalidInput(wish, "is there twice", "give it once")
         names = frozenset(name.strip() for name in query.get("fields", "").split(",")) - {""}
         if unknown := names - {*OF_ONE}:
             remedy = f"use some of {', '.join(OF_ONE)}, with commas between them"

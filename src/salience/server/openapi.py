@@ -190,9 +190,14 @@ def _parameters(operation: Operation) -> list[Schema]:
             {"name": name, "in": "query", "description": description, **required, **content}
         )
     shared = ["Salience-Namespace", *operation.headers] if operation.scope else []
-    if any(each.body and each.content_type == JSON for each in operation.answers.values()):
+    if _is_json(operation):
         shared += Wanted.__annotations__
     return parameters + [{"$ref": f"#/components/parameters/{name}"} for name in shared]
+
+
+def _is_json(operation: Operation) -> bool:
+    """Test whether an answer of an operation is JSON."""
+    return any(each.body and each.content_type == JSON for each in operation.answers.values())
 
 
 _COUNT: Schema = {"type": "integer", "minimum": 0}
@@ -248,7 +253,7 @@ def statuses(operation: Operation) -> list[int]:
         found.update((*_WITH_BODY, *_WITH_INPUT))
     if "Idempotency-Key" in operation.headers:
         found.add(409)
-    if _path_names(operation.path):
+    if _path_names(operation.path) or _is_json(operation):  # whose fields may be chosen
         found.update(_WITH_INPUT)
     return sorted(found)
 
