@@ -431,3 +431,27 @@ def test_where_nothing_is_found_no_probability_is_told(run: Run) -> None:
     assert (found.code, found.err) == (1, "nothing found\n")
     swapped = run("search", "bread", "--since", "2027-01-01", "--until", "2026-01-01")
     assert swapped.err == "salience: until: is before since; give a later time, or swap them\n"
+
+
+def test_an_interrupt_while_modules_are_imported_ends_it_in_a_word(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Importing:
+        def __getattr__(self, name: str) -> None:
+            raise KeyboardInterrupt
+
+    monkeypatch.setitem(sys.modules, "salience.cli.app", Importing())
+    ran = run("list")
+    assert (ran.code, ran.out, ran.err) == (130, "", "interrupted\n")
+
+
+def test_history_names_the_fields_that_an_edit_changed(run: Run) -> None:
+    run("add", "Tea at five.", "--id", "x")
+    run("update", "x", "--set", "tags=home", "--set", "importance=0.5", "--metadata", '{"a": 1}')
+    assert re.search(r"edit +2 +importance = 0.5; changed metadata, tags", run("history", "x").out)
+
+
+def test_text_from_stdin_of_no_known_format_is_told_how_to_come_in(run: Run) -> None:
+    told = run("import", "-", stdin=b"Tea at five.").err
+    assert told.startswith('salience: stdin: is of no known format; name it, as format="text" (--')
+    assert run("import", "-", "--format", "text", stdin=b"Tea at five.").code == 0

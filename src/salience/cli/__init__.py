@@ -16,8 +16,8 @@ from collections.abc import Sequence
 from salience.coding_agents.hook import is_event, run
 from salience.errors import EmbedderError, Locked, NotFound, SalienceError, StoreError
 
-NOTHING, WRONG, UNUSABLE = 1, 2, 3
-"""The exit codes besides 0 and that of an interrupt."""
+NOTHING, WRONG, UNUSABLE, INTERRUPTED = 1, 2, 3, 130
+"""The exit codes besides 0."""
 COMPLETION_VARIABLE = "_SALIENCE_COMPLETE"
 """The variable by which the script of a shell asks for completions."""
 
@@ -46,6 +46,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _flushed(end.code if isinstance(end.code, int) else int(end.code is not None))
     except BrokenPipeError:
         return _flushed(NOTHING)
+    except KeyboardInterrupt:  # while modules are imported; a command answers its own
+        print("interrupted", file=sys.stderr)
+        return INTERRUPTED
     except SalienceError as problem:
         _complain(str(problem))
         return _flushed(_code(problem))

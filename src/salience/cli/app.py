@@ -14,6 +14,7 @@ from typing import Annotated, Any, get_type_hints
 import typer
 
 import salience
+from salience.cli import INTERRUPTED
 from salience.cli.help import (
     MAX_HELP_COLUMNS,
     Commands,
@@ -149,7 +150,7 @@ def _command(function: Callable[..., None], path: str) -> Callable[..., None]:
             function(settings.over(ctx.obj), **options)
         except KeyboardInterrupt:
             output.note("interrupted")
-            raise typer.Exit(output.INTERRUPTED) from None
+            raise typer.Exit(INTERRUPTED) from None
 
     run.__doc__ = function.__doc__ or next(
         group[path][1] for group in COMMANDS.values() if path in group

@@ -42,6 +42,8 @@ def _payload_summary(payload: Any) -> str:
     """The payload of an event in a few words."""
     changes = payload.get("set", {})
     parts = [f"{name} = {value}" for name, value in changes.items()]
+    if others := payload.get("was", {}).keys() - changes:
+        parts.append(f"changed {', '.join(sorted(others))}")
     parts += [str(payload[name]) for name in ("feedback", "context", "outcome") if name in payload]
     return "; ".join(parts)
 

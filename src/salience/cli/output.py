@@ -16,6 +16,7 @@ import typer
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 
+from salience.cli import INTERRUPTED
 from salience.display.result import visible
 from salience.errors import InvalidInput
 from salience.language.spelling import taken_notes
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from salience.records.record import Link
 
 
-INTERRUPTED = 130  # the exit code
 MAX_NOTES = 10  # printed of one kind; the rest is counted
 _PIPED_COLUMNS, _PIPED_TABLE_COLUMNS = 100, 200  # where there is no terminal
 _MIN_COLUMNS = 40  # fewer leave no room for texts beside the figures

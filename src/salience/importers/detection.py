@@ -87,7 +87,9 @@ def detect(path: Path) -> str:
     if name or suffix == ".txt":
         return name or "text"
     raise ImportProblem(
-        path, "is of no known format", "give it as format; `salience import --formats` lists them"
+        path,
+        "is of no known format",
+        'name it, as format="text" (--format text); `salience import --formats` lists them',
     )
 
 

@@ -72,7 +72,8 @@ class Source:
     def _named(self, problem: ImportProblem) -> ImportProblem:
         if problem.path != self.place:
             return problem
-        return ImportProblem(self.path, problem.problem, problem.remedy, line=problem.line)
+        path = "stdin" if self.path == _STDIN else self.path
+        return ImportProblem(path, problem.problem, problem.remedy, line=problem.line)
 
 
 @contextmanager
