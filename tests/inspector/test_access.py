@@ -159,3 +159,30 @@ def test_nothing_moves_by_itself(chrome: Browser, server: RealServer) -> None:
         for view, (ready, state) in VIEWS.items():
             page = inspector.show(ready, q=QUESTION, view=view, **state)
             assert page.evaluate("document.getAnimations().length") == 0
+
+
+LONGEST_LINE = """() => {
+  const walker = document.createTreeWalker(document.querySelector("main"), NodeFilter.SHOW_TEXT);
+  let longest = [0, ""], node;
+  while ((node = walker.nextNode())) {
+    const range = document.createRange(), text = node.textContent.trim();
+    range.selectNodeContents(node);
+    const lines = new Map();
+    for (const { top, width } of range.getClientRects()) {
+      lines.set(top, (lines.get(top) || 0) + width);
+    }
+    const widths = [...lines.values()], all = widths.reduce((sum, each) => sum + each, 0);
+    const length = all && Math.round((text.length * Math.max(...widths)) / all);
+    if (length > longest[0]) longest = [length, text.slice(0, 60)];
+  }
+  return longest;
+}"""
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_no_line_is_too_long_to_read(inspector: Inspector, view: str) -> None:
+    inspector.page.set_viewport_size({"width": 3840, "height": 900})
+    ready, state = VIEWS[view]
+    page = inspector.show(ready, q=QUESTION, view=view, **state)
+    length, text = page.evaluate(LONGEST_LINE)
+    assert length <= 115, text

@@ -177,7 +177,7 @@ function Recent({ namespace }) {
   const figure = (ms) => (ms === null ? "" : ms.toFixed(1));
   return html`${times.length > 0 && html`<p>${later.took(times.length, figure(times[Math.floor((times.length - 1) / 2)]), figure(times.at(-1)))}</p>`}
     ${answer.searches.length === 0 ? html`<p>${later.noSearches}</p>` : html`<details><summary>${later.asTable}</summary><div class="scroll" tabindex="0"><table class="recent">
-      <thead><tr><th>${later.time}</th><th class="n">${later.ms}</th><th class="n">${words.probability}</th><th>${later.question}</th></tr></thead><tbody>
+      <thead><tr><th>${later.time}</th><th class="n">${later.ms}</th><th class="n">${words.chanceOfAnswer}</th><th>${later.question}</th></tr></thead><tbody>
       ${answer.searches.map((each) => html`<tr key=${each.id}><td class="when">${each.at.slice(0, 19).replace("T", " ")}</td><td class="n">${figure(each.ms)}</td>
         <td class="n">${each.probability === null ? "" : percent(each.probability)}</td><td><${Text} of=${each.query}/></td></tr>`)}</tbody></table></div></details>`}`;
 }

@@ -111,7 +111,7 @@ function Labels({ queue, questions, state, mayWrite, isKept, reread }) {
       <button class="plain" aria-current=${each === item ? "true" : undefined} onClick=${() => choose(place)}><${Text} of=${beginning(each.query, 80)}/></button> <span class="soft">${stateOf(each)}</span></li>`)}</ol></section>
     <section><h2><${Text} of=${item.query}/></h2><p class="soft">${later.keys}</p>
       ${!found.answer && html`<p role="status">${found.refusal || words.waiting}</p>`}
-      ${found.answer && html`<p class="soft">${found.answer.probability === null ? "" : later.chanceNow(percent(found.answer.probability))}</p>`}
+      ${found.answer && html`<p class="soft">${found.answer.probability === null ? "" : words.chance(percent(found.answer.probability))}</p>`}
       <ol class="labels">${rows.map((row, place) => html`<li key=${row.id} class=${place === at ? "row chosen" : "row"} aria-current=${place === at ? "true" : undefined} data-id=${row.id}>
         <p>${row.text === null ? html`<${Text} of=${row.id}/> <span class="soft">${later.notFound}</span>` : html`<${Text} of=${beginning(row.text, 280)}/>`}</p>
         ${["relevant", "not_relevant"].map((kind) => html`<button key=${kind} disabled=${!mayWrite} aria-pressed=${item[kind].includes(row.id)} onClick=${() => { setAt(place); mark(row.id, kind); }}>${later[kind]}</button> `)}</li>`)}</ol>

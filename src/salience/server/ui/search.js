@@ -56,7 +56,7 @@ function Card({ table, row, place, most, state, go }) {
       ${Object.entries(table.routes).map(([name, route]) => html`<span key=${name} class="soft">
         ${route.rank[place] === null ? words.noRoute(name) : words.route(name, route.rank[place])}</span>`)}
       <span>${words.score} ${figure(row.score)}</span>
-      ${row.probability !== null && html`<span>${words.likely(percent(row.probability))}</span>`}
+      ${row.probability !== null && html`<span>${words.chanceOfThis(percent(row.probability))}</span>`}
       <button class="why" aria-expanded=${open} onClick=${toggle}>${open ? words.hide : words.open}
         <span class="hidden"> ${visible(row.id)}</span></button></p>
     ${open && html`<div class="opened"><${Waterfall} table=${table} row=${place}/>
