@@ -27,7 +27,7 @@ export const words = {
   found: (hits, of) => `${hits} of ${of} that were ranked`,
   score: "score",
   chanceOfAnswer: "chance of an answer",
-  chanceOfThis: (percent) => `${percent} chance that this one answers`,
+  chanceOfThis: (percent) => `${percent} chance of answering`,
   routes: { lexical: "words", vector: "meaning" },
   route: (name, rank) => `number ${rank} by ${words.routes[name] || name}`,
   noRoute: (name) => `not found by ${words.routes[name] || name}`,
