@@ -285,6 +285,37 @@ def test_an_import_that_was_broken_off_goes_on(
         assert exported(memory) == path.read_text("utf-8")
 
 
+@pytest.mark.parametrize("where", ["file", "postgres"])
+def test_an_import_that_was_broken_off_goes_on_after_a_search(
+    where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
+    """A search is logged behind all that the file brings."""
+    monkeypatch.setattr(parts, "CHUNK_MEMORIES", 3)
+    path, clock = tmp_path / "all.jsonl", Clock()
+    with Memory.open("ram://", embedder=EMBEDDER, clock=clock) as memory:
+        memory.add_many({"id": f"m{i}", "content": f"Note {i}"} for i in range(10))
+        memory.export(path)
+        places = [event.seq for event in memory.events()]
+
+    def stop(step: str, done: int, total: int) -> None:
+        if (step, done) == ("importing default", 6):
+            raise KeyboardInterrupt
+
+    is_file = where == "file"
+    address = tmp_path / "m.db" if is_file else request.getfixturevalue("database")
+    with Memory.open(address, embedder=EMBEDDER, clock=clock) as memory:
+        with pytest.raises(KeyboardInterrupt):
+            memory.import_(path, progress=stop)
+        assert memory.search("Note 1", limit=1).ids == ("m1",)
+        memory.flush()
+        memory.import_(path)
+        assert memory.count() == 10
+        assert [event.type for event in memory.history("m1")] == ["write", "retrieval"]
+        *brought, own = [event.seq for event in memory.events()]
+        assert (brought, own > places[-1]) == (places, True)
+        assert memory.verify()
+
+
 def test_an_import_that_was_broken_off_in_a_later_namespace_goes_on(tmp_path: Path) -> None:
     path, clock = tmp_path / "all.jsonl", Clock()
     with Memory.open("ram://", embedder=EMBEDDER, clock=clock) as memory:

@@ -652,11 +652,14 @@ class Put(Op):
 @dataclass(frozen=True, eq=False)
 class ImportedHistory:
     """The log of a namespace that is copied: its events with their places in the log, and the
-    vectors that edits replaced, by the place of the edit."""
+    vectors that edits replaced, by the place of the edit.
+
+    What happens here, also before the rest is copied, goes behind `last`, the last place of all."""
 
     namespace: str
     events: tuple[Event, ...] = ()
     vectors: tuple[tuple[int, str, Embedding], ...] = ()
+    last: int = 0
 
 
 class Log(Op):

@@ -125,7 +125,7 @@ class _NamespaceCopy:
         figures = _Checksum(source)
         for chunk, done, total in _chunks(self._source, source):
             figures.add(chunk)
-            plan = parts.write_parts(name, chunk, source.events, embedder)
+            plan = parts.write_parts(name, chunk, source.events, source.until, embedder)
             taken = drive(plan, self._target.batch)
             if taken:
                 raise StoreError(f"somebody else writes to the target: {taken[0]!r} is there")

@@ -110,7 +110,7 @@ def import_history(
     return [
         *dialect.insert("events", events),
         *dialect.insert("former_vectors", former),
-        *dialect.advance(past.namespace, max(of, default=0)),
+        *dialect.advance(past.namespace, max((past.last, *of))),
     ]
 
 

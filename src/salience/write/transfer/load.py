@@ -29,12 +29,16 @@ Lines = Callable[[], Iterable[bytes]]
 
 @dataclass
 class _Namespace:
-    """A namespace of a file: its notes, the events of all its memories, and their number."""
+    """A namespace of a file: its notes, the events of all its memories, and their number.
+
+    `last` is the last place of its log.
+    """
 
     name: str
     notes: Mapping[str, str]
     events: tuple[Event, ...]
     memories: int = 0
+    last: int = 0
 
 
 @dataclass
@@ -48,6 +52,12 @@ class _Contents:
     embedder: str | None = None
     namespaces: list[_Namespace] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=lambda: {"memories": 0, "links": 0, "events": 0})
+
+    def take(self, events: Sequence[Event]) -> None:
+        """Count events of the last namespace."""
+        self.counts["events"] += len(events)
+        own = self.namespaces[-1]
+        own.last = max((own.last, *(event.seq for event in events)))
 
 
 def load(
@@ -128,7 +138,7 @@ def _write(
         complete.append(replace(part, vectors={**part.vectors, **made}))
     model = embedder or (scope.embedder if vector_of else None)
     of_all = [imported(event, scope.actor) for event in source.events]
-    taken = yield from parts.write_parts(scope.namespace, complete, of_all, model)
+    taken = yield from parts.write_parts(scope.namespace, complete, of_all, source.last, model)
     if taken:
         raise StoreError(
             f"somebody else writes to the namespace {scope.namespace!r}: {taken[0]!r} is there"
@@ -203,7 +213,7 @@ def _take(line: lines.Fields, contents: _Contents) -> None:
             name, lines.notes_of(line), lines.events_of(line, None, contents.limits)
         )
         contents.namespaces.append(source)
-        contents.counts["events"] += len(source.events)
+        contents.take(source.events)
     elif "memory" in line and contents.namespaces:
         part = lines.part_of(line, contents.namespaces[-1].name, contents.limits)
         if part.record.id in contents.ids:
@@ -212,7 +222,7 @@ def _take(line: lines.Fields, contents: _Contents) -> None:
         contents.namespaces[-1].memories += 1
         contents.counts["memories"] += 1
         contents.counts["links"] += len(part.links)
-        contents.counts["events"] += len(part.events)
+        contents.take(part.events)
     else:
         raise InvalidInput("line", "is neither a namespace nor a memory of one")
 

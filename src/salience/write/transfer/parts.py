@@ -216,11 +216,16 @@ def _links_before(part: Part, until: int) -> tuple[Link, ...]:
 
 
 def write_parts(
-    namespace: str, parts: Sequence[Part], events: Sequence[Event], embedder: str | None
+    namespace: str,
+    parts: Sequence[Part],
+    events: Sequence[Event],
+    last: int,
+    embedder: str | None,
 ) -> Plan[tuple[str, ...]]:
     """The plan of writing memories with their past, in one transaction: the ids that are taken.
 
-    `events` are those of all memories of the namespace; they are written if it has none yet.
+    `events` are those of all memories of the namespace, which are written if it has none yet;
+    `last` is the last place of its log.
     """
     ids = tuple(part.record.id for part in parts)
     present = yield from ask(RowsById(namespace, ids))
@@ -240,6 +245,7 @@ def write_parts(
                     namespace,
                     tuple(sorted(log, key=lambda event: event.seq)),
                     tuple(vector for part in missing for vector in part.former),
+                    last,
                 ),
             )
         )
