@@ -3,9 +3,9 @@
     python changes.py                  # the shares right, by set and language
     python changes.py --wrong          # with what is wrong
 
-`changes/*pairs.tsv` has a language, a value, its later change, a question about the present and
-one about the past; `changes/*unrelated.tsv` two things that both hold, and a question about the
-first.
+`changes/*pairs.tsv` has a language, a value, its later change, a question about the present and, in
+some, one about the past; `changes/*unrelated.tsv` and `everyday-others.tsv` two things that both
+hold, and a question about the first.
 """
 
 from __future__ import annotations
@@ -54,7 +54,8 @@ def judged(row: Sequence[str], kind: str) -> dict[str, bool]:
     language, old, new, present, past = row
     memory, _ = memory_of((old, new), kind)
     asked = {"present": (present, "1"), "now": (with_now(language, present), "1")}
-    asked["past"] = (past, "0")
+    if past:
+        asked["past"] = (past, "0")
     with memory:
         return {
             name: memory.search(question, limit=2, now=NOW, touch=False).ids[:1] == (right,)
