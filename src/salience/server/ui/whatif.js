@@ -54,7 +54,7 @@ function Profile({ table, state, weights, setWeights }) {
     setWeights(Object.fromEntries(parts.filter(({ name, weight }) => weight !== null && own.has(name) && own.get(name) !== weight)
       .map(({ name, weight }) => [name, weight])));
   };
-  return html`<p><button disabled=${!Object.keys(weights).length} onClick=${tried(save)}>${later.saveProfile}</button>
+  return html`<p class="inline"><button disabled=${!Object.keys(weights).length} onClick=${tried(save)}>${later.saveProfile}</button>
       <label>${later.openProfile} <input type="file" accept=".json" onChange=${tried(open)}/></label></p>
     ${problem && html`<p role="alert">${words.failed}<${Text} of=${problem}/></p>`}`;
 }
