@@ -384,7 +384,7 @@ def test_broken_lines_are_told_and_can_be_left_out(run: Run, tmp_path: Path) -> 
     assert told == [("n.jsonl", "line 2"), ("n.jsonl", "line 3")]
     ran = run("import", "-", "--lenient", "--namespace", "other", stdin=source)
     assert (ran.code, ran.out) == (0, "2 added, 2 rejected\n")
-    assert "rejected: -, line 2: not JSON" in ran.err
+    assert "rejected: stdin, line 2: not JSON" in ran.err
     (tmp_path / "n.json").write_text('[{"content": "Four"}, 5]', encoding="utf-8")
     ran = run("import", "n.json", "--lenient")
     assert (ran.code, ran.out) == (0, "1 added, 1 rejected\n")
@@ -396,7 +396,7 @@ def test_stdin_and_pipes_are_read(run: Run, tmp_path: Path) -> None:
     ran = run("import", "-", stdin=source)
     assert (ran.code, ran.out) == (1, "1 added, 1 rejected\n")
     assert "rejected: -, line 2: stdin:2: content: is missing" in ran.err
-    assert "salience: -, line 1: not JSON" in run("import", "-", stdin=b"{broken").err
+    assert "salience: stdin, line 1: not JSON" in run("import", "-", stdin=b"{broken").err
     assert run("import", "-", stdin=b"").out == "0 added, 0 rejected\n"
     talk = json.dumps({"memories": [{"text": "Hello"}]}).encode()
     assert run("import", "-", stdin=talk).out == "1 added, 0 rejected\n"
