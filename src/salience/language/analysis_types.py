@@ -26,6 +26,7 @@ QUERY_FEATURES: Mapping[str, str] = MappingProxyType(
         "query_asks_name": "asks for a person, a place or the name of a thing",
         "query_asks_kind": "asks for things of a kind, as which sports or how many pets",
         "query_asks_advice": "asks for advice, a plan, a draft or leave to do something",
+        "query_asks_whether": "asks for yes or no",
         "query_is_about_body": "asks for advice on food, medicine or sport",
         "query_is_about_food_or_sport": "asks for advice on food or sport, not on medicine",
         "query_has_concern": "asks for advice on a topic of everyday life",

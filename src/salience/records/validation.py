@@ -244,9 +244,8 @@ def timestamp(name: str, value: Any) -> datetime:
     if type(value) is str:
         written = value.strip()
         try:
-            if (
-                written.isdecimal() and len(written) != _DAY_DIGITS
-            ):  # Python takes the 9th for a "T"
+            # Of more digits Python takes the ninth for the "T" between date and time.
+            if written.isdecimal() and len(written) != _DAY_DIGITS:
                 raise ValueError
             value = datetime.fromisoformat(written)
         except ValueError:

@@ -22,6 +22,7 @@ The reader itself knows these terms, the first five as whole words:
 - `conjunction`, `pronoun`: between two clauses, and the subject that the second one may lack
 - `denied`, `denials`: what a sentence has that denies the rest, and what it is left without then
 - `inverted`: a verb before its subject, as two groups
+- `speaks`: ends what is before a verb of the speaker
 - `ending`: of nouns that with and without it name one attribute
 """
 
@@ -44,12 +45,11 @@ CHOICE = "choice"
 _TERM = regex(r"\{([a-z_]+)\}")
 _NEVER = "(?!)"
 _WHOLE_WORDS = ("speaker", "article", "clause", "several", "unsure")
-_PATTERNS = ("denied", "denials", "inverted", "ending")
+_PATTERNS = ("denied", "denials", "inverted", "ending", "speaks")
 _CLAUSES = (  # a comma before a digit stands in a figure
     r"(?P<first>(?:(?P<who>{pronoun}) )?(?:[^,\uff0c]|,(?=\d))*?)"
     r"(?:(?:,(?!\d)|[;\uff0c\uff1b]) *(?:(?:{conjunction}) )?| (?:{conjunction}) )(?P<last>.+?)"
 )
-_SPEAKS = regex(r"\b(?:i|we)(?: have| just)? $")
 _ACCENTS = regex("[\u0300-\u0305\u0307\u0309-\u036f]|(?<!\u0438)\u0306|\u0308")
 
 
@@ -123,7 +123,7 @@ class Frames:
             return None
         [(how, value)] = [(name, said) for name, said in match.groupdict().items() if said]
         before = low[: match.start()]  # "" in "Sold the Fiat."
-        is_speaker = how == "was" or not before or _SPEAKS.search(before) is not None
+        is_speaker = how == "was" or not before or self.terms["speaks"].search(before) is not None
         return value, "" if is_speaker else self.person(text)
 
     def names_several(self, noun: str) -> bool:

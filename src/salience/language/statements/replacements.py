@@ -37,17 +37,19 @@ def _person(subject: str, text: str, code: str) -> str:
 def values_stated(text: str) -> float:
     """The number of what a short text says; 0 for a long one.
 
-    Of the attribute that it states it is all words of the values, and whether they are denied; else
-    all its words, in any order. Two texts with the same number say the same.
+    Of the attribute that it states it is all words of the values, of a wording all its words in any
+    order, and whether they are denied. Two texts with the same number say the same.
     """
     if len(text) > MAX_CHARACTERS:
         return NO_STATE
     statement = statement_of(text)
-    values = [] if statement is None else [*statement.values.values()]
-    said = [" ".join(map(stem, words(fold(value)))) for value in values]
-    is_denied = statement is not None and statement.is_denied
-    told = "; ".join(said or sorted({*map(stem, words(fold(text)))}))
-    return float(state_number(f"{'denied' if is_denied else 'stated'} {told}"))
+    if statement is None:
+        told = sorted({*map(stem, words(fold(text)))})
+    else:
+        values = [" ".join(map(stem, words(fold(value)))) for value in statement.values.values()]
+        told = values or sorted({*statement.attribute.split()})
+    how = "denied" if statement is not None and statement.is_denied else "stated"
+    return float(state_number(f"{how} {'; '.join(told)}"))
 
 
 def value_replaced(text: str) -> float:

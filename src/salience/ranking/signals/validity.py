@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from salience.arithmetic import exp
+from salience.language.english import LIGHT_VERBS
 from salience.language.languages import LANGUAGES
 from salience.language.languages.table import CHANGE, change_number
 from salience.language.tokens import fold, stem, words
-from salience.lazily import dataclass, regex
+from salience.lazily import dataclass
 from salience.ranking.evaluation import Evaluation, Values
 from salience.ranking.explanation import Explanation
 from salience.ranking.expressions import Signal
@@ -24,11 +25,7 @@ _TOLD_BY = frozenset({"kind", "valid_from", "valid_to"})  # without which nothin
 FADING_DAYS = 730.0
 _OWNER = ("speaker", "user_id", "agent_id", "namespace")
 _MAX_CHANGE_WORDS = 12  # content words
-_LIGHT_VERBS = frozenset("go start begin happen leav".split())  # stems; a change has others
 _MAX_BARE_WORDS = 3  # content words of a question without a question mark
-_ASKS_WHETHER = regex(
-    r"(?i)\W*(?:(?:and|so|but) )?(?:do|does|is|are|am|has|have|can|will)(?:n't)? "
-)
 _STATED = frozenset(
     {"attribute_key", "value", "replaces", "stated", "content_words", "is_question"}
 ) | {"lexical.matched"}
@@ -280,27 +277,24 @@ def _with_changes(ev: Evaluation, *, answering: bool = False) -> Iterator[list[i
     a time, a number or a name if they have one and it tells no end, and no third person says it.
     """
     table = ev.candidates
-    short = _short(ev)
-    replaces = table.floats("replaces")
+    short, replaces = ev.shared(_short), table.floats("replaces")
     changes = (short & (replaces != 0.0)).nonzero()[0]
     matched = table["lexical.matched"] > 0.0
     if answering:
         terms = ev.query.reading.terms
-        told = [at for at, term in enumerate(terms) if _LIGHT_VERBS.isdisjoint(term)]
+        told = [at for at, term in enumerate(terms) if LIGHT_VERBS.isdisjoint(term)]
         matched = matched[:, told] if told else matched
         found = matched.any(axis=0).sum()
         changes = changes[2 * matched[changes].sum(axis=1) > found]
     if not len(changes):
         return
+    said, begins = matched.sum(axis=1), ev.shared(_begins)
     if answering:
         changed, ended = _changes_asked_for(ev)
         is_asked = np.isin(replaces, (*changed, *ended)) | (replaces >= CHANGE)
         changes = changes[is_asked[changes]]
-    said, begins = matched.sum(axis=1), ev.shared(_begins)
-    if answering:
-        short &= 2 * said > found
+        short = short & (2 * said > found) & _of_user(ev)
         kinds = _kinds_asked_for(ev)
-        short &= _of_user(ev)
     owners = [ev.distinct(name)[0] for name in _OWNER if name in table.columns]
     for place in changes[short[changes]].tolist():
         shared = (matched & matched[place]).sum(axis=1)
@@ -332,7 +326,7 @@ def _said_later(ev: Evaluation) -> Iterator[list[int]]:
     table = ev.candidates
     matched = table["lexical.matched"] > 0.0
     said = matched.sum(axis=1)
-    same = _short(ev) & (said == max(2, said.max(initial=0)))
+    same = ev.shared(_short) & (said == max(2, said.max(initial=0)))
     if same.sum() < 2:
         return
     begins, kinds = ev.shared(_begins), _kinds_asked_for(ev)
@@ -366,7 +360,7 @@ def _of_user(ev: Evaluation) -> NDArray[np.bool_]:
 
 def _kinds_asked_for(ev: Evaluation) -> list[NDArray[np.bool_]]:
     """True for memories with each kind of value; no kinds where only yes or no is asked for."""
-    if _ASKS_WHETHER.match(ev.query.text):
+    if "query_asks_whether" in ev.query.reading.features:
         return []
     return [ev.candidates.floats(name) > 0.0 for name in _KINDS_OF_VALUE]
 

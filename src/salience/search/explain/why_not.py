@@ -21,7 +21,7 @@ from salience.ranking.rejection import DroppedRow, Unmet, WhyNot
 from salience.ranking.run import RankedRun, run_profile
 from salience.ranking.stages import Pipeline
 from salience.records.fields import field_type
-from salience.records.filters import And, Compare, Filter, Or, filter_fields, passes
+from salience.records.filters import And, Compare, Filter, Not, Or, filter_fields, passes
 from salience.retrieval.candidates import Candidates, best_first
 from salience.retrieval.operations import FetchColumns
 from salience.retrieval.plan import Plan, ask, drive
@@ -30,7 +30,6 @@ from salience.retrieval.query import Query
 _SIGNS = {"eq": "=", "ne": "is not", "in": "in", "nin": "not in", "contains": "contains"} | {
     "gt": ">", "gte": ">=", "lt": "<", "lte": "<=", "exists": "exists",
 }  # fmt: skip
-_LASTING = "not (expires_at <= "
 
 
 def why_not(run: RankedRun, row: int) -> Plan[WhyNot]:
@@ -60,40 +59,40 @@ def _without_depth(profile: Profile) -> Profile:
     return replace(profile, pipeline=Pipeline(tuple(stages)))
 
 
-def _unmet_conditions(where: Filter, row: int) -> Plan[tuple[Unmet, ...]]:
-    """The conditions of a filter that a row does not meet."""
+def _unmet_conditions(where: Filter, row: int) -> Plan[list[tuple[Filter, Unmet]]]:
+    """The smallest parts of a filter that a row does not meet."""
     names = tuple(sorted(filter_fields(where)))
     columns = yield from ask(FetchColumns(np.array([row], dtype=np.int64), names))
-    return tuple(_unmet(where, {name: _plain(columns[name][0]) for name in names}))
+    return _unmet(where, {name: _plain(columns[name][0]) for name in names})
 
 
-def _filtered(unmet: tuple[Unmet, ...]) -> WhyNot:
+def _filtered(unmet: Sequence[tuple[Filter, Unmet]]) -> WhyNot:
     """The rejection of a memory that does not pass the filter."""
-    sentences = map(_sentence, unmet)
-    return WhyNot("filter", "; ".join(sentences), unmet)
+    reason = "; ".join(_sentence(condition, part.values) for condition, part in unmet)
+    return WhyNot("filter", reason, tuple(part for _, part in unmet))
 
 
-def _sentence(part: Unmet) -> str:
+def _sentence(condition: Filter, values: Mapping[str, Any]) -> str:
     """The reason by which a memory does not pass; in plain words for what each search asks for."""
-    if part.condition == "status in ['active']":
-        status = part.values["status"]
-        found_with = "; --archived finds it (include_archived=True)" if status == "archived" else ""
-        return f"it is {status}, and only what is active is searched{found_with}"
-    if part.condition.startswith(_LASTING):
-        now = part.condition.removeprefix(_LASTING).strip("')")
-        return f"it expires at {part.values['expires_at']}, which is not after {now}"
-    values = ", ".join(f"{name} is {_literal(value)}" for name, value in part.values.items())
-    return f"{values}, and asked for is {part.condition}"
+    match condition:
+        case Compare("status", "in", ("active",)):
+            is_archived = values["status"] == "archived"
+            found_with = "; --archived finds it (include_archived=True)" if is_archived else ""
+            return f"it is {values['status']}, and only what is active is searched{found_with}"
+        case Not(Compare("expires_at", "lte", time)):
+            now = _readable("expires_at", time)
+            return f"it expires at {values['expires_at']}, which is not after {now}"
+    had = ", ".join(f"{name} is {_literal(value)}" for name, value in values.items())
+    return f"{had}, and asked for is {_text(condition)}"
 
 
-def _unmet(condition: Filter, values: Mapping[str, Any]) -> list[Unmet]:
-    """The smallest parts of a filter that do not hold."""
+def _unmet(condition: Filter, values: Mapping[str, Any]) -> list[tuple[Filter, Unmet]]:
     if isinstance(condition, And):
         return [unmet for part in condition.parts for unmet in _unmet(part, values)]
     if passes(condition, values.__getitem__):
         return []
     readable = {name: _readable(name, values[name]) for name in sorted(filter_fields(condition))}
-    return [Unmet(_text(condition), readable)]
+    return [(condition, Unmet(_text(condition), readable))]
 
 
 def _text(condition: Filter) -> str:
