@@ -9,7 +9,7 @@ READY := $(VENV)/.ready
 NATIVE := $(VENV)/.native
 SUITE := $(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal
 
-.PHONY: demo serve demo-postgres test suite test-all check changed torture integrations lint audit bench docs locked lock sbom clean
+.PHONY: demo serve demo-postgres test suite deep check changed torture integrations lint audit bench docs locked lock sbom clean
 
 demo: $(USABLE) $(NATIVE)
 	$(BIN)/salience demo
@@ -27,11 +27,11 @@ test: $(READY) $(NATIVE)
 	$(MAKE) --jobs=2 lint suite
 
 suite: $(READY)
-	$(SUITE) -m "not deep" --durations=25
+	$(SUITE) -m "not deep"
 
-# The suite with its long forms.
-test-all: lint
-	$(SUITE) --hypothesis-profile=deep --durations=100
+# All that `make test` leaves out, and each property on more examples.
+deep: $(READY) $(NATIVE)
+	$(SUITE) -m "deep or hypothesis" --hypothesis-profile=deep
 
 # Before each commit: the tests of what has changed.
 check: $(READY)

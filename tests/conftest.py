@@ -1,10 +1,9 @@
-"""Settings that hold for every test, and the processor time that each case takes.
+"""Settings that hold for every test, and a report of the processor time that each case took.
 
-`deep` marks a case that is long; `make test-all` has these too, and the profile of that name.
+`deep` marks what `make test` leaves to `make deep`, which has the profile of that name.
 """
 
 import os
-import time
 from collections import Counter
 from collections.abc import Generator
 from functools import cache
@@ -14,24 +13,7 @@ from hypothesis import settings
 
 from salience.embedders import static
 
-_SECONDS_OF_A_CASE = 5.0
-
-
-@cache
-def _slowness() -> float:
-    """The time of a loop of two million steps in tenths of a second, at least 1.
-
-    So the limit of a case is one of work: processors differ by a factor of two, and the cores that
-    two threads share by another.
-    """
-    took = []
-    for _ in range(3):
-        began, total = time.process_time(), 0
-        for step in range(2_000_000):
-            total += step * step % 7
-        took.append(time.process_time() - began)
-    return max(1.0, min(took) / 0.1)
-
+_SLOWEST = 25  # cases that are named after a run
 
 # How long an example takes says how busy the machine is, not whether the law holds.
 settings.register_profile("short", deadline=None, max_examples=20)
@@ -52,6 +34,7 @@ _phase_began = pytest.StashKey[float]()
 _processor_seconds: Counter[str] = Counter()
 _clock_seconds: Counter[str] = Counter()
 _cases: Counter[str] = Counter()
+_seconds_of_case: Counter[str] = Counter()
 
 
 def _processor_time() -> float:
@@ -72,14 +55,8 @@ def pytest_runtest_makereport(
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     report = yield
     now = _processor_time()
-    report.processor_seconds = seconds = now - item.stash[_phase_began]
+    report.processor_seconds = now - item.stash[_phase_began]
     item.stash[_phase_began] = now
-    # Other cases share what is set up for a module, so the limit holds for the call alone.
-    too_long = report.when == "call" and seconds > _SECONDS_OF_A_CASE
-    may_fail = too_long and report.passed and not item.get_closest_marker("deep")
-    if may_fail and seconds > _SECONDS_OF_A_CASE * _slowness():
-        report.outcome = "failed"
-        report.longrepr = f"{seconds:.1f} s of processor time; mark it `deep`, or do less"
     return report
 
 
@@ -88,9 +65,13 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     _processor_seconds[folder] += getattr(report, "processor_seconds", 0.0)
     _clock_seconds[folder] += report.duration
     _cases[folder] += report.when == "call"
+    _seconds_of_case[report.nodeid] += getattr(report, "processor_seconds", 0.0)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    terminalreporter.section("the slowest cases, in seconds of processor")
+    for case, seconds in _seconds_of_case.most_common(_SLOWEST):
+        terminalreporter.write_line(f"{seconds:8.1f}  {case}")
     terminalreporter.section("cases, seconds of processor and clock")
     for folder, seconds in _processor_seconds.most_common():
         terminalreporter.write_line(

@@ -1,4 +1,4 @@
-"""A memory on each store that wrong things are given to."""
+"""A memory in this process and one at a server, which wrong things are given to."""
 
 from collections.abc import Iterator
 
@@ -10,7 +10,7 @@ from support.bad_input import NOW
 from support.served import opened
 
 
-@pytest.fixture(scope="module", params=["ram://", "sqlite:///:memory:", "http"])
+@pytest.fixture(scope="module", params=["ram://", "http"])
 def memory(request: pytest.FixtureRequest) -> Iterator[Memory]:
     with opened(request.param, embedder=WordHashEmbedder(), clock=lambda: NOW) as memory:
         memory.add("An apple a day.", id="taken", vectors={"image": [1.0, 0.0]})

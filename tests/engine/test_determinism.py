@@ -77,9 +77,6 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_two_stores_rank_alike(expected: Lists, file: Path) -> None:
     with Memory.open(f"sqlite:///{file}") as memory:
         assert ranked(memory) == expected
-    with Memory.open("sqlite:///:memory:") as memory:
-        memory.add_many(sample.memories())
-        assert ranked(memory) == expected
 
 
 def test_memories_added_one_at_a_time_rank_alike(expected: Lists) -> None:

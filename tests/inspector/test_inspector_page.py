@@ -259,7 +259,7 @@ def walk(inspector: Inspector) -> None:
     page.wait_for_selector(".findings")
     inspector.show(".moves", q=QUESTION, view="ab", other="composite")
     inspector.show(".considered", q=QUESTION, view="context")
-    inspector.show(".plot polyline", view="time", asOf="2026-06-01", memory="fact-heron-april")
+    inspector.show(".plot", view="time", asOf="2026-06-01", memory="fact-heron-april")
     inspector.show(".labels .row", q=QUESTION, view="label")
     inspector.show(".graph", view="around", memory="fact-database-timescale")
 
@@ -278,7 +278,7 @@ def test_looking_changes_nothing(inspector: Inspector, client: httpx.Client) -> 
 OTHERS = (
     "main select",
     ".considered",
-    ".plot polyline",
+    ".plot",
     ".feed td",
     ".labels .row",
     ".graph",
@@ -443,7 +443,7 @@ def test_axe_finds_no_violation(
             (".order", {"view": "whatif"}),
             (".moves", {"view": "ab", "other": "composite"}),
             (".considered", {"view": "context"}),
-            (".plot polyline", {"view": "time", "memory": "fact-heron-april"}),
+            (".plot", {"view": "time", "memory": "fact-heron-april"}),
         ):
             page = inspector.show(ready, q=QUESTION, **state)
             assert axe(page, source) == []

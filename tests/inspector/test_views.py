@@ -179,7 +179,7 @@ def test_a_life_has_every_event_and_its_vitality(
     inspector: Inspector, client: httpx.Client
 ) -> None:
     with inspector.page.expect_response("**/vitality?*") as asked:  # vitality depends on the time
-        page = inspector.show(".plot polyline", view="time", memory="fact-database-influx")
+        page = inspector.show(".plot", view="time", memory="fact-database-influx")
     events = client.get("/memories/fact-database-influx/history").json()["events"]
     expect(page.locator(".life tbody tr")).to_have_count(len(events))
     found = asked.value.json()
@@ -199,7 +199,7 @@ def test_an_edit_shows_the_words_that_changed(chrome: Browser, tmp_path: Path) -
     with real_server(tmp_path / "edited.db") as server, chrome.new_context() as context:
         inspector = Inspector(context.new_page(), server)
         page = inspector.show(".diff", view="time", memory="key")
-        page.wait_for_selector(".plot polyline")
+        page.wait_for_selector(".plot")
         assert page.locator("del").all_inner_texts() == ["with Ben, ", "neighbour."]
         assert page.locator("ins").all_inner_texts() == ["in ", "drawer."]
         row = page.inner_text(".life tbody tr:last-child")

@@ -98,7 +98,7 @@ _KILLED = ("TestPostgres", "test_a_call_that_is_killed_has_done_all_or_nothing")
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave what the suite tries on a store in two ways to `make test-all` for one of them."""
+    """Leave what the suite tries on a store in two ways to `make deep` for one of them."""
     for item in items:
         if not isinstance(item, pytest.Function) or item.cls is None:
             continue

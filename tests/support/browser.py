@@ -20,7 +20,8 @@ from support.real_server import RealServer
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome")
 _ON_ITS_WAY = "Asking …"
-expect.set_options(timeout=30_000)  # as long as an action waits: tests share their processors
+_HANG_MS = 300_000.0
+expect.set_options(timeout=_HANG_MS)
 _INSTALL = "apt-get install --yes --no-install-recommends chromium fonts-dejavu-core"
 
 
@@ -62,6 +63,7 @@ class Inspector:
 
     def __init__(self, page: Page, server: RealServer) -> None:
         self.page, self.server = page, server
+        page.set_default_timeout(_HANG_MS)
         self.wrong: list[str] = []
         self.statuses: list[int] = []
         page.on("pageerror", lambda error: self.wrong.append(str(error)))
@@ -73,10 +75,13 @@ class Inspector:
         )
 
     def show(self, ready: str, **state: str) -> Page:
-        """Show a state, given as the fragment has it; wait for something and for every answer."""
+        """Show a state, given as the fragment has it; wait for something and for every answer.
+
+        What `ready` names may be in several places, of which one is in view.
+        """
         self.page.goto("about:blank")
         self.page.goto(f"{self.server.url}/ui/#{urlencode(state)}")
-        self.page.wait_for_selector(ready, timeout=60_000)
+        self.page.locator(ready).locator("visible=true").first.wait_for()
         self.answered()
         return self.page
 

@@ -6,6 +6,7 @@ import json
 import math
 from functools import reduce
 from operator import add, mul
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -60,8 +61,8 @@ def test_contributions_add_up_to_the_score(profile: str) -> None:
 
 
 @pytest.mark.parametrize("profile", sorted(profiles.BUILT_IN))
-def test_stores_agree(profile: str) -> None:
-    with crowd(8) as ram, crowd(8, "sqlite:///:memory:") as file:
+def test_stores_agree(profile: str, tmp_path: Path) -> None:
+    with crowd(8) as ram, crowd(8, f"sqlite:///{tmp_path / 'memory.db'}") as file:
         for record in [*ram.get_all(limit=12)][::2]:
             options: dict[str, Any] = {"limit": 3, "profile": profile}
             assert str(ram.explain(QUERY, record.id, **options)) == str(
