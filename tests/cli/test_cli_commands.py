@@ -304,13 +304,15 @@ def test_delete_by_id_by_filter_and_all(notes: Run) -> None:
     erased = notes("delete", "--filter", '{"kind": "fact"}', "--yes", "--json").json
     assert erased["deleted"] == erased["receipt"]["memories"] == 1
     assert erased["receipt"]["remaining"]["memories"] == 0
-    notes("add", "Ben brings the cake.", "--user-id", "ben")
+    notes("add", "Ben brings the cake.", "--user", "ben")
+    asked = notes("delete", "--user", "ben", stdin=b"n\n")
+    assert (asked.code, "Erase 1 memory of ben, in" in asked.err) == (1, True)
     forgotten = notes("delete", "--user", "ben", "--yes").out
     assert forgotten.startswith("1 deleted\nerased: 1 memories, ")
     assert "checked: 0 of them found again." in forgotten
     refused = notes("delete", "--all", stdin=b"n\n")
     assert refused.code == 1
-    assert "Erase 1 memories" in refused.err
+    assert "Erase 1 memory, in" in refused.err
     assert notes("delete", "--all", stdin=b"y\n").out.startswith("1 deleted\n")
     assert notes("list", "--json").json["total"] == 0
 

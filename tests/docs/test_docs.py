@@ -98,7 +98,7 @@ def test_every_command_and_option_is_documented_and_no_other() -> None:
         own = {option for option in options if option not in shared or name == "eval"}
         said = _options(documented[name])
         if any(param.rich_help_panel == CONDITIONS for param in command.params):
-            assert conditions - {"--user"} <= own
+            assert conditions - {"--user", "--user-id"} <= own
             own -= conditions - (said if name == "delete" else set())
         assert own - {"--help"} <= said | (shared if name == "eval" else set()), name
         assert said <= options, name

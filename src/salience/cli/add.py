@@ -16,6 +16,7 @@ from salience.cli.settings import Settings, parse_json
 from salience.errors import InvalidInput
 from salience.records.field_filters import with_fields
 from salience.records.fields import FIELDS
+from salience.records.filters import PERSON
 from salience.retrieval.erasure import ErasureReceipt
 
 
@@ -118,8 +119,9 @@ def delete(
     missing, receipt = [], None
     with settings.open(embeds=False) as memory:
         if not ids and not yes:
-            chosen = filters if user is None else {"user_id": user}
-            _confirm(settings, memory.count(chosen), memory.namespace)
+            chosen = filters if user is None else {PERSON: user}
+            whose = "" if user is None else f" of {user}"
+            _confirm(settings, memory.count(chosen), whose, memory.namespace)
         with output.progress("what was erased is gone; run it again for the rest"):
             if ids:
                 records = zip(ids, memory.get_many(ids), strict=True)
@@ -150,22 +152,31 @@ def delete(
         raise typer.Exit(1)
 
 
+_NAMED = 20  # ids in a line
+
+
 def _receipt_lines(receipt: ErasureReceipt) -> Iterator[str]:
     """The lines of a receipt for people."""
     counts = {kind.replace("_", " "): n for kind, n in receipt.erased.items() if n}
     if counts:
         yield "erased: " + ", ".join(f"{n:,} {kind}" for kind, n in counts.items())
         yield f"checked: {sum(receipt.remaining.values())} of them found again. {receipt.check}"
+    if receipt.naming:
+        named, more = ", ".join(receipt.naming[:_NAMED]), len(receipt.naming) - _NAMED
+        yield f"{receipt.user_id} is still named in: {named}" + (
+            f" and {more:,} more" if more > 0 else ""
+        )
     yield f"on disk: {receipt.disk}"
     yield receipt.untouched
 
 
-def _confirm(settings: Settings, count: int, namespace: str) -> None:
+def _confirm(settings: Settings, count: int, whose: str, namespace: str) -> None:
     if settings.json:
         raise InvalidInput(
             "yes", "is needed with --json, which cannot ask for confirmation", "add --yes"
         )
-    question = f"Erase {count:,} memories of the namespace {namespace!r} for good?"
+    memories = "1 memory" if count == 1 else f"{count:,} memories"
+    question = f"Erase {memories}{whose}, in the namespace {namespace!r}, for good?"
     print(question, "[y/N]", end=" ", file=sys.stderr, flush=True)
     if sys.stdin.buffer.readline().strip().lower() not in (b"y", b"yes"):
         output.note("nothing was erased")

@@ -15,6 +15,7 @@ from salience.cli.settings import Settings, parse_json
 from salience.engine.memory import Memory
 from salience.errors import InvalidInput
 from salience.records.field_filters import with_fields
+from salience.records.filters import PERSON
 from salience.records.tombstones import Tombstone
 from salience.retrieval.operations import Tombstones
 from salience.retrieval.safety import Backup
@@ -67,16 +68,20 @@ def copy(settings: Settings, source: str, target: str) -> None:
     output.note("the target holds the same")
 
 
-@takes("count", without=("archived", "as_of"))
+@takes("count", without=("archived", "as_of", "user_id"))
 def export(
     settings: Settings,
     path: Path = Path("-"),
     all_: bool = False,
     vectors: bool = False,
+    user: str | None = None,
     format: Literal["jsonl", "markdown", "mem0", "eval"] = "jsonl",
     **options: Any,
 ) -> None:
     """Write everything to a file, history included; import brings it back."""
+    if user is not None:
+        own = {PERSON: user}
+        options["filters"] = {"and": [own, options["filters"]]} if "filters" in options else own
     filters = with_fields(options).get("filters")
     if format == "jsonl" and filters is not None:
         problem = "goes with --format markdown, mem0 or eval"

@@ -171,8 +171,8 @@ def _typed(
 ) -> tuple[Any, Callable[[str], Any] | None]:
     """The annotation of a parameter for typer, and the function that reads its text, if any."""
     name, (hint, help) = parameter.name, get_args(parameter.annotation)
-    condition = _OF_CONDITIONS.get(name) if parameter.default is ... else None
-    flag = condition or _FLAGS.get(name) or name.replace("_", "-")
+    short = _OF_CONDITIONS.get(name)
+    flag = short or _FLAGS.get(name) or name.replace("_", "-")
     kind, metavar, shape = _kind(hint)
     metavar = _METAVARS.get(name, metavar)
     info: Any = ArgumentInfo(default=...) if is_place else OptionInfo(default=..., metavar=metavar)
@@ -181,7 +181,8 @@ def _typed(
     info.rich_help_panel = CONDITIONS if parameter.default is ... else None
     if not is_place:
         both = kind is bool and parameter.default is not False
-        info.param_decls = (f"--{flag}/--no-{flag}" if both else f"--{flag}",)
+        other = (f"--{name.replace('_', '-')}",) if short else ()
+        info.param_decls = (f"--{flag}/--no-{flag}" if both else f"--{flag}", *other)
         if kind == list[str] and help:
             info.help = f"{help} Repeat the option for more."
     if parameter.default is None or parameter.default is ...:

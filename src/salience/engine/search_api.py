@@ -296,7 +296,8 @@ class ReadApi(PlanRunner):
         ids of the `earlier` ones. What was superseded, judged or has expired is left out.
 
         Args:
-            user: the `user_id` or the speaker; of everybody in the namespace by default.
+            user: the person: the `user_id`, or the speaker of memories that have no other
+                user; everybody in the namespace by default.
             filters: a further condition.
             limit: the most statements to read, the newest.
 

@@ -18,7 +18,7 @@ from salience.engine.options import (
 )
 from salience.errors import InvalidInput
 from salience.records.field_filters import FIELD_DEFAULTS, FieldFilters
-from salience.records.filters import Compare, filter_fields, parse_filter
+from salience.records.filters import filter_fields, of_person, parse_filter
 from salience.records.record import MemoryRecord
 from salience.records.validation import boolean, callable_or_none, namespace_name, text, texts
 from salience.retrieval.erasure import ErasureReceipt
@@ -231,14 +231,16 @@ class WriteApi(PlanRunner):
         return self._erase(Delete(namespace_name(namespace), erasing, where=where), rewrite)
 
     def forget_user(self, user_id: str, *, rewrite: bool = False) -> ErasureReceipt:
-        """Erase all memories of a user in this namespace, with what names the user elsewhere.
+        """Erase all memories of a person in this namespace, with what names the user elsewhere.
 
-        Memories with this `user_id` go with their history, links and idempotency keys. The events
-        of other memories no longer say that this user did something (their `actor`), or owned the
-        memory before; the receipt counts them as `mentions`.
+        Memories with this `user_id`, and those with this `speaker` that have no other user, go with
+        their history, links and idempotency keys: what `{"person": user_id}` finds in a filter. The
+        events of other memories no longer say that this user did something (their `actor`), or
+        owned the memory before; the receipt counts them as `mentions`. Memories of others that
+        have the name in their words stay; the receipt has their ids as `naming`.
 
         Args:
-            user_id: the id that the memories were added with.
+            user_id: the id or the name that the memories were added with.
             rewrite: True to rewrite the whole store afterwards, as in `delete_all`.
 
         Raises:
@@ -246,7 +248,7 @@ class WriteApi(PlanRunner):
             StoreError: not all of it was erased; or it is, but could not be rewritten; says why.
         """
         user_id = text("user_id", user_id)
-        where = Compare("user_id", "eq", user_id)
+        where = of_person(user_id)
         scope = self._core.write_context()
         erasing = scope.erasing("forget_user").without_name(user_id)
         op = Delete(scope.namespace, erasing, None, where, user_id)

@@ -24,7 +24,7 @@ class FilterField:
     type: Literal["text", "number", "json"] = "json"
 
 
-_TAKEN = ("and", "or", "not", "states")
+_TAKEN = ("and", "or", "not", "person", "states")
 _FIELDS = Registry[FilterField]("filter_fields")
 
 

@@ -7,6 +7,7 @@
     {"tags": {"contains": "work"}}                       an element of a list, or a part of a text
     {"metadata.topic": "billing"}                        any key of the metadata
     {"states": "health"}                                 what its text tells of who says it
+    {"person": "Ana"}                                    of this user, or said by this speaker
     {"$or": [{"speaker": "Ana"}, {"$not": {"kind": "turn"}}]}
 
 Several conditions in one mapping must all hold. Operators may be written with or without `$`.
@@ -79,11 +80,25 @@ See `salience.language.statements.personal`.
 """
 STATED = Compare("personal", "gte", 1.0)
 """Memories that tell of who says them."""
+PERSON = "person"
+"""The filter field for the memories of a person; see `of_person`."""
 
 
 def all_of(*filters: Filter | None) -> Filter:
     """The filter that several hold together; None among them stands for no filter."""
     return And(tuple(part for part in filters if part is not None))
+
+
+def of_person(name: str) -> Filter:
+    """The filter of the memories of a person, for whatever lists, exports or erases them.
+
+    They have the name as `user_id`, or as speaker where they belong to no other user: what another
+    user's memories tell in that name is of somebody whom that user calls so.
+    """
+    spellings = tuple(sorted({name, *(f(name) for f in (str.lower, str.upper, str.title))}))
+    owned = Or((Compare("user_id", "eq", None), Compare("user_id", "in", spellings)))
+    said = Compare("speaker", "in", spellings)
+    return Or((Compare("user_id", "eq", name), And((said, owned))))
 
 
 def parse_filter(spec: Mapping[str, Any] | Filter | None, path: str = "filters") -> Filter | None:
@@ -199,7 +214,7 @@ def _checked(condition: Filter, path: str, depth: int) -> Filter:
 
 def _type(name: str, path: str) -> Type:
     storable(path, name)
-    if name == STATES:
+    if name in (STATES, PERSON):
         return "text"
     try:
         return field_type(name)
@@ -237,6 +252,8 @@ def _compare(name: str, kind: Type, operator: Operator, value: Any, path: str) -
     """One comparison; of a list with single values, in terms of the elements of the list."""
     if name == STATES:
         return _stating(operator, value, path)
+    if name == PERSON:
+        return _of_persons(operator, value, path)
     if kind != "list":
         operand = _operand(name, kind, operator, value, path)
         return Compare(_stored_path(name), operator, operand)
@@ -277,6 +294,19 @@ def _stating(operator: Operator, value: Any, path: str) -> Filter:
     if isinstance(operand, tuple):
         return Compare(STATED.field, operator, tuple(map(STATED_KINDS.__getitem__, operand)))
     return Compare(STATED.field, operator, STATED_KINDS[operand])
+
+
+def _of_persons(operator: Operator, value: Any, path: str) -> Filter:
+    """A comparison of whose memories they are, in terms of the user and the speaker."""
+    if operator not in ("eq", "ne", "in", "nin"):
+        remedy = "use eq, ne, in or nin"
+        raise InvalidInput(f"{path}.{PERSON}", f"{operator} needs a value of its own", remedy)
+    operand = _operand(PERSON, "text", operator, value, path)
+    names = operand if isinstance(operand, tuple) else (operand,)
+    if None in names:
+        raise InvalidInput(f"{path}.{PERSON}", "is None", "give the name of a person")
+    found = Or(tuple(map(of_person, names)))
+    return Not(found) if operator in ("ne", "nin") else found
 
 
 def _stored_path(name: str) -> str:

@@ -54,8 +54,10 @@ class ErasureReceipt(Result):
 
     `erased` counts rows by kind, and `remaining` those of them that a look-up found afterwards: 0
     of each kind, or the erasure would have been undone with an error. `user_id` is the user who was
-    to be forgotten. `disk` says what has become of the bytes; `rewritten` is true if the file was
-    written again. `check` says how it was checked, and `untouched` what an erasure does not reach.
+    to be forgotten; `naming` are the ids of memories that stay and have that name in a text, as
+    speaker, tag or entity, the newest first, at most 1,000. `disk` says what has become of the
+    bytes; `rewritten` is true if the file was written again. `check` says how it was checked, and
+    `untouched` what an erasure does not reach.
     """
 
     _computed = ("memories",)
@@ -68,6 +70,7 @@ class ErasureReceipt(Result):
     disk: str
     rewritten: bool = False
     user_id: str | None = None
+    naming: tuple[str, ...] = ()
     check: str = HOW_CHECKED
     untouched: str = UNTOUCHED
 

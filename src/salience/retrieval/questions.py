@@ -147,6 +147,9 @@ def check_question_note(key: str, value: str) -> None:
         raise InvalidInput(f"questions.{id}", "has another id", "give it that of its key")
 
 
+_OF_USERS = ("user_id", "person", "written_by")  # fields of filters
+
+
 def without_erased(
     notes: Iterable[tuple[str, str]], ids: Collection[str] = (), user_id: str | None = None
 ) -> dict[str, str | None]:
@@ -168,7 +171,7 @@ def without_erased(
         if (
             (question.relevant and not relevant)
             or any(id in ids for id in _values(filters, ("id",)))
-            or (user_id is not None and user_id in _values(filters, ("user_id", "written_by")))
+            or (user_id is not None and user_id in _values(filters, _OF_USERS))
         ):
             left[key] = None
         elif (relevant, others) != was:

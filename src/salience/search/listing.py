@@ -15,7 +15,17 @@ from salience.language.statements import Statement, statement_of
 from salience.language.statements.personal import TOPICS, topic_of
 from salience.language.tokens import fold, words
 from salience.lazily import dataclass, replace
-from salience.records.filters import STATED, And, Compare, Filter, Not, Or, all_of, parse_filter
+from salience.records.filters import (
+    STATED,
+    And,
+    Compare,
+    Filter,
+    Not,
+    Or,
+    all_of,
+    of_person,
+    parse_filter,
+)
 from salience.records.record import MemoryRecord
 from salience.records.validation import (
     MAX_IDS,
@@ -272,8 +282,7 @@ def _told(user: str | None) -> Filter:
     if user is None:
         return told
     own = Compare("user_id", "eq", user)
-    said = Compare("speaker", "in", tuple(sorted({user, user.lower(), user.title()})))
-    return Or((all_of(own, _FACT), all_of(told, Or((own, said)))))
+    return Or((all_of(own, _FACT), all_of(told, of_person(user))))
 
 
 def _in_force(now: float) -> Filter:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -10,7 +11,7 @@ from salience.display.result import to_json
 from salience.errors import InvalidInput
 from salience.records.events import WRITTEN, Event, counted_edit
 from salience.records.fields import FIELDS
-from salience.records.filters import Compare
+from salience.records.filters import And, Compare, Not, Or
 from salience.records.limits import Limits
 from salience.records.record import EMPTY, Edit, Embedding, Link, MemoryRecord
 from salience.records.validation import text
@@ -18,6 +19,7 @@ from salience.retrieval.erasure import Erasure, ErasureReceipt
 from salience.retrieval.operations import (
     Delete,
     Extract,
+    ListRecords,
     Log,
     Put,
     Rewrite,
@@ -48,6 +50,9 @@ from salience.write.reading import (
     read_record,
 )
 
+_NAMING = ("content", "title", "gist", "speaker", "user_id", "agent_id")
+_NAMING_LISTS = ("tags", "entities")
+_MAX_NAMING = 1_000  # ids in a receipt
 _REPLACE_METADATA = "replace_metadata"
 
 
@@ -240,6 +245,7 @@ def erase(op: Delete, *, rewrite: bool = False) -> Plan[ErasureReceipt]:
         StoreError: not all was erased, or it is, but the store could not be rewritten.
     """
     assert op.erasing is not None  # the receipt says when it was
+    naming = (yield from _naming(op)) if op.user_id else ()
     erasure: Erasure = yield from ask(op)
     receipt = ErasureReceipt(
         op.namespace,
@@ -248,8 +254,38 @@ def erase(op: Delete, *, rewrite: bool = False) -> Plan[ErasureReceipt]:
         erasure.remaining,
         erasure.disk,
         user_id=op.user_id,
+        naming=naming,
     )
     if not rewrite:
         return receipt
     disk = yield from ask(Rewrite())
     return replace(receipt, disk=disk, rewritten=True)
+
+
+def _naming(op: Delete) -> Plan[tuple[str, ...]]:
+    """The ids of memories that name the user who is forgotten, and are not erased with him."""
+    name = str(op.user_id)
+    named = Or(
+        (
+            *(Compare(field, "contains", name) for field in _NAMING),
+            *(Compare(field, "contains", name.casefold()) for field in _NAMING_LISTS),
+        )
+    )
+    assert op.where is not None  # a user is forgotten by a filter
+    where = And((named, Not(op.where)))
+    # In scripts without spaces between words there is no telling where a name ends.
+    pattern = rf"(?<!\w){re.escape(name)}(?!\w)" if name.isascii() else re.escape(name)
+    is_named = re.compile(pattern, re.IGNORECASE).search
+    found: list[str] = []
+    after = None
+    while len(found) < _MAX_NAMING:
+        listing = yield from ask(ListRecords(op.namespace, where, _MAX_NAMING, after=after))
+        for record in listing.records:
+            texts = [getattr(record, field) for field in _NAMING]
+            lists = [element for field in _NAMING_LISTS for element in getattr(record, field)]
+            if any(text and is_named(text) for text in (*texts, *lists)):
+                found.append(record.id)
+        after = listing.last
+        if after is None:
+            break
+    return tuple(found[:_MAX_NAMING])

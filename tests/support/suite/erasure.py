@@ -225,6 +225,25 @@ class ForgettingUsers(StoreCase):
         assert len(list_ids(other)) == 3
         assert memory.forget_user("ana").memories == 0
 
+    def test_a_person_is_one_for_all_that_lists_or_erases(self, memory: Memory) -> None:
+        memory.add("I have two dogs.", id="owned", user_id="Ana")
+        memory.add("I have a parrot.", id="said", speaker="ana")
+        memory.add("I have a cat.", id="both", speaker="Ana", user_id="Ana")
+        memory.add("I have a snake.", id="other", speaker="Ana", user_id="ben")
+        memory.add("Ana's PIN is 4711.", id="pin", user_id="ben")
+        memory.add("Bananas are ripe, says Susana.", id="none", user_id="ben")
+        memory.add("The tall one is away.", id="tagged", tags=["ana"])
+        own = {"owned", "said", "both"}
+        assert {fact.memory.id for fact in memory.about("Ana")} == own
+        assert set(list_ids(memory, {"person": "Ana"})) == own
+        assert memory.count({"not": {"person": {"in": ["Ana", "nobody"]}}}) == 4
+        receipt = memory.forget_user("Ana")
+        assert (receipt.memories, set(receipt.naming)) == (3, {"other", "pin", "tagged"})
+        assert set(list_ids(memory)) == {"other", "pin", "none", "tagged"}
+        assert memory.forget_user("ben").naming == ()
+        with pytest.raises(InvalidInput, match="person"):
+            memory.count({"person": {"exists": True}})
+
     def test_no_question_is_about_the_user(self, memory: Memory) -> None:
         memory.add("The key is under the mat.", id="key")
         kept = memory.add_question("Is ana there?", filters={"speaker": "ana"})
