@@ -16,7 +16,9 @@ import pytest
 from salience import Memory
 from salience.records import validation
 from salience.stores import migrate
+from salience.stores.postgres.sql.columns import VERSION
 from salience.testing import WordHashEmbedder
+from support.older_files import without_guard
 from support.shared_postgres import Databases
 
 NAME = "Zoë Ångström"
@@ -56,12 +58,15 @@ def older(address: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Memory]:
             yield memory
     if address.startswith("sqlite"):
         with closing(sqlite3.connect(address.removeprefix("sqlite:///"))) as db:
+            without_guard(db)
             db.execute("PRAGMA user_version = 21")
     else:
         with psycopg.connect(address, autocommit=True) as connection:
             connection.execute("UPDATE salience.meta SET value = '15' WHERE key = 'schema'")
             connection.execute("ALTER TABLE salience.erasures DROP COLUMN ids")  # of version 17
             connection.execute(_BEFORE_18)
+            rename = f"ALTER TABLE salience.spaces RENAME COLUMN {VERSION} TO version"
+            connection.execute(rename.encode())
         migrate(address)
 
 

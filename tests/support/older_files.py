@@ -3,8 +3,15 @@
 import sqlite3
 
 
+def without_guard(db: sqlite3.Connection) -> None:
+    """Let anybody write to a file, whatever schema they know, as before schema 24."""
+    db.execute("DROP TRIGGER only_this_schema")
+    db.execute("ALTER TABLE counter DROP COLUMN schemas")
+
+
 def without_places(db: sqlite3.Connection) -> None:
     """Let numbers be those of the file again, and not of each namespace; without checksums."""
+    without_guard(db)
     own = ("memories", "vectors", "former_vectors", "events", "links")
     for table in (*own, "spaces", "notes", "meta", "access_keys"):
         db.execute(f"ALTER TABLE {table} DROP COLUMN checksum")

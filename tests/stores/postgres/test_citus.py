@@ -19,6 +19,7 @@ from salience.stores import migrate
 from salience.stores.migrations import migrations
 from salience.stores.postgres import PostgresStore, schema
 from salience.stores.postgres.large import indexes
+from salience.stores.postgres.sql.columns import VERSION
 from salience.stores.postgres.wire.connection import Connections
 from salience.stores.postgres.wire.database import Database
 from salience.stores.tables.commands import Command, Copy, Many, Statement, set_local
@@ -242,6 +243,8 @@ def test_a_later_migration_is_distributed_too(
         finally:
             connection.execute("DROP TABLE IF EXISTS salience.later, salience.about")
             connection.execute("ALTER TABLE salience.memories DROP COLUMN IF EXISTS later")
+            rename = f"ALTER TABLE salience.spaces RENAME version_{len(steps)} TO {VERSION}"
+            connection.execute(rename.encode())
             connection.execute(
                 "UPDATE salience.meta SET value = %s WHERE key = 'schema'", (str(len(steps) - 1),)
             )

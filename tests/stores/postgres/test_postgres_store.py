@@ -21,6 +21,7 @@ from salience.stores import migrate, open_store
 from salience.stores.migrations import migrations
 from salience.stores.postgres import PostgresStore
 from salience.stores.postgres.schema import _MEMORIES_AT_ONCE
+from salience.stores.postgres.sql.columns import VERSION
 from salience.stores.postgres.wire.breaker import WAIT_VARIABLE
 from salience.stores.postgres.wire.connection import Connections
 from salience.stores.tables import erase
@@ -178,6 +179,8 @@ def without_last_steps(connection: psycopg.Connection[Any]) -> None:
     connection.execute("ALTER TABLE salience.words DROP COLUMN passages")
     connection.execute("DROP TABLE salience.access_keys")
     connection.execute("DROP TABLE salience.erasures")
+    rename = f"ALTER TABLE salience.spaces RENAME COLUMN {VERSION} TO version"
+    connection.execute(rename.encode())
     connection.execute("ALTER TABLE salience.spaces DROP COLUMN changes_from")
     connection.execute("DROP TABLE salience.changes, salience.indexes")
     connection.execute("DROP INDEX salience.vectors_by_row")

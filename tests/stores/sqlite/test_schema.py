@@ -54,6 +54,33 @@ def test_a_new_file_has_the_schema_of_a_migrated_one(
         assert new[part] == expected, f"{part}: the last step and sqlite.sql differ"
 
 
+OTHER_SCHEMAS = {
+    "ALTER TABLE links ADD COLUMN other TEXT": "the table links is not declared",
+    "ALTER TABLE links RENAME COLUMN weight TO heft": "the table links is not declared",
+    "DROP TABLE erasures; CREATE TABLE erasures AS SELECT * FROM notes": "the table erasures",
+    "DROP INDEX links_by_target; CREATE INDEX links_by_target ON links (target)": "links_by",
+    "DROP TRIGGER only_this_schema": "the trigger only_this_schema is missing",
+}
+
+
+@pytest.mark.parametrize("change", OTHER_SCHEMAS)
+def test_a_check_compares_what_a_schema_means_and_not_how_its_steps_said_it(
+    change: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "migrated.db"
+    with monkeypatch.context() as patch:
+        patch.setattr(connection, "present_schema", lambda store: "".join(migrations(store)))
+        with Memory.open(path, embedder=None) as memory:
+            memory.add("Ana lives in Porto.")
+    with Memory.open(path, embedder=None) as memory:
+        assert memory.doctor().findings == ()
+    with sqlite3.connect(path) as db:
+        db.executescript(change)
+    db.close()
+    with Memory.open(path, embedder=None) as memory:
+        assert OTHER_SCHEMAS[change] in memory.doctor().findings[0].problem
+
+
 def test_the_last_step_that_computes_features_is_for_those_of_today(tmp_path: Path) -> None:
     computing = [step for step in migrations("sqlite") if "feature_bytes" in step]
     assert f"version {FEATURES_VERSION}" in computing[-1], "old files would keep other features"

@@ -14,9 +14,10 @@ CREATE TABLE meta (
 CREATE TABLE counter (
     value INTEGER NOT NULL,
     state BLOB,
-    previous_state BLOB
+    previous_state BLOB,
+    schemas INTEGER NOT NULL DEFAULT 0 -- see salience.stores.sqlite.open_files.next_state
 );
-INSERT INTO counter VALUES (0, randomblob(8), NULL);
+INSERT INTO counter VALUES (0, randomblob(8), NULL, 0);
 
 CREATE TABLE spaces (
     space INTEGER PRIMARY KEY,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from typing import Any
 
 import psycopg
@@ -99,8 +100,7 @@ def migrate(database: Database, citus: bool = False) -> tuple[int, int]:
                 f"{len(steps)}; upgrade salience"
             )
         connection.execute("CREATE SCHEMA IF NOT EXISTS salience")
-        for step in steps[before:]:
-            connection.execute(step.encode())
+        apply_steps(connection, steps, before)
         if before < len(steps):
             _log.info("%s: schema %d brought to %d", database.server, before, len(steps))
         if before < len(steps):
@@ -143,7 +143,37 @@ def _compute_words(database: Database, connection: psycopg.Connection[Any]) -> N
             found = [each for each in map(Found.of, rows) if not isinstance(each, str)]
             for command in written([each for each in found if each.is_stale]):
                 connection.cursor(binary=True).executemany(command.sql, command.rows)
-    connection.execute("UPDATE spaces SET version = version + 1, changes_from = version + 1")
+    version = _version_column(connection)
+    connection.execute(
+        SQL("UPDATE spaces SET {0} = {0} + 1, changes_from = {0} + 1").format(version)
+    )
+
+
+def apply_steps(connection: psycopg.Connection[Any], steps: Sequence[str], before: int) -> None:
+    """Apply the steps that a schema lacks, to which its column `VERSION` is `version`."""
+    if before == len(steps):
+        return
+    if before:
+        _name_version(connection, "version")
+    for step in steps[before:]:
+        connection.execute(step.encode())
+    _name_version(connection, f"version_{len(steps)}")
+
+
+def _name_version(connection: psycopg.Connection[Any], name: str) -> None:
+    now = _version_column(connection)
+    if now != Identifier(name):
+        rename = SQL("ALTER TABLE spaces RENAME COLUMN {} TO {}").format(now, Identifier(name))
+        connection.execute(rename)
+
+
+def _version_column(connection: psycopg.Connection[Any]) -> Identifier:
+    """The column `VERSION` of the schema as it is."""
+    row = connection.execute(
+        "SELECT attname FROM pg_attribute WHERE attrelid = 'spaces'::regclass "
+        "AND attname ~ '^version(_[0-9]+)?$' AND NOT attisdropped"
+    ).fetchone()
+    return Identifier(row[0] if row else "version")
 
 
 def set_row_security(database: Database, on: bool) -> None:

@@ -16,7 +16,7 @@ from salience.stores.sqlite.connection import (
     translate_errors,
     translated_error,
 )
-from salience.stores.sqlite.open_files import NEXT_STATE, only_user
+from salience.stores.sqlite.open_files import next_state, only_user
 from salience.stores.sqlite.row_checksums import CHECKED, checksum_of
 from salience.stores.sqlite.snapshots import PARTIAL, remove_snapshots
 from salience.stores.sqlite.statements import checksum
@@ -163,7 +163,8 @@ def _finish(copy: sqlite3.Connection) -> int:
     copy.execute("PRAGMA journal_mode = DELETE")
     columns = {name for _, name, *_ in copy.execute("PRAGMA table_info(counter)")}
     if "state" in columns:
-        copy.execute(NEXT_STATE)
+        [schema] = copy.execute("PRAGMA user_version").fetchone()
+        copy.execute(next_state(schema))
     [memories] = copy.execute("SELECT count(*) FROM memories").fetchone()
     return int(memories)
 

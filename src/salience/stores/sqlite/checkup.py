@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing
 from dataclasses import replace
 from functools import partial
+from typing import NamedTuple
 
 from salience.errors import SalienceError
 from salience.lazily import regex
@@ -25,6 +26,7 @@ _MAX_PROBLEMS = 100  # of the structure that SQLite lists
 _MAX_LOG_BYTES = 64 << 20
 _MAX_FREE_BYTES, _MAX_FREE_SHARE = 16 << 20, 0.25
 _INDEX_PROBLEM = regex(r"index|NUMERIC value|TEXT value", re.IGNORECASE)
+_WORD = regex(r"--[^\n]*|'(?:[^']|'')*'|\"[^\"]*\"|\w+|[^\w\s]")
 Writing = Callable[[], AbstractContextManager[sqlite3.Connection]]
 """Begins a transaction of the store."""
 
@@ -127,15 +129,15 @@ class _FileChecks:
             expected = _schema_of(fresh)
         stored = _schema_of(self._db)
         for kind, name in sorted(expected):
-            sql, own = expected[kind, name], stored.get((kind, name))
-            if own is None or _normal(own) != _normal(sql):
+            declared, own = expected[kind, name], stored.get((kind, name))
+            if own is None or own.meaning != declared.meaning:
                 state = "missing" if own is None else "not declared as it should be"
                 finding = Finding("schema", f"the {kind} {name} is {state}", remedy=DAMAGED)
-                if kind != "index":
+                if kind == "table":
                     yield Problem(finding)
                     continue
                 finding = replace(finding, remedy=f"{FIX} makes it")
-                make = (f"DROP INDEX IF EXISTS {name}", sql)
+                make = (f"DROP {kind.upper()} IF EXISTS {name}", declared.sql)
                 yield Problem(finding, partial(_run, statements=make))
         others = stored.keys() - expected.keys()
         triggers = tuple(sorted(name for kind, name in others if kind == "trigger"))
@@ -210,11 +212,43 @@ def _run(db: sqlite3.Connection, statements: tuple[str, ...]) -> None:
         db.execute(statement)
 
 
-def _schema_of(db: sqlite3.Connection) -> dict[tuple[str, str], str]:
-    """The SQL of the tables, indexes, views and triggers, by kind and name."""
+class _Declared(NamedTuple):
+    """A table, index, view or trigger: its SQL, and what that means however it is laid out."""
+
+    sql: str
+    meaning: object
+
+
+def _schema_of(db: sqlite3.Connection) -> dict[tuple[str, str], _Declared]:
+    """The tables, indexes, views and triggers, by kind and name."""
     select = "SELECT type, name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%'"
-    return {(kind, name): sql or "" for kind, name, sql in db.execute(select)}
+    return {
+        (kind, name): _Declared(sql, _table_meaning(db, name) if kind == "table" else _words(sql))
+        for kind, name, sql in db.execute(select).fetchall()
+    }
 
 
-def _normal(sql: str) -> str:
-    return " ".join(sql.split())
+def _table_meaning(db: sqlite3.Connection, name: str) -> object:
+    """The columns of a table in any order, its keys, what it refers to, and how its rows lie.
+
+    Its text says it in the words of the steps that made it, which an upgrade does not change.
+    """
+    columns = (
+        'SELECT name, upper(type), "notnull", dflt_value, pk, hidden FROM pragma_table_xinfo(?)'
+    )
+    keys = "SELECT name, origin, \"unique\", partial FROM pragma_index_list(?) WHERE origin <> 'c'"
+    refers = 'SELECT "table", "from", "to", on_update, on_delete FROM pragma_foreign_key_list(?)'
+    rows = "SELECT wr, strict FROM pragma_table_list WHERE schema = 'main' AND name = ?"
+    of_keys = "SELECT seqno, name FROM pragma_index_info(?)"
+    return (
+        *(frozenset(db.execute(select, (name,))) for select in (columns, refers, rows)),
+        frozenset(
+            (*kind, *db.execute(of_keys, (index,)))
+            for index, *kind in db.execute(keys, (name,)).fetchall()
+        ),
+    )
+
+
+def _words(sql: str) -> list[str]:
+    """The words and signs of a statement, without comments, quotes of names and white space."""
+    return [word.strip('"').lower() for word in _WORD.findall(sql) if not word.startswith("--")]

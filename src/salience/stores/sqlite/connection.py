@@ -21,11 +21,12 @@ from salience.language.tokens import text_key, words
 from salience.stores.codec import attribute_key, feature_bytes, passage_values, term_bytes
 from salience.stores.migrations import migrations, present_schema
 from salience.stores.sqlite.open_files import (
-    NEXT_STATE,
     OPEN_FILES,
     Identity,
     check_log,
     file_identity,
+    guard_schema,
+    next_state,
 )
 from salience.stores.sqlite.row_checksums import (
     compose_names,
@@ -248,8 +249,10 @@ def prepare_schema(db: sqlite3.Connection, path: str, read_only: bool) -> None:
         raise StoreError(f"{path}: its counter is damaged; {DAMAGED}")
 
 
-def check_schema(db: sqlite3.Connection, path: str) -> None:
+def check_schema(db: sqlite3.Connection, path: str) -> int:
     """Refuse a file with a newer schema; another process may have brought an open one up to it.
+
+    The answer is the version of its schema.
 
     Raises:
         StoreError: names both versions and the remedy.
@@ -262,6 +265,7 @@ def check_schema(db: sqlite3.Connection, path: str) -> None:
             "nothing was written; upgrade salience",
             "a newer salience has written it",
         )
+    return int(version)
 
 
 def _enable_wal(db: sqlite3.Connection) -> None:
@@ -291,7 +295,8 @@ def _migrate(db: sqlite3.Connection, steps: Sequence[str], path: str) -> None:
             compose_names(db)
         if 0 < version < len(steps):
             renew_checksums(db, damaged)
-        db.execute(NEXT_STATE)
+        guard_schema(db, len(steps))
+        db.execute(next_state(len(steps)))
         db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         db.execute(f"PRAGMA user_version = {len(steps)}")
     if path != ":memory:":  # a copy of the file alone is that of a store

@@ -114,8 +114,34 @@ def _locks(files: ExitStack, path: str, first: int, count: int) -> bool:
     return True
 
 
-NEXT_STATE = "UPDATE counter SET previous_state = state, state = randomblob(8)"
-"""The statement by which each transaction begins."""
+_FIRST_GUARDED = 24  # the first schema that only those who know it may write to
+_GUARD = "only_this_schema"
+
+
+def next_state(schema: int) -> str:
+    """The statement by which each transaction of a file with this schema begins.
+
+    It adds the version of the schema to a sum, by which `guard_schema` knows that of the writer.
+    """
+    known = f", schemas = schemas + {schema:d}" if schema >= _FIRST_GUARDED else ""
+    return f"UPDATE counter SET previous_state = state, state = randomblob(8){known}"
+
+
+def guard_schema(db: sqlite3.Connection, schema: int) -> None:
+    """Let nobody write who knows another schema, such as an older program with the file open.
+
+    Every release since schema 14 begins each transaction by a new state. It is SQLite that refuses
+    it, with words that an older program passes on.
+    """
+    db.execute(f"DROP TRIGGER IF EXISTS {_GUARD}")
+    db.execute(
+        f"CREATE TRIGGER {_GUARD} BEFORE UPDATE OF state ON counter "
+        f"WHEN new.schemas - old.schemas IS NOT {schema:d} BEGIN SELECT RAISE(ABORT, "
+        f"'another salience has brought this file to schema {schema:d}; nothing was written; "
+        "upgrade salience, and start whatever runs the older one again'); END"
+    )
+
+
 _COUNTER_PAGE = "SELECT rootpage FROM sqlite_schema WHERE name = 'counter'"
 _LOG_HEADER, _FRAME_HEADER = struct.Struct(">8I"), struct.Struct(">6I")
 _LOG_MAGIC = (0x377F0682, 0x377F0683)

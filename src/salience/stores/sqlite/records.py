@@ -57,10 +57,10 @@ from salience.stores.sqlite.dialect import (
     space_of,
 )
 from salience.stores.sqlite.open_files import (
-    NEXT_STATE,
     OPEN_FILES,
     MovedLog,
     file_identity,
+    next_state,
     only_user,
 )
 from salience.stores.sqlite.reader import ALL_NAMESPACES, SqliteReader
@@ -157,8 +157,7 @@ class SqliteRecords(SqliteReader, TableWriter):
             try:
                 with transaction(self._writer, "IMMEDIATE") as db, self._turns.taken():
                     self._check_file()
-                    check_schema(db, self.path)
-                    db.execute(NEXT_STATE)
+                    db.execute(next_state(check_schema(db, self.path)))
                     yield db
             except Abandon:
                 raise

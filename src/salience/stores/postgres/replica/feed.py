@@ -14,11 +14,12 @@ from salience.retrieval.vector_sets import VectorSets
 from salience.stores import codec
 from salience.stores.access_queue import Batch, overlay
 from salience.stores.index.change_feed import Changes
+from salience.stores.postgres.sql.columns import VERSION
 from salience.stores.postgres.wire.types import float_list, unpack_vectors
 from salience.stores.tables.commands import Statement
 
-_SELECT_WATERMARK = """
-SELECT s.counter, s.version, s.changes_from, s.living,
+_SELECT_WATERMARK = f"""
+SELECT s.counter, s.{VERSION}, s.changes_from, s.living,
     coalesce((SELECT seq FROM clocks WHERE namespace = %s), 0),
     EXISTS (SELECT FROM events WHERE namespace = %s AND seq > %s AND type = ANY(%s::text[])),
     extract(epoch FROM pg_postmaster_start_time())::float8,

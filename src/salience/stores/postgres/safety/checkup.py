@@ -282,8 +282,7 @@ def _fresh_schema(connection: psycopg.Connection[Any]) -> _Schema | None:
     with suppress(InsufficientPrivilege, ReadOnlySqlTransaction), connection.transaction():
         connection.execute(f"CREATE SCHEMA {_FRESH}".encode())
         connection.execute(f"SET LOCAL search_path = {_FRESH}, salience, public".encode())
-        for step in migrations("postgres"):
-            connection.execute(step.encode())
+        schema.apply_steps(connection, migrations("postgres"), 0)
         fresh = _Schema.read(connection, _FRESH)
         raise psycopg.Rollback
     return fresh

@@ -13,10 +13,17 @@ from salience.records.record import Draft, MemoryRecord
 from salience.retrieval.query import Query
 from salience.retrieval.routes import Trigram
 from salience.stores import codec
+from salience.stores.migrations import migrations
 from salience.stores.postgres.sql.filters import folded_column
 from salience.stores.postgres.wire.types import float_list
 from salience.stores.tables.commands import Many
 
+VERSION = f"version_{len(migrations('postgres'))}"
+"""The column of `spaces` with the number of the last write, which every write raises.
+
+It is named after the schema. So the server refuses whatever a program reads or writes that was
+started before the tables were brought to another one.
+"""
 WHOLE_NUMBERS = tuple(name for name, field in FIELDS.items() if field.whole)
 """The fields that are whole numbers, which the server keeps as `double precision`."""
 

@@ -32,6 +32,11 @@ _REMEDIES: tuple[tuple[type[psycopg.Error], str], ...] = (
     (errors.InvalidAuthorizationSpecification, "check the user and the password of the address"),
     (errors.InvalidCatalogName, "make the database first: createdb"),
     (errors.UndefinedTable, "make the tables: salience migrate"),
+    (
+        errors.UndefinedColumn,
+        "another salience may have brought the tables to its schema: upgrade salience, and start "
+        "whatever runs the older one again",
+    ),
     (errors.InvalidSchemaName, "make the tables: salience migrate"),
     (errors.InsufficientPrivilege, "grant the role what is missing, or connect as the owner"),
     (errors.DiskFull, "free some room on the server, then try again; nothing was written"),

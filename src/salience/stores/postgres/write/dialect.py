@@ -16,6 +16,7 @@ from salience.stores.access_queue import Batch
 from salience.stores.postgres.sql.columns import (
     DERIVED,
     TERMS,
+    VERSION,
     WHOLE_NUMBERS,
     codec_values,
     names_of,
@@ -88,15 +89,16 @@ _ADVANCE_CLOCK = (
     " ON CONFLICT (namespace) DO UPDATE SET seq = c.seq + excluded.seq RETURNING seq"
 )
 _LOCK_NAMESPACE = (
-    "INSERT INTO spaces (namespace, counter, version, changes_from) VALUES (%s, 0, %s, %s) "
+    f"INSERT INTO spaces (namespace, counter, {VERSION}, changes_from) VALUES (%s, 0, %s, %s) "
     "ON CONFLICT (namespace) DO UPDATE SET counter = spaces.counter RETURNING counter"
 )
+_RAISE_VERSION = f"UPDATE spaces SET {VERSION} = {VERSION} + 1 WHERE namespace = %s"
 _CHANGES_KEPT = 10_000  # versions of a namespace; replicas further behind are loaded again
 _PATCH_MAX_ROWS = 10_000  # rows patched at once, beyond which replicas are loaded again
 _CLEANUP_SHARE = 0.01  # of the changes clear away old ones
 RELOAD_REPLICAS = (
-    "UPDATE spaces SET version = version + 1, changes_from = version + 1 WHERE namespace = %s "
-    "RETURNING version"
+    f"UPDATE spaces SET {VERSION} = {VERSION} + 1, changes_from = {VERSION} + 1 "
+    f"WHERE namespace = %s RETURNING {VERSION}"
 )
 """Lets whoever holds a namespace load it again; the answer is empty if it is not there."""
 
@@ -332,15 +334,15 @@ def note_changes(namespace: str, kind: str, rows: Sequence[int] | Statement) -> 
             return [Statement(RELOAD_REPLICAS, (namespace,))]
         rows = Statement("SELECT unnest(%s::integer[])", (list(rows),))
     note = (
-        f'INSERT INTO changes SELECT s.namespace, s.version, own."row", %s FROM spaces s, '
+        f'INSERT INTO changes SELECT s.namespace, s.{VERSION}, own."row", %s FROM spaces s, '
         f'({rows.sql}) AS own ("row") WHERE s.namespace = %s'
     )
     commands: list[Command] = [
-        Statement("UPDATE spaces SET version = version + 1 WHERE namespace = %s", (namespace,)),
+        Statement(_RAISE_VERSION, (namespace,)),
         Statement(note, (kind, *rows.parameters, namespace)),
     ]
     if random.random() < _CLEANUP_SHARE:
-        of_old = "seq <= (SELECT version - %s FROM spaces WHERE namespace = %s)"
+        of_old = f"seq <= (SELECT {VERSION} - %s FROM spaces WHERE namespace = %s)"
         kept = (namespace, _CHANGES_KEPT, namespace)
         commands += [
             Statement(

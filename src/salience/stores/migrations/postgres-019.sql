@@ -1,0 +1,1 @@
+-- The column `version` of `spaces` is named after the schema: see salience.stores.postgres.sql.columns.VERSION.
