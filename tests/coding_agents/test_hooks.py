@@ -301,6 +301,18 @@ def test_a_socket_that_a_killed_daemon_left_is_replaced(own_home: Home, project:
     assert second["pid"] != daemon["pid"]
 
 
+def test_a_frozen_daemon_is_replaced(own_home: Home, project: Path) -> None:
+    own_home.hook("session-start", project)
+    daemon = own_home.daemon()
+    assert daemon is not None
+    os.kill(daemon["pid"], signal.SIGSTOP)
+    assert own_home.hook("prompt", project, prompt=RULE).err == ""
+    second = own_home.daemon()
+    assert second is not None
+    assert second["pid"] != daemon["pid"]
+    assert list(remembered(own_home, project).values()) == [RULE]
+
+
 def test_an_idle_daemon_ends_and_the_next_hook_starts_another(
     own_home: Home, project: Path
 ) -> None:

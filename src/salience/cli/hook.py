@@ -30,7 +30,7 @@ from salience.coding_agents.project import share as share_project
 from salience.errors import InvalidInput, SalienceError
 from salience.stores.address import DB_VARIABLE, public_url, store_url
 
-_STATUS_SECONDS = 2.0
+_STATUS_SECONDS = 3.0
 _END_SECONDS = 15.0  # that a daemon takes at most to end
 _POLL_SECONDS = 0.02
 

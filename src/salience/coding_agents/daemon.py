@@ -1,8 +1,9 @@
 """The warm process that answers hooks: one for a user, started by the first hook, gone when idle.
 
 It ends, too, when its socket or the folder of its log is removed: no hook finds it any more. A lock
-file makes it the only one; whoever has the lock replaces a socket that a killed daemon left. The
-folder of the socket is this user's alone.
+file makes it the only one; whoever has the lock replaces a socket that a killed daemon left, and
+renews the time of the file, without which a hook takes it for frozen. The folder of the socket is
+this user's alone.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from typing import Any
 
 from salience.coding_agents.events import log_failure, open_log
 from salience.coding_agents.paths import (
+    lock_path,
     make_private,
     runtime_folder,
     socket_path,
@@ -52,11 +54,14 @@ class Daemon:
         """Answer until it is idle or told to end; the exit code."""
         path = socket_path()
         make_private(runtime_folder())
-        lock = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        lock = os.open(lock_path(), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             return 0  # there is one already
+        os.ftruncate(lock, 0)
+        os.pwrite(lock, str(os.getpid()).encode(), 0)
+        threading.Thread(target=_show_life, args=(lock,), daemon=True).start()
         with suppress(FileNotFoundError):
             os.unlink(path)
         with socket.socket(socket.AF_UNIX) as listener:
@@ -127,6 +132,13 @@ class Daemon:
             }
         answer: dict[str, Any] = handler.answer(message)
         return answer
+
+
+def _show_life(lock: int) -> None:
+    """Renew the time of the lock file for as long as the process runs."""
+    while True:
+        os.utime(lock)
+        time.sleep(_WAIT_SECONDS)
 
 
 def _is_at(path: str, file: os.stat_result) -> bool:

@@ -16,6 +16,7 @@ from typing import Any
 
 from salience.coding_agents.paths import (
     HOME_VARIABLES,
+    lock_path,
     make_private,
     runtime_folder,
     socket_path,
@@ -29,6 +30,8 @@ _SECONDS = {"prompt": 3.0}  # that a hook waits, by default; an answer takes hun
 _OTHER_SECONDS = 8.0  # nobody waits for these, and a session begins with one
 _FORWARDED = ("SALIENCE_", "CLAUDE_PROJECT_DIR", "CURSOR_PROJECT_DIR", *HOME_VARIABLES)
 _POLL_SECONDS = 0.02
+_ENDING_SECONDS = 0.25  # that one more daemon is not started while another ends
+_FROZEN_SECONDS = 2.5  # without a sign of life, which a daemon gives twice a second
 _CHUNK = 65_536
 
 
@@ -71,23 +74,38 @@ def request(event: str, agent: str | None = None, text: str = "") -> dict[str, A
 
 
 def exchange(message: dict[str, Any], seconds: float) -> dict[str, Any]:
-    """Send a request to the running daemon, and return its answer.
+    """Send a request to the running daemon, and return its answer; one that is frozen is ended.
 
     Raises:
         OSError: no daemon runs, or it ended before it answered, or took too long.
     """
+    deadline = time.monotonic() + seconds
     with socket.socket(socket.AF_UNIX) as connection:
         connection.settimeout(max(seconds, _POLL_SECONDS))
         connection.connect(socket_path())
         connection.sendall(json.dumps(message).encode())
         connection.shutdown(socket.SHUT_WR)
         received = bytearray()
-        while chunk := connection.recv(_CHUNK):
+        while chunk := _received(connection, deadline):
             received += chunk
     if not received:
         raise ConnectionResetError("the daemon ended")
     answer: dict[str, Any] = json.loads(received)
     return answer
+
+
+def _received(connection: socket.socket, deadline: float) -> bytes:
+    """What comes next over a connection, for as long as the daemon gives signs of life."""
+    while True:
+        left = deadline - time.monotonic()
+        connection.settimeout(min(max(left, _POLL_SECONDS), _FROZEN_SECONDS))
+        try:
+            return connection.recv(_CHUNK)
+        except TimeoutError:
+            if end_frozen() is not None:
+                raise ConnectionResetError("the daemon was frozen, and is ended") from None
+            if left <= _FROZEN_SECONDS:
+                raise
 
 
 def _answer(event: str, agent: str | None, text: str) -> dict[str, Any]:
@@ -109,6 +127,7 @@ def _ask_daemon(message: dict[str, Any], deadline: float) -> dict[str, Any]:
         except TimeoutError:
             raise TimeoutError(f"no answer in time; {SECONDS_VARIABLE} gives it more") from None
         except OSError:
+            end_frozen()  # one whose queue is full refuses at once
             if time.monotonic() > deadline:
                 raise
         code = None if daemon is None else daemon.poll()
@@ -117,8 +136,32 @@ def _ask_daemon(message: dict[str, Any], deadline: float) -> dict[str, Any]:
                 f"the daemon ended with code {code}; see `salience hook status`"
             )
         if daemon is None or code == 0:  # it ended because another was there, which ended since
+            if code == 0:
+                time.sleep(_ENDING_SECONDS)
             daemon = _start_daemon()
         time.sleep(_POLL_SECONDS)
+
+
+def end_frozen() -> int | None:
+    """End a daemon that shows no sign of life; its process id, None if there is no such daemon."""
+    import fcntl  # which a warm hook does without
+    import signal
+
+    try:
+        lock = os.open(lock_path(), os.O_RDWR)
+    except OSError:
+        return None
+    try:
+        process = os.read(lock, _CHUNK)
+        if not process or time.time() - os.fstat(lock).st_mtime < _FROZEN_SECONDS:
+            return None
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # which succeeds if its owner is gone
+    except BlockingIOError:
+        os.kill(int(process), signal.SIGKILL)  # no other signal reaches what is stopped
+        return int(process)
+    finally:
+        os.close(lock)
+    return None
 
 
 def _start_daemon() -> Any:

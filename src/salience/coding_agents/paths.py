@@ -59,6 +59,11 @@ def socket_path() -> str:
     return os.path.join(runtime_folder(), f"hook-{zlib.crc32(installation.encode()):08x}.sock")
 
 
+def lock_path() -> str:
+    """The file that a running daemon has locked: it has its process id, and its time is fresh."""
+    return f"{socket_path()}.lock"
+
+
 def make_private(folder: str) -> str:
     """Make a folder that only this user can enter, and return its path.
 
