@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from salience.display.for_models import NOTICE, TAG, clean, fenced, one_line, provenance
+from salience.display.for_models import NOTICE, TAG, clean, fenced, one_line, provenance, spoken
 from salience.records.record import MemoryRecord
 
 AT = datetime(2026, 5, 31, 10, 2, tzinfo=timezone.utc)
@@ -117,3 +117,37 @@ def test_the_memory_that_does_not_fit_is_cut() -> None:
     assert "word [...]\n(1 more did not fit)" in text
     assert "third" not in text
     assert fenced([record("first")], max_tokens=3) == ""
+
+
+# What models say
+
+
+@pytest.mark.parametrize(
+    ("part", "said"),
+    [
+        ("Hello", ["Hello"]),
+        ({"text": "Hello"}, ["Hello"]),
+        ({"type": None, "text": "Hello", "thought": None}, ["Hello"]),
+        ({"type": "text", "text": "Hello", "state": "done"}, ["Hello"]),
+        ({"type": "Text", "text": "Hello"}, ["Hello"]),
+        ({"type": "output_text", "text": "Hello", "annotations": []}, ["Hello"]),
+        ({"type": "refusal", "refusal": "No."}, ["No."]),
+        ({"text": "hm", "thought": True}, []),
+        ({"type": "text", "text": "hm", "thought": True}, []),
+        ({"type": "reasoning", "text": "hm"}, []),
+        ({"type": "thinking", "thinking": "hm", "text": "hm"}, []),
+        ({"type": "redacted_thinking", "data": "hm"}, []),
+        ({"type": "summary_text", "text": "hm"}, []),
+        ({"type": "reasoning_text", "text": "hm"}, []),
+        ({"reasoningContent": {"reasoningText": {"text": "hm"}}}, []),
+        ({"type": "tool-result", "text": "42"}, []),
+        ({"type": "something_new", "text": "hm"}, []),
+        ({"type": "text", "text": None}, []),
+        (None, []),
+        (5, []),
+    ],
+)
+def test_of_the_parts_of_a_message_those_count_that_are_said(part: Any, said: list[str]) -> None:
+    assert spoken(part) == said
+    assert spoken([part, "And so."]) == [*said, "And so."]
+    assert spoken((part,)) == said

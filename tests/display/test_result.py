@@ -95,7 +95,7 @@ def results(folder: Path) -> list[Any]:
         memory.candidates(QUERY, limit=3),
         memory.candidates(QUERY, profile="activation", limit=3),
         memory.compare(QUERY, ["balanced", "composite"]),
-        memory.get_context(QUERY, 60, trace=True),
+        memory.get_context(QUERY, 120, trace=True),
         memory.get("tea"),
         memory.get_all(limit=3),
         memory.update("tea", content=LONG),

@@ -510,3 +510,21 @@ def test_an_update_that_leaves_the_words_leaves_every_vector(memory: Memory) -> 
     memory.update(first, content="User: Nothing")
     stale = {kind for kind, _, content in cosines(memory) if content == "User: Nothing"}
     assert stale == {"vec_full"}
+
+
+THOUGHTS: list[dict[str, Any]] = [
+    {"type": "reasoning", "text": "They seem broke."},
+    {"type": "thinking", "thinking": "They seem broke."},
+    {"text": "They seem broke.", "thought": True},
+]
+
+
+@pytest.mark.parametrize("thought", THOUGHTS)
+@pytest.mark.parametrize("door", ["add", "add_chat"])
+def test_what_a_model_thought_is_no_memory(memory: Memory, thought: Any, door: str) -> None:
+    said = {"role": "assistant", "content": [thought, {"type": "text", "text": "Here is a flat."}]}
+    silent = {"role": "assistant", "content": [thought]}
+    asked = {"role": "user", "content": "A flat?"}
+    getattr(memory, door)([asked, silent, said], session_id="s")
+    assert "Here is a flat." in str(kept(memory))
+    assert "broke" not in str(kept(memory))

@@ -98,8 +98,8 @@ test("memories are recalled and explained", async () => {
   assert.ok(found.hits[0]?.explanation);
   assert.equal(found.results, found.hits);
 
-  const context = await client.getContext({ query: "What is Ana allergic to?", max_tokens: 60, format: "markdown" });
-  assert.match(context.text, /^## Memories\n\n- \d{4}-\d\d-\d\d: Ana is allergic to nuts\./);
+  const context = await client.getContext({ query: "What is Ana allergic to?", max_tokens: 120, format: "markdown" });
+  assert.match(context.text, /\n\n## Memories\n\n- \d{4}-\d\d-\d\d: Ana is allergic to nuts\./);
   assert.equal(context.provenance[0]?.id, id);
 
   const report = await client.explain({ query: "What is Ana allergic to?", id: id! });

@@ -13,7 +13,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
 
-from salience.display.for_models import whole
+from salience.display.for_models import spoken, whole
 from salience.lazily import dataclass, regex
 
 Role = Literal["user", "assistant"]
@@ -148,18 +148,7 @@ def _role(value: Any) -> Role | None:
 
 def _words(role: Role, content: Any) -> str:
     """The text of a turn, as its author wrote it."""
-    if isinstance(content, str):
-        parts = [content]
-    else:
-        blocks = content if isinstance(content, list) else []
-        parts = [
-            block["text"]
-            for block in blocks
-            if isinstance(block, dict)
-            and str(block.get("type")).lower() in ("text", "input_text", "output_text")
-            and isinstance(block.get("text"), str)
-        ]
-    return own_words(role, "\n\n".join(parts))
+    return own_words(role, "\n\n".join(spoken(content)))
 
 
 def own_words(role: Role, text: str) -> str:

@@ -1,5 +1,7 @@
 """Memories as a model reads them: without invisible characters, inside a fence, with provenance.
 
+And what a model says, among the parts of its messages: `spoken`.
+
 A memory is a text that somebody wrote, perhaps to be obeyed by whoever recalls it. So a model gets
 it as a quotation: between two tags that no text can close, each line indented, behind a line that
 says whose words they are.
@@ -32,6 +34,7 @@ MIN_CUT_CHARACTERS = 24  # less of a memory says nothing
 
 _LINE_ENDS = regex("\r\n|[\r\v\f\x85\u2028\u2029]")
 _UNSEEN_KINDS = frozenset(("Cc", "Cf", "Cs", "Co", "Cn"))  # of Unicode: control to unassigned
+_LINES_AND_TABS = {ord("\n"): " ", ord("\t"): " "}
 _SEEN = frozenset("\t\n\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u070f\u08e2\U000110bd\U000110cd")
 _BLANK = regex(  # of other kinds, and shown as nothing
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\uffa0\ufe00-\ufe0f\U000e0100-\U000e01ef]"
@@ -43,6 +46,10 @@ _ANGLE = regex(
 _TAG_BEGINS = regex(r"[\W_]*recalled[\W_]*memories")
 _TAG_CHARACTERS = 60  # in which the tag ends, with what may stand between its letters
 _LOOK_ALIKES = str.maketrans("асеіӏоѕԁмгᴦαειορсᴄᴍⅿⅼ|", "aceilosdmrraeiopccmmll")
+
+
+_SPOKEN = frozenset(("none", "text", "input_text", "output_text", "plain", "refusal"))
+"""The types of parts of messages that are words said to somebody; "none" for parts without one."""
 
 
 class Recalled(Protocol):
@@ -70,7 +77,8 @@ def clean(text: str) -> str:
     So are those that no font shows, of private use or unassigned. Tabs stay, and line ends of any
     kind become newlines.
     """
-    if text.isascii() and text.isprintable():
+    seen = text.translate(_LINES_AND_TABS)
+    if seen.isprintable() and (seen.isascii() or not _BLANK.search(seen)):
         return text
     lines = _BLANK.sub("", _LINE_ENDS.sub("\n", text))
     return "".join(c for c in lines if category(c) not in _UNSEEN_KINDS or c in _SEEN)
@@ -81,9 +89,25 @@ def whole(text: str) -> str:
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
+def spoken(content: Any) -> list[str]:
+    """The texts that a message says, of its text or its parts: no thought, call, result or picture.
+
+    A part counts by its type, whoever made the model: a type that nobody knows is no speech.
+    """
+    parts = content if isinstance(content, list | tuple) else [content]
+    return [text for part in parts if (text := _said(part)) is not None]
+
+
+def _said(part: Any) -> str | None:
+    if isinstance(part, Mapping):
+        is_said = str(part.get("type")).lower() in _SPOKEN and not part.get("thought")
+        part = (part.get("text") or part.get("refusal")) if is_said else None
+    return part if isinstance(part, str) else None
+
+
 def one_line(text: str, characters: int = MAX_NAME_CHARACTERS) -> str:
     """A name or title, cleaned, on one line of at most so many characters; no tag of the fence."""
-    line = " ".join(_unfenced(text).split())
+    line = " ".join(unfenced(text).split())
     return line if len(line) <= characters else f"{line[: characters - 1]}…"
 
 
@@ -114,12 +138,12 @@ def fence(text: str) -> str:
 
     The fence takes the same number of characters around any text, and no text becomes longer.
     """
-    return f"<{TAG}>\n{NOTICE}\n\n{_unfenced(text)}\n</{TAG}>"
+    return f"<{TAG}>\n{NOTICE}\n\n{unfenced(text)}\n</{TAG}>"
 
 
 def quoted(text: str) -> str:
     """A text that cannot close the fence: cleaned, each line indented."""
-    return "\n".join(f"    {line}".rstrip() for line in _unfenced(text).split("\n"))
+    return "\n".join(f"    {line}".rstrip() for line in unfenced(text).split("\n"))
 
 
 def provenance(memory: Recalled) -> str:
@@ -142,8 +166,8 @@ def _name(text: str) -> str:
     return json.dumps(one_line(text), ensure_ascii=False)
 
 
-def _unfenced(text: str) -> str:
-    """A cleaned text in which the tag of the fence is no tag."""
+def unfenced(text: str) -> str:
+    """A cleaned text in which the tag of the fence is no tag; of the same length as if cleaned."""
     cleaned = clean(text)
     return _ANGLE.sub(lambda angle: "(" if _begins_tag(cleaned, angle.end()) else angle[0], cleaned)
 

@@ -9,6 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from salience.display.for_models import spoken
 from salience.importers._entries import (
     EMPTY,
     PLACE,
@@ -32,26 +33,18 @@ _ROLES = {
     **dict.fromkeys(("human", "user", "me"), "user"),
     **dict.fromkeys(("gpt", "ai", "model", "bot", "gemini", "chatgpt", "assistant"), "assistant"),
 }
-_TEXT_TYPES = (None, "text", "input_text", "output_text", "plain")
 _SAMPLED = 5  # entries of a list
 
 
 def said(value: Any) -> str:
     """The text of a message: of a text, of an object with one, or of a list of such parts."""
-    parts = value if isinstance(value, list) else [value]
-    return clean("\n\n".join(text for part in parts if (text := _text_of(part)).strip()))
+    return clean("\n\n".join(text for text in spoken(value) if text.strip()))
 
 
 def joined(value: Any) -> str:
     """The text of a message whose parts, of whatever type, follow each other without a gap."""
     parts = value if isinstance(value, list) else [value]
-    return clean("".join(_text_of(mapping(part).get("text", part)) for part in parts))
-
-
-def _text_of(part: Any) -> str:
-    if isinstance(part, dict):
-        part = part.get("text") if part.get("type") in _TEXT_TYPES else None
-    return part if isinstance(part, str) else ""
+    return clean("".join(spoken([mapping(part).get("text", part) for part in parts])))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Unpack
 
-from salience.display.for_models import clean
+from salience.display.for_models import clean, spoken
 from salience.engine.async_memory import AsyncMemory
 from salience.engine.options import Settings
 from salience.integrations._extra import extra
@@ -200,9 +200,10 @@ def _fields(
 
 
 def _text(content: types.Content | None) -> str:
-    """The text of the parts of a content that have some."""
+    """The text that the parts of a content say; those that the model thought say none."""
     parts = (content.parts or ()) if content else ()
-    return clean(" ".join(part.text for part in parts if part.text)).strip()
+    said = spoken([{"text": part.text, "thought": part.thought} for part in parts])
+    return clean(" ".join(filter(None, said))).strip()
 
 
 def _entry(record: MemoryRecord) -> MemoryEntry:

@@ -16,7 +16,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from operator import itemgetter
 from typing import Any, TypeVar, Unpack
 
-from salience.display.for_models import clean, fenced
+from salience.display.for_models import clean, fenced, spoken
 from salience.engine.async_memory import AsyncMemory
 from salience.engine.memory import Memory
 from salience.engine.options import Settings
@@ -239,18 +239,7 @@ def _text(item: TResponseInputItem) -> str:
 
 
 def _words(item: Any) -> str:
-    """The words that an item says, calls, answers or thinks."""
-    called = f"{item['name']}({item.get('arguments', '')})" if "name" in item else ""
-    said = (item.get(key) for key in ("content", "output", "summary"))
-    parts = [called, *(part for value in said for part in _parts(value))]
-    return clean("\n".join(part for part in parts if part)).strip()
-
-
-def _parts(value: Any) -> list[str]:
-    """The texts in a value of an item: one text, or parts of which some have text."""
-    if isinstance(value, str):
-        return [value]
-    if not isinstance(value, list):
-        return []
-    texts = (part.get("text") or part.get("refusal") for part in value if isinstance(part, dict))
-    return [text for text in texts if isinstance(text, str)]
+    """The words that an item says, calls or answers, without what the model thought."""
+    called = [f"{item['name']}({item.get('arguments', '')})"] if "name" in item else []
+    said = (part for key in ("content", "output") for part in spoken(item.get(key)))
+    return clean("\n".join(part for part in (*called, *said) if part)).strip()

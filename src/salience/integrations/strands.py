@@ -13,7 +13,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any, Unpack
 
-from salience.display.for_models import clean, fenced, one_line
+from salience.display.for_models import clean, fenced, one_line, spoken
 from salience.engine.options import Settings
 from salience.integrations._extra import extra
 from salience.integrations._memory import MemoryLike, Opened, as_query, without_items
@@ -166,5 +166,4 @@ def _record(entry: MemoryEntry) -> MemoryRecord:
 
 def _words(message: Message) -> str:
     """The text of a message; calls of tools and pictures have none."""
-    texts = [block["text"] for block in message["content"] if "text" in block]
-    return clean("\n".join(texts)).strip()
+    return clean("\n".join(spoken(message["content"]))).strip()

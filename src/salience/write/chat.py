@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from typing import Any, Literal, TypeVar, cast
 
+from salience.display.for_models import spoken
 from salience.errors import InvalidInput, shown
 from salience.language.english import ASSISTANT_NAMES, USER_NAMES
 from salience.lazily import dataclass
@@ -270,7 +271,7 @@ def message_items(content: Sequence[Any], common: Mapping[str, Any]) -> list[dic
 
 
 def message_text(message: Mapping[str, Any], name: str) -> str:
-    """The text of a chat message, "" if it has none.
+    """The text that a chat message says, "" if it has none; thoughts and pictures are none.
 
     Raises:
         InvalidInput: its content is something else; `name` is that of the message.
@@ -281,9 +282,7 @@ def message_text(message: Mapping[str, Any], name: str) -> str:
     is_list = isinstance(content, list | tuple)
     if not is_list or not all(isinstance(part, str | Mapping) for part in content):
         raise InvalidInput(name, "has a content that is no text", "give text, or a list of parts")
-    # The parts of a multimodal chat may be images, which have no text.
-    texts = (part if isinstance(part, str) else part.get("text") for part in content)
-    return "\n".join(native(text) for text in texts if isinstance(text, str))
+    return "\n".join(map(native, spoken(content)))
 
 
 def one_or_many(content: Any, fields: T) -> tuple[Any, T]:

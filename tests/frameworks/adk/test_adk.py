@@ -53,6 +53,16 @@ def service(memory: Any = "ram://", **options: Any) -> SalienceMemoryService:
     return SalienceMemoryService(memory, **options)
 
 
+def test_what_the_model_thought_is_no_memory() -> None:
+    thought = types.Part(text="They seem broke.", thought=True)
+    parts = [thought, types.Part(text="Here is a flat.")]
+    said = Event(author="guide", content=types.Content(role="model", parts=parts))
+    silent = Event(author="guide", content=types.Content(role="model", parts=[thought]))
+    memory = Memory("ram://", embedder=None)
+    asyncio.run(service(memory).add_session_to_memory(session("s", [silent, said])))
+    assert [each.content for each in memory.within("app/ana").get_all()] == ["Here is a flat."]
+
+
 async def found(
     service: Any, query: str, user_id: str = "ana", app_name: str = "app"
 ) -> list[MemoryEntry]:

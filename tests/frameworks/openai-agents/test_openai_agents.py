@@ -303,6 +303,20 @@ def test_what_is_in_the_history_is_not_recalled_but_what_was_dropped_is() -> Non
     asyncio.run(main())
 
 
+def test_what_the_model_thought_is_given_back_and_not_remembered() -> None:
+    thought: Any = {
+        "type": "reasoning",
+        "id": "r1",
+        "summary": [{"type": "summary_text", "text": "They seem broke."}],
+        "content": [{"type": "reasoning_text", "text": "They seem broke."}],
+    }
+    with Memory("ram://", embedder=None) as memory:
+        session = SalienceSession("chat", memory)
+        asyncio.run(session.add_items([thought]))
+        assert asyncio.run(session.get_items()) == [thought]
+        assert [each.content for each in memory.get_all()] == ["reasoning"]
+
+
 def test_calls_of_tools_are_kept_but_not_recalled() -> None:
     @function_tool
     def weather(city: str) -> str:

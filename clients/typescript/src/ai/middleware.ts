@@ -1,7 +1,6 @@
 import type { LanguageModelMiddleware } from "ai";
 
 import type { ContextRequest, NewMemory, Salience } from "../client.js";
-import { fenced } from "./fence.js";
 
 type Transform = NonNullable<LanguageModelMiddleware["transformParams"]>;
 type Params = Awaited<ReturnType<Transform>>;
@@ -130,7 +129,7 @@ function words(message: UserMessage): string {
 
 /** The message with the memories before its words: providers refuse two of one role in a row. */
 function before(message: UserMessage, memories: string): UserMessage {
-  return { ...message, content: [{ type: "text", text: fenced(memories) }, ...message.content] };
+  return { ...message, content: [{ type: "text", text: memories }, ...message.content] };
 }
 
 /** The end of a long text, from a whole character on. */

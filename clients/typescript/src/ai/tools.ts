@@ -2,7 +2,7 @@ import { jsonSchema, tool } from "ai";
 
 import type { Filters, NewMemory, Salience } from "../client.js";
 import type { CallOptions } from "../transport.js";
-import { visible } from "./fence.js";
+import { visible } from "./visible.js";
 
 /** The namespace and filter that a model cannot leave, the fields of what is added, and the room of what is found. */
 export interface MemoryToolsOptions {

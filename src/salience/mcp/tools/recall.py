@@ -8,10 +8,9 @@ from typing import Annotated, Any, Literal, NotRequired
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from salience.display.for_models import fence, one_line
+from salience.display.for_models import one_line
 from salience.errors import InvalidInput, NotFound, SalienceError, shown
 from salience.language.spelling import taken_notes
-from salience.language.tokens import count_tokens
 from salience.mcp.app import DEFAULT_TOKENS
 from salience.mcp.outputs import Item, Memories, hint, memories, tokens
 from salience.mcp.tool import (
@@ -113,7 +112,7 @@ async def get_context(
     single memories with their ids and evidence.
     """
     budget = caller.budget(max_tokens)
-    room = budget - count_tokens(fence(""))
+    room = budget
     while True:  # what is found first is measured, and counted as an access only if it fits
         context = await caller.memory.get_context(
             query, room, as_of=as_of, touch=False, per_writer=per_writer
@@ -130,7 +129,7 @@ async def get_context(
 
 
 def _context(context: engine.Context) -> Answer:
-    text = fence(context.text) if context.text else ""
+    text = context.text
     content: dict[str, Any] = {"context": text, "ids": [one_line(id) for id in context.ids]}
     advice = "; ".join(map(one_line, (*context.degraded, *taken_notes(context.taken))))
     if advice := advice or ("" if text else "Nothing is remembered yet."):

@@ -91,14 +91,15 @@ class Considered(Result):
 
 @dataclass(frozen=True, repr=False)
 class Context(HtmlResult):
-    """A text for an agent to read: tokens = counter(text) <= max_tokens.
+    """A text for an agent to read, in a fence that says it is data: counter(text) <= max_tokens.
 
-    `provenance` names the memories in the order of the text. `degraded` names everything that had
-    to be done without, `taken` the words of the query that no memory holds, with those that they
-    were taken for. `probability` is the chance that any memory that its first search found answers
-    the query, None if the profile gives none. `beyond_cap` memories are left out as there are
-    `per_writer` of their writers already. In the format "messages", `text` holds the `messages`
-    as JSON. `considered` are all memories that its sections could have held, with `trace`.
+    `tokens` are those of the text. `provenance` names the memories in the order of the text.
+    `degraded` names everything that had to be done without, `taken` the words of the query that no
+    memory holds, with those that they were taken for. `probability` is the chance that any memory
+    that its first search found answers the query, None if the profile gives none. `beyond_cap`
+    memories are left out as there are `per_writer` of their writers already. In the format
+    "messages", `text` holds the `messages` as JSON. `considered` are all memories that its sections
+    could have held, with `trace`.
     """
 
     _shown = ("query", "tokens", "max_tokens", "format", "ids", "degraded")
@@ -311,12 +312,23 @@ def assemble(request: ContextRequest) -> Plan[Context]:
         messages=(
             tuple(messages(blocks, request.references)) if request.format == "messages" else ()
         ),
-        degraded=tuple(dict.fromkeys(note for one in gathered for note in one.degraded)),
+        degraded=tuple(dict.fromkeys(_lacks(gathered, packing))),
         taken={word: others for one in gathered for word, others in one.taken.items()},
         beyond_cap=beyond,
         probability=next((p for one in gathered if (p := one.probability) is not None), None),
         considered=tuple(_considered(packing, whole)) if request.trace else (),
     )
+
+
+def _lacks(gathered: Sequence[Gathered], packing: Packing) -> Iterator[str]:
+    """All that the context had to be done without."""
+    yield from (note for one in gathered for note in one.degraded)
+    if not any(packing.pieces.values()) and any(one.items for one in packing.gathered):
+        fence = packing.fence_tokens
+        yield (
+            f"max_tokens: no memory has room in {packing.max_tokens}; the fence around them "
+            f"takes {fence}"
+        )
 
 
 def _considered(packing: Packing, whole: Sequence[Gathered]) -> Iterator[Considered]:

@@ -5,7 +5,8 @@
 A section costs the tokens by which the text grows when it is added, so the costs of the sections
 add up to the whole, however the counter counts. Sections are packed by priority, each within its
 own budget and what earlier ones left of theirs. A section without a budget takes everything that is
-not reserved for later ones, and no more is reserved for a section than it could fill.
+not reserved for later ones, and no more is reserved for a section than it could fill. The fence
+around memories is of no section's budget; the first one behind it is told with its tokens.
 """
 
 from __future__ import annotations
@@ -13,8 +14,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import groupby
 from typing import Literal
 
+from salience.display.for_models import fence
 from salience.errors import InvalidInput, shown
 from salience.language.english import ASSISTANT_NAMES, USER_NAMES
 from salience.lazily import dataclass
@@ -62,6 +65,7 @@ class Packing:
             raise InvalidInput(
                 "max_tokens", f"is {max_tokens}, and nothing at all counts as {shown(self.tokens)}"
             )
+        self.fence_tokens = max(self.count(fence("")) - self.tokens, 0)
 
     def count(self, text: str) -> int:
         """The tokens of a text, by the counter.
@@ -103,13 +107,14 @@ class Packing:
             reserved[name] = 0
             allowed = self.max_tokens - self.tokens - sum(reserved.values())
             budget = budgets[name]
+            around = 0 if any(self.pieces.values()) else self._fence_of(one)
             if budget is not None:
-                allowed = min(allowed, budget + spare)
+                allowed = min(allowed, budget + spare + around)
             before = self.tokens
             without_room = self._fill(one, before + allowed)
             cost = self.tokens - before
             if budget is not None:
-                spare = max(budget + spare - cost, 0)
+                spare = max(budget + spare - max(cost - around, 0), 0)
             block = Block(one.section, self.pieces[name])
             packed[name] = Packed(block, cost, allowed, without_room)
         return [packed[one.section.name] for one in self.gathered]
@@ -131,7 +136,13 @@ class Packing:
         pieces = tuple(Piece(item, item.content) for item in gathered.items)
         alone = self.count(self.text({gathered.section.name: pieces})) - self.count("")
         # Beside others it also costs a gap, and a token if the counter rounds.
-        return max(0, min(budget, alone + self.count("\n\n") + 1))
+        own = alone - self._fence_of(gathered) + self.count("\n\n") + 1
+        return max(0, min(budget, own))
+
+    def _fence_of(self, gathered: Gathered) -> int:
+        """The tokens of the fence around a section; turns as they were said have none."""
+        in_turns = self.format == "messages" and gathered.section.source == "recent"
+        return 0 if in_turns else self.fence_tokens
 
     def _fill(self, gathered: Gathered, max_tokens: int) -> int:
         """Add memories while the text fits; the number of those without room."""
@@ -269,19 +280,29 @@ class Block:
 
 
 def write(blocks: Sequence[Block], format: Format, references: bool) -> str:
-    """Write the blocks as one text, "" for no pieces; messages as JSON."""
+    """Write the blocks as one text in the fence, "" for no pieces; messages as JSON."""
     filled = [block for block in blocks if block.pieces]
-    return _WRITERS[format](filled, references) if filled else ""
+    if not filled:
+        return ""
+    if format == "messages":
+        return json.dumps(messages(filled, references), ensure_ascii=False)
+    return fence(_WRITERS[format](filled, references))
 
 
 def messages(blocks: Sequence[Block], references: bool) -> list[dict[str, str]]:
-    """Chat messages: a system message for each section, but recent turns as they were said."""
+    """Chat messages: recent turns as they were said, what else is recalled in the fence.
+
+    Sections between which nothing was said are one message, of the system.
+    """
     chat: list[dict[str, str]] = []
-    for block in blocks:
-        if block.section.source == "recent":
-            chat.extend(_turn(piece, references) for piece in block.ordered())
-        elif block.pieces:
-            chat.append({"role": "system", "content": _plain([block], references)})
+    filled = (block for block in blocks if block.pieces)
+    for in_turns, group in groupby(filled, lambda block: block.section.source == "recent"):
+        if in_turns:
+            said = (piece for block in group for piece in block.ordered())
+            chat.extend(_turn(piece, references) for piece in said)
+        else:
+            recalled = fence(_plain([*group], references))
+            chat.append({"role": "system", "content": recalled})
     return chat
 
 
@@ -349,14 +370,9 @@ def _xml(blocks: Sequence[Block], references: bool) -> str:
     return "\n".join([*lines, "</context>"])
 
 
-def _json(blocks: Sequence[Block], references: bool) -> str:
-    return json.dumps(messages(blocks, references), ensure_ascii=False)
-
-
-_WRITERS: Mapping[str, Callable[[Sequence[Block], bool], str]] = {
+_WRITERS: Mapping[Format, Callable[[Sequence[Block], bool], str]] = {
     "text": _plain,
     "markdown": _markdown,
     "xml": _xml,
-    "messages": _json,
 }
-FORMATS: tuple[Format, ...] = ("text", "markdown", "xml", "messages")
+FORMATS: tuple[Format, ...] = (*_WRITERS, "messages")

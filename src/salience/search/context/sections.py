@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from salience.display.for_models import clean
+from salience.display.for_models import unfenced
 from salience.errors import InvalidInput, shown
 from salience.lazily import dataclass, field, fields, replace
 from salience.ranking.probability import estimate
@@ -119,22 +119,22 @@ class Item:
 
     @property
     def content(self) -> str:
-        """The text of the memory, without characters that a reader does not see."""
-        return clean(self.record.content)
+        """The text of the memory, without characters that a reader does not see, or the fence."""
+        return unfenced(self.record.content)
 
     def excerpt(self, count: int) -> str:
         """The best passages of the text, each under its headings, in the order of the text."""
-        return clean(excerpt(self.passages[:count]))
+        return unfenced(excerpt(self.passages[:count]))
 
     @property
     def speaker(self) -> str | None:
         """The name of who said it, cleaned."""
-        return self.record.speaker and clean(self.record.speaker)
+        return self.record.speaker and unfenced(self.record.speaker)
 
     @property
     def title(self) -> str | None:
         """The title, cleaned."""
-        return self.record.title and clean(self.record.title)
+        return self.record.title and unfenced(self.record.title)
 
 
 @dataclass(frozen=True)
