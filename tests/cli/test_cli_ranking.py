@@ -44,10 +44,10 @@ def test_a_comparison_is_a_table(console: Console) -> None:
 
 
 def test_a_context_is_printed_with_its_cost(console: Console) -> None:
-    found = kitchen().get_context(QUERY, 60)
+    found = kitchen().get_context(QUERY, 120)
     render.show_context(console, found)
     assert found.text in printed(console)
-    assert f"{found.tokens} of 60 tokens" in printed(console)
+    assert f"{found.tokens} of 120 tokens" in printed(console)
 
 
 def test_a_profile_is_shown_with_its_formula(console: Console) -> None:
