@@ -2,8 +2,9 @@
 
    Each gives the bits that the NumPy way gives. Cosines are exact, so the order of their sums is
    free; all else that is rounded is computed in the order of the NumPy way. Nothing here reads
-   beyond its arguments, whatever these hold, unless another thread writes to them meanwhile: a wrong
-   length, type, order or place is a ValueError.
+   beyond its arguments, whatever these hold, unless another thread writes to them meanwhile. What a
+   kernel does not take (a wrong length, type, order or place, an output over another argument) is a
+   ValueError, and the caller has NumPy do it.
    The lock of the interpreter is released while a kernel runs.
 
    The loops are plain C. They are compiled several times, for processors with and without AVX2 and
@@ -17,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define INTERFACE 4 /* raised with each change of what a function takes or gives */
+#define INTERFACE 5 /* raised with each change of what a function takes or gives */
 
 #if defined(__x86_64__) && defined(__GNUC__)
 #define X86 1
@@ -46,11 +47,14 @@ typedef Py_ssize_t Size;
 
 /* Arguments: arrays by the buffer protocol, each checked for type, dimensions and order. */
 
-#define MOST_ARRAYS 40
+typedef struct View {
+    Py_buffer buffer;
+    int written;
+    struct View *before;
+} View;
 
 typedef struct {
-    Py_buffer views[MOST_ARRAYS];
-    int count;
+    View *last;
 } Held;
 
 typedef struct {
@@ -60,8 +64,12 @@ typedef struct {
 
 static void release(Held *held)
 {
-    while (held->count > 0)
-        PyBuffer_Release(&held->views[--held->count]);
+    while (held->last) {
+        View *view = held->last;
+        held->last = view->before;
+        PyBuffer_Release(&view->buffer);
+        free(view);
+    }
 }
 
 static int refuse(const char *name, const char *problem)
@@ -94,18 +102,39 @@ static int is_type(const Py_buffer *view, char type)
 #define READ 0
 #define WRITE PyBUF_WRITABLE
 
+/* Test whether some memory is apart from all that is held, of which only what is written counts for
+   memory that is read. */
+static int is_apart(const Held *held, const void *start, Size length, int written)
+{
+    for (const View *view = held->last; view; view = view->before) {
+        const char *low = view->buffer.buf, *own = start;
+        if ((written || view->written) && own < low + view->buffer.len && low < own + length)
+            return 0;
+    }
+    return 1;
+}
+
 /* Take an array of a type with 1 or 2 dimensions and so many rows (-1: any). */
 static int take(Held *held, PyObject *object, const char *name, char type, int dimensions,
                 Size rows, int flags, Array *array)
 {
-    if (held->count >= MOST_ARRAYS)
-        return refuse(name, "is one array too many");
-    Py_buffer *view = &held->views[held->count];
+    View *taken = malloc(sizeof *taken);
+    if (!taken) {
+        PyErr_NoMemory();
+        return 0;
+    }
+    Py_buffer *view = &taken->buffer;
     if (PyObject_GetBuffer(object, view, PyBUF_FORMAT | PyBUF_C_CONTIGUOUS | flags) < 0) {
+        free(taken);
         PyErr_Clear();
         return refuse(name, "is no contiguous array that can be used so");
     }
-    held->count++;
+    int apart = is_apart(held, view->buf, view->len, flags == WRITE);
+    taken->written = flags == WRITE;
+    taken->before = held->last;
+    held->last = taken;
+    if (!apart)
+        return refuse(name, "is in the memory of another argument");
     if (!is_type(view, type) || (uintptr_t)view->buf % (uintptr_t)view->itemsize)
         return refuse(name, "has another type of numbers");
     if (view->ndim != dimensions)
@@ -211,11 +240,14 @@ INLINE void signs_loop(const uint64_t *const *signs, Size words, Size count, con
 
 #define QUERY_BITS 4
 
-/* An estimate of q . x by two-bit codes: see `QuantizedVectors.similarity`. */
+/* An estimate of q . x by two-bit codes: see `QuantizedVectors.similarity`. `room` is for
+   QUERY_BITS + 1 numbers for each word of a code. */
 INLINE void codes_loop(const uint64_t *codes, Size words, const uint64_t *query,
-                       const int64_t *places, Size count, int32_t *similarities)
+                       const int64_t *places, Size count, uint64_t *room, int32_t *similarities)
 {
-    uint64_t bits[QUERY_BITS][MOST_ARRAYS], high[MOST_ARRAYS]; /* for signs, then for sizes */
+    uint64_t *bits[QUERY_BITS], *high = room + QUERY_BITS * 2 * words; /* for signs, then for sizes */
+    for (int b = 0; b < QUERY_BITS; b++)
+        bits[b] = room + b * 2 * words;
     for (Size w = 0; w < 2 * words; w++) {
         high[w] = w < words;
         for (int b = 0; b < QUERY_BITS; b++)
@@ -269,7 +301,7 @@ typedef struct {
     Size rows, width;
 } Value;
 
-#define MOST_VALUES 64 /* that a step reads */
+#define ANY_NUMBER INT32_MAX /* of values that a step reads */
 
 /* The name of each operation, and how many values it reads: at least, at most. */
 typedef enum {
@@ -281,7 +313,7 @@ static const struct {
     const char *name;
     int least, most;
 } OPERATION[OPERATIONS] = {
-    {"sum", 1, MOST_VALUES}, {"product", 1, MOST_VALUES}, {"first_of", 1, MOST_VALUES},
+    {"sum", 1, ANY_NUMBER}, {"product", 1, ANY_NUMBER}, {"first_of", 1, ANY_NUMBER},
     {"quotient", 2, 2}, {"minimum", 2, 2}, {"maximum", 2, 2}, {"at_most", 2, 2}, {"exp", 1, 1},
     {"sigmoid", 1, 1}, {"sqrt", 1, 1}, {"floor", 1, 1}, {"min_max", 1, 2}, {"max_scaled", 1, 2},
     {"trusted", 3, 3}, {"group_max", 2, 2}, {"session_cover", 2, 2}, {"neighbor_mass", 5, 5},
@@ -425,7 +457,8 @@ INLINE Size session_cover(const int64_t *group, Value matched, Size rows, double
 
 INLINE double faded(Value table, double distance)
 {
-    return distance >= 0.0 && distance < (double)table.rows ? table.data[(Size)distance] : 0.0;
+    int known = distance >= 0.0 && distance < (double)table.rows;
+    return known ? table.data[(Size)distance * table.step] : 0.0;
 }
 
 /* See `NeighborMass`: places ascend in `order`, and `fading` is a table by distance. */
@@ -501,10 +534,10 @@ typedef struct {
     Py_buffer *views; /* with an object where one is held */
 } Values;
 
+/* `given` has room for the values that any step reads. */
 INLINE int formula_loop(const int32_t *code, Size count, const Values *values, Size rows,
-                     double *block, uint8_t *steps)
+                        Value *given, double *block, uint8_t *steps)
 {
-    Value given[MOST_VALUES];
     for (Size row = 0; row < count; row++) {
         for (int i = 0; i < code[1]; i++) {
             int32_t place = code[2 + i];
@@ -526,8 +559,9 @@ typedef struct {
     const char *name;
     void (*cosines)(const float *, Size, const double *, const int64_t *, Size, double *);
     void (*signs)(const uint64_t *const *, Size, Size, const uint64_t *, uint16_t *);
-    void (*codes)(const uint64_t *, Size, const uint64_t *, const int64_t *, Size, int32_t *);
-    int (*formula)(const int32_t *, Size, const Values *, Size, double *, uint8_t *);
+    void (*codes)(const uint64_t *, Size, const uint64_t *, const int64_t *, Size, uint64_t *,
+                  int32_t *);
+    int (*formula)(const int32_t *, Size, const Values *, Size, Value *, double *, uint8_t *);
 } Variant;
 
 #define COMPILED(suffix, with)                                                                     \
@@ -542,14 +576,15 @@ typedef struct {
         signs_loop(signs, words, count, query, distances);                                         \
     }                                                                                              \
     with static void codes_##suffix(const uint64_t *codes, Size words, const uint64_t *query,      \
-                                    const int64_t *places, Size count, int32_t *similarities)      \
+                                    const int64_t *places, Size count, uint64_t *room,             \
+                                    int32_t *similarities)                                         \
     {                                                                                              \
-        codes_loop(codes, words, query, places, count, similarities);                              \
+        codes_loop(codes, words, query, places, count, room, similarities);                        \
     }                                                                                              \
     with static int formula_##suffix(const int32_t *code, Size count, const Values *values,        \
-                                     Size rows, double *block, uint8_t *steps)                     \
+                                     Size rows, Value *given, double *block, uint8_t *steps)       \
     {                                                                                              \
-        return formula_loop(code, count, values, rows, block, steps);                              \
+        return formula_loop(code, count, values, rows, given, block, steps);                       \
     }
 
 #define NOTHING
@@ -664,7 +699,7 @@ static Size keep_similar(int64_t *places, const int32_t *similarities, Size coun
 {
     if (count <= wanted)
         return count;
-    int32_t low = similarities[0], high = similarities[0];
+    int64_t low = similarities[0], high = similarities[0];
     for (Size i = 1; i < count; i++) {
         low = similarities[i] < low ? similarities[i] : low;
         high = similarities[i] > high ? similarities[i] : high;
@@ -674,7 +709,7 @@ static Size keep_similar(int64_t *places, const int32_t *similarities, Size coun
         return -1;
     for (Size i = 0; i < count; i++)
         counts[similarities[i] - low]++;
-    int32_t least = high;
+    int64_t least = high;
     for (Size above = counts[high - low]; above < wanted; above += counts[least - low])
         least--;
     free(counts);
@@ -712,7 +747,7 @@ static Size within_radius(const uint16_t *distances, Size count, Size rows, Size
 /* cosines(vectors, query, places or None, cosines) */
 static PyObject *py_cosines(PyObject *module, PyObject *const *given, Size count)
 {
-    Held held = {.count = 0};
+    Held held = {NULL};
     Array vectors, query, places = {NULL, 0, 0}, cosines;
     PyObject *answer = NULL;
     if (!arguments(count, 4) || !take(&held, given[0], "vectors", 'f', 2, -1, READ, &vectors) ||
@@ -738,7 +773,7 @@ done:
    the `depth` nearest, and those as near as the last, by place. */
 static PyObject *py_nearest(PyObject *module, PyObject *const *given, Size count)
 {
-    Held held = {.count = 0};
+    Held held = {NULL};
     Array vectors, query, allowed = {NULL, 0, 0}, places, cosines;
     Size depth, found = 0;
     PyObject *answer = NULL;
@@ -766,19 +801,24 @@ done:
     return answer;
 }
 
-/* The words of signs, one array for each word, and the query's. */
-static int take_signs(Held *held, PyObject *arrays, PyObject *own, const uint64_t **signs,
+/* The words of signs, one array for each word, to be freed, and the query's. */
+static int take_signs(Held *held, PyObject *arrays, PyObject *own, const uint64_t ***signs,
                       Size *words, Size *count, Array *query)
 {
     *words = PyTuple_Check(arrays) ? PyTuple_Size(arrays) : 0;
-    if (*words < 1 || *words > MOST_ARRAYS / 2)
-        return refuse("signs", "are no tuple of arrays");
+    if (*words < 1 || 64 * *words >= UINT16_MAX)
+        return refuse("signs", "are no tuple of arrays, or differences exceed two bytes");
+    *signs = malloc((size_t)*words * sizeof **signs);
+    if (!*signs) {
+        PyErr_NoMemory();
+        return 0;
+    }
     *count = -1;
     for (Size w = 0; w < *words; w++) {
         Array word;
         if (!take(held, PyTuple_GetItem(arrays, w), "signs", 'Q', 1, *count, READ, &word))
             return 0;
-        signs[w] = word.data;
+        (*signs)[w] = word.data;
         *count = word.rows;
     }
     return take(held, own, "query_signs", 'Q', 1, *words, READ, query);
@@ -787,13 +827,13 @@ static int take_signs(Held *held, PyObject *arrays, PyObject *own, const uint64_
 /* sign_distances(signs, query_signs, distances) */
 static PyObject *py_sign_distances(PyObject *module, PyObject *const *given, Size count)
 {
-    Held held = {.count = 0};
-    const uint64_t *signs[MOST_ARRAYS];
+    Held held = {NULL};
+    const uint64_t **signs = NULL;
     Size words, rows;
     Array query, distances;
     PyObject *answer = NULL;
     if (!arguments(count, 3) ||
-        !take_signs(&held, given[0], given[1], signs, &words, &rows, &query) ||
+        !take_signs(&held, given[0], given[1], &signs, &words, &rows, &query) ||
         !take(&held, given[2], "distances", 'H', 1, rows, WRITE, &distances))
         goto done;
     Py_BEGIN_ALLOW_THREADS
@@ -801,6 +841,7 @@ static PyObject *py_sign_distances(PyObject *module, PyObject *const *given, Siz
     Py_END_ALLOW_THREADS
     answer = Py_NewRef(Py_None);
 done:
+    free((void *)signs);
     release(&held);
     return answer;
 }
@@ -810,8 +851,8 @@ done:
    the nearest signs; of these the `wanted` nearest codes are compared exactly. */
 static PyObject *py_nearest_by_codes(PyObject *module, PyObject *const *given, Size count)
 {
-    Held held = {.count = 0};
-    const uint64_t *signs[MOST_ARRAYS];
+    Held held = {NULL};
+    const uint64_t **signs = NULL;
     Array vectors, query, allowed = {NULL, 0, 0}, query_signs, codes, query_codes, places, cosines;
     Size depth, words, size, rows, wanted, found = -1;
     PyObject *answer = NULL;
@@ -819,7 +860,7 @@ static PyObject *py_nearest_by_codes(PyObject *module, PyObject *const *given, S
         !take(&held, given[1], "query", 'd', 1, vectors.width, READ, &query) ||
         (given[2] != Py_None && !take(&held, given[2], "allowed", 'b', 1, vectors.rows, READ, &allowed)) ||
         !take_number(given[3], "depth", 1, &depth) ||
-        !take_signs(&held, given[4], given[5], signs, &words, &size, &query_signs) ||
+        !take_signs(&held, given[4], given[5], &signs, &words, &size, &query_signs) ||
         !take(&held, given[6], "codes", 'Q', 2, vectors.rows, READ, &codes) ||
         !take(&held, given[7], "query_codes", 'Q', 2, QUERY_BITS, READ, &query_codes) ||
         !take_number(given[8], "rows", 0, &rows) || !take_number(given[9], "wanted", 1, &wanted) ||
@@ -834,8 +875,9 @@ static PyObject *py_nearest_by_codes(PyObject *module, PyObject *const *given, S
     int64_t *at = places.data;
     Py_BEGIN_ALLOW_THREADS
     uint16_t *distances = malloc((size_t)size * sizeof(uint16_t) + 1);
+    uint64_t *room = malloc((size_t)(2 * words * (QUERY_BITS + 1)) * sizeof(uint64_t));
     int32_t *similarities = NULL;
-    if (distances) {
+    if (distances && room) {
         chosen->signs(signs, words, size, query_signs.data, distances);
         if (allowed.data)
             for (Size i = 0; i < size; i++)
@@ -847,7 +889,7 @@ static PyObject *py_nearest_by_codes(PyObject *module, PyObject *const *given, S
     if (found > 0)
         similarities = malloc((size_t)found * sizeof(int32_t));
     if (similarities) {
-        chosen->codes(codes.data, words, query_codes.data, at, found, similarities);
+        chosen->codes(codes.data, words, query_codes.data, at, found, room, similarities);
         found = keep_similar(at, similarities, found, wanted);
         free(similarities);
         if (found > 0) {
@@ -856,9 +898,11 @@ static PyObject *py_nearest_by_codes(PyObject *module, PyObject *const *given, S
         }
     } else if (found > 0)
         found = -1;
+    free(room);
     Py_END_ALLOW_THREADS
     answer = found < 0 ? PyErr_NoMemory() : PyLong_FromSsize_t(found);
 done:
+    free((void *)signs);
     release(&held);
     return answer;
 }
@@ -867,7 +911,7 @@ done:
    `depth` best of the scores that reach `least` (0: that exceed it), and those as good. */
 static PyObject *py_best(PyObject *module, PyObject *const *given, Size count)
 {
-    Held held = {.count = 0};
+    Held held = {NULL};
     Array scores, passing = {NULL, 0, 0}, places, kept;
     Size depth = -1, found = 0;
     double least;
@@ -935,7 +979,7 @@ static int add_to_neighbors(const Weighed *by, Size count, Size size, double wei
    previous, next, scores): adds to scores; lengths, previous and next may be None. */
 static PyObject *py_bm25(PyObject *module, PyObject *const *given, Size count)
 {
-    Held held = {.count = 0};
+    Held held = {NULL};
     Array term, ordinal, tf, head, tail, idf, words, numbers, lengths, previous, next, scores;
     int neighbors, sound = 1;
     PyObject *answer = NULL;
@@ -1020,7 +1064,7 @@ static int add_found(Found *found, int64_t term, int64_t ordinal, double tf, dou
 static int scan_segment(PyObject *segment, Array terms, Array place_of, double weight, int content,
                         Found *found, Size *total)
 {
-    Held held = {.count = 0};
+    Held held = {NULL};
     Array own, start, ordinals, tf, head, tail;
     int sound = PyTuple_Check(segment) && PyTuple_Size(segment) == 7;
     int64_t first = sound ? PyLong_AsLongLong(PyTuple_GetItem(segment, 6)) : 0;
@@ -1055,7 +1099,7 @@ static int scan_fields(PyObject *fields, Array terms, Array place_of, Found *fou
                        Size *total)
 {
     for (Size f = 0; f < PyTuple_Size(fields); f++) {
-        Held held = {.count = 0};
+        Held held = {NULL};
         PyObject *field = PyTuple_GetItem(fields, f);
         if (!PyTuple_Check(field) || PyTuple_Size(field) != 4)
             return 0;
@@ -1091,7 +1135,7 @@ static int scan_fields(PyObject *fields, Array terms, Array place_of, Found *fou
    the other, each of the same length; `ends` tells where those of each field end. */
 static PyObject *py_occurrences(PyObject *module, PyObject *const *given, Size count)
 {
-    Held held = {.count = 0};
+    Held held = {NULL};
     Array terms, place_of, alive = {NULL, 0, 0}, ends;
     Size total = 0, again = 0;
     PyObject *answer = NULL;
@@ -1121,7 +1165,7 @@ done:
    some ordinals hold, among `size` memories; writes those that occur. */
 static PyObject *py_matched(PyObject *module, PyObject *const *given, Size count)
 {
-    Held held = {.count = 0};
+    Held held = {NULL};
     Array term, ordinal, idf, wanted, matched;
     Size size;
     PyObject *answer = NULL;
@@ -1166,7 +1210,7 @@ done:
 /* exp(numbers, powers) */
 static PyObject *py_exp(PyObject *module, PyObject *const *given, Size count)
 {
-    Held held = {.count = 0};
+    Held held = {NULL};
     Array numbers, powers;
     PyObject *answer = NULL;
     if (!arguments(count, 2) || !take(&held, given[0], "numbers", 'd', 1, -1, READ, &numbers) ||
@@ -1182,7 +1226,8 @@ done:
     return answer;
 }
 
-static int take_value(Values *values, Size place)
+/* Take the value at a place of the list, which is apart from what is written; 1 if it is one. */
+static int take_value(Values *values, Size place, const Held *held)
 {
     Value *value = &values->known[place];
     PyObject *object = PyList_GetItem(values->list, place);
@@ -1214,6 +1259,8 @@ static int take_value(Values *values, Size place)
     value->rows = dimensions ? view->shape[0] : 1;
     value->width = dimensions == 2 ? view->shape[1] : 1;
     value->step = dimensions && !shown;
+    if (!is_apart(held, view->buf, shown ? 8 : view->len, 0))
+        return 0;
     if (whole)
         value->places = view->buf;
     else
@@ -1248,12 +1295,12 @@ static int fits(Operation operation, const Value *given, int count, Size rows)
 
 /* Check the steps of a formula and take the values that they read: their number, -1 for an error,
    -2 for values that are no numbers. Step r reads from the list by place, or that of step s as
-   -1 - s. */
-static Size take_steps(const int32_t *code, Size length, Size most, Values *values, Size rows)
+   -1 - s. `given` has room for as many values as the code has numbers. */
+static Size take_steps(const int32_t *code, Size length, Size most, Values *values, Size rows,
+                       const Held *held, Value *given)
 {
     Size count = 0;
     for (Size at = 0; at < length; count++) {
-        Value given[MOST_VALUES] = {{NULL, 0, NULL, 0, 0}};
         int32_t operation = code[at], own = at + 1 < length ? code[at + 1] : 0;
         if (count >= most || operation < 0 || operation >= OPERATIONS ||
             own < OPERATION[operation].least || own > OPERATION[operation].most ||
@@ -1263,10 +1310,9 @@ static Size take_steps(const int32_t *code, Size length, Size most, Values *valu
             int32_t place = code[at + 2 + i];
             if (place >= values->size || place < -count)
                 return refuse("code", "reads values that are not there") - 1;
-            if (place >= 0 && !take_value(values, place))
+            if (place >= 0 && !take_value(values, place, held))
                 return -2;
-            if (place >= 0)
-                given[i] = values->known[place];
+            given[i] = place >= 0 ? values->known[place] : (Value){NULL, 0, NULL, 0, 0};
         }
         if (!fits((Operation)operation, given, own, rows))
             return -2;
@@ -1280,12 +1326,13 @@ static Size take_steps(const int32_t *code, Size length, Size most, Values *valu
    if the values are no numbers of eight bytes in a row. */
 static PyObject *py_formula(PyObject *module, PyObject *const *given, Size count)
 {
-    Held held = {.count = 0};
+    Held held = {NULL};
     Values values = {NULL, 0, NULL, NULL, NULL};
     Array code, block;
     Size rows, found = -1;
     int computed = 0;
     uint8_t *steps = NULL;
+    Value *room = NULL;
     PyObject *answer = NULL;
     if (!arguments(count, 4) || !take(&held, given[0], "code", 'i', 1, -1, READ, &code) ||
         !take_number(given[2], "rows", 1, &rows) ||
@@ -1301,13 +1348,14 @@ static PyObject *py_formula(PyObject *module, PyObject *const *given, Size count
     values.numbers = calloc((size_t)values.size + 1, sizeof(double));
     values.views = calloc((size_t)values.size + 1, sizeof(Py_buffer));
     steps = calloc((size_t)block.rows + 1, 1);
-    if (values.known && values.numbers && values.views && steps)
-        found = take_steps(code.data, code.rows, block.rows, &values, rows);
+    room = calloc((size_t)code.rows + 1, sizeof(Value));
+    if (values.known && values.numbers && values.views && steps && room)
+        found = take_steps(code.data, code.rows, block.rows, &values, rows, &held, room);
     else
         PyErr_NoMemory();
     if (found >= 0) {
         Py_BEGIN_ALLOW_THREADS
-        computed = chosen->formula(code.data, found, &values, rows, block.data, steps);
+        computed = chosen->formula(code.data, found, &values, rows, room, block.data, steps);
         Py_END_ALLOW_THREADS
         answer = computed ? PyBytes_FromStringAndSize((const char *)steps, found)
                           : PyErr_NoMemory();
@@ -1321,6 +1369,7 @@ done:
     free(values.numbers);
     free(values.views);
     free(steps);
+    free(room);
     release(&held);
     return answer;
 }

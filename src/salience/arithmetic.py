@@ -44,7 +44,7 @@ _EXP_RANGE = -746.0, 709.782712893384  # below, e^x is 0; above, infinite
 _MULTIPLIED_POWERS = 64  # whole exponents up to which a power is a product
 
 
-_INTERFACE = 4  # of the kernels that this version calls
+_INTERFACE = 5  # of the kernels that this version calls
 
 
 def _kernels() -> tuple[Any, str]:
@@ -64,6 +64,19 @@ native, KERNELS = _kernels()
 """The kernels in C, which give the same bits, or None; and what to tell of it."""
 
 
+def by_kernel(name: str, *arguments: Any) -> Any:
+    """What a kernel answers; NotImplemented where NumPy has to do its work.
+
+    That is where there are no kernels, and where one does not take these arguments.
+    """
+    if native is None:
+        return NotImplemented
+    try:
+        return getattr(native, name)(*arguments)
+    except (ValueError, TypeError, OverflowError):
+        return NotImplemented
+
+
 def on_grid(query: NDArray[Any]) -> Floats:
     """A query's vector, rounded to multiples of 2^-24."""
     return np.rint(query.astype(np.float64) * _GRID) / _GRID
@@ -79,14 +92,12 @@ def cosines(
     32 it fits into double precision.
     """
     grid = on_grid(query)
-    if native is not None and vectors.dtype == np.float32 and vectors.flags.c_contiguous:
-        dots = np.empty(len(vectors if places is None else places))
-        if places is not None and places.dtype != np.int64:
-            places = places.astype(np.int64)
-        native.cosines(vectors, grid, places, dots)
+    dots = np.empty(len(vectors if places is None else places))
+    if places is not None and places.dtype != np.int64:
+        places = places.astype(np.int64)
+    if by_kernel("cosines", vectors, grid, places, dots) is not NotImplemented:
         return dots
     vectors = vectors if places is None else vectors.take(places, axis=0)
-    dots = np.empty(len(vectors))
     for start in range(0, len(vectors), _BLOCK_ROWS):
         block = slice(start, start + _BLOCK_ROWS)
         np.vecdot(vectors[block], grid, out=dots[block])
@@ -118,10 +129,10 @@ def rank_key(difference: float) -> float:
 def exp(x: Any) -> Any:
     """e^x, of a number or of an array."""
     low, high = _EXP_RANGE
-    if isinstance(x, np.ndarray):
-        if native is not None and x.ndim and x.dtype == np.float64:
-            powers = np.empty(x.shape)
-            native.exp(np.ascontiguousarray(x).reshape(-1), powers.reshape(-1))
+    if isinstance(x, np.ndarray) and x.ndim:
+        powers = np.empty(x.shape)
+        numbers = np.ascontiguousarray(x).reshape(-1)
+        if by_kernel("exp", numbers, powers.reshape(-1)) is not NotImplemented:
             return powers
         return _exp(np.clip(x, low, high + 1.0), np.rint, _times_power)
     if x != x or x > high:

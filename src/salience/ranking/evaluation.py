@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from salience import arithmetic
+from salience.arithmetic import by_kernel
 from salience.lazily import dataclass
 from salience.ranking.explanation import Explanation
 from salience.records.fields import FIELDS
@@ -88,11 +89,11 @@ class Batch:
 
     def run(self, values: list[Any], rows: int) -> None:
         """Compute the values of all steps."""
-        found = None
+        found: Any = None
         if rows * len(self.steps) <= _MOST_KERNEL_NUMBERS:
             block = np.empty((len(self.steps), rows))
-            found = arithmetic.native.formula(self.code, values, rows, block)
-        if found is None:  # a signal from outside may give numbers of another type
+            found = by_kernel("formula", self.code, values, rows, block)
+        if not isinstance(found, bytes):  # a signal from outside may give numbers of another type
             _run(self.steps, values, rows)
             return
         for step, row, has_rows in zip(self.steps, block, found, strict=True):

@@ -143,7 +143,7 @@ def test_the_same_are_nearest_both_ways(
     assert list(by_numpy.items()) == list(by_kernels.items())
 
 
-@pytest.mark.parametrize("dimensions", [1, 15, 16, 17, 64, 250, 256, 1024])
+@pytest.mark.parametrize("dimensions", [1, 15, 16, 17, 64, 250, 256, 1024, 1536])
 def test_cosines_and_signs_are_the_same(variant: str, dimensions: int) -> None:
     rng = np.random.default_rng(dimensions)
     rows, query = unit(rng, 1100, dimensions, 900), unit(rng, 1, dimensions, 1)[0]
@@ -492,6 +492,79 @@ def test_places_that_are_not_there_are_refused(variant: str) -> None:
     for place in (4, -2, 2**40):
         with pytest.raises(ValueError, match="places are not all there"):
             native.cosines(rows, on_grid(rows[0]), np.array([0, place]), np.empty(2))
+
+
+OUTPUTS = {
+    "cosines": [3], "nearest": [4, 5], "sign_distances": [2], "nearest_by_codes": [10, 11],
+    "best": [4, 5], "bm25": [11], "matched": [5], "exp": [1], "occurrences": [4], "formula": [3],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_an_output_in_the_memory_of_another_argument_is_not_taken(variant: str, name: str) -> None:
+    for output in OUTPUTS[name]:
+        count = len(valid(name, np.random.default_rng(5)))
+        for other in range(count):
+            arguments = valid(name, np.random.default_rng(5))
+            written, read = arguments[output], arguments[other]
+            if other == output or not isinstance(read, np.ndarray):
+                continue
+            room = np.zeros(written.nbytes + read.nbytes + 64, dtype=np.uint8)
+            start = 8 if read.nbytes > 8 else 0
+            arguments[other] = room[: read.nbytes].view(read.dtype).reshape(read.shape)
+            arguments[other][...] = read
+            own = room[start : start + written.nbytes].view(written.dtype)
+            arguments[output] = own.reshape(written.shape)
+            with pytest.raises(ValueError, match="in the memory of another argument"):
+                getattr(native, name)(*arguments)
+            assert arithmetic.by_kernel(name, *arguments) is NotImplemented
+
+
+def test_a_formula_that_would_write_over_its_values_is_left_to_numpy(variant: str) -> None:
+    code, values, size, block = formula_steps(np.random.default_rng(1), 9)
+    for spoilt in (block[1], block[3]):
+        assert native.formula(code, [None, spoilt, *values[2:]], size, block) is None
+
+
+def test_one_number_that_is_shown_many_times_is_read_once(variant: str) -> None:
+    """A table of no memory of its own, which is as long as a number says, is not read beyond it."""
+    rows, order = 40, np.arange(40)
+    places, fading = np.arange(rows) * 200_000.0, np.broadcast_to(np.array(0.5), (10_000_000,))
+    code = np.array([native.OPERATIONS.index("neighbor_mass"), 5, 0, 1, 2, 3, 4], dtype=np.int32)
+    block = np.zeros((1, rows))
+    for table in (fading, 0.5):
+        assert native.formula(code, [order, places, table, 3.0, np.ones(rows)], rows, block)
+    native.formula(code, [order, places, fading, 3.0, np.ones(rows)], rows, block)
+    assert block[0, :4].tolist() == [1.5, 2.0, 2.5, 3.0]
+
+
+@pytest.mark.parametrize("parts", [2, 64, 65, 300])
+@pytest.mark.parametrize("kind", [Sum, Product, FirstOf])
+def test_a_formula_may_have_any_number_of_parts(variant: str, kind: Any, parts: int) -> None:
+    rng = np.random.default_rng(parts)
+    columns = {f"c{n}": rng.choice([math.nan, 0.5, 1.25], 30) for n in range(parts)}
+    several = Sum((kind(tuple(map(Col, columns))), exp_of(Col("c0")), exp_of(Col("c1"))))
+    table = Candidates(np.arange(30), columns)
+    by_numpy, by_kernels = both_ways(lambda: several.evaluate(Query("", (), 0.0), table))
+    np.testing.assert_array_equal(by_numpy, by_kernels)
+
+
+def test_what_a_kernel_does_not_take_numpy_computes() -> None:
+    """Rows in another order, places with gaps, numbers of other types: the same answer."""
+    rng = np.random.default_rng(3)
+    rows, query = unit(rng, 90, 70, 90), unit(rng, 1, 70, 1)[0]
+    for vectors in (rows[::2], np.asfortranarray(rows), rows.astype(np.float64), rows[:, ::-1]):
+        for at in (None, np.arange(40)[::3], np.arange(9, dtype=np.uint8)):
+            by_numpy, by_kernels = both_ways(partial(cosines, vectors, query, at))
+            assert by_numpy.tobytes() == by_kernels.tobytes()
+    for numbers in (
+        np.arange(6),
+        np.array([1.5, 2.5], np.float32),
+        np.array(2.0),
+        np.arange(6.0)[::2],
+    ):
+        by_numpy, by_kernels = both_ways(partial(exp, numbers))
+        np.testing.assert_array_equal(by_numpy, by_kernels)
 
 
 def test_a_variant_that_no_processor_has_is_refused() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from salience import arithmetic
+from salience.arithmetic import by_kernel
 from salience.errors import EmbedderMismatch
 from salience.language.features import FEATURES
 from salience.language.passages import is_vector_name, place_of_vector, vector_name
@@ -116,10 +116,9 @@ class NamespaceIndex:
             columns[f"{words.name}.weights"] = np.broadcast_to(idf, (len(ordinals), terms))
         if f"{words.name}.matched" in op.evidence:
             matched = columns[f"{words.name}.matched"] = np.zeros((len(ordinals), terms))
-            if arithmetic.native is not None:
-                found = occurrences.term, occurrences.ordinal, idf, ordinals, len(self), matched
-                arithmetic.native.matched(*found)
-            elif len(ordinals) and len(occurrences.term):
+            found = occurrences.term, occurrences.ordinal, idf, ordinals, len(self), matched
+            declined = by_kernel("matched", *found) is NotImplemented
+            if declined and len(ordinals) and len(occurrences.term):
                 place = np.full(len(self), -1, dtype=np.int32)
                 place[ordinals] = np.arange(len(ordinals))
                 places = place[occurrences.ordinal]

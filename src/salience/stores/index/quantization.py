@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from salience import arithmetic
+from salience.arithmetic import by_kernel
 from salience.records.record import Embedding
 from salience.stores.index.growable_array import GrowableArray
 from salience.stores.index.snapshot import Part
@@ -68,11 +68,11 @@ class QuantizedVectors(Part):
                 signs.extend(word)
             self._both.extend(np.concatenate([high, low]).T)
 
-    def sign_distances(self, query: Embedding) -> NDArray[np.uint16]:
+    def sign_distances(self, query: Embedding) -> NDArray[Any]:
         """The number of dimensions in which the sign of each vector differs from the query's."""
-        total = np.zeros(len(self), dtype=np.uint16)
-        if arithmetic.native is not None:
-            arithmetic.native.sign_distances(*self.compared_signs(query), total)
+        fits = self._dimensions < np.iinfo(np.uint16).max  # with one more, which callers add
+        total: NDArray[Any] = np.zeros(len(self), dtype=np.uint16 if fits else np.uint32)
+        if by_kernel("sign_distances", *self.compared_signs(query), total) is not NotImplemented:
             return total
         query_signs = _words(query[np.newaxis] > 0)
         for start in range(0, len(self), _SWEEP_BLOCK_VECTORS):

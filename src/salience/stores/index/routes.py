@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from salience import arithmetic
+from salience.arithmetic import by_kernel
 from salience.errors import EmbedderMismatch, InvalidInput
 from salience.records.record import Embedding
 from salience.retrieval.candidates import Floats
@@ -77,11 +77,10 @@ class DenseSearch(RouteSearch[R]):
     ) -> tuple[Ordinals, Floats]:
         """See `RouteSearch.search`."""
         dense, least = self.kept_scores(table, route, query), self.min_score(route)
-        if arithmetic.native is not None and dense.dtype == np.float64:
-            ordinals, scores = np.empty(len(dense), dtype=np.int64), np.empty(len(dense))
-            dense = np.ascontiguousarray(dense)
-            rows = None if depth is None else max(1, min(depth, len(dense)))
-            count = arithmetic.native.best(dense, mask, least, rows, ordinals, scores)
+        ordinals, scores = np.empty(len(dense), dtype=np.int64), np.empty(len(dense))
+        rows = None if depth is None else max(1, min(depth, len(dense)))
+        count = by_kernel("best", np.ascontiguousarray(dense), mask, least, rows, ordinals, scores)
+        if count is not NotImplemented:
             return ordinals[:count], scores[:count]
         passing = dense >= least if least > 0.0 else dense > 0.0
         if mask is not None:

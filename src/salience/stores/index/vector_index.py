@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from salience import arithmetic
-from salience.arithmetic import NOISE, cosines, on_grid
+from salience.arithmetic import NOISE, by_kernel, cosines, on_grid
 from salience.records.record import Embedding
 from salience.retrieval.candidates import Floats
 from salience.stores.index.growable_array import GrowableArray
@@ -59,12 +58,17 @@ class _Compared:
         return found
 
     def nearest(
-        self, kernel: Any, allowed: NDArray[np.bool_] | None, depth: int, *others: Any
-    ) -> NDArray[np.int64]:
-        """The places of the `depth` nearest, and of those as near as the last, by a kernel."""
+        self, kernel: str, allowed: NDArray[np.bool_] | None, depth: int, *others: Any
+    ) -> NDArray[np.int64] | None:
+        """The places of the `depth` nearest, and of those as near as the last, by a kernel.
+
+        None where NumPy has to find them.
+        """
         places, found = np.empty(len(self._matrix), dtype=np.int64), np.empty(len(self._matrix))
         grid = on_grid(self.query)
-        count = kernel(self._matrix, grid, allowed, depth, *others, places, found)
+        count = by_kernel(kernel, self._matrix, grid, allowed, depth, *others, places, found)
+        if count is NotImplemented:
+            return None
         self._cosines[places[:count]] = found[:count]
         return places[:count]
 
@@ -167,8 +171,9 @@ class VectorIndex(Part):
     def _nearest_of_all(
         self, query: Embedding, depth: int, allowed: NDArray[np.bool_] | None
     ) -> NDArray[np.intp]:
-        if arithmetic.native is not None:
-            return self._compared(query).nearest(arithmetic.native.nearest, allowed, depth)
+        nearest = self._compared(query).nearest("nearest", allowed, depth)
+        if nearest is not None:
+            return nearest
         # Row by row: the threads of a matrix product slow each other down on busy cores.
         similar = np.vecdot(self._matrix.view, query)
         if allowed is not None:
@@ -274,9 +279,12 @@ class VectorIndex(Part):
         sure = max(min(depth, _SURE_DEPTH), depth * 3 // 4)  # of the last ones few become hits
         rows = min(max(sure * _SIGN_ROWS_PER_HIT, size // _SIGN_MIN_SHARE), size) - 1
         wanted = sure * _CODE_ROWS_PER_HIT
-        if arithmetic.native is not None:
-            kernel, codes = arithmetic.native.nearest_by_codes, self._codes.compared(query)
-            return self._compared(query).nearest(kernel, allowed, depth, *codes, rows, wanted)
+        codes = self._codes.compared(query)
+        nearest = self._compared(query).nearest(
+            "nearest_by_codes", allowed, depth, *codes, rows, wanted
+        )
+        if nearest is not None:
+            return nearest
         distances = self._codes.sign_distances(query)
         if allowed is not None:
             distances[~allowed] = self.dimensions + 1
@@ -310,7 +318,7 @@ def most_differing_signs(query: Embedding, least: float) -> float:
     return sum(chances) + _DEVIATIONS * math.sqrt(sum(p * (1.0 - p) for p in chances))
 
 
-def _radius(distances: NDArray[np.uint16], rows: int, largest: int) -> int:
+def _radius(distances: NDArray[Any], rows: int, largest: int) -> int:
     """The least distance that more than `rows` distances do not exceed, at most `largest`.
 
     The search starts at that of a sample, as each count takes a sweep over all distances.

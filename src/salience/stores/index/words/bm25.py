@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from salience import arithmetic
-from salience.arithmetic import log1p
+from salience.arithmetic import by_kernel, log1p
 from salience.language.analysis_types import Term
 from salience.language.passages import LONG_WORDS, PASSAGE_WORDS
 from salience.language.tokens import term_id
@@ -105,12 +105,11 @@ def bm25(
     occurrences, idf = weighed_occurrences(fields, route, terms, lengths, alive, term_weights)
     mean = lengths.mean(route.passages)
     among_turns = bool(route.before or route.after) and "content" in dict(route.fields)
-    if arithmetic.native is not None:
-        own = np.zeros(size)
-        turns = (fields["content"].lengths, *neighbors) if among_turns else (None, None, None)
-        numbers = np.array([route.k1, route.b, mean, route.before, route.after, WINDOW], np.float64)
-        found = vars(occurrences).values()
-        arithmetic.native.bm25(*found, idf, lengths.words, numbers, *turns, own)
+    own = np.zeros(size)
+    turns = (fields["content"].lengths, *neighbors) if among_turns else (None, None, None)
+    numbers = np.array([route.k1, route.b, mean, route.before, route.after, WINDOW], np.float64)
+    found = (*vars(occurrences).values(), idf, lengths.words, numbers, *turns, own)
+    if by_kernel("bm25", *found) is not NotImplemented:
         return WordScores(own, occurrences, idf)
     factors = idf[occurrences.term]
 
@@ -252,8 +251,9 @@ def find_occurrences(
     forms = [(place, term_id(form)) for place, term in enumerate(terms) for form in term]
     place_of = np.array([place for place, _ in forms], dtype=np.int64)
     ids = np.array([number for _, number in forms], dtype=np.uint64)
-    if arithmetic.native is not None:
-        occurrences, own = _found_by_kernel(fields, weights, ids, place_of, alive)
+    by_native = _found_by_kernel(fields, weights, ids, place_of, alive)
+    if by_native is not None:
+        occurrences, own = by_native
     else:
         parts = [
             _weighted(hits, place_of, weight, name == "content")
@@ -286,14 +286,21 @@ def _found_by_kernel(
     ids: NDArray[np.uint64],
     place_of: NDArray[np.int64],
     alive: NDArray[np.bool_] | None,
-) -> tuple[Occurrences, list[NDArray[np.int64]]]:
-    """The occurrences of all fields, and the terms of those of each field that has some."""
+) -> tuple[Occurrences, list[NDArray[np.int64]]] | None:
+    """The occurrences of all fields, and the terms of those of each field that has some.
+
+    None where NumPy has to find them.
+    """
+    if arithmetic.native is None:  # which could not read what is made for it
+        return None
     read = [
         (weight, name == "content", *fields[name].read_by_kernel(ids))
         for name, weight in weights.items()
     ]
     ends = np.empty(len(read), dtype=np.int64)
-    found = arithmetic.native.occurrences(tuple(read), ids, place_of, alive, ends)
+    found = by_kernel("occurrences", tuple(read), ids, place_of, alive, ends)
+    if found is NotImplemented:
+        return None
     room, count = len(found) // 40, int(ends[-1])
     columns: list[Any] = [
         np.frombuffer(found, kind, count, 8 * room * at) if count else np.empty(0, kind)
