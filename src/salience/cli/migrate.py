@@ -124,10 +124,17 @@ def backup(settings: Settings, path: Path, overwrite: bool = False) -> None:
     _show_backup(settings, done, "written and checked")
 
 
-def restore_backup(settings: Settings, path: Path, overwrite: bool = False) -> None:
+def restore_backup(
+    settings: Settings,
+    path: Path,
+    overwrite: bool = False,
+    with_erased: Annotated[bool | None, typer.Option(show_default=False)] = None,
+) -> None:
     """Put a checked copy of a backup in the place of a store that nobody has open."""
     with output.progress("nothing restored", "copying") as progress:
-        done = stores.restore_backup(path, settings.url, overwrite=overwrite, progress=progress)
+        done = stores.restore_backup(
+            path, settings.url, overwrite=overwrite, with_erased=with_erased, progress=progress
+        )
     _show_backup(settings, done, "restored and checked")
 
 
@@ -156,6 +163,7 @@ def _show_backup(settings: Settings, done: Backup, what: str) -> None:
         output.say(f"{done.path}: {what}: {done.memories:,} memories, {done.bytes:,} bytes")
         if done.erased_again:
             output.say(f"erased again, as they were erased since the backup: {done.erased_again:,}")
+            output.note("if that was a mistake, restore it again --with-erased")
         if done.note:
             output.note(done.note)
 

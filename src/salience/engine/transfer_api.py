@@ -104,27 +104,33 @@ class TransferApi(PlanRunner):
         url: Address | None = None,
         *,
         overwrite: bool = False,
+        with_erased: bool | None = None,
         progress: Callable[[int, int], None] | None = None,
     ) -> Backup:
         """Put a copy of a backup at the path of a store that nobody has open.
 
         The backup is checked first and stays as it is. Logs of the store that was there go with it;
         what was erased from it after the backup was made is erased from the copy, too, and counted
-        in the result.
+        in the result, unless it is restored `with_erased`.
 
         Args:
             backup: a file that `backup` has written.
             url: the store; by default the address in SALIENCE_DB, else memory.db.
             overwrite: replace the store that is there.
+            with_erased: True to bring back all that was erased since the backup was made, False
+                to leave it out even if nothing else is left, which is refused by default.
             progress: called with the number of pages copied, and of all.
 
         Raises:
-            InvalidInput: the store exists; or is no file, with what to use for it.
+            InvalidInput: the store exists; all of the backup was erased since; or the store is no
+                file, with what to use for it.
             StoreError: the backup is damaged or none, or a program has the store open.
         """
         progress = callable_or_none("progress", progress)
         overwrite = boolean("overwrite", overwrite)
-        return stores.restore_backup(backup, url, overwrite=overwrite, progress=progress)
+        rules: dict[str, Any] = {"overwrite": overwrite, "progress": progress}
+        rules["with_erased"] = None if with_erased is None else boolean("with_erased", with_erased)
+        return stores.restore_backup(backup, url, **rules)
 
     def doctor(self, *, fix: bool = False) -> Diagnosis:
         """Look for damage in the whole store, all its namespaces; true if all is well.

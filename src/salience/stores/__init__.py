@@ -111,11 +111,12 @@ def restore_backup(
     url: Address | None = None,
     *,
     overwrite: bool = False,
+    with_erased: bool | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Backup:
     """Put a copy of a backup in the place of a SQLite store, checked before it appears there.
 
-    What was erased from that store since is erased from the copy.
+    What was erased from that store since is erased from the copy, unless it is `with_erased`.
 
     Raises:
         InvalidInput: the store is none in a file, or is there and not to be overwritten.
@@ -129,7 +130,11 @@ def restore_backup(
     from salience.stores.restore import restore_file
 
     return restore_file(
-        file_path("backup", backup), file_path("url", path), overwrite=overwrite, progress=progress
+        file_path("backup", backup),
+        file_path("url", path),
+        overwrite=overwrite,
+        with_erased=with_erased,
+        progress=progress,
     )
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from salience.errors import InvalidInput, StoreError
 from salience.records.tombstones import Tombstone
-from salience.retrieval.operations import Rewrite
+from salience.retrieval.operations import ReadStats, Rewrite
 from salience.retrieval.safety import Backup
 from salience.stores.copy import USERS, erase_again
 from salience.stores.embedded import EmbeddedStore
@@ -31,17 +31,29 @@ _UNREADABLE = (
     "since the backup may be back, so erase it again"
 )
 
+_ALL_ERASED = "is not given, and all {count:,} memories of the backup were erased since it was made"
+_BRINGING_BACK = (
+    "give with_erased=True (--with-erased) to bring them back, or False (--no-with-erased) to "
+    "restore what is left without them"
+)
+
 
 def restore_file(
-    backup: str, path: str, *, overwrite: bool = False, progress: Progress | None = None
+    backup: str,
+    path: str,
+    *,
+    overwrite: bool = False,
+    with_erased: bool | None = None,
+    progress: Progress | None = None,
 ) -> Backup:
     """Put a copy of a backup at a path, checked; the backup stays as it is.
 
     Of the store that it replaces it takes over the tombstones, and what these say to be erased is
-    erased from the copy before that appears.
+    erased from the copy before that appears; not so `with_erased`, which brings all of it back.
 
     Raises:
-        InvalidInput: there is a file already, and `overwrite` is not given.
+        InvalidInput: there is a file already, and `overwrite` is not given; or all of the backup
+            was erased since, and nothing says whether to bring it back.
         StoreError: the backup is none or damaged, or somebody has the file of the path open.
     """
     check_target(Path(path).absolute(), overwrite)
@@ -50,12 +62,18 @@ def restore_file(
     identity = open_file(backup, read_only=True)
     assert identity is not None
     try:
-        return _restore(backup, path, overwrite, progress)
+        return _restore(backup, path, overwrite, with_erased, progress)
     finally:
         OPEN_FILES.remove(os.path.abspath(backup), identity)
 
 
-def _restore(backup: str, path: str, overwrite: bool, progress: Progress | None) -> Backup:
+def _restore(
+    backup: str,
+    path: str,
+    overwrite: bool,
+    with_erased: bool | None,
+    progress: Progress | None,
+) -> Backup:
     with closing(connect(backup, read_only=True)) as source:
         with translate_errors(backup):
             [application] = source.execute("PRAGMA application_id").fetchone()
@@ -63,12 +81,14 @@ def _restore(backup: str, path: str, overwrite: bool, progress: Progress | None)
         if application != APPLICATION_ID:
             state = "has nothing in it" if not tables else "is a SQLite file of another program"
             raise StoreError(f"{backup}: {state}; name a file that `salience backup` has written")
-        known, note = _known(path)
+        known, note = ([], "") if with_erased else _known(path)
         erased = 0
 
         def amend(copy: str) -> None:
             nonlocal erased, note
-            erased, users = _erase_again(copy, known)
+            erased, users, left = _erase_again(copy, known)
+            if erased and not left and with_erased is None:
+                raise InvalidInput("with_erased", _ALL_ERASED.format(count=erased), _BRINGING_BACK)
             note = note or (USERS.format(count=users) if users else "")
 
         done = back_up(
@@ -88,14 +108,18 @@ def _known(path: str) -> tuple[list[Tombstone], str]:
         return [], _UNREADABLE.format(problem=problem)
 
 
-def _erase_again(path: str, known: Sequence[Tombstone]) -> tuple[int, int]:
-    """Erase again what is erased by tombstones, as thoroughly as any erasure before."""
+def _erase_again(path: str, known: Sequence[Tombstone]) -> tuple[int, int, bool]:
+    """Erase again what is erased by tombstones, as thoroughly as any erasure before.
+
+    The numbers of memories and of erasures of users, and whether any memory is left.
+    """
     store = EmbeddedStore(SqliteRecords(path))
     try:
         erased, users = erase_again(store.batch, known)
         if erased:
             store.batch([Rewrite()])
-        return erased, users
+        [stats] = store.batch([ReadStats()])
+        return erased, users, bool(stats["namespaces"])
     finally:
         store.close()
 

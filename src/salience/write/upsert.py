@@ -84,15 +84,15 @@ def replacement_of(
 ) -> MemoryRecord:
     """A memory with what an item gives, and by "replace" with all its contents.
 
-    Contents are the fields that are not of STATE; those of STATE, which judgements change, stay
-    unless the item gives them.
+    Contents are the fields that are not of STATE; those of STATE, which judgements change, and
+    the owner stay unless the item gives them.
     """
-    updates = rule == "update"
+    updates, kept = rule == "update", {*STATE, "user_id"}
     names = [
         name
         for name in FIELDS
         if name not in ("id", *ACCESSES)
-        and (name in item.given or name == "entities" or not (updates or name in STATE))
+        and (name in item.given or name == "entities" or not (updates or name in kept))
     ]
     values = {name: getattr(new, name) for name in names}
     if updates and "metadata" in values:
@@ -170,6 +170,7 @@ def edit(
     for place, (record, item) in zip(items, named, strict=True):
         old = stored[record.id]
         try:
+            _check_owner(old, record)
             new = replacement_of(old, record, item, rule, scope)
             if item.supersedes is not None and item.supersedes in stored:
                 yield from check_supersession(stored[item.supersedes], old, scope)
@@ -191,6 +192,13 @@ def edit(
     vector_of |= made
     result.edits = {place: each.edit(vector_of) for place, each in replacements.items()}
     return result
+
+
+def _check_owner(old: MemoryRecord, new: MemoryRecord) -> None:
+    """Refuse an item of one user for a memory of another: an id that both chose by chance."""
+    if None not in (old.user_id, new.user_id) and old.user_id != new.user_id:
+        remedy = "give another id, or change the owner first: update(id, user_id=...)"
+        raise InvalidInput("user_id", "is not that of the memory with this id", remedy)
 
 
 def _with_kept_entities(

@@ -220,6 +220,23 @@ def test_an_erased_namespace_does_not_come_back(tmp_path: Path) -> None:
     assert b"ana" not in path.read_bytes()
 
 
+def test_what_was_erased_by_mistake_is_brought_back_when_asked_for(tmp_path: Path) -> None:
+    path, backup = tmp_path / "memory.db", tmp_path / "backup.db"
+    with filled(path) as memory:
+        memory.backup(backup)
+        memory.delete_all(namespace=memory.namespace)
+    with pytest.raises(InvalidInput, match=r"all 50 memories .* was made.*--with-erased"):
+        Memory.restore_backup(backup, path, overwrite=True)
+    with opened(path) as memory:
+        assert len(memory) == 0
+    for with_erased, left in ((False, 0), (True, 50)):
+        done = Memory.restore_backup(backup, path, overwrite=True, with_erased=with_erased)
+        assert (done.memories, done.erased_again) == (left, 50 - left)
+    with opened(path) as memory:
+        assert len(memory) == 50
+        assert memory.doctor()
+
+
 def test_a_store_whose_erasures_cannot_be_read_is_restored_and_says_so(tmp_path: Path) -> None:
     path, backup = tmp_path / "memory.db", tmp_path / "backup.db"
     with filled(path) as memory:

@@ -199,6 +199,19 @@ class Upserts(StoreCase):
             memory.add("Three.", id="x", on_conflict="replace", idempotency_key="k")
         assert get_record(memory, "x").content == "Two."
 
+    @pytest.mark.parametrize("rule", ["replace", "update"])
+    def test_no_item_takes_a_memory_from_its_owner(self, memory: Memory, rule: Any) -> None:
+        memory.add("One.", id="x", user_id="ana")
+        with pytest.raises(InvalidInput, match="user_id"):
+            memory.add("Two.", id="x", user_id="ben", on_conflict=rule)
+        items = [{"content": "Two.", "id": "x", "user_id": "ben"}]
+        assert memory.add_many(items, on_conflict=rule).items[0].outcome == "REJECTED"
+        memory.add("Three.", id="x", on_conflict=rule)
+        assert (memory["x"].content, memory["x"].user_id) == ("Three.", "ana")
+        memory.update("x", user_id="ben")
+        memory.add("Four.", id="x", user_id="ben", on_conflict=rule)
+        assert (memory["x"].content, memory["x"].user_id) == ("Four.", "ben")
+
     def test_a_replacement_may_supersede(self, memory: Memory) -> None:
         memory.add_many([{"id": "old", "content": "Lisbon."}, {"id": "x", "content": "Porto."}])
         for outcome in ("UPDATED", "SKIPPED"):
