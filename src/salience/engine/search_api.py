@@ -199,8 +199,11 @@ class SearchApi(PlanRunner):
     ) -> Context:
         """Write down what matters for a query, to be read, in at most `max_tokens` tokens.
 
+        With an empty query nothing is searched: the context is what is known of the user, and the
+        other sections that list memories.
+
         Args:
-            query: what is asked, in words.
+            query: what is asked, in words; "" for what needs no search.
             max_tokens: the budget; the text never takes more of it, as `counter` counts.
             {options}
 

@@ -376,9 +376,9 @@ def satisfies(operator: Operator, value: Any, operand: Any) -> bool:
     if operator in ("ne", "nin"):
         return not satisfies("eq" if operator == "ne" else "in", value, operand)
     if operator == "eq":
-        return _equal(value, operand)
+        return _equal(value, operand) or _has_element(value, operand)
     if operator == "in":
-        return any(_equal(value, item) for item in operand)
+        return any(satisfies("eq", value, item) for item in operand)
     if value is None:
         return False
     if operator == "contains":
@@ -414,6 +414,13 @@ def passes(condition: Filter | None, value_of: Callable[[str], Any]) -> bool:
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _has_element(value: Any, operand: Any) -> bool:
+    """Test whether a list has a single value in it; None is that of a missing one."""
+    if operand is None or isinstance(operand, (list, tuple)):
+        return False
+    return isinstance(value, (list, tuple)) and any(_equal(item, operand) for item in value)
 
 
 def _equal(value: Any, operand: Any) -> bool:

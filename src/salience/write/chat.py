@@ -279,6 +279,7 @@ def message_text(message: Mapping[str, Any], name: str) -> str:
     content = message.get("content")
     if content is None or isinstance(content, str):
         return native(content or "")
+    content = [content] if isinstance(content, Mapping) else content  # a part of its own
     is_list = isinstance(content, list | tuple)
     if not is_list or not all(isinstance(part, str | Mapping) for part in content):
         raise InvalidInput(name, "has a content that is no text", "give text, or a list of parts")

@@ -241,9 +241,19 @@ def context_request(
         "cut": options["cut"],
         "min_probability": options["min_probability"],
     }
+    sections = sections_of(options["sections"])
+    if is_unasked := isinstance(query, str) and not query.strip():
+        query, sections = "", _without_searches(sections)
     searches = tuple(
-        (section, search_request(query, settings, shared | _own(section, options["filters"])))
-        for section in sections_of(options["sections"])
+        (
+            section,  # what lists memories asks nothing: its name stands for a query
+            search_request(
+                section.name if is_unasked else query,
+                settings,
+                shared | _own(section, options["filters"]),
+            ),
+        )
+        for section in sections
     )
     per_writer = options["per_writer"]
     if per_writer is not None:
@@ -262,6 +272,15 @@ def context_request(
         searches,
         trace,
     )
+
+
+def _without_searches(sections: Sequence[Section]) -> tuple[Section, ...]:
+    """The sections that need no query; InvalidInput if there is none."""
+    kept = tuple(section for section in sections if section.source != "search")
+    if not kept:
+        remedy = "give one, or a section that needs none, such as identity"
+        raise InvalidInput("query", "is empty, and all sections search for it", remedy)
+    return kept
 
 
 def _own(section: Section, filters: Filters) -> dict[str, Any]:
@@ -285,7 +304,9 @@ def assemble(request: ContextRequest) -> Plan[Context]:
     """
     gathered: list[Gathered] = []
     for section, search in request.searches:
-        gathered.append((yield from gather(section, search, trace=request.trace)))
+        gathered.append(
+            (yield from gather(section, search, asked=bool(request.query), trace=request.trace))
+        )
     whole, beyond = gathered, 0
     if request.per_writer is not None:
         gathered, beyond = capped(gathered, request.per_writer)

@@ -196,14 +196,15 @@ def _section(section: SectionLike) -> Section:
     return filled
 
 
-def gather(section: Section, request: SearchRequest, *, trace: bool) -> Plan[Gathered]:
+def gather(section: Section, request: SearchRequest, *, asked: bool, trace: bool) -> Plan[Gathered]:
     """The plan of reading the memories that a section may hold; references are given later.
 
-    With `trace`, those that a cut leaves out are read as well.
+    Unless something is `asked`, they are the newest. With `trace`, those that a cut leaves out are
+    read as well.
     """
     if section.source == "about_user":
         request = replace(request, where=all_of(request.where, SAID_OF_SELF))
-    if section.source in ("search", "about_user"):
+    if asked and section.source in ("search", "about_user"):
         run, degraded, _ = yield from rank(request)
         likely = estimate(run)
         whole, run = run.final, request.cutoff.apply(run, likely)

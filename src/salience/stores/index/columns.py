@@ -145,8 +145,10 @@ class CodedColumn(Part):
         self._codes = GrowableArray(np.int32)
         self.distinct: list[Any] = []
         self._code_of: dict[Hashable, int] = {}
+        self._has_lists = False  # whose elements a single value means, too
 
     def restored(self) -> None:
+        self._has_lists = any(isinstance(value, list | tuple) for value in self.distinct)
         self._code_of = {equality_key(value): code for code, value in enumerate(self.distinct)}
 
     def extend(self, values: Sequence[Any]) -> None:
@@ -173,6 +175,7 @@ class CodedColumn(Part):
         if code is None:
             code = self._code_of[key] = len(self.distinct)
             self.distinct.append(value)
+            self._has_lists |= isinstance(value, list | tuple)
         return code
 
     @property
@@ -196,9 +199,10 @@ class CodedColumn(Part):
         codes = self.codes[at]
         if operator == "exists":
             return np.asarray((codes == self.code(None)) != operand)
-        if operator == "eq" and (operand is None or isinstance(operand, str)):
+        is_plain = not self._has_lists
+        if operator == "eq" and (operand is None or (is_plain and isinstance(operand, str))):
             return codes == self.code(operand)
-        if operator == "in" and all(isinstance(item, str) for item in operand):
+        if operator == "in" and is_plain and all(isinstance(item, str) for item in operand):
             chosen = np.zeros(len(self.distinct) + 1, dtype=bool)
             chosen[[self.code(item) for item in operand]] = True  # -1, "no memory", is the last
             if chosen[:-1].all():

@@ -156,7 +156,10 @@ def _compare_json(value: Condition, operator: Operator, operand: Any) -> Conditi
     if operator == "eq":
         if operand is None:
             return Condition(f"{value.sql} IS NULL", own)
-        return Condition(f"{value.sql} = %s::text::jsonb", (*own, _json_text(operand)))
+        equal = Condition(f"{value.sql} = %s::text::jsonb", (*own, _json_text(operand)))
+        if isinstance(operand, list | tuple):
+            return equal
+        return _combine(" OR ", [equal, _json_has(value, operand)], _FALSE)
     if operator == "contains":
         return _json_contains(value, operand)
     word = _ORDER_OPERATORS[operator]
@@ -176,18 +179,24 @@ def _compare_json(value: Condition, operator: Operator, operand: Any) -> Conditi
 
 
 def _json_contains(value: Condition, operand: Any) -> Condition:
-    own = value.parameters
-    element = (
-        f"EXISTS (SELECT FROM jsonb_array_elements({value.sql}) AS item "
-        "WHERE item = %s::text::jsonb)"
+    own, element = value.parameters, _json_has(value, operand)
+    if not isinstance(operand, str):
+        return element
+    part = Condition(
+        f"(CASE jsonb_typeof({value.sql}) WHEN 'string' THEN "
+        f"strpos(casefolded({value.sql} #>> '{{}}'), %s::text) > 0 END)",
+        (*own, *own, operand.casefold()),
     )
-    parameters: tuple[Any, ...] = (*own, *own, _json_text(operand))
-    text = ""
-    if isinstance(operand, str):
-        text = f"WHEN 'string' THEN strpos(casefolded({value.sql} #>> '{{}}'), %s::text) > 0 "
-        parameters = (*own, *own, operand.casefold(), *own, _json_text(operand))
+    return _combine(" OR ", [part, element], _FALSE)
+
+
+def _json_has(value: Condition, operand: Any) -> Condition:
+    """A condition that a list of the metadata has an element."""
+    own = value.parameters
     return Condition(
-        f"(CASE jsonb_typeof({value.sql}) {text}WHEN 'array' THEN {element} END)", parameters
+        f"(CASE jsonb_typeof({value.sql}) WHEN 'array' THEN EXISTS (SELECT FROM "
+        f"jsonb_array_elements({value.sql}) AS item WHERE item = %s::text::jsonb) END)",
+        (*own, *own, _json_text(operand)),
     )
 
 
