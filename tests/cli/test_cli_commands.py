@@ -476,3 +476,16 @@ def test_a_history_is_told_page_by_page(notes: Run) -> None:
     rest = notes("history", "piano", "--cursor", first.err.split()[-1], "--json").json
     assert ([event["type"] for event in rest["events"]], rest["cursor"]) == (["edit"], None)
     assert rest["number_before"] == 1
+
+
+def test_a_mistyped_namespace_names_its_neighbours(notes: Run) -> None:
+    notes("add", "Ana has a boat.", "--namespace", "harbour")
+    for command in (("search", "boat"), ("list",), ("get", "x"), ("context", "boat")):
+        said = notes(*command, "--namespace", "harbor").err
+        assert "'harbor' has no memories; there are memories in harbour" in said, command
+    assert "has no memories" not in notes("search", "zzz").err
+
+
+def test_a_time_before_anything_was_known_is_told(notes: Run) -> None:
+    said = notes("search", "river", "--as-of", "2001-01-01").err
+    assert "nothing was known yet at 2001-01-01" in said

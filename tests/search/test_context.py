@@ -508,3 +508,16 @@ def test_where_nothing_has_room_beside_the_fence_the_context_says_so() -> None:
     assert (context.text, context.tokens, context.ids) == ("", 0, ())
     assert f"max_tokens: no memory has room in {FENCE}; the fence" in context.degraded[-1]
     assert "no memory has room" not in str(house().get_context(QUERY).degraded)
+
+
+def test_an_empty_query_asks_for_what_needs_no_search() -> None:
+    memory = Memory.open("ram://", embedder=None)
+    memory.add("Ana, 34, lives in Graz.", id="who", kind="profile")
+    memory.add("I hate long meetings.", id="taste")
+    memory.add("The boiler is from 1990.", id="boiler")
+    for query in ("", " "):
+        context = memory.get_context(query)
+        assert (context.ids, context.query) == (("who",), "")
+    assert memory.get_context("", sections=["about_user"]).ids == ("taste",)
+    with pytest.raises(InvalidInput, match=r"^query: is empty"):
+        memory.get_context("", sections=["memories"])

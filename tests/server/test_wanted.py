@@ -7,6 +7,7 @@ from typing import Any
 from uuid import uuid4
 
 import httpx
+import jsonschema
 import pytest
 
 from support.real_server import RealServer
@@ -57,6 +58,25 @@ def test_null_is_left_out_where_it_is_not_wanted(notes: httpx.Client) -> None:
     found = notes.post("/search", params={"nulls": "false"}, json={"query": "tea"}).json()
     assert found["hits"]
     assert not has_null(found)
+
+
+@pytest.mark.parametrize("wanted", [{"fields": "content,kind"}, {"nulls": "false"}])
+def test_what_is_wanted_is_what_the_document_says(
+    notes: httpx.Client, wanted: dict[str, str]
+) -> None:
+    document = notes.get("/openapi.json").json()
+    for method, path, body in (
+        ("post", "/search", {"query": "tea", "explain": True}),
+        ("get", "/memories", None),
+        ("post", "/memories/count", {}),
+        ("post", "/about", {}),
+        ("get", "/stats", None),
+    ):
+        answer = notes.request(method, path, params=wanted, json=body)
+        answers = document["paths"][f"/v1{path}"][method]["responses"]["200"]
+        schema = answers["content"]["application/json"]["schema"]
+        whole = {**schema, "components": document["components"]}
+        jsonschema.validate(answer.json(), whole, cls=jsonschema.Draft202012Validator)
 
 
 @pytest.mark.parametrize(

@@ -528,3 +528,9 @@ def test_what_a_model_thought_is_no_memory(memory: Memory, thought: Any, door: s
     getattr(memory, door)([asked, silent, said], session_id="s")
     assert "Here is a flat." in str(kept(memory))
     assert "broke" not in str(kept(memory))
+
+
+def test_an_image_alone_refuses_no_message_beside_it(memory: Memory) -> None:
+    image = {"type": "image_url", "image_url": {"url": "https://example.com/p.jpg"}}
+    messages = [{"role": "user", "content": part} for part in ("I am Ana.", image, [image])]
+    assert memory.get_many(memory.add(messages).ids)[0].content == "I am Ana."  # type: ignore[union-attr]

@@ -18,7 +18,7 @@ import typer
 from typer.models import ArgumentInfo, OptionInfo
 
 from salience.api.docstrings import descriptions
-from salience.api.operations import BY_NAME
+from salience.api.operations import BY_NAME, READ
 from salience.cli import output
 from salience.cli.completion import one_of
 from salience.cli.help import CONDITIONS
@@ -138,6 +138,8 @@ def operation(
             with settings.open(embeds=embedding) as memory, bar as progress:
                 told = {"progress": progress} if step else {}
                 result = getattr(memory, method)(**given, **told)
+                if row.scope == READ and not result:
+                    output.elsewhere(memory)
                 if row.absent is None and result is None:
                     raise not_found(given["id"], memory.namespace)
             output.degraded(getattr(result, "degraded", ()))

@@ -18,7 +18,7 @@ from rich.segment import Segment
 
 from salience.cli import INTERRUPTED
 from salience.display.result import visible
-from salience.errors import InvalidInput
+from salience.errors import InvalidInput, SalienceError
 from salience.language.spelling import taken_notes
 
 if TYPE_CHECKING:
@@ -84,6 +84,20 @@ def console(table: bool = False) -> Console:
     width = max(width, _MIN_COLUMNS)
     # Rich ignores a width without a height where the environment names no terminal.
     return Terminal(width=width, height=_PIPED_COLUMNS, highlight=False, soft_wrap=False)
+
+
+def elsewhere(memory: Any) -> None:
+    """Say that a namespace has no memories, and which others have, those of a like name first."""
+    from difflib import get_close_matches
+
+    try:
+        others = [] if memory.count() else [*memory.stats(everywhere=True)["namespaces"]]
+    except SalienceError:  # a key of a server may not see the others
+        return
+    near = get_close_matches(memory.namespace, others, MAX_NOTES) or others[:MAX_NOTES]
+    if near:
+        names = ", ".join(near)
+        note(f"the namespace {memory.namespace!r} has no memories; there are memories in {names}")
 
 
 def say(line: str) -> None:

@@ -50,6 +50,8 @@ def search(
     """Find the memories that matter for a query."""
     with settings.open(profile=profile_of(profile, rerank)) as memory:
         result = memory.search(**given, explain=explain or not settings.json)
+        if not result.hits:
+            output.elsewhere(memory)
         near = result if result.hits else _near(memory, result, with_fields(given).get("filters"))
     output.degraded(result.degraded)
     output.taken(result.taken)
@@ -129,6 +131,8 @@ def context(
     """Write the memories that matter for a query as text for an agent, within a token budget."""
     with settings.open(profile=profile_of(profile, rerank)) as memory:
         context = memory.get_context(**given)
+        if not context.ids:
+            output.elsewhere(memory)
     output.degraded(context.degraded)
     output.taken(context.taken)
     if context.beyond_cap:

@@ -34,6 +34,7 @@ from salience.records.record import Embedding, MemoryRecord
 from salience.retrieval.candidates import Candidates, Rows
 from salience.retrieval.operations import (
     NAME_FIELDS,
+    CountRecords,
     Embed,
     Extract,
     FindNames,
@@ -177,6 +178,10 @@ def rank(request: SearchRequest) -> Plan[tuple[RankedRun, tuple[str, ...], float
         by_words = run_profile(profile, replace(query, vector=None, embedder=None))
         run = yield from in_turns(by_words, settings.turn)
     degraded += run.problems
+    if request.as_of is not None and not len(run.final):
+        counts = yield [CountRecords(namespace) for namespace in request.namespaces]
+        if not any(counts):
+            degraded.append(f"as_of: nothing was known yet at {request.as_of.isoformat()}")
     return run, tuple(degraded), embed_ms
 
 

@@ -53,7 +53,8 @@ async def large_answer(value: Any) -> Response:
     return await asyncio.to_thread(answer, value)
 
 
-_IS_ONE = {"id", "content"}  # the members by which a memory or a hit is told from other objects
+IS_ONE = frozenset({"id", "content"})
+"""The members by which a memory or a hit is told from other objects."""
 OF_ONE = tuple(sorted({*ALWAYS_GIVEN, *GIVEN_IF_ANY}))
 """The names that `fields` of an answer may have."""
 
@@ -100,7 +101,7 @@ class Wanted:
             return [self._cut(item) for item in value]
         if not isinstance(value, dict):
             return value
-        if self.fields and value.keys() >= _IS_ONE:
+        if self.fields and value.keys() >= IS_ONE:
             value = {name: value[name] for name in value if name in self.fields or name == "id"}
         return {
             name: self._cut(item) for name, item in value.items() if self.nulls or item is not None
