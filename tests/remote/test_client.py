@@ -86,7 +86,8 @@ def test_the_snippets_run_as_they_are_written(client: Client) -> None:
     assert broad.threshold == 0.5
     assert all(result.combined_score >= 0.5 for result in broad.results)
     assert [result.id for result in names["results"].results] == ["memory-id"]
-    assert max(names["scores"]) <= 1.0  # six_factor is a share of 1
+    assert names["results"].profile == broad.profile == "six_factor"  # which a threshold is of
+    assert max(result.combined_score for result in broad.results) <= 1.0
     assert len(names["scores"]) == 2
     assert "short answers" in names["context"].text
 
@@ -95,7 +96,7 @@ def test_answers_are_mappings_with_attributes(client: Client) -> None:
     answer = client.search("preferences")
     assert answer["results"][0]["combined_score"] == answer.results[0].combined_score > 0.0
     assert {"similarity", "relevance_score", "importance_score"} <= answer.results[0].keys()
-    assert (answer.search_type, answer.threshold) == ("semantic", None)
+    assert (answer.search_type, answer.threshold) == ("hybrid", None)
     with pytest.raises(AttributeError, match="has no 'hits', but"):
         _ = answer.hits
 
@@ -127,3 +128,9 @@ def test_errors_are_those_of_a_memory(client: Client) -> None:
     )
     with pytest.raises(InvalidInput, match="url"):
         Client("memory.db")
+
+
+def test_a_search_is_ranked_as_everywhere(client: Client) -> None:
+    assert client.search("preferences").profile == "balanced"
+    assert client.search("preferences", tier="short").profile == "six_factor"
+    assert client.search("preferences", threshold=0.1, profile="balanced").profile == "balanced"

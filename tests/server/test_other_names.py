@@ -151,8 +151,22 @@ def test_a_search_in_the_own_names_has_hits(other: httpx.Client) -> None:
     answer = other.post("/search", json={"query": "a thought"}).json()
     assert answer["profile"] == "balanced"
     assert len(answer["hits"]) == 3
-    as_results = other.post("/search", json={"query": "a thought", "threshold": None}).json()
-    assert len(as_results["results"]) == 3
+
+
+@pytest.mark.parametrize("name", ["threshold", "tier", "memory_nature", "content_type"])
+def test_a_name_without_a_value_is_no_reason_for_another_profile(
+    other: httpx.Client, name: str
+) -> None:
+    answer = other.post("/search", json={"query": "a thought", name: None}).json()
+    assert answer["profile"] == "balanced"
+    own = other.post("/search", json={"query": "a thought"}).json()
+    assert [each["id"] for each in answer["results"]] == [each["id"] for each in own["hits"]]
+    assert (
+        other.post("/explain", json={"query": "a thought", "id": own["hits"][0]["id"]}).json()[
+            "profile"
+        ]
+        == "balanced"
+    )
 
 
 def test_both_names_of_a_field_are_refused(other: httpx.Client) -> None:

@@ -1,8 +1,10 @@
 import { SalienceError } from "./errors.js";
+import { fields, type Named } from "./fields.js";
 import { Listing } from "./listing.js";
 import { inBothNames, type ScoredMemory, scored, type SearchAnswer, type WireAnswer } from "./names.js";
 import {
   type CallOptions,
+  callOptions,
   type ChangeOptions,
   type PastOptions,
   type Request,
@@ -24,14 +26,13 @@ export type NameCount = Schemas["NameCount"];
 export type AccessKey = Schemas["AccessKey"];
 export type NewKey = Schemas["NewKey"];
 export type Page = Schemas["Page"];
+/** The fields of a request beside one that stands before them. */
+export type Further<Request extends object, Field extends keyof Request> = Named<Omit<Request, Field>>;
+type Candidates = Body<"/v1/candidates">;
+type Items = Body<"/v1/memories/batch">["items"];
+type Messages = Body<"/v1/chats">["messages"];
 
-/** The profile on whose scale a threshold is a share of 1. */
-const SHARES = "six_factor";
-
-/**
- * The settings of a client; `profile` ranks the searches and contexts that name none. Without it, searches are ranked by
- * `six_factor`, on whose scale a threshold is a share of 1, and contexts by the profile of the server.
- */
+/** The settings of a client; `profile` ranks what names none, by default that of the server. */
 export interface SalienceSettings extends Settings {
   profile?: SearchRequest["profile"];
 }
@@ -47,14 +48,11 @@ export class Salience {
   readonly #settings: SalienceSettings;
   readonly #transport: Transport;
 
-  constructor(settings: SalienceSettings = {}) {
-    this.#settings = settings;
-    this.#transport = new Transport(settings);
-  }
-
-  /** The profile of contexts and of what a model searches: null for that of the server. */
-  get profileOfContexts(): Exclude<SearchRequest["profile"], undefined> {
-    return this.#settings.profile ?? null;
+  /** Takes the settings, or the address of the server alone. */
+  constructor(settings: SalienceSettings | string | URL = {}) {
+    const given = typeof settings === "string" || settings instanceof URL ? { baseUrl: settings } : settings;
+    this.#transport = new Transport(given);
+    this.#settings = this.#transport.settings;
   }
 
   /** The same client for another namespace. */
@@ -64,16 +62,16 @@ export class Salience {
 
   /** Memories by the names `create`, `get`, `list`, `update` and `delete`. */
   readonly memories = {
-    create: (memory: NewMemory, options?: WriteOptions) => this.add(memory, options),
+    create: (memory: Named<NewMemory>, options?: WriteOptions) => this.add(memory, options),
     get: async (id: string, options?: CallOptions): Promise<ScoredMemory | null> => {
       const memory = await this.get(id, options);
       return memory && scored(memory);
     },
-    list: (query: Body<"/v1/memories/list"> = {}, options?: CallOptions): Listing<ScoredMemory, Page> =>
+    list: (query: Named<Body<"/v1/memories/list">> = {}, options?: CallOptions): Listing<ScoredMemory, Page> =>
       this.#list(query, options, (page) => page.memories.map(scored)),
     update: async (
       id: string,
-      changes: Body<"/v1/memories/{id}", "patch">,
+      changes: Named<Body<"/v1/memories/{id}", "patch">>,
       options?: ChangeOptions,
     ): Promise<ScoredMemory> => scored(await this.update(id, changes, options)),
     delete: (id: string, options?: ChangeOptions) => this.delete(id, options),
@@ -81,8 +79,8 @@ export class Salience {
 
   /** Judgements of memories: useful, not_useful, outdated or incorrect. */
   readonly feedback = {
-    create: async (judgement: Body<"/v1/feedback">, options: ChangeOptions = {}): Promise<ScoredMemory> =>
-      scored(await this.#write<MemoryRecord>("/v1/feedback", { ...judgement, ...version(options) }, options)),
+    create: async (judgement: Named<Body<"/v1/feedback">>, options: ChangeOptions = {}): Promise<ScoredMemory> =>
+      scored(await this.#write<MemoryRecord>("/v1/feedback", { ...fields(judgement), ...version(options) }, options)),
   };
 
   /** Keys of the server: those that may do nothing beyond the key of this client. */
@@ -90,12 +88,12 @@ export class Salience {
     list: async (options?: CallOptions): Promise<AccessKey[]> =>
       (await this.#ask<Answer<"/v1/keys", "get">>("/v1/keys", {}, options)).keys,
     /** Makes a key; its text is in the answer, and nowhere else. */
-    create: (key: Body<"/v1/keys">, options?: CallOptions): Promise<NewKey> =>
+    create: (key: Named<Body<"/v1/keys">>, options?: CallOptions): Promise<NewKey> =>
       this.#once<NewKey>("/v1/keys", key, options),
     /** Gives a key another secret. */
     rotate: (
       id: string,
-      change: Body<"/v1/keys/{key_id}/rotate"> = {},
+      change: Named<Body<"/v1/keys/{key_id}/rotate">> = {},
       options?: CallOptions,
     ): Promise<NewKey> => this.#once<NewKey>(["keys", id, "rotate"], change, options),
     /** Ends a key for good. */
@@ -105,25 +103,34 @@ export class Salience {
 
   // Writing
 
-  /** Remembers a text, or the messages of a chat, with its fields. */
-  add(memory: string | NewMemory, options?: WriteOptions): Promise<Answer<"/v1/memories">> {
-    return this.#write("/v1/memories", typeof memory === "string" ? { content: memory } : memory, options);
+  /** Remembers a text or the messages of a chat: an object of its fields, or the content and then the others. */
+  add(memory: Named<NewMemory>, options?: WriteOptions): Promise<Answer<"/v1/memories">>;
+  add(
+    content: NewMemory["content"],
+    rest?: Further<NewMemory, "content"> & WriteOptions,
+  ): Promise<Answer<"/v1/memories">>;
+  async add(given: unknown, rest?: object): Promise<Answer<"/v1/memories">> {
+    const [body, options] = parted("content", given, rest);
+    return this.#write("/v1/memories", body, options);
   }
 
   /** Remembers many items: texts, or objects with the fields of a memory. */
-  addMany(batch: Body<"/v1/memories/batch">, options?: WriteOptions): Promise<Answer<"/v1/memories/batch">> {
-    return this.#write("/v1/memories/batch", batch, options);
+  addMany(
+    batch: Items | Named<Body<"/v1/memories/batch">>,
+    options?: WriteOptions,
+  ): Promise<Answer<"/v1/memories/batch">> {
+    return this.#write("/v1/memories/batch", Array.isArray(batch) ? { items: batch } : batch, options);
   }
 
   /** Remembers a chat as questions with their answers. */
-  addChat(chat: Body<"/v1/chats">, options?: WriteOptions): Promise<Answer<"/v1/chats">> {
-    return this.#write("/v1/chats", chat, options);
+  addChat(chat: Messages | Named<Body<"/v1/chats">>, options?: WriteOptions): Promise<Answer<"/v1/chats">> {
+    return this.#write("/v1/chats", Array.isArray(chat) ? { messages: chat } : chat, options);
   }
 
   /** Changes fields of a memory; those that are left out stay as they are. */
-  update(
+  async update(
     id: string,
-    changes: Body<"/v1/memories/{id}", "patch">,
+    changes: Named<Body<"/v1/memories/{id}", "patch">>,
     options: ChangeOptions = {},
   ): Promise<MemoryRecord> {
     return this.#transport.json(
@@ -163,68 +170,82 @@ export class Salience {
   // Reading
 
   /** The memory of an id, null if there is none. */
-  get(id: string, options?: PastOptions): Promise<MemoryRecord | null> {
-    return orNull(this.#ask<MemoryRecord>(["memories", id], { as_of: options?.asOf }, options));
+  async get(id: string, options?: PastOptions): Promise<MemoryRecord | null> {
+    return orNull(this.#ask<MemoryRecord>(["memories", id], { as_of: callOptions<PastOptions>(options).asOf }, options));
   }
 
   /** The memories of some ids, in their order, null for those that are not there. */
   async getMany(ids: readonly string[], options?: PastOptions): Promise<Answer<"/v1/memories/get">["memories"]> {
-    const body = { ids, as_of: options?.asOf };
+    const body = { ids, as_of: callOptions<PastOptions>(options).asOf };
     const answer = await this.#read<Answer<"/v1/memories/get">>("/v1/memories/get", body, options);
     return answer.memories;
   }
 
   /** The memories that pass a filter: `await` gives the first page, `for await` all of them. */
-  getAll(query: Body<"/v1/memories/list"> = {}, options?: CallOptions): Listing<MemoryRecord, Page> {
+  getAll(query: Named<Body<"/v1/memories/list">> = {}, options?: CallOptions): Listing<MemoryRecord, Page> {
     return this.#list(query, options, (page) => page.memories);
   }
 
   /** The number of memories that pass a filter. */
-  async count(query: Body<"/v1/memories/count"> = {}, options?: CallOptions): Promise<number> {
+  async count(query: Named<Body<"/v1/memories/count">> = {}, options?: CallOptions): Promise<number> {
     return (await this.#read<Answer<"/v1/memories/count">>("/v1/memories/count", query, options)).count;
   }
 
   /** What happened to a memory, oldest first: `await` gives the first page, `for await` all events. */
   history(
     id: string,
-    query: Query<"/v1/memories/{id}/history"> = {},
+    query: Named<Query<"/v1/memories/{id}/history">> = {},
     options?: CallOptions,
   ): Listing<Schemas["Event"], Schemas["History"]> {
     return new Listing<Schemas["Event"], Schemas["History"]>(
-      (cursor) => this.#ask(["memories", id, "history"], { ...query, ...(cursor && { cursor }) }, options),
+      (cursor) => this.#ask(["memories", id, "history"], { ...fields(query), ...(cursor && { cursor }) }, options),
       (page) => page.events,
     );
   }
 
-  /** The memories that a query calls for, best first: `hits`, by their other name `results`. */
-  async search(query: SearchRequest, options?: CallOptions): Promise<SearchAnswer> {
-    return inBothNames(await this.#read<WireAnswer>("/v1/search", this.#ranked(query, SHARES), options));
+  /**
+   * The memories that a query calls for, best first: `hits`, by their other name `results`. The query is an object, or a
+   * text before what else is asked.
+   */
+  search(query: Named<SearchRequest>, options?: CallOptions): Promise<SearchAnswer>;
+  search(query: string, rest?: Further<SearchRequest, "query"> & CallOptions): Promise<SearchAnswer>;
+  async search(given: unknown, rest?: object): Promise<SearchAnswer> {
+    return inBothNames(await this.#ranked<WireAnswer>("/v1/search", given, rest));
   }
 
   /** A text for a model to read, of at most so many tokens. */
-  getContext(query: ContextRequest, options?: CallOptions): Promise<Answer<"/v1/context">> {
-    return this.#read("/v1/context", this.#ranked(query), options);
+  getContext(query: Named<ContextRequest>, options?: CallOptions): Promise<Answer<"/v1/context">>;
+  getContext(query: string, rest?: Further<ContextRequest, "query"> & CallOptions): Promise<Answer<"/v1/context">>;
+  getContext(given: unknown, rest?: object): Promise<Answer<"/v1/context">> {
+    return this.#ranked("/v1/context", given, rest);
   }
 
   /** The reasons for the rank of one memory, returned or not. */
-  explain(query: Body<"/v1/explain"> & { id: string }, options?: CallOptions): Promise<Schemas["ExplainReport"]> {
-    return this.#read("/v1/explain", this.#ranked(query, SHARES), options) as Promise<Schemas["ExplainReport"]>;
+  explain(
+    query: Named<Body<"/v1/explain"> & { id: string }>,
+    options?: CallOptions,
+  ): Promise<Schemas["ExplainReport"]> {
+    return this.#ranked("/v1/explain", query, options);
   }
 
   /** The ranks of the same memories under several profiles. */
-  compare(query: Body<"/v1/compare">, options?: CallOptions): Promise<Answer<"/v1/compare">> {
+  compare(query: Named<Body<"/v1/compare">>, options?: CallOptions): Promise<Answer<"/v1/compare">> {
     return this.#read("/v1/compare", query, options);
   }
 
   /** The reasons for the ranks of several memories in one ranking. */
-  async explainMany(query: Body<"/v1/explain"> & { ids: string[] }, options?: CallOptions): Promise<Schemas["ExplainReport"][]> {
-    const answer = await this.#read<{ reports: Schemas["ExplainReport"][] }>("/v1/explain", this.#ranked(query, SHARES), options);
-    return answer.reports;
+  async explainMany(
+    query: Named<Body<"/v1/explain"> & { ids: string[] }>,
+    options?: CallOptions,
+  ): Promise<Schemas["ExplainReport"][]> {
+    return (await this.#ranked<{ reports: Schemas["ExplainReport"][] }>("/v1/explain", query, options)).reports;
   }
 
   /** All that a search ranked, in columns: the parts of each score, the routes and the stages. */
-  candidates(query: Body<"/v1/candidates">, options?: CallOptions): Promise<Answer<"/v1/candidates">> {
-    return this.#read("/v1/candidates", query, options);
+  candidates(query: Named<Candidates>, options?: CallOptions): Promise<Answer<"/v1/candidates">>;
+  candidates(query: string, rest?: Further<Candidates, "query"> & CallOptions): Promise<Answer<"/v1/candidates">>;
+  candidates(given: unknown, rest?: object): Promise<Answer<"/v1/candidates">> {
+    return this.#ranked("/v1/candidates", given, rest);
   }
 
   /** The questions that are kept with their answers. */
@@ -233,7 +254,7 @@ export class Salience {
   }
 
   /** Keeps a question with the memories that answer it, and those that do not. */
-  addQuestion(question: Body<"/v1/questions">, options?: WriteOptions): Promise<Answer<"/v1/questions">> {
+  addQuestion(question: Named<Body<"/v1/questions">>, options?: WriteOptions): Promise<Answer<"/v1/questions">> {
     return this.#write("/v1/questions", question, options);
   }
 
@@ -244,30 +265,30 @@ export class Salience {
   }
 
   /** Recall, MRR and nDCG of profiles on the questions that are kept, each with its interval. */
-  scoreQuestions(query: Body<"/v1/questions/score"> = {}, options?: CallOptions): Promise<Answer<"/v1/questions/score">> {
+  scoreQuestions(query: Named<Body<"/v1/questions/score">> = {}, options?: CallOptions): Promise<Answer<"/v1/questions/score">> {
     return this.#read("/v1/questions/score", query, options);
   }
 
   /** The recorded searches, where a search log is kept. */
-  searches(query: Query<"/v1/searches"> = {}, options?: CallOptions): Promise<Answer<"/v1/searches", "get">> {
+  searches(query: Named<Query<"/v1/searches">> = {}, options?: CallOptions): Promise<Answer<"/v1/searches", "get">> {
     return this.#ask("/v1/searches", query, options);
   }
 
   // Judging and linking
 
   /** Draws a link from one memory to another. */
-  link(link: Body<"/v1/links">, options?: WriteOptions): Promise<Answer<"/v1/links">> {
+  link(link: Named<Body<"/v1/links">>, options?: WriteOptions): Promise<Answer<"/v1/links">> {
     return this.#write("/v1/links", link, options);
   }
 
   /** The links of a memory, or all of the namespace. */
   async links(id?: string, options?: PastOptions): Promise<Answer<"/v1/links", "get">["links"]> {
-    const query = { id, as_of: options?.asOf };
+    const query = { id, as_of: callOptions<PastOptions>(options).asOf };
     return (await this.#ask<Answer<"/v1/links", "get">>("/v1/links", query, options)).links;
   }
 
   /** The memories that links lead to from one, the nearest first. */
-  graph(query: Query<"/v1/graph">, options?: CallOptions): Promise<Answer<"/v1/graph", "get">> {
+  graph(query: Named<Query<"/v1/graph">>, options?: CallOptions): Promise<Answer<"/v1/graph", "get">> {
     return this.#ask("/v1/graph", query, options);
   }
 
@@ -277,42 +298,42 @@ export class Salience {
   }
 
   /** Says that a new memory takes the place of an old one. */
-  supersede(pair: Body<"/v1/supersede">, options?: WriteOptions): Promise<void> {
+  supersede(pair: Named<Body<"/v1/supersede">>, options?: WriteOptions): Promise<void> {
     return this.#write("/v1/supersede", pair, options);
   }
 
   /** Says that two memories contradict each other. */
-  contradict(pair: Body<"/v1/contradict">, options?: WriteOptions): Promise<void> {
+  contradict(pair: Named<Body<"/v1/contradict">>, options?: WriteOptions): Promise<void> {
     return this.#write("/v1/contradict", pair, options);
   }
 
   /** Raises the value of a memory. */
-  promote(id: string, options: ChangeOptions = {}): Promise<MemoryRecord> {
+  async promote(id: string, options: ChangeOptions = {}): Promise<MemoryRecord> {
     return this.#write(["memories", id, "promote"], version(options), options);
   }
 
   /** Lowers the value of a memory. */
-  demote(id: string, options: ChangeOptions = {}): Promise<MemoryRecord> {
+  async demote(id: string, options: ChangeOptions = {}): Promise<MemoryRecord> {
     return this.#write(["memories", id, "demote"], version(options), options);
   }
 
   /** Strengthens a memory. */
-  reinforce(id: string, options: ChangeOptions = {}): Promise<MemoryRecord> {
+  async reinforce(id: string, options: ChangeOptions = {}): Promise<MemoryRecord> {
     return this.#write(["memories", id, "reinforce"], version(options), options);
   }
 
   /** Keeps a memory from being archived automatically. */
-  pin(id: string, options: ChangeOptions = {}): Promise<MemoryRecord> {
+  async pin(id: string, options: ChangeOptions = {}): Promise<MemoryRecord> {
     return this.#write(["memories", id, "pin"], version(options), options);
   }
 
   /** Lets a memory be archived again. */
-  unpin(id: string, options: ChangeOptions = {}): Promise<MemoryRecord> {
+  async unpin(id: string, options: ChangeOptions = {}): Promise<MemoryRecord> {
     return this.#write(["memories", id, "unpin"], version(options), options);
   }
 
   /** Counts a use of memories. */
-  touch(use: Body<"/v1/touch">, options?: WriteOptions): Promise<void> {
+  touch(use: Named<Body<"/v1/touch">>, options?: WriteOptions): Promise<void> {
     return this.#write("/v1/touch", use, options);
   }
 
@@ -324,19 +345,19 @@ export class Salience {
   }
 
   /** The memories by how alive they are: active, stale, fading or dormant. */
-  zones(query: Body<"/v1/zones"> = {}, options?: CallOptions): Promise<Answer<"/v1/zones">> {
+  zones(query: Named<Body<"/v1/zones">> = {}, options?: CallOptions): Promise<Answer<"/v1/zones">> {
     return this.#read("/v1/zones", query, options);
   }
 
   /** The shares of the zones over time. */
-  zoneShares(query: Body<"/v1/zones/shares"> = {}, options?: CallOptions): Promise<Answer<"/v1/zones/shares">> {
+  zoneShares(query: Named<Body<"/v1/zones/shares">> = {}, options?: CallOptions): Promise<Answer<"/v1/zones/shares">> {
     return this.#read("/v1/zones/shares", query, options);
   }
 
   /** The vitality of a memory over time, and when it changes its zone. */
   vitality(
     id: string,
-    query: Query<"/v1/memories/{id}/vitality"> = {},
+    query: Named<Query<"/v1/memories/{id}/vitality">> = {},
     options?: CallOptions,
   ): Promise<Answer<"/v1/memories/{id}/vitality", "get">> {
     return this.#ask(["memories", id, "vitality"], query, options);
@@ -353,17 +374,17 @@ export class Salience {
   }
 
   /** Archives memories that have faded; a preview unless `apply`. */
-  prune(rules: Body<"/v1/prune"> = {}, options?: WriteOptions): Promise<Answer<"/v1/prune">> {
+  prune(rules: Named<Body<"/v1/prune">> = {}, options?: WriteOptions): Promise<Answer<"/v1/prune">> {
     return this.#write("/v1/prune", rules, options);
   }
 
   /** Makes one memory of several that belong together; a preview unless `apply`. */
-  consolidate(rules: Body<"/v1/consolidate"> = {}, options?: WriteOptions): Promise<Answer<"/v1/consolidate">> {
+  consolidate(rules: Named<Body<"/v1/consolidate">> = {}, options?: WriteOptions): Promise<Answer<"/v1/consolidate">> {
     return this.#write("/v1/consolidate", rules, options);
   }
 
   /** Does the upkeep that is due; a preview unless `apply`. */
-  maintain(rules: Body<"/v1/maintain"> = {}, options?: WriteOptions): Promise<Answer<"/v1/maintain">> {
+  maintain(rules: Named<Body<"/v1/maintain">> = {}, options?: WriteOptions): Promise<Answer<"/v1/maintain">> {
     return this.#write("/v1/maintain", rules, options);
   }
 
@@ -373,49 +394,49 @@ export class Salience {
   }
 
   /** Takes back what a writer has done; a preview unless `apply`. */
-  undoWriter(query: Body<"/v1/undo/writer">, options?: WriteOptions): Promise<Answer<"/v1/undo/writer">> {
+  undoWriter(query: Named<Body<"/v1/undo/writer">>, options?: WriteOptions): Promise<Answer<"/v1/undo/writer">> {
     return this.#write("/v1/undo/writer", query, options);
   }
 
   /** Looks for duplicates, junk and orphans, and mends those that `mend` names. */
-  audit(rules: Body<"/v1/audit"> = {}, options?: WriteOptions): Promise<Answer<"/v1/audit">> {
+  audit(rules: Named<Body<"/v1/audit">> = {}, options?: WriteOptions): Promise<Answer<"/v1/audit">> {
     return this.#write("/v1/audit", rules, options);
   }
 
   /** Compares every memory with the log of what happened to it. */
-  verify(rules: Body<"/v1/verify"> = {}, options?: WriteOptions): Promise<Answer<"/v1/verify">> {
+  verify(rules: Named<Body<"/v1/verify">> = {}, options?: WriteOptions): Promise<Answer<"/v1/verify">> {
     return this.#write("/v1/verify", rules, options);
   }
 
   // The whole
 
   /** Numbers of the namespace. */
-  stats(query: Query<"/v1/stats"> = {}, options?: CallOptions): Promise<Answer<"/v1/stats", "get">> {
+  stats(query: Named<Query<"/v1/stats">> = {}, options?: CallOptions): Promise<Answer<"/v1/stats", "get">> {
     return this.#ask("/v1/stats", query, options);
   }
 
   /** The tags of the namespace with their numbers, read page by page. */
-  tags(query: NamesQuery = {}, options?: CallOptions): Listing<NameCount, Schemas["NamePage"]> {
+  tags(query: Named<NamesQuery> = {}, options?: CallOptions): Listing<NameCount, Schemas["NamePage"]> {
     return this.#names("/v1/tags", query, options);
   }
 
   /** What a user told of himself, by topic; what holds of it. */
-  about(query: Body<"/v1/about"> = {}, options?: CallOptions): Promise<Answer<"/v1/about">> {
+  about(query: Named<Body<"/v1/about">> = {}, options?: CallOptions): Promise<Answer<"/v1/about">> {
     return this.#read("/v1/about", query, options);
   }
 
   /** The entities of the namespace with their numbers, read page by page. */
-  entities(query: NamesQuery = {}, options?: CallOptions): Listing<NameCount, Schemas["NamePage"]> {
+  entities(query: Named<NamesQuery> = {}, options?: CallOptions): Listing<NameCount, Schemas["NamePage"]> {
     return this.#names("/v1/entities", query, options);
   }
 
   /** What has happened in the namespace after a cursor, oldest first, read page by page. */
   events(
-    query: Query<"/v1/events"> = {},
+    query: Named<Query<"/v1/events">> = {},
     options?: CallOptions,
   ): Listing<Schemas["Event"], Schemas["EventPage"]> {
     return new Listing<Schemas["Event"], Schemas["EventPage"]>(
-      (after) => this.#ask("/v1/events", { ...query, ...(after && { after }) }, options),
+      (after) => this.#ask("/v1/events", { ...fields(query), ...(after && { after }) }, options),
       (page) => page.events,
     );
   }
@@ -431,14 +452,14 @@ export class Salience {
   }
 
   /** Everything of the namespace, as lines of JSON. */
-  export(query: Query<"/v1/export"> = {}, options?: CallOptions): AsyncGenerator<string, void, undefined> {
+  export(query: Named<Query<"/v1/export">> = {}, options?: CallOptions): AsyncGenerator<string, void, undefined> {
     return this.#transport.lines({ method: "GET", path: "/v1/export", query, repeatable: "always" }, options);
   }
 
   /** Writes the lines of an export into this namespace, which has to be empty. */
   async import(
     lines: Blob | string | Iterable<string> | AsyncIterable<string>,
-    query: Query<"/v1/import", "post"> = {},
+    query: Named<Query<"/v1/import", "post">> = {},
     options?: CallOptions,
   ): Promise<Answer<"/v1/import">> {
     const body = await ndjson(lines);
@@ -460,18 +481,20 @@ export class Salience {
     return this.#ask("/v1/version", {}, options);
   }
 
-  #ranked<Query extends { profile?: unknown }>(query: Query, otherwise?: string): Query {
-    const profile = this.#settings.profile === undefined ? otherwise : this.#settings.profile;
-    return profile === undefined ? query : { profile, ...query };
+  /** Asks a query, which may be a text alone, by the profile of this client. */
+  async #ranked<Value>(path: Request["path"], given: unknown, rest?: object): Promise<Value> {
+    const { profile } = this.#settings;
+    const [query, options] = parted("query", given, rest);
+    return this.#read(path, { ...(profile !== undefined && { profile }), ...fields(query, "the query") }, options);
   }
 
   #list<Item>(
-    query: Body<"/v1/memories/list">,
+    query: Named<Body<"/v1/memories/list">>,
     options: CallOptions | undefined,
     items: (page: Page) => Item[],
   ): Listing<Item, Page> {
     return new Listing<Item, Page>(
-      (cursor) => this.#read("/v1/memories/list", { ...query, ...(cursor && { cursor }) }, options),
+      (cursor) => this.#read("/v1/memories/list", { ...fields(query), ...(cursor && { cursor }) }, options),
       items,
     );
   }
@@ -480,9 +503,9 @@ export class Salience {
     return this.#write("/v1/memories/delete", body, options);
   }
 
-  #names(path: string, query: NamesQuery, options?: CallOptions): Listing<NameCount, Schemas["NamePage"]> {
+  #names(path: string, query: Named<NamesQuery>, options?: CallOptions): Listing<NameCount, Schemas["NamePage"]> {
     return new Listing<NameCount, Schemas["NamePage"]>(
-      (cursor) => this.#ask(path, { ...query, ...(cursor && { cursor }) }, options),
+      (cursor) => this.#ask(path, { ...fields(query), ...(cursor && { cursor }) }, options),
       (page) => page.names,
     );
   }
@@ -500,22 +523,36 @@ export class Salience {
     return this.#transport.json({ method: "POST", path, body, repeatable: "refused" }, options);
   }
 
-  #write<Value>(path: Request["path"], body: unknown, options: WriteOptions = {}): Promise<Value> {
+  async #write<Value>(path: Request["path"], body: unknown, options: WriteOptions = {}): Promise<Value> {
     const headers = idempotency(options);
     return this.#transport.json({ method: "POST", path, body, headers, repeatable: "always" }, options);
   }
 }
 
-function change({ ifVersion, ...options }: ChangeOptions): Record<string, string> {
+const CALL = new Set(["signal", "timeout", "namespace", "headers", "idempotencyKey", "idempotency_key"]);
+
+/** A request and the options of its call, of an object and these, or of a text or list before both. */
+function parted(field: string, given: unknown, rest: object = {}): [request: unknown, options: CallOptions] {
+  if (typeof given !== "string" && !Array.isArray(given)) return [given, rest];
+  const entries = Object.entries(fields(rest, "what follows"));
+  const options = entries.filter(([name]) => CALL.has(name));
+  const request = entries.filter(([name]) => !CALL.has(name));
+  return [{ [field]: given, ...Object.fromEntries(request) }, Object.fromEntries(options)];
+}
+
+function change(given: ChangeOptions): Record<string, string> {
+  const { ifVersion, ...options } = callOptions<ChangeOptions>(given);
   return { ...(ifVersion !== undefined && { "if-match": `"${ifVersion}"` }), ...idempotency(options) };
 }
 
-function version({ ifVersion }: ChangeOptions): { if_version?: number } {
+function version(options: ChangeOptions): { if_version?: number } {
+  const { ifVersion } = callOptions<ChangeOptions>(options);
   return ifVersion === undefined ? {} : { if_version: ifVersion };
 }
 
 /** A header by which the server knows a repetition; made of what insecure pages have, too. */
-function idempotency({ idempotencyKey }: WriteOptions): Record<string, string> {
+function idempotency(options: WriteOptions): Record<string, string> {
+  const { idempotencyKey } = callOptions<WriteOptions>(options);
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   const random = Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
   return { "idempotency-key": idempotencyKey ?? random };

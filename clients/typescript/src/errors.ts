@@ -61,6 +61,12 @@ export class VersionConflict extends SalienceError {
   }
 }
 
+/** The error of a value that no server has to see. */
+export function invalid(field: string, problem: string, remedy: string): SalienceError {
+  const errors = [{ field, problem, remedy }];
+  return new SalienceError(`${field} ${problem}; ${remedy}`, { code: "InvalidInput", errors });
+}
+
 /** The error of an answer that refuses a request, whoever wrote it. */
 export async function refusal(response: Response): Promise<SalienceError> {
   const text = await response.text();

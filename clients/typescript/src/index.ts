@@ -4,6 +4,7 @@ export {
   type ContextRequest,
   type ErasureReceipt,
   type Filters,
+  type Further,
   type MemoryRecord,
   type NameCount,
   type NewKey,
@@ -13,6 +14,7 @@ export {
   type SearchRequest,
 } from "./client.js";
 export { SalienceError, VersionConflict, type ErrorCode, type FieldError } from "./errors.js";
+export type { Named } from "./fields.js";
 export { Listing } from "./listing.js";
 export type { FoundMemory, ScoredMemory, SearchAnswer } from "./names.js";
 export type { CallOptions, ChangeOptions, PastOptions, WriteOptions } from "./transport.js";

@@ -1,5 +1,6 @@
 import { Deadline, pause } from "./deadline.js";
-import { type ErrorCode, refusal, SalienceError } from "./errors.js";
+import { type ErrorCode, invalid, refusal, SalienceError } from "./errors.js";
+import { camelCased, fields } from "./fields.js";
 
 /** The server, and the conduct of every request; `timeout` is in milliseconds. */
 export interface Settings {
@@ -64,6 +65,8 @@ export interface Request {
   repeatable: Repeatable;
 }
 
+const SETTINGS = ["baseUrl", "apiKey", "namespace", "timeout", "fetch", "maxRetries", "profile"];
+const OPTIONS = ["signal", "timeout", "namespace", "headers", "asOf", "idempotencyKey", "ifVersion"];
 const DEFAULT_URL = "http://127.0.0.1:8420";
 const DEFAULT_TIMEOUT = 60_000;
 const DEFAULT_RETRIES = 2;
@@ -73,12 +76,18 @@ const TURNED_AWAY = new Set<ErrorCode>(["Busy", "Stopping"]); // before anything
 const HOPELESS = new Set<ErrorCode>(["NotSalience", "Redirected", "TimeLimit"]); // the next time as well
 const UNANSWERED = new Set([0, 408, 502, 503, 504]);
 
+/** The options of a call, by their names; an unknown one is refused. */
+export function callOptions<Options extends CallOptions>(given: Options | undefined): Options {
+  return camelCased<Options>("the options of the call", given ?? {}, OPTIONS);
+}
+
 /** Sends requests with the key and the namespace, within a time limit, again where that is safe. */
 export class Transport {
   readonly settings: Readonly<Settings>;
   readonly #base: string;
 
-  constructor(settings: Settings) {
+  constructor(given: Settings) {
+    const settings = camelCased<Settings>("the settings", given, SETTINGS);
     this.settings = settings;
     this.#base = checkedAddress(settings.baseUrl ?? DEFAULT_URL);
     if (settings.apiKey !== undefined && !/^[!-~]+$/.test(settings.apiKey)) {
@@ -111,9 +120,10 @@ export class Transport {
 
   async #repeat<Value>(
     request: Request,
-    options: CallOptions,
+    given: CallOptions,
     read: (response: Response, deadline: Deadline) => Promise<Value>,
   ): Promise<Value> {
+    const options = callOptions<CallOptions>(given);
     const url = this.#url(request);
     const init = this.#init(request, options);
     const retries = this.settings.maxRetries ?? DEFAULT_RETRIES;
@@ -148,7 +158,7 @@ export class Transport {
   #url({ path, query = {} }: Request): string {
     const place = typeof path === "string" ? path : `/v1/${path.map(encodedSegment).join("/")}`;
     const parameters = new URLSearchParams();
-    for (const [name, value] of Object.entries(query)) {
+    for (const [name, value] of Object.entries(fields(query))) {
       if (value === undefined || value === null) continue;
       parameters.set(name, typeof value === "object" ? JSON.stringify(value) : String(value));
     }
@@ -225,7 +235,7 @@ function isRedirect(response: Response): boolean {
 }
 
 function encodedBody(body: unknown): BodyInit {
-  return body instanceof Blob ? body : JSON.stringify(body);
+  return body instanceof Blob ? body : JSON.stringify(fields(body));
 }
 
 function mediaType(body: unknown): string {
@@ -244,11 +254,6 @@ function encodedText(field: string, text: string): string {
   } catch {
     throw invalid(field, "has half a character", "give whole ones");
   }
-}
-
-function invalid(field: string, problem: string, remedy: string): SalienceError {
-  const errors = [{ field, problem, remedy }];
-  return new SalienceError(`${field} ${problem}; ${remedy}`, { code: "InvalidInput", errors });
 }
 
 async function* linesOf(response: Response, deadline: Deadline): AsyncGenerator<string, void> {

@@ -1,6 +1,9 @@
 /** A server that answers by a script, and keeps what it was asked. */
+import assert from "node:assert/strict";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+
+import { SalienceError } from "salience";
 
 export interface Asked {
   method: string;
@@ -50,3 +53,13 @@ export function answer(status: number, body?: unknown, headers: Record<string, s
 
 export const hangUp: Step = (response) => response.destroy();
 export const silence: Step = () => {};
+
+/** The error of a call that is refused. */
+export async function failure(promise: Promise<unknown>): Promise<SalienceError> {
+  const error = await promise.then(
+    () => assert.fail("nothing was thrown"),
+    (error: unknown) => error,
+  );
+  assert.ok(error instanceof SalienceError, String(error));
+  return error;
+}

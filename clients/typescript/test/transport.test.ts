@@ -1,21 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { type Body, Salience, SalienceError, VersionConflict } from "salience";
+import { type Body, Salience, VersionConflict } from "salience";
 
-import { answer, hangUp, scripted, silence } from "./scripted.js";
+import { answer, failure, hangUp, scripted, silence } from "./scripted.js";
 
 const record = { id: "a", content: "Ana", version: 3 };
 const problem = (code: string, more: object = {}) => ({ title: "No", detail: "no", code, errors: [], ...more });
-
-async function failure(promise: Promise<unknown>): Promise<SalienceError> {
-  const error = await promise.then(
-    () => assert.fail("nothing was thrown"),
-    (error: unknown) => error,
-  );
-  assert.ok(error instanceof SalienceError, String(error));
-  return error;
-}
 
 test("a request carries the key and the namespace in headers, and never in its address", async () => {
   await using server = await scripted(answer(200, record));

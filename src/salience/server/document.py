@@ -1,7 +1,7 @@
 """Other names of fields, which requests and answers may have: importance_score, threshold, results.
 
-A search that uses one of them and names no profile is ranked by "six_factor", on whose scale a
-threshold is a share. What answers a request that uses one has the scores of the memory beside: 0.5
+A search that gives one of them and names no profile is ranked by "six_factor", on whose scale a
+threshold is a share; null gives none, but has its answer in these names. What answers a request that uses one has the scores of the memory beside: 0.5
 where it has none.
 """
 
@@ -111,7 +111,7 @@ def translate_filters(arguments: dict[str, Any]) -> bool:
     for name in names:
         if arguments[name] is None:
             del arguments[name]
-    if names:
+    if any(name in arguments for name in names):
         arguments["profile"] = arguments.get("profile") or PROFILE
     return bool(names)
 
@@ -121,7 +121,8 @@ def translate_search(arguments: dict[str, Any]) -> bool:
     is_document = translate_filters(arguments)
     if _THRESHOLD in arguments:
         rename(arguments, _THRESHOLD, "min_score")
-        arguments["profile"] = arguments.get("profile") or PROFILE
+        if arguments["min_score"] is not None:
+            arguments["profile"] = arguments.get("profile") or PROFILE
         is_document = True
     return is_document
 

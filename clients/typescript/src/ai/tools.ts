@@ -49,7 +49,6 @@ export function memoryTools(client: Salience, options: MemoryToolsOptions = {}) 
           {
             query,
             filters,
-            profile: client.profileOfContexts,
             token_budget: tokenBudget,
             ...(limit !== undefined && { limit }),
           },
