@@ -34,9 +34,9 @@ class Client(Closing):
     """A client of one server, with methods in groups.
 
     `memories` creates, changes, lists and erases memories; `feedback` judges them, `keys` are
-    those of the server's store. Searches are ranked as everywhere; those with a `threshold`, `tier`,
-    `content_type` or `memory_nature` and without a profile by "six_factor", on whose scale a
-    threshold is a share of 1.
+    those of the server's store. Searches are ranked as everywhere; those with a `threshold`,
+    `tier`, `content_type` or `memory_nature` and without a profile by "six_factor", on whose scale
+    a threshold is a share of 1.
     """
 
     def __init__(

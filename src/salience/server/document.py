@@ -1,8 +1,8 @@
 """Other names of fields, which requests and answers may have: importance_score, threshold, results.
 
 A search that gives one of them and names no profile is ranked by "six_factor", on whose scale a
-threshold is a share; null gives none, but has its answer in these names. What answers a request that uses one has the scores of the memory beside: 0.5
-where it has none.
+threshold is a share; null gives none, but has its answer in these names. What answers a request
+that uses one has the scores of the memory beside: 0.5 where it has none.
 """
 
 from __future__ import annotations
