@@ -4,7 +4,7 @@ import io
 from datetime import datetime, timedelta, timezone
 
 from salience import Memory
-from salience.records.events import WRITTEN, Event, replay
+from salience.records.events import Event, replay
 
 START = datetime(2026, 3, 1, 12, tzinfo=timezone.utc)
 DAY = timedelta(days=1)
@@ -18,13 +18,33 @@ class Clock:
         return self.now
 
 
-def test_an_edit_of_a_former_version_counts_as_no_access() -> None:
+def test_an_edit_of_any_version_is_an_access_if_it_changes_the_content() -> None:
     write = Event("write", "a", START)
-    former = Event("edit", "a", START + DAY, payload={"set": {"tier": "long"}})
-    fresh = Event("edit", "a", START + 2 * DAY, payload={"set": {"tier": "short"}, **WRITTEN})
-    state = replay([write, former, fresh])["a"]
-    assert (state["tier"], state["version"], state["write_count"]) == ("short", 3, 1)
+    labels = {"set": {"tier": "long"}, "was": {"tier": None}, "use": "write"}  # as was marked once
+    label = Event("edit", "a", START + DAY, payload=labels)
+    told = Event("edit", "a", START + 2 * DAY, payload={"was": {"content": "draft", "tags": []}})
+    state = replay([write, label, told])["a"]
+    assert (state["tier"], state["version"], state["write_count"]) == ("long", 3, 1)
     assert state["accesses"] == (START + 2 * DAY, START)
+
+
+def test_labels_and_judgements_are_no_use_of_a_memory() -> None:
+    clock = Clock()
+    with Memory.open("ram://", embedder=None, clock=clock) as memory:
+        memory.add_many({"content": f"old line {i}", "id": f"{i}"} for i in range(6))
+        clock.now += 300 * DAY
+        before = {one.id: one.vitality for one in memory.zones()}
+        memory.update("0", tags=["reviewed"])
+        memory.update("1", importance=0.9, confidence=0.4)
+        memory.update("2", metadata={"seen": True})
+        memory.update("3", status="contradicted")
+        memory.update("4", title="A title", entities=["Ana"])
+        memory.update("5", content="old line 5")
+        assert {one.id: one.vitality for one in memory.zones()} == before
+        assert {record.write_count for record in memory.get_all()} == {0}
+        memory.update("0", content="a new line")
+        assert memory["0"].write_count == 1
+        assert memory.verify()
 
 
 def test_a_note_that_is_edited_daily_is_no_candidate() -> None:

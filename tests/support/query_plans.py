@@ -21,6 +21,7 @@ LINEAR = {
     "SELECT 1 FROM former_vectors WHERE space = ? AND name IN": "whether any of them is left",
     "SELECT row FROM memories WHERE space = ? ORDER BY sequence": "a copy reads everything",
     "SELECT row, checksum, space, sequence, id, content": "each checksum is verified",
+    "SELECT row FROM memories WHERE space = ? AND NOT ((created_at": "each value is verified",
     "SELECT count(*) FROM events WHERE space = ? AND checksum IS NOT": "each checksum is verified",
     "SELECT count(*) FROM links WHERE space = ? AND checksum IS NOT": "each checksum is verified",
     "SELECT count(*) FROM vectors WHERE space = ? AND checksum IS NOT": "each checksum is verified",

@@ -329,8 +329,8 @@ class JudgmentApi(PlanRunner):
 
         It is counted within a second and never waited for, unless there is a `utility`. `search`
         counts a retrieval of its hits itself. A "write" says that what a memory is about was edited
-        elsewhere; `update` counts as one itself. Writes make a memory livelier ("vitality"), and
-        count for no other profile.
+        elsewhere; an `update` of the content counts as one itself. Writes make a memory livelier
+        ("vitality"), and count for no other profile.
 
         `utility` in [0, 1] says how much they helped, for example their score. It makes the
         memories linked with them more alive: each within 2 hops gets a boost of

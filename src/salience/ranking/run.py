@@ -23,6 +23,7 @@ from salience.retrieval.candidates import Candidates, Floats
 from salience.retrieval.plan import Plan
 from salience.retrieval.query import Query
 
+_NAMED = 3  # memories that are named among those left out
 MAX_HELD_CANDIDATES = 2_048  # of a search that is explained later
 
 
@@ -66,8 +67,12 @@ class RankedRun:
     def problems(self) -> list[str]:
         """The lack that each stage had to cope with, after the name of the stage."""
         stages = self.profile.pipeline.stages
-        approximate = [f"exactness: {self.approximate}"] if self.approximate else []
-        return approximate + [
+        lacks = [f"exactness: {self.approximate}"] if self.approximate else []
+        if left_out := self.tables[0].left_out if self.tables else ():
+            more = f" and {len(left_out) - _NAMED} more" if len(left_out) > _NAMED else ""
+            named = ", ".join(left_out[:_NAMED]) + more
+            lacks.append(f"memories: what is stored of {named} is damaged; see `salience doctor`")
+        return lacks + [
             f"{stage.label()}: {table.problem}"
             for stage, table in zip(stages, self.tables, strict=True)
             if table.problem is not None

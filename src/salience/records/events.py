@@ -30,8 +30,6 @@ EVENT_OF_USE: Mapping[str, EventType] = {
     "retrieval": "retrieval", "read": "read", "reference": "reference", "write": "rewrite",
 }  # fmt: skip
 """The event of each use that may be declared; "write" is the event of the first one."""
-WRITTEN: Mapping[str, Any] = {"use": "write"}
-"""The mark of an edit that counts as an access; those of former versions have none."""
 STATE = ("created_at", *(n for n, f in FIELDS.items() if f.patchable and n != "metadata"))
 """The fields that are a function of the events; the others are contents, which edits change."""
 ACCESSES = ("last_accessed", "access_count", "write_count", "accesses")
@@ -156,9 +154,18 @@ def _write(before: Values, event: Event) -> dict[str, Any]:
     return values
 
 
+def changes_content(event: Event) -> bool:
+    """Test whether an event is an edit that counts as an access, as it changed what is told.
+
+    Labels, judgements and metadata are set without the memory being used. Former versions marked
+    the edits that counted by another rule; the mark is of no effect.
+    """
+    return event.type == "edit" and "content" in event.payload.get("was", EMPTY)
+
+
 def _edit(before: Values, event: Event) -> dict[str, Any]:
-    is_access = event.payload.get("use") == WRITTEN["use"]
-    return {**_set(before, event), **(_rewrite(before, event) if is_access else {})}
+    counted = _rewrite(before, event) if changes_content(event) else {}
+    return {**_set(before, event), **counted}
 
 
 def _rewrite(before: Values, event: Event) -> dict[str, Any]:

@@ -184,13 +184,14 @@ class Candidates:
     column has `len(rows)` entries. NaN or None means "not there", never zero. A column may be in a
     form that is cheaper where there are many rows; `table[name]` is an array in any case. `problem`
     says what the stage that left the table had to do without; `approximate` why the store may not
-    have found all.
+    have found all. `left_out` names the memories that are damaged and were not looked at.
     """
 
     rows: Rows
     columns: Mapping[str, ColumnData] = field(default_factory=dict)
     problem: str | None = None
     approximate: str = ""
+    left_out: tuple[str, ...] = ()
 
     @classmethod
     def empty(cls) -> Candidates:
@@ -238,7 +239,8 @@ class Candidates:
 
     def with_columns(self, **columns: ColumnData) -> Candidates:
         """The same rows with columns added or replaced; names with dots go in as `**{...}`."""
-        return Candidates(self.rows, {**self.columns, **columns})
+        found = self.approximate, self.left_out
+        return Candidates(self.rows, {**self.columns, **columns}, None, *found)
 
     def detached(self) -> Candidates:
         """The same table, without anything of the store that its columns came from."""

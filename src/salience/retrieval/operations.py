@@ -316,9 +316,14 @@ class FetchColumns(OfRows):
 
 
 class ReadRecords(Op):
-    """The records of the given rows -> list of MemoryRecord, in the order of the rows."""
+    """The records of the given rows -> list of MemoryRecord, in the order of the rows.
+
+    One that is gone is None. With `sound`, whatever cannot be read is None as well, and the next
+    search leaves it out.
+    """
 
     rows: Rows
+    sound: bool = False
 
 
 class ReadTexts(Op):

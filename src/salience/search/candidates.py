@@ -147,7 +147,7 @@ def candidates(request: SearchRequest, listed: int) -> Plan[CandidateTable]:
         tables = [*tables, cut.final]
     order, left = _order(run, tables)
     rows, left = order[:listed], left[:listed]
-    records = yield from ask(ReadRecords(rows))
+    records = yield from ask(ReadRecords(rows, sound=True))
     there = np.array([record is not None for record in records], dtype=bool)  # not erased since
     rows, left = rows[there], left[there]
     gifts = yield from _gifts(run)

@@ -221,7 +221,7 @@ def compare(request: SearchRequest, profiles: Sequence[Profile]) -> Plan[Compari
         degraded.update(dict.fromkeys(lacks))
         taken.update(run.query.reading.taken)
     rows = list(dict.fromkeys(row for run in runs for row in run.final.rows.tolist()))
-    records = yield from ask(ReadRecords(np.array(rows, dtype=np.int64)))
+    records = yield from ask(ReadRecords(np.array(rows, dtype=np.int64), sound=True))
     columns = [_standings(run, rows) for run in runs]
     memories = [
         Compared(record, standings, tuple(_move(standings[0], other) for other in standings[1:]))

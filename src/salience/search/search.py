@@ -62,17 +62,23 @@ def search(request: SearchRequest) -> Plan[SearchResult]:
     """The plan of a search."""
     clock = time.perf_counter
     started = clock()
-    run, degraded, embed_ms = yield from rank(request)
-    likely = estimate(run)
-    run = request.cutoff.apply(run, likely)
-    ranked = clock()
-    final = run.final
-    neighbors, neighbor_rows = _neighbors(final)
-    rows = final.rows
-    read = yield from ask(ReadRecords(np.concatenate([rows, neighbor_rows])))
-    records, neighbor_records = read[: len(rows)], read[len(rows) :]
+    for _ in range(2):  # once more without what turns out to be damaged, or with what was edited
+        run, degraded, embed_ms = yield from rank(request)
+        likely = estimate(run)
+        run = request.cutoff.apply(run, likely)
+        ranked = clock()
+        final = run.final
+        neighbors, neighbor_rows = _neighbors(final)
+        rows = final.rows
+        read = yield from ask(ReadRecords(np.concatenate([rows, neighbor_rows]), sound=True))
+        records, neighbor_records = read[: len(rows)], read[len(rows) :]
+        if None not in records:
+            break
     if None in records and len(request.namespaces) == 1:
-        rows, records = yield from _reread(run.query, final, records)
+        rows, records, unread = yield from _reread(run.query, final, records)
+        if unread:
+            lost = f"memories: what is stored of {', '.join(unread)} is damaged"
+            degraded = (*degraded, f"{lost}; see `salience doctor`")
     passages = yield from matching_passages(request.profile, run.query, rows, records)
     if request.touch and len(rows):
         yield from ask(Touch(rows, request.now))
@@ -113,8 +119,10 @@ def search(request: SearchRequest) -> Plan[SearchResult]:
 
 def _reread(
     query: Query, final: Candidates, records: Sequence[MemoryRecord | None]
-) -> Plan[tuple[Rows, list[MemoryRecord | None]]]:
+) -> Plan[tuple[Rows, list[MemoryRecord | None], list[str]]]:
     """The rows and records, with those that were edited since they were ranked as they are now.
+
+    Those that are there and cannot be read are named.
 
     An edit gives a memory a new row. One that was erased stays missing, and so does one that does
     not pass the filter any more. (Of several namespaces, the row does not tell which it was in.)
@@ -122,12 +130,13 @@ def _reread(
     places = {final["id"][place]: place for place, record in enumerate(records) if record is None}
     rows_by_id = yield from ask(RowsById(query.namespaces[0], tuple(filter(None, places))))
     new_rows = np.array(list(rows_by_id.values()), dtype=np.int64)
-    new_records = yield from ask(ReadRecords(new_rows))
+    new_records = yield from ask(ReadRecords(new_rows, sound=True))
     rows, current = final.rows.copy(), list(records)
     for (id, row), record in zip(rows_by_id.items(), new_records, strict=True):
         if record is not None and passes(query.where, record.comparable):
             rows[places[id]], current[places[id]] = row, record
-    return rows, current
+    unread = [id for id, record in zip(rows_by_id, new_records, strict=True) if record is None]
+    return rows, current, unread
 
 
 def rank(request: SearchRequest) -> Plan[tuple[RankedRun, tuple[str, ...], float]]:

@@ -53,7 +53,7 @@ def taken_words(
         return {}
     rows = {row for others in near.values() for own in others.values() for row in own.newest}
     newest = np.array(sorted(rows)[-_MAX_READ:], dtype=np.int64)
-    records = yield from ask(ReadRecords(newest))
+    records = yield from ask(ReadRecords(newest, sound=True))
     texts = _texts_of(records, _fields(request))
     seen = {word for text in texts for word in indexed_words(text)}
     seen_names = {word for text in texts for word in capitalised(text)} - ORDINARY_WORDS

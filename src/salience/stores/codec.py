@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import struct
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from datetime import datetime, timezone
 from functools import lru_cache
@@ -16,7 +17,7 @@ from salience.errors import EmbedderMismatch, InvalidInput
 from salience.language import passages
 from salience.language.features import FEATURES, features, greeted
 from salience.language.tokens import indexed_words, term_ids, text_key, words
-from salience.records.events import STATE, WRITTEN
+from salience.records.events import STATE
 from salience.records.fields import FIELDS, LEXICAL
 from salience.records.record import Draft, Edit, Embedding, MemoryRecord, recent, value_at
 from salience.retrieval.operations import Put, is_unchanged
@@ -24,13 +25,16 @@ from salience.retrieval.vector_sets import VectorSets
 
 TERMS = (*(f"terms.{name}" for name in LEXICAL), "terms.passages")
 """The stored values that are terms, eight bytes each."""
+OF_TEXTS = ("features", "passages", *TERMS)
+"""The columns of an index that follow from the texts of a memory alone."""
+FEATURES_BYTES = 4 * len(FEATURES)
+DAMAGES = (ValueError, TypeError, OverflowError, KeyError, OSError, struct.error)
+"""What damaged values raise."""
 EVENT_FIELDS = (*STATE, "metadata")
 """The fields that an event may change."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _JSON_ENCODER = json.JSONEncoder(ensure_ascii=False, sort_keys=True).encode
-_LAST_SECOND = (
-    253_402_300_799.0  # the last second of the year 9999: a fraction more rounds to 10000
-)
+LAST_SECOND = 253_402_300_799.0  # the last second of the year 9999: a fraction more rounds to 10000
 
 
 def encode(name: str, value: Any) -> Any:
@@ -91,18 +95,88 @@ def index_value_of(stored: Mapping[str, Any], name: str) -> Any:
     return _decode_list(value) if name in FIELDS and FIELDS[name].type == "list" else value
 
 
+def column(name: str, values: list[Any]) -> list[Any]:
+    """The values of a column as an index has them, from the stored ones.
+
+    Raises:
+        TypeError, ValueError: one of them is damaged.
+    """
+    if name.startswith("metadata."):
+        return metadata_values(values, name.removeprefix("metadata."))
+    if name in FIELDS and FIELDS[name].type == "list":
+        return list_values(values)
+    check_column(name, values)
+    return values
+
+
 def check_column(name: str, values: Iterable[Any]) -> None:
     """Raise a TypeError or ValueError if an index cannot hold these stored values."""
-    kind = "features" if name == "features" else FIELDS[name].type if name in FIELDS else ""
+    kind = FIELDS[name].type if name in FIELDS else _OTHER_TYPES.get(name, name.partition(".")[0])
     types = _COLUMN_TYPES.get(kind)
     if types is not None and not types.issuperset(map(type, values)):
         raise TypeError(f"{name} of another type")
     if kind == "times" and any(len(value) % 8 for value in values if value):
         raise ValueError(f"{name} cut short")
-    if name.startswith("terms.") and any(len(value) % 8 for value in values if value):
+    if kind == "terms" and any(len(value) % 8 for value in values if value):
         raise ValueError(f"{name} cut short")
-    if kind == "features" and {_FEATURES_BYTES} != set(map(len, values)):
+    if kind == "passages" and not all(value.startswith("[[") for value in values if value):
+        raise ValueError(f"{name} that are none")
+    if kind == "features" and {FEATURES_BYTES} != set(map(len, values)):
         raise ValueError(f"{name} cut short")
+
+
+def sift(
+    columns: Mapping[str, list[Any]],
+    names: Iterable[str],
+    derive: Callable[[int], Mapping[str, Any]],
+) -> dict[str, Any]:
+    """Convert the columns of some names, each value for itself (see `ChangeFeed.load`).
+
+    What follows from the texts of a memory is worked out of these where it is damaged, missing or
+    of another version; `derive` does so for a row. A memory with any other damage is taken out.
+    """
+    sound: dict[str, list[Any]] = {name: [] for name in columns}
+    damaged: dict[int, str | None] = {}
+    for values in zip(*columns.values(), strict=True):
+        memory = dict(zip(columns, values, strict=True))
+        try:
+            memory |= _converted(memory, names, derive)
+        except DAMAGES:
+            damaged[memory["row"]] = str(memory["id"]) if "id" in memory else None
+            continue
+        for name, value in memory.items():
+            sound[name].append(value)
+    return {**sound, "damaged": damaged}
+
+
+def _converted(
+    memory: Mapping[str, Any],
+    names: Iterable[str],
+    derive: Callable[[int], Mapping[str, Any]],
+) -> dict[str, Any]:
+    """The values of one memory by name."""
+    converted: dict[str, Any] = {}
+    for name in names:
+        try:
+            [converted[name]] = column(name, [memory[name]])
+        except DAMAGES:
+            if name not in OF_TEXTS:
+                raise
+            converted[name] = derive(memory["row"])[name]
+    return converted
+
+
+def derived_of(texts: Mapping[str, Any]) -> dict[str, Any]:
+    """What follows from the texts of a memory, given as stored by the names in LEXICAL.
+
+    Raises:
+        TypeError, ValueError: one of the texts is damaged.
+    """
+    values = {name: decode(name, texts[name]) for name in LEXICAL}
+    if type(values["content"]) is not str:
+        raise TypeError("content of another type")
+    record = MemoryRecord("", "", created_at=_EPOCH, updated_at=_EPOCH, **values)
+    return encode_draft(Draft(record, {}))
 
 
 def check_rows(rows: Sequence[Any]) -> None:
@@ -123,7 +197,7 @@ def _decode_times(value: bytes | None) -> tuple[datetime, ...]:
 
 
 def _seconds(moment: datetime) -> float:
-    return min((moment - _EPOCH).total_seconds(), _LAST_SECOND)
+    return min((moment - _EPOCH).total_seconds(), LAST_SECOND)
 
 
 def _decode_time(seconds: float | None) -> datetime | None:
@@ -157,14 +231,16 @@ _ENCODER_BY_TYPE: dict[str, Callable[[Any], Any]] = {
     "list": _encode_json,
     "json": _encode_json,
 }
+_OTHER_TYPES = {"sequence": "number", "attribute_key": "number", "greets": "text"}
 _COLUMN_TYPES: dict[str, set[type]] = {
     "number": {float, int, type(None)},
     "time": {float, int, type(None)},
     "times": {bytes, type(None)},
     "features": {bytes},
+    "terms": {bytes, type(None)},
+    "passages": {str, type(None)},
     "text": {str, type(None)},
 }
-_FEATURES_BYTES = 4 * len(FEATURES)
 _ENCODED_FIELDS = [
     (n, _ENCODER_BY_TYPE[f.type]) for n, f in FIELDS.items() if f.type in _ENCODER_BY_TYPE
 ]
@@ -280,16 +356,14 @@ def decode_state(values: Mapping[str, Any]) -> dict[str, Any]:
     return {name: decode(name, values[name]) for name in EVENT_FIELDS}
 
 
-def succession(
-    new: Mapping[str, Any], old: Mapping[str, Any], note: Mapping[str, Any]
-) -> dict[str, Any]:
+def succession(new: Mapping[str, Any], old: Mapping[str, Any]) -> dict[str, Any]:
     """The stored version of a memory that replaces another, and its accesses: none gets lost.
 
-    By its note, the edit may be one of them.
+    The edit is one of them if it changes the content.
     """
     times = [t for t in (new["last_accessed"], old["last_accessed"]) if t is not None]
     most = max(old, new, key=lambda kept: int(kept["access_count"] + kept["write_count"]))
-    is_access = note.get("use") == WRITTEN["use"]
+    is_access = new["content"] != old["content"]
     fresh = (new["updated_at"],) if is_access else ()
     return {
         "version": old["version"] + 1,
@@ -345,13 +419,13 @@ def check_vectors(
                 )
 
 
-def check_vector_bytes(blobs: Sequence[bytes]) -> None:
-    """Raise a TypeError or ValueError if vectors of one name are not from `encode_vector`."""
-    if not {bytes}.issuperset(map(type, blobs)):
-        raise TypeError("a vector of another type")
-    sizes = set(map(len, blobs))
-    if len(sizes) > 1 or 0 in sizes or any(size % 2 for size in sizes):
-        raise ValueError("a vector cut short")
+def sound_vectors(blobs: Sequence[bytes]) -> list[bytes | None]:
+    """Vectors of one name, None for those that are not as `encode_vector` made most of them."""
+    sizes = Counter(len(blob) for blob in blobs if type(blob) is bytes and blob)
+    if len(sizes) == 1 and sizes.total() == len(blobs) and not next(iter(sizes)) % 2:
+        return list(blobs)
+    most = max((size for size in sizes if not size % 2), key=sizes.__getitem__, default=0)
+    return [blob if type(blob) is bytes and len(blob) == most else None for blob in blobs]
 
 
 def decode_vector(blob: bytes) -> Embedding:

@@ -120,7 +120,7 @@ class EmbeddedStore(IndexReader):
                 index = NamespaceIndex(self._records, namespace)
                 if snapshots is not None:
                     snapshots.restore(index.table)
-            if index.table.refresh() and snapshots is not None:
+            if index.table.refresh() and snapshots is not None and not index.table.left_out:
                 snapshots.save(index.table)
             self._epochs[namespace] = version.epoch
             self._keep(namespace, index)
@@ -132,7 +132,8 @@ class EmbeddedStore(IndexReader):
     def _candidates(self, rows: Rows, missing: NDArray[np.bool_]) -> Iterator[NamespaceIndex]:
         """The loaded indexes; then those of rows still missing, whose indexes were dropped."""
         yield from reversed(self._indexes.values())
-        records = self._records.read(rows[missing].tolist()).values() if missing.any() else ()
+        left = rows[missing].tolist()
+        records = self._records.read(left, sound=True).values() if left else ()
         for namespace in sorted({record.namespace for record in records} - self._indexes.keys()):
             yield self._index(namespace)
 
@@ -140,7 +141,13 @@ class EmbeddedStore(IndexReader):
 
     def read_records(self, op: operations.ReadRecords) -> list[MemoryRecord | None]:
         rows = op.rows.tolist()
-        records = self._records.read(rows)
+        records = self._records.read(rows, op.sound)
+        missing = [row for row in rows if row not in records] if op.sound else []
+        if missing:
+            with self._lock:
+                damaged = self._records.present(missing)
+                for index in self._indexes.values():
+                    index.table.leave_out(sorted(damaged))
         return [records.get(row) for row in rows]
 
     def links_between(self, op: operations.LinksBetween) -> Sequence[operations.Edge] | Edges:

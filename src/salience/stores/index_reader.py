@@ -258,7 +258,8 @@ def _collected(
         for note, value in route.rank_notes.items():
             noted = ~np.isnan(np.fmax.reduce(found))
             ranks[f"{name}.{note}"] = np.where(noted, value, np.nan)
-    return table.with_columns(**ranks)
+    left_out = [id for index in indexes for id in index.table.left_out.values()]
+    return replace(table.with_columns(**ranks), left_out=tuple(left_out))
 
 
 def _found(

@@ -9,7 +9,7 @@ from typing import Any
 
 from salience.display.result import to_json
 from salience.errors import InvalidInput
-from salience.records.events import WRITTEN, Event, counted_edit
+from salience.records.events import Event, counted_edit
 from salience.records.fields import FIELDS
 from salience.records.filters import And, Compare, Not, Or
 from salience.records.limits import Limits
@@ -130,11 +130,11 @@ def _changed(
     if in_place:
         changed = changed_record(record, changes, scope)
         values = {name: to_json(value) for name, value in changes.items()}
-        event = Event("edit", id, scope.now, scope.actor, payload={"set": values, **WRITTEN})
+        event = Event("edit", id, scope.now, scope.actor, payload={"set": values})
         log = Log(scope.namespace, (event,), (record,))
     else:
         edit = yield from edit_of(record, changes, scope, vector_of)
-        edit, changed = replace(edit, note=WRITTEN), edit.record
+        changed = edit.record
     names = link_targets.target_names(changed) - link_targets.target_names(record)
     found = yield from link_targets.pending_links_to(scope.namespace, {id: names}, scope.now)
     before, now = text_links(record, scope), text_links(changed, scope)
@@ -148,6 +148,8 @@ def _changed(
         put = replace(put, also=log)
     if (yield from ask(log if in_place and not found.new else put)):
         return None
+    if changed.content == record.content:
+        return changed
     return replace(changed, **counted_edit(record.write_count, record.accesses, scope.now))
 
 

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from salience.errors import InvalidInput, shown
 from salience.lazily import dataclass, field
-from salience.records.events import ACCESSES, STATE, WRITTEN
+from salience.records.events import ACCESSES, STATE
 from salience.records.fields import FIELDS
 from salience.records.record import EMPTY, Edit, Embedding, Link, MemoryRecord
 from salience.records.validation import native
@@ -72,9 +72,7 @@ class Replacement:
         """The edit that writes it, with the vectors of its texts as far as there are any."""
         made = {name: vector_of[words] for name, words in self.texts.items() if words in vector_of}
         key = key_payload(self.item)
-        note = {**(WRITTEN if self.new.content != self.old.content else EMPTY), **key}
-        if key:
-            note["outcome"] = "UPDATED"
+        note = {**key, "outcome": "UPDATED"} if key else EMPTY
         vectors = {**self.item.vectors, **made}
         return Edit(self.new, vectors, note, was=self.old, stale=self.stale)
 

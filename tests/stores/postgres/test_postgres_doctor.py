@@ -277,3 +277,28 @@ def test_a_server_without_checksums_and_tables_left_behind_are_told(
         assert [finding.check for finding in found if "events" in finding.problem] == ["upkeep"]
         assert memory.doctor(fix=True)
         assert not [each for each in memory.doctor() if "events" in each.problem]
+
+
+ONE_BAD_ROW = {
+    "UPDATE memories SET features = '\\x00' WHERE id = 'm2'": True,
+    "UPDATE words SET content = '\\x0102' WHERE \"row\" = 3": True,
+    'DELETE FROM words WHERE "row" = 3': True,
+    "UPDATE memories SET created_at = 1e300 WHERE id = 'm2'": False,
+}
+
+
+@pytest.mark.parametrize("damage", ONE_BAD_ROW)
+def test_one_bad_row_never_stops_its_namespace(
+    damage: str, database: str, cleaner: psycopg.Connection[Any]
+) -> None:
+    with Memory.open(database, embedder=WordHashEmbedder()) as memory:
+        memory.add_many({"id": f"m{i}", "content": f"Note {i} of apples."} for i in range(4))
+    cleaner.execute(f"SET search_path = salience; {damage}".encode())
+    with Memory.open(database, embedder=WordHashEmbedder()) as memory:
+        found = memory.search("apples")
+        assert len(found) == 3 + ONE_BAD_ROW[damage]
+        assert bool(found.degraded) is not ONE_BAD_ROW[damage]
+        memory.add("Pears are another thing.")
+        assert {finding.check for finding in memory.doctor()} >= {
+            "words" if ONE_BAD_ROW[damage] else "memories"
+        }

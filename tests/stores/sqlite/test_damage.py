@@ -270,3 +270,58 @@ def test_an_event_that_lacks_what_its_type_needs_is_refused(tmp_path: Path, soun
             memory.history("m4")
         assert memory.doctor(fix=True)
         assert memory.verify()
+
+
+ONE_BAD_ROW = {  # what is damaged, whether the memory is still found, the check that names it
+    "features = x'00'": (True, "memories"),
+    "features = zeroblob(48)": (True, "memories"),
+    "terms_content = x'0102'": (True, "memories"),
+    "terms_title = 'of no word'": (True, "memories"),
+    "passages = '{'": (True, "memories"),
+    "metadata = '{broken'": (False, "memories"),
+    "tags = '['": (False, "memories"),
+    "content = CAST(x'ff' AS TEXT)": (False, "memories"),
+    "speaker = CAST(x'ff' AS TEXT)": (False, "memories"),
+    "importance = 'x'": (False, "memories"),
+    "created_at = 'x'": (False, "memories"),
+    "created_at = 1e300": (False, "memories"),
+    "accesses = x'01'": (False, "memories"),
+    "vector: vector = x'01'": (True, "vectors"),
+    "vector: vector = zeroblob(20)": (True, "vectors"),
+    "link: created_at = 'x'": (True, "links"),
+}
+
+
+@pytest.mark.parametrize("damage", ONE_BAD_ROW)
+def test_one_bad_row_never_stops_its_namespace(damage: str, tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    with opened(path) as memory:
+        memory.add_many(
+            {"id": f"m{i}", "content": f"Note {i} tells of apples.", "title": "T", "tags": ["x"]}
+            for i in range(4)
+        )
+        memory.link("m2", "m1", "supports")
+    what, _, change = damage.rpartition(": ")
+    updates = {
+        "": f"UPDATE memories SET {change} WHERE id = 'm2'",
+        "vector": f"UPDATE vectors SET {change} "
+        "WHERE row = (SELECT row FROM memories WHERE id = 'm2')",
+        "link": f"UPDATE links SET {change}",
+    }
+    with sqlite3.connect(path) as db:
+        db.execute(updates[what])
+    db.close()
+    is_found, check = ONE_BAD_ROW[damage]
+    ids = {"m0", "m1", "m3"} | ({"m2"} if is_found else set())
+    with opened(path) as memory:
+        for profile in ("balanced", "vitality", "six_factor"):
+            found = memory.search("apples", profile=profile)
+            assert set(found.ids) == ids
+            if not is_found or what == "vector":
+                assert any("m2" in lack and "doctor" in lack for lack in found.degraded)
+        assert set(memory.get_context("apples").ids) == ids
+        memory.add("Pears are another thing.")
+        assert check in {finding.check for finding in memory.doctor()}
+        assert memory.doctor(fix=True)
+        assert memory.doctor()
+        assert memory.search("apples").degraded == ()

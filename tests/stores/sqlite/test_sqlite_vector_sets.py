@@ -89,7 +89,7 @@ def stored(url: str) -> Any:
 
 def among(
     reader: records.SqliteRecords, space: str, rows: list[int] | None
-) -> list[tuple[str, int, bytes]]:
+) -> list[tuple[str, int, bytes | None]]:
     """The name, the row and the bytes of each vector, of all rows or of some."""
     return [
         (name, row, blob)

@@ -331,7 +331,8 @@ class Judgments(StoreCase):
         for _ in range(12):
             clock.pass_(days=1)
             memory.update("a", content=f"thing a, draft {clock.now:%d}")
-            memory.update("b", importance=0.7, metadata={"seen": clock.now.day})
+            memory.update("b", content=f"thing b, {clock.now:%d}", importance=0.7)
+            memory.update("d", importance=0.7, tags=[f"{clock.now:%d}"])
             memory.touch("c", "write", session_id="s1")
         edited = [get_record(memory, id) for id in "abc"]
         for record in edited:
@@ -363,7 +364,6 @@ class Judgments(StoreCase):
             return next(hit.score for hit in hits if hit.id == "a")
 
         before = score()
-        memory.update("a", metadata={"n": 1})
         memory.touch("a", "write")
         assert score() == before
 
@@ -377,7 +377,7 @@ class Judgments(StoreCase):
         options: dict[str, Any] = {"profile": "vitality", "touch": False}
         [then] = memory.search("thing", **options)
         clock.pass_(days=20)
-        memory.update("a", metadata={"n": 1})
+        memory.update("a", content="thing, once more")
         [hit] = memory.search("thing", as_of=at, **options)
         assert hit.score == then.score
         assert (hit.record.write_count, get_record(memory, "a").write_count) == (1, 2)

@@ -209,13 +209,13 @@ def gather(section: Section, request: SearchRequest, *, asked: bool, trace: bool
         likely = estimate(run)
         whole, run = run.final, request.cutoff.apply(run, likely)
         found, final = len(whole), run.final
-        records = yield from ask(ReadRecords(final.rows))
+        records = yield from ask(ReadRecords(final.rows, sound=True))
         passages = yield from matching_passages(request.profile, run.query, final.rows, records)
         items = _items(final, records, passages)
         below: tuple[Item, ...] = ()
         if trace and len(final) < found:
             rest = whole.take(~np.isin(whole.rows, final.rows))
-            records = yield from ask(ReadRecords(rest.rows))
+            records = yield from ask(ReadRecords(rest.rows, sound=True))
             below = _items(rest, records, [()] * len(rest))
         taken = run.query.reading.taken
         probability = None if likely is None else likely.of_any(likely.ranked)

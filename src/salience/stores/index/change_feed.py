@@ -42,18 +42,19 @@ class ChangeFeed(Protocol):
 
     def load(
         self, namespace: str, names: tuple[str, ...], rows: Sequence[int] | None
-    ) -> Iterator[Mapping[str, list[Any]]]:
+    ) -> Iterator[Mapping[str, Any]]:
         """Chunks of the memories (those of `rows`, or all): `row` and the columns named.
 
         Names are fields, `metadata.<key>`, `sequence`, `features` (float32 bytes) and
-        `terms.<field>` (uint64 bytes).
+        `terms.<field>` (uint64 bytes). Memories that are damaged are in none of these columns, and
+        `damaged` has their rows, each with its id where that is named.
         """
         ...
 
     def vectors(
         self, namespace: str, rows: Sequence[int] | None
-    ) -> Iterator[tuple[str, list[int], list[bytes]]]:
-        """Chunks of (name, rows, float16 bytes), rows ascending for each name."""
+    ) -> Iterator[tuple[str, list[int], list[bytes | None]]]:
+        """Chunks of (name, rows, float16 bytes), rows ascending for each name; None for damage."""
         ...
 
     def embedder(self) -> str | None:

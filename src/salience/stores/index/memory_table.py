@@ -103,6 +103,7 @@ class MemoryTable(Part):
         self._last_mask: tuple[Filter | None, NDArray[np.bool_] | None] | None = None
         self._last_scores: tuple[Query | None, dict[Route, Floats]] = (None, {})
         self._speakers: SpeakerCounts | None = None
+        self.left_out: dict[int, str] = {}  # what is damaged, by row
 
     # Keeping current
 
@@ -181,9 +182,10 @@ class MemoryTable(Part):
         first = len(self)
         tokens: dict[str, list[bytes | None]] = {name: [] for name in LEXICAL}
         for chunk in self._feed.load(self.namespace, self.loaded_columns, rows):
+            self._note_damage(chunk)
             count = bisect_right(chunk["row"], until)  # later rows come with the next changes
             if count < len(chunk["row"]):
-                chunk = {name: values[:count] for name, values in chunk.items()}
+                chunk = {name: chunk[name][:count] for name in ("row", *self.loaded_columns)}
             self._rows.extend(np.array(chunk["row"], dtype=np.int64))
             self._alive.fill(True, count)
             self.ids.extend(chunk["id"])
@@ -222,7 +224,12 @@ class MemoryTable(Part):
         passages: list[tuple[int, int, bytes]] = []
         for name, owners, blobs in self._feed.vectors(self.namespace, rows):
             ordinals = self.ordinals(np.array(owners, dtype=np.int64))
-            pairs = [(o, blob) for o, blob in zip(ordinals.tolist(), blobs, strict=True) if o >= 0]
+            pairs = []
+            for ordinal, row, blob in zip(ordinals.tolist(), owners, blobs, strict=True):
+                if ordinal >= 0 and blob is not None:
+                    pairs.append((ordinal, blob))
+                elif ordinal >= 0:
+                    self.left_out[row] = f"the vector {name!r} of {self.ids[ordinal]}"
             if not pairs:
                 continue
             if is_vector_name(name):
@@ -245,10 +252,30 @@ class MemoryTable(Part):
         # compared with vectors of which it is not known whose they are.
         self.embedder = stored if self.embedder in (None, stored) else ""
 
+    def _note_damage(self, chunk: Mapping[str, Any]) -> None:
+        """Leave out the memories of a chunk that are damaged."""
+        for row, id in chunk.get("damaged", {}).items():
+            if id is not None:
+                self.left_out[row] = id
+            else:
+                self.leave_out([row])
+
+    def leave_out(self, rows: Sequence[int]) -> None:
+        """Leave out memories that are here and turn out to be damaged."""
+        for row, ordinal in zip(rows, self.ordinals(np.array(rows, dtype=np.int64)), strict=True):
+            if ordinal >= 0 and self.alive[ordinal]:
+                self.left_out[row] = self.ids[ordinal]
+                self.alive[ordinal] = False
+                self.dead += 1
+        self._last_mask = None
+        self._last_scores = (None, {})
+
     def _remove(self, rows: Sequence[int]) -> Ordinals:
         """Mark rows dead; return the ordinals of those that were not."""
         if not rows:
             return np.empty(0, dtype=np.int64)
+        for row in rows:
+            self.left_out.pop(row, None)
         ordinals = self.ordinals(np.array(rows, dtype=np.int64))
         ordinals = ordinals[ordinals >= 0]
         ordinals = ordinals[self.alive[ordinals]]
@@ -263,6 +290,7 @@ class MemoryTable(Part):
         if not names:
             return
         for chunk in self._feed.load(self.namespace, names, rows):
+            self._note_damage(chunk)
             ordinals = self.ordinals(np.array(chunk["row"], dtype=np.int64)).tolist()
             for name in names:
                 column = self._columns[name]
@@ -409,6 +437,7 @@ class MemoryTable(Part):
     def _read_columns(self, names: Sequence[str]) -> list[Column]:
         values: list[list[Any]] = [[None] * len(self) for _ in names]
         for chunk in self._feed.load(self.namespace, tuple(names), None):
+            self._note_damage(chunk)
             ordinals = self.ordinals(np.array(chunk["row"], dtype=np.int64))
             follow = len(ordinals) and ordinals[0] >= 0 and np.all(np.diff(ordinals) == 1)
             for name, own in zip(names, values, strict=True):

@@ -1,1 +1,2 @@
+-- An edit is an access if it changes the content, and no other is: worked out of the log after this step.
 -- The column `version` of `spaces` is named after the schema: see salience.stores.postgres.sql.columns.VERSION.

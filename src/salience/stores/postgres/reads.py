@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from salience.errors import EmbedderMismatch
+from salience.errors import EmbedderMismatch, StoreError
 from salience.language.passages import is_vector_name
 from salience.records.events import ACCESSES
 from salience.records.fields import FIELDS
@@ -40,6 +40,21 @@ _LINK_COLUMNS = "source, target, type, weight, created_at"
 _SINGLE_COMPARISONS = 8  # up to so many vectors are compared with all others one by one
 _PAGE_VECTORS = 20_000  # read at once to compare more with
 _FIELD_COLUMNS = ", ".join("m.metadata::text" if n == "metadata" else f"m.{n}" for n in FIELDS)
+
+
+def _record_of(namespace: str, stored: dict[str, Any]) -> MemoryRecord:
+    """The record of stored values.
+
+    Raises:
+        StoreError: one of them is damaged.
+    """
+    try:
+        return codec.record_of(namespace, stored)
+    except codec.DAMAGES as problem:
+        raise StoreError(
+            f"the memory {stored['id']} of {namespace!r} cannot be read ({problem}); "
+            "`salience doctor` says what to do"
+        ) from problem
 
 
 class StoreReader:
@@ -96,7 +111,11 @@ class StoreReader:
             for row, *values in read:
                 stored = codec_values_of(values)
                 stored |= overlay(batches, seq, row, {n: stored[n] for n in ACCESSES})
-                by_row[row] = codec.record_of(name, stored)
+                try:
+                    by_row[row] = _record_of(name, stored)
+                except StoreError:
+                    if not op.sound:
+                        raise
             for place, row in zip(at.tolist(), rows.tolist(), strict=True):
                 records[place] = by_row.get(row)
         return records
@@ -317,7 +336,7 @@ class StoreReader:
         for sequence, *values in rows:
             stored = codec_values_of(values)
             place = operations.Place(stored["created_at"], sequence)
-            memories.append((codec.record_of(op.namespace, stored), place))
+            memories.append((_record_of(op.namespace, stored), place))
         return operations.Listing.of(memories, op.limit)
 
     def count_records(self, op: operations.CountRecords, send: Send) -> int:

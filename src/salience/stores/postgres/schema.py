@@ -12,14 +12,17 @@ from psycopg.sql import SQL, Identifier
 from salience.errors import StoreError
 from salience.language.features import FEATURES_VERSION
 from salience.retrieval.vector_sets import VectorSets
+from salience.stores.codec import unpack_times
 from salience.stores.migrations import migrations
 from salience.stores.postgres.sql.columns import SELECT_MEMORIES, Found, written
 from salience.stores.postgres.wire.database import Database
 from salience.stores.postgres.wire.errors import translate_errors
 from salience.stores.tables.commands import Analyze, Send, Statement
+from salience.stores.tables.event_log import recounted
 
 _OLDEST_SERVER_VERSION = 160_000
 _COMPOSED_VERSION = 16  # the first whose names are all in the normal form NFC
+_RECOUNTED_VERSION = 19  # the first in which an edit is an access if it changes the content
 _MEMORIES_AT_ONCE = 1000  # read and changed at once when what they are found by is worked out
 _log = logging.getLogger(__name__)
 _MIGRATION_LOCK = 0x5245434C  # "RECL": only one process migrates at a time
@@ -113,6 +116,8 @@ def migrate(database: Database, citus: bool = False) -> tuple[int, int]:
                 _compute_words(database, connection)
                 _log.info("%s: words recomputed, as version %s", database.server, FEATURES_VERSION)
             _set_version(connection, "features", FEATURES_VERSION)
+        if 0 < before < _RECOUNTED_VERSION:
+            _recount_edits(connection)
         if citus or is_distributed(connection):
             distribute_tables(connection, database.server)
         if before < len(steps) and has_row_security(connection):
@@ -147,6 +152,26 @@ def _compute_words(database: Database, connection: psycopg.Connection[Any]) -> N
     connection.execute(
         SQL("UPDATE spaces SET {0} = {0} + 1, changes_from = {0} + 1").format(version)
     )
+
+
+def _recount_edits(connection: psycopg.Connection[Any]) -> None:
+    """Work out of the log which edits are accesses, by the rule of today."""
+    edited = connection.execute(
+        'SELECT DISTINCT m.namespace, m."row", m.sequence FROM events e JOIN memories m '
+        "ON m.namespace = e.namespace AND m.sequence = e.memory WHERE e.type = 'edit'"
+    ).fetchall()
+    for namespace, row, sequence in edited:
+        log = connection.execute(
+            "SELECT type, at, actor, session, payload::text FROM events "
+            "WHERE namespace = %s AND memory = %s ORDER BY seq",
+            (namespace, sequence),
+        ).fetchall()
+        if counted := recounted(log):
+            connection.execute(
+                "UPDATE memories SET write_count = %s, accesses = %s::float8[] "
+                'WHERE namespace = %s AND "row" = %s',
+                (float(counted[0]), list(unpack_times(counted[1])), namespace, row),
+            )
 
 
 def apply_steps(connection: psycopg.Connection[Any], steps: Sequence[str], before: int) -> None:

@@ -6,7 +6,6 @@ import json
 import logging
 import os
 import sqlite3
-import struct
 import threading
 import time
 from array import array
@@ -18,7 +17,13 @@ from urllib.parse import quote
 
 from salience.errors import DiskFull, NotWritable, SalienceError, StoreClosed, StoreError
 from salience.language.tokens import text_key, words
-from salience.stores.codec import attribute_key, feature_bytes, passage_values, term_bytes
+from salience.stores.codec import (
+    DAMAGES,
+    attribute_key,
+    feature_bytes,
+    passage_values,
+    term_bytes,
+)
 from salience.stores.migrations import migrations, present_schema
 from salience.stores.sqlite.open_files import (
     OPEN_FILES,
@@ -35,9 +40,11 @@ from salience.stores.sqlite.row_checksums import (
     renew_checksums,
 )
 from salience.stores.sqlite.statements import checksum
+from salience.stores.tables.event_log import recounted
 
 APPLICATION_ID = 0x5245434C  # "RECL", in the header of every file that this program made
 _COMPOSED_VERSION = 22  # the first whose names are all in the normal form NFC
+_RECOUNTED_VERSION = 25  # the first in which an edit is an access if it changes the content
 _log = logging.getLogger(__name__)
 BUSY_TIMEOUT_SECONDS = 30.0
 WRITER_POLL_MS = 20  # that a writer's connection waits for the lock before it asks again
@@ -59,6 +66,10 @@ _REMEDIES = (
 )
 
 
+class DamagedValue(StoreError):
+    """A value of a memory that cannot be read."""
+
+
 @contextmanager
 def translate_errors(path: str) -> Iterator[None]:
     """Turn SQLite's errors into `StoreError`s that name the file and the remedy."""
@@ -67,7 +78,7 @@ def translate_errors(path: str) -> Iterator[None]:
     except sqlite3.Error as problem:
         raise translated_error(path, problem) from problem
     except UnicodeDecodeError as problem:  # in a text, or in SQLite's words about one
-        raise StoreError(f"{path}: {problem}; {DAMAGED}") from problem
+        raise DamagedValue(f"{path}: {problem}; {DAMAGED}") from problem
 
 
 @contextmanager
@@ -77,8 +88,8 @@ def translate_damage(path: str) -> Iterator[None]:
         yield
     except SalienceError:
         raise
-    except (ValueError, TypeError, OverflowError, KeyError, OSError, struct.error) as problem:
-        raise StoreError(f"{path}: a value in it is damaged ({problem}); {DAMAGED}") from problem
+    except DAMAGES as problem:
+        raise DamagedValue(f"{path}: a value in it is damaged ({problem}); {DAMAGED}") from problem
 
 
 @contextmanager
@@ -127,7 +138,7 @@ def translated_error(path: str, problem: sqlite3.Error) -> Exception:
         return DiskFull(message)
     if "readonly" in text:
         return NotWritable(message, "its file or folder can only be read")
-    return StoreError(message)
+    return DamagedValue(message) if "utf-8" in text.lower() else StoreError(message)
 
 
 def open_file(path: str, read_only: bool) -> Identity | None:
@@ -293,6 +304,8 @@ def _migrate(db: sqlite3.Connection, steps: Sequence[str], path: str) -> None:
                 db.execute(statement)
         if 0 < version < _COMPOSED_VERSION:
             compose_names(db)
+        if 0 < version < _RECOUNTED_VERSION:
+            _recount_edits(db)
         if 0 < version < len(steps):
             renew_checksums(db, damaged)
         guard_schema(db, len(steps))
@@ -303,6 +316,23 @@ def _migrate(db: sqlite3.Connection, steps: Sequence[str], path: str) -> None:
         db.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
     if version and version < len(steps):
         _log.info("%s: schema brought from version %d to %d", path, version, len(steps))
+
+
+def _recount_edits(db: sqlite3.Connection) -> None:
+    """Work out of the log which edits are accesses, by the rule of today."""
+    edited = db.execute(
+        "SELECT DISTINCT m.row, m.space, m.sequence FROM events AS e JOIN memories AS m "
+        "ON m.space = e.space AND m.sequence = e.memory WHERE e.type = 'edit'"
+    ).fetchall()
+    for row, *memory in edited:
+        log = db.execute(
+            "SELECT type, at, actor, session, payload FROM events "
+            "WHERE space = ? AND memory = ? ORDER BY seq",
+            memory,
+        ).fetchall()
+        if counted := recounted(log):
+            count = "UPDATE memories SET write_count = ?, accesses = ? WHERE row = ?"
+            db.execute(count, (*counted, row))
 
 
 def _feature_bytes(content: str) -> bytes:

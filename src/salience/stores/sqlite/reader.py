@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sqlite3
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -13,7 +14,7 @@ import numpy as np
 
 from salience.lazily import dataclass, field, replace
 from salience.records.events import ACCESSES, Event
-from salience.records.fields import FIELDS
+from salience.records.fields import FIELDS, LEXICAL
 from salience.records.record import Embedding, Link, MemoryRecord
 from salience.retrieval.candidates import Rows
 from salience.retrieval.operations import (
@@ -35,6 +36,7 @@ from salience.stores import codec
 from salience.stores.access_queue import AccessQueue, Batch, Use, overlay
 from salience.stores.index.change_feed import Changes, IndexVersion
 from salience.stores.sqlite.connection import (
+    DamagedValue,
     transaction,
     translate_damage,
     translate_errors,
@@ -61,6 +63,7 @@ from salience.stores.tables.values import notes, read_keys
 from salience.stores.tables.vector_sets import read_figures
 
 T = TypeVar("T")
+_log = logging.getLogger(__name__)
 _READ_CHUNK_ROWS = 4_096  # read at once when an index is loaded
 ALL_NAMESPACES = ""  # the key of queued accesses: rows are unique in a file
 _CURRENT_SEQ = "(SELECT value FROM counter)"  # the change that a statement reads at
@@ -193,8 +196,14 @@ class SqliteReader:
             codec.check_rows(sorted(rows.values()))
         return rows
 
-    def read(self, rows: Sequence[int]) -> dict[int, MemoryRecord]:
-        """Records by row."""
+    def read(self, rows: Sequence[int], sound: bool = False) -> dict[int, MemoryRecord]:
+        """Records by row; with `sound`, without those that cannot be read."""
+        if sound and rows:
+            try:
+                return self.read(rows)
+            except DamagedValue:
+                half = len(rows) // 2
+                return self.read(rows[:half], True) | self.read(rows[half:], True) if half else {}
         records: dict[int, MemoryRecord] = {}
         if not rows:
             return records
@@ -207,6 +216,17 @@ class SqliteReader:
                 for values, record in self._decoded(memories, waiting):
                     records[values[-3]] = record
         return records
+
+    def present(self, rows: Sequence[int]) -> set[int]:
+        """The rows that are there among some, readable or not."""
+        with self._reading() as db:
+            return {
+                row
+                for part in chunks(rows)
+                for (row,) in db.execute(
+                    f"SELECT row FROM memories WHERE row IN ({placeholders(part)})", part
+                )
+            }
 
     def read_texts(self, op: ReadTexts) -> list[str | None]:
         """The texts of rows; nothing else of a memory is read, which takes a tenth of the time."""
@@ -482,39 +502,45 @@ class SqliteReader:
 
     def load(
         self, namespace: str, names: tuple[str, ...], rows: Sequence[int] | None
-    ) -> Iterator[Mapping[str, list[Any]]]:
+    ) -> Iterator[Mapping[str, Any]]:
         """Chunks of memories as columns, rows ascending."""
         reads_accesses = not set(ACCESSES).isdisjoint(names)
         waiting = self._accesses.waiting(ALL_NAMESPACES) if reads_accesses else ()
         keys = ("row", *names, *(ACCESSES if waiting else ()), "seq")
         select = ", ".join(_CURRENT_SEQ if key == "seq" else column_name(key) for key in keys)
         for values in self._selected(namespace, select, rows):
+            columns: dict[str, Any]
             columns = dict(zip(keys, map(list, zip(*values, strict=True)), strict=True))
             with translate_damage(self.path):
                 codec.check_rows(columns["row"])
-                for name in names:
-                    if name.startswith("metadata."):
-                        key = name.removeprefix("metadata.")
-                        columns[name] = codec.metadata_values(columns[name], key)
-                    elif name in FIELDS and FIELDS[name].type == "list":
-                        columns[name] = codec.list_values(columns[name])
-                    else:
-                        codec.check_column(name, columns[name])
+                try:
+                    columns |= {name: codec.column(name, columns[name]) for name in names}
+                except codec.DAMAGES:
+                    columns = codec.sift(columns, names, self._derived)
                 if waiting:
                     _overlay(columns, waiting)
             yield columns
 
+    def _derived(self, row: int) -> dict[str, Any]:
+        """What follows from the texts of a memory, whatever is stored of it."""
+        with self._reading() as db:
+            select = f"SELECT {', '.join(LEXICAL)} FROM memories WHERE row = ?"
+            texts = db.execute(select, (row,)).fetchone()
+        return codec.derived_of(dict(zip(LEXICAL, texts, strict=True)))
+
     def _selected(
         self, namespace: str, what: str, rows: Sequence[int] | None
     ) -> Iterator[list[tuple[Any, ...]]]:
+        """Columns of memories in chunks; a text that is not UTF-8 is left as bytes."""
         if rows is not None:
             for part in chunks(rows):
                 with self._reading() as db:
-                    chunk = db.execute(
+                    chunk = _all_rows(
+                        db,
                         f"SELECT {what} FROM memories WHERE row IN ({placeholders(part)}) "
                         "AND +space = ? ORDER BY row",  # `+` keeps it from other indexes
                         (*part, space_of(db, namespace)),
-                    ).fetchall()
+                    )
                 if chunk:
                     yield chunk
             return
@@ -523,10 +549,11 @@ class SqliteReader:
         after = 0
         while True:
             with self._reading() as db:
-                chunk = db.execute(
+                chunk = _all_rows(
+                    db,
                     f"SELECT {what} FROM memories WHERE space = ? AND row > ? ORDER BY row LIMIT ?",
                     (space, after, _READ_CHUNK_ROWS),
-                ).fetchall()
+                )
             if not chunk:
                 return
             after = chunk[-1][0]
@@ -534,13 +561,12 @@ class SqliteReader:
 
     def vectors(
         self, namespace: str, rows: Sequence[int] | None
-    ) -> Iterator[tuple[str, list[int], list[bytes]]]:
+    ) -> Iterator[tuple[str, list[int], list[bytes | None]]]:
         """Chunks of vectors, each name's with ascending rows."""
         for name, owners, blobs in self._vectors_of(namespace, rows):
             with translate_damage(self.path):
                 codec.check_rows(owners)
-                codec.check_vector_bytes(blobs)
-            yield name, owners, blobs
+            yield name, owners, codec.sound_vectors(blobs)
 
     def _vectors_of(
         self, namespace: str, rows: Sequence[int] | None
@@ -581,9 +607,11 @@ class SqliteReader:
     ) -> list[tuple[str, str, str, float]]:
         """Links, all or from and to some ids, as (source, target, type, created_at in seconds)."""
         rows = self._linked("source, target, type, created_at", namespace, ids)
-        with translate_damage(self.path):
-            codec.check_column("created_at", [created for *_, created in rows])
-        return rows
+        sound = [row for row in rows if all(map(isinstance, row, (str, str, str, float)))]
+        if len(sound) < len(rows):
+            lost = len(rows) - len(sound)
+            _log.warning("%s: %d damaged links left out; see `salience doctor`", self.path, lost)
+        return sound
 
     def _linked(
         self, what: str, namespace: str, ids: Sequence[str] | None
@@ -613,6 +641,27 @@ class SqliteReader:
     find_by_hash = _asked(find_by_hash)
     notes = _asked(notes)
     read_keys = _asked(read_keys)
+
+
+def _all_rows(db: sqlite3.Connection, select: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
+    """The rows of a statement; where a text is not UTF-8, it is left as bytes."""
+    try:
+        return db.execute(select, values).fetchall()
+    except sqlite3.OperationalError as problem:
+        if "utf-8" not in str(problem).lower():
+            raise
+        db.text_factory = _text_or_bytes
+        try:
+            return db.execute(select, values).fetchall()
+        finally:
+            db.text_factory = str
+
+
+def _text_or_bytes(value: bytes) -> str | bytes:
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return value
 
 
 def _overlay(columns: Mapping[str, list[Any]], waiting: Sequence[Batch]) -> None:

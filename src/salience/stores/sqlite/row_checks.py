@@ -21,6 +21,7 @@ from salience.stores.sqlite.row_checksums import CHECKED, DERIVED, checksum_of
 from salience.stores.sqlite.statements import checksum, chunks
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+_FIRST_SECOND = datetime.min.replace(tzinfo=timezone.utc).timestamp()
 _NO_CONTENTS = MemoryRecord("", "", "", created_at=_EPOCH, updated_at=_EPOCH)
 _COLUMNS = ("row", "checksum", *CHECKED["memories"])
 _OF_NAMESPACES = ("events", "links", "vectors", "former_vectors", "notes")
@@ -53,6 +54,7 @@ class SqliteRowChecks(RowChecks):
     def damage(self) -> Iterator[Problem]:
         """Rows whose checksums do not fit."""
         yield from self._damaged_memories()
+        yield from self._unreadable_memories()
         for table in _OF_NAMESPACES:
             yield from self._damaged_rows(table, self._within, self._spaces)
         for table in _OF_THE_FILE:
@@ -85,6 +87,17 @@ class SqliteRowChecks(RowChecks):
             problem = f"{len(lost):,} memories are damaged"
             finding = Finding("memories", problem, len(lost), self._names(lost), self.remedy)
             yield Problem(finding, partial(self._take_memories, rows=lost))
+
+    def _unreadable_memories(self) -> Iterator[Problem]:
+        """Memories with a value that no event gives and nothing reads: no checksum is of these."""
+        where = f"{self._within}NOT ({' AND '.join(map(_is_readable, STATE))})"
+        rows = [row for row, in self._db.execute(
+            translated(f"SELECT row FROM memories WHERE {where}")[0], self._spaces
+        )]  # fmt: skip
+        if rows:
+            problem = f"{len(rows):,} memories cannot be read"
+            finding = Finding("memories", problem, len(rows), self._names(rows), self.remedy)
+            yield Problem(finding, partial(self._take_memories, rows=rows))
 
     def _memories(self, where: str, values: Sequence[Any] = ()) -> Iterator[dict[str, Any]]:
         """The stored values of the memories that pass a condition."""
@@ -202,6 +215,18 @@ class SqliteRowChecks(RowChecks):
     @property
     def remedy(self) -> str:
         return "see `salience doctor`" if self._within else super().remedy
+
+
+def _is_readable(name: str) -> str:
+    """The condition that a stored value of a field is one that `codec.decode` takes."""
+    kind = FIELDS[name].type
+    if kind == "times":
+        return f"({name} IS NULL OR typeof({name}) = 'blob' AND length({name}) % 8 = 0)"
+    if kind == "text":
+        return f"({name} IS NULL OR typeof({name}) = 'text')"
+    is_number = f"typeof({name}) IN ('real', 'integer')"
+    within = f" AND {name} BETWEEN {_FIRST_SECOND} AND {codec.LAST_SECOND}"
+    return f"({name} IS NULL OR {is_number}{within if kind == 'time' else ''})"
 
 
 def _recomputed(stored: Mapping[str, Any], must_fit: bool = False) -> dict[str, object] | None:

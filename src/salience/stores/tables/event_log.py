@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from salience.records.events import Event, check_payload
+from salience.records.events import Event, check_payload, replay
 from salience.records.record import Embedding
 from salience.records.tombstones import Erasing, Tombstone, name_hash
 from salience.retrieval.operations import (
@@ -196,6 +196,22 @@ def event_of(
     if values or type in ("feedback", "link"):
         check_payload(type, values)
     return Event(type, id, moment, actor, session, values, seq)
+
+
+def recounted(log: Sequence[Sequence[Any]]) -> tuple[int, bytes] | None:
+    """The edits of a memory that count, and its packed accesses, by the log of it, oldest first.
+
+    A row has what `event_of` takes between the place and the payload. None for a log that does not
+    begin with the writing of the memory, or is damaged.
+    """
+    try:
+        events = [event_of(0, type, "", *values) for type, *values in log]
+        state = replay(events).get("")
+    except (ValueError, TypeError, KeyError, OverflowError):
+        return None
+    if state is None:
+        return None
+    return state["write_count"], codec.encode("accesses", state["accesses"])
 
 
 def former_vectors(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from salience.records.events import ACCESSES, USE_EVENTS
-from salience.records.fields import FIELDS
+from salience.records.fields import FIELDS, LEXICAL
 from salience.records.link_graph import LinkTimes
 from salience.retrieval.vector_sets import VectorSets
 from salience.stores import codec
@@ -45,6 +46,13 @@ GROUP BY v.name ORDER BY v.name
 """
 
 
+_STALE_FEATURES = f"octet_length(m.features) IS DISTINCT FROM {codec.FEATURES_BYTES}"
+_STALE_WORDS = 'w."row" IS NULL OR ' + " OR ".join(
+    f"octet_length(w.{name.removeprefix('terms.')}) %% 8 <> 0" for name in codec.TERMS
+)
+_TEXTS = f"json_build_array({', '.join(f'm.{name}' for name in LEXICAL)})::text"
+
+
 class MissingColumns(LookupError):
     """An index asks for columns of some rows or of all, or for links, that were not read yet."""
 
@@ -73,7 +81,7 @@ class ReplicaFeed:
         self.changed: Chunk | None = None
         self.supplied: dict[tuple[tuple[str, ...], tuple[int, ...] | None], list[Chunk]] = {}
         """The rows that were read because the index asked for them, by names and rows."""
-        self.fresh_vectors: Sequence[tuple[str, list[int], list[bytes]]] = ()
+        self.fresh_vectors: Sequence[tuple[str, list[int], list[bytes | None]]] = ()
         self.stored_embedder: str | None = None
         self.stored_links: list[tuple[str, str, str, float, float]] | None = None
 
@@ -104,7 +112,7 @@ class ReplicaFeed:
 
     def vectors(
         self, namespace: str, rows: Sequence[int] | None
-    ) -> Iterator[tuple[str, list[int], list[bytes]]]:
+    ) -> Iterator[tuple[str, list[int], list[bytes | None]]]:
         """See `ChangeFeed.vectors`."""
         yield from self.fresh_vectors
 
@@ -207,6 +215,10 @@ class ColumnRequest:
         self._read = tuple(dict.fromkeys((*names, *(ACCESSES if self._counts_accesses else ()))))
         self._columns = ", ".join(map(_select_expression, self._read))
         self._reads_words = any(name.startswith("terms.") for name in names)
+        self._stale = " OR ".join(
+            ([_STALE_FEATURES] if "features" in names else [])
+            + ([_STALE_WORDS] if self._reads_words else [])
+        )
 
     def between(self, after: int, until: int) -> list[Statement]:
         """Read the memories of a range of rows."""
@@ -219,10 +231,13 @@ class ColumnRequest:
 
     def _select(self, condition: str, *parameters: Any) -> list[Statement]:
         words = (
-            ' JOIN words w ON w.namespace = %s AND w."row" = m."row"' if self._reads_words else ""
+            ' LEFT JOIN words w ON w.namespace = %s AND w."row" = m."row"'
+            if self._reads_words
+            else ""
         )
+        texts = f", CASE WHEN {self._stale} THEN {_TEXTS} END" if self._stale else ""
         rows = Statement(
-            f'SELECT m."row", {self._columns} FROM memories m{words} '
+            f'SELECT m."row", {self._columns}{texts} FROM memories m{words} '
             f'WHERE m.namespace = %s AND {condition} ORDER BY m."row"',
             (*(self._namespace,) * (1 + self._reads_words), *parameters),
         )
@@ -241,12 +256,17 @@ class ColumnRequest:
     def _clock(self) -> Statement:
         return Statement("SELECT seq FROM clocks WHERE namespace = %s", (self._namespace,))
 
-    def columns(self, answers: Sequence[Any], pending: Iterable[Batch]) -> dict[str, list[Any]]:
+    def columns(self, answers: Sequence[Any], pending: Iterable[Batch]) -> dict[str, Any]:
         """The answers to either as columns, with the pending accesses counted in."""
         clock, rows = answers
         names = ("row", *self._read)
         if not rows:
             return {name: [] for name in names}
+        texts = [None] * len(rows)
+        if self._stale and len(rows[0]) > len(names):
+            texts = [row[-1] for row in rows]
+            rows = [row[:-1] for row in rows]
+        columns: dict[str, Any]
         columns = dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
         if self._counts_accesses:
             columns["accesses"] = [
@@ -264,7 +284,34 @@ class ColumnRequest:
             elif name in FIELDS and FIELDS[name].type == "list":
                 columns[name] = [tuple(value or ()) for value in columns[name]]
         columns["row"] = [row + self._offset for row in columns["row"]]
+        if any(texts):
+            columns = _renewed(columns, texts)
         return columns
+
+
+def _renewed(columns: dict[str, list[Any]], texts: Sequence[str | None]) -> dict[str, Any]:
+    """Columns with what follows from texts worked out of these, where they are given."""
+    of_texts = [name for name in columns if name in codec.OF_TEXTS]
+    damaged: dict[int, Any] = {}
+    for place, stored in enumerate(texts):
+        if stored is None:
+            continue
+        try:
+            values = {
+                name: codec.encode(name, tuple(value) if isinstance(value, list) else value)
+                for name, value in zip(LEXICAL, json.loads(stored), strict=True)
+            }
+            derived = codec.derived_of(values)
+        except codec.DAMAGES:
+            damaged[place] = columns["id"][place] if "id" in columns else None
+            continue
+        for name in of_texts:
+            columns[name][place] = derived[name]
+    kept = [place for place in range(len(texts)) if place not in damaged]
+    return {
+        **{name: [values[place] for place in kept] for name, values in columns.items()},
+        "damaged": {columns["row"][place]: id for place, id in damaged.items()},
+    }
 
 
 def _select_expression(name: str) -> str:
@@ -287,14 +334,14 @@ def select_vectors_of(namespace: str, rows: Sequence[int], sets: VectorSets) -> 
 
 def parse_vectors(
     answer: Sequence[Any], offset: int, sets: VectorSets
-) -> list[tuple[str, list[int], list[bytes]]]:
+) -> list[tuple[str, list[int], list[bytes | None]]]:
     """The answer to `select_vectors`: (name, row ids, float16 bytes) of each name."""
-    vectors = []
+    vectors: list[tuple[str, list[int], list[bytes | None]]] = []
     for stored, rows, packed in answer:
         name = sets.searched_name(stored)
         if name is None:
             continue
-        blobs: list[bytes] = [b""] * len(rows)
+        blobs: list[bytes | None] = [b""] * len(rows)
         for places, read in unpack_vectors(packed, len(rows)):
             for place, vector in zip(places.tolist(), read.astype(np.float16), strict=True):
                 blobs[place] = vector.tobytes()
