@@ -7,6 +7,7 @@ accesses are counted in the index before the feed brings them.
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
 from collections.abc import Iterator, Sequence
@@ -22,6 +23,7 @@ from salience.records.record import MemoryRecord
 from salience.retrieval import operations
 from salience.retrieval.candidates import Rows
 from salience.retrieval.edges import Edges
+from salience.retrieval.erasure import Erasure
 from salience.retrieval.turnstile import Turnstile
 from salience.stores.index.change_feed import IndexVersion
 from salience.stores.index.edge_table import StoredEdge
@@ -32,6 +34,7 @@ from salience.stores.index_reader import IndexReader
 if TYPE_CHECKING:  # a remote memory needs no SQLite
     from salience.stores.sqlite.records import SqliteRecords
 
+_log = logging.getLogger(__name__)
 _PAGE_ATTEMPTS = 100  # at reading a page while others edit its memories
 _MAX_INDEX_BYTES = 3 << 30  # of all indexes; above it the one used longest ago is dropped
 
@@ -95,8 +98,11 @@ class EmbeddedStore(IndexReader):
         if not self._closed and self._process == os.getpid():
             self._closed = True
             self._worker.close()
-            self._indexes.clear()
-            self._records.close()
+            try:
+                self._save_what_is_left()
+            finally:
+                self._indexes.clear()
+                self._records.close()
 
     def _answer(self, op: operations.Op) -> Any:
         if not isinstance(op, operations.OfNamespaces | operations.Collect):
@@ -129,6 +135,30 @@ class EmbeddedStore(IndexReader):
             self._indexes.move_to_end(namespace)
         return index
 
+    def _keep_through_erasing(self, namespace: str) -> None:
+        """Load an index that has a snapshot, so that another can be written after an erasure."""
+        snapshots = self._records.snapshots
+        with self._lock:
+            if snapshots is None or namespace in self._indexes or not snapshots.noted(namespace):
+                return
+            index = NamespaceIndex(self._records, namespace)
+            snapshots.restore(index.table)
+            if len(index.table):
+                self._epochs[namespace] = -1  # before any
+                self._keep(namespace, index)
+
+    def _save_what_is_left(self) -> None:
+        """Write the snapshots anew that went with an erasure."""
+        snapshots = self._records.snapshots
+        for namespace in snapshots.lost & self._indexes.keys() if snapshots is not None else ():
+            table = self._indexes[namespace].table
+            try:
+                table.refresh()
+                if snapshots is not None and table.living:
+                    snapshots.save(table.compacted())
+            except Exception as problem:  # the next process loads everything
+                _log.info("no snapshot of %r was written: %s", namespace, problem)
+
     def _candidates(self, rows: Rows, missing: NDArray[np.bool_]) -> Iterator[NamespaceIndex]:
         """The loaded indexes; then those of rows still missing, whose indexes were dropped."""
         yield from reversed(self._indexes.values())
@@ -138,6 +168,16 @@ class EmbeddedStore(IndexReader):
             yield self._index(namespace)
 
     # Operations
+
+    def delete(self, op: operations.Delete) -> Erasure:
+        if op.ids is not None or op.where is not None:
+            self._keep_through_erasing(op.namespace)
+        return self._records.delete(op)
+
+    def log(self, op: operations.Log) -> tuple[str, ...]:
+        if op.erased:
+            self._keep_through_erasing(op.namespace)
+        return self._records.log(op)
 
     def read_records(self, op: operations.ReadRecords) -> list[MemoryRecord | None]:
         rows = op.rows.tolist()

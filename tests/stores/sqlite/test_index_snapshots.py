@@ -8,6 +8,8 @@ import os
 import shutil
 import sqlite3
 import stat
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -17,6 +19,7 @@ import pytest
 
 from salience import Memory
 from salience.errors import StoreError
+from salience.language.tokens import stem, term_ids
 from salience.stores.index import snapshot
 from salience.stores.index.memory_table import MemoryTable
 from salience.stores.sqlite import snapshots
@@ -290,6 +293,110 @@ def test_erasing_removes_it_before_the_receipt(path: Path, erase: Callable[[Memo
         assert memory.doctor().findings == ()
 
 
+LONG = "\n\n".join(
+    f"Part {n}: the {word} of the house is old. " * 30
+    for n, word in enumerate(("roof", "cellar", "garden", "kitchen", "attic"))
+)
+
+
+@pytest.mark.parametrize("loaded", [True, False])
+@pytest.mark.parametrize(
+    "erase",
+    [
+        lambda memory: memory.delete("m1"),
+        lambda memory: memory.delete_all({"session_id": "s0"}),
+        lambda memory: memory.forget_user("Ana"),
+        lambda memory: [memory.delete(id) for id in ("long", "m5", "m0")],
+        lambda memory: [memory.delete("m3"), memory.add("More.", id="x"), memory.delete("x")],
+        lambda memory: [memory.update("m1", content="Ben sold it."), memory.delete("m2")],
+    ],
+)
+def test_one_of_what_is_left_takes_its_place_when_the_file_is_closed(
+    path: Path, erase: Callable[[Memory], Any], loaded: bool, loads: list[int]
+) -> None:
+    """So a store that erases daily opens fast; nothing of what was erased is in the new one."""
+    with opened(path) as memory:
+        memory.add_many(
+            [{"content": LONG, "id": "long", "tags": ["house"]}, {"content": LONG[::-1], "id": "o"}]
+        )
+    with opened(path) as memory:
+        if loaded:
+            memory.search("cello")
+        loads.clear()
+        erase(memory)
+        assert files(path) == []
+    assert files(path) == ["memory.db-index-1"]
+    with opened(path) as memory:
+        told = asked(memory)
+        assert memory.doctor().findings == ()
+    assert loads == []
+    assert told == without_snapshot(path)
+    with opened(path) as memory:
+        memory.add("Ana came back to Lisbon.", session_id="s1")
+        told = asked(memory)
+    assert told == without_snapshot(path)
+
+
+def test_nothing_of_what_was_erased_is_in_the_new_one(path: Path) -> None:
+    secret = {"content": "Zoltan hides xylophones.", "id": "secret", "speaker": "Zoltan"}
+    with opened(path) as memory:
+        memory.add_many([{**secret, "session_id": "hidden"}])
+    (path.parent / "memory.db-index-1").unlink()
+    answers(path)
+    file = path.parent / "memory.db-index-1"
+    words = [term_ids([stem(word)]).tobytes() for word in ("zoltan", "xylophones")]
+    told = [b"secret", b"Zoltan", b"hidden", *words]
+    before = file.read_bytes()
+    assert all(word in before for word in told)
+    with opened(path) as memory:
+        memory.delete("secret")
+    after = file.read_bytes()
+    assert not [word for word in told if word in after]
+
+
+def test_one_that_is_cut_short_under_a_process_does_not_end_it(path: Path) -> None:
+    program = (
+        "import sys\nfrom salience import Memory\nfrom salience.testing import WordHashEmbedder\n"
+        f"memory = Memory.open({str(path)!r}, embedder=WordHashEmbedder())\n"
+        "memory.search('cello', touch=False)\nprint('ready', flush=True)\nsys.stdin.readline()\n"
+        f"for text in {QUESTIONS!r}: print(len(memory.search(text, touch=False).hits) > 0)\n"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", program], stdin=-1, stdout=-1, text=True
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        os.truncate(path.parent / "memory.db-index-1", 100)
+        told, _ = process.communicate("\n")
+    assert (process.returncode, told) == (0, "True\n" * len(QUESTIONS))
+
+
+def test_one_that_is_cut_short_while_it_is_read_is_not_used(
+    path: Path, loads: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, read = path.parent / "memory.db-index-1", snapshot.SnapshotFile.read
+
+    def cut(own: snapshot.SnapshotFile) -> Any:
+        os.truncate(file, 5_000)
+        return read(own)
+
+    expected = without_snapshot(path)
+    loads.clear()
+    monkeypatch.setattr(snapshot.SnapshotFile, "read", cut)
+    assert answers(path) == expected
+    assert loads == [6]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="Windows has none")
+def test_a_pipe_in_its_place_is_not_waited_for(path: Path) -> None:
+    expected, file = without_snapshot(path), path.parent / "memory.db-index-1"
+    file.unlink()
+    os.mkfifo(file)
+    assert answers(path) == expected
+    assert file.is_file()
+
+
 def test_an_erasure_of_another_namespace_leaves_it(path: Path) -> None:
     with opened(path, namespace="other") as memory:
         memory.add("The cello.", id="a")
@@ -326,14 +433,16 @@ def test_one_that_is_being_written_while_a_memory_is_erased_does_not_appear(
             memory.delete("gone")
             assert files(path) == []
             go_on.set()
-        assert files(path) == []
+        assert b"gone" not in file.read_bytes()  # that of what is left
+        with opened(path) as memory:
+            assert memory.doctor().findings == ()
 
 
 def test_a_rewritten_file_has_none(path: Path) -> None:
     (path.parent / "memory.db-index-77").write_text("left over")
     with opened(path) as memory:
         memory.delete_all({"session_id": "s0"}, rewrite=True)
-    assert files(path) == []
+        assert files(path) == []
 
 
 def test_the_doctor_names_and_removes_what_is_none_of_the_file(path: Path) -> None:

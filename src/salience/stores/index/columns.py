@@ -89,6 +89,14 @@ class NumberColumn(Part):
         }  # fmt: skip
         return np.asarray(comparisons[operator](values, operand))
 
+    def only(self, ordinals: NDArray[Any]) -> NumberColumn:
+        """The column of some memories."""
+        column = NumberColumn()
+        column._unset = 0 if self._has_numbers else len(ordinals)
+        if self._has_numbers:
+            column._values.extend(self._values.view[ordinals])
+        return column
+
     @property
     def nbytes(self) -> int:
         return self._values.nbytes
@@ -130,6 +138,12 @@ class TimesColumn(Part):
 
     def mask(self, operator: Operator, operand: Any, at: Places = ALL) -> Mask:
         raise TypeError("access times are not filtered by")
+
+    def only(self, ordinals: NDArray[Any]) -> TimesColumn:
+        """The column of some memories."""
+        column = TimesColumn()
+        column._values.extend(self._values.view[ordinals])
+        return column
 
     @property
     def nbytes(self) -> int:
@@ -216,6 +230,18 @@ class CodedColumn(Part):
             return np.array([test(value) for value in self.distinct], dtype=bool)[codes]
         asked, places = np.unique(codes, return_inverse=True)
         return np.array([test(self.distinct[code]) for code in asked.tolist()], dtype=bool)[places]
+
+    def only(self, ordinals: NDArray[Any]) -> CodedColumn:
+        """The column of some memories, with the values that they have."""
+        used, first, places = np.unique(
+            self._codes.view[ordinals], return_index=True, return_inverse=True
+        )
+        order = first.argsort()  # as they would come
+        column = type(self)()
+        column._codes.extend(order.argsort()[places])
+        column.distinct = [self.distinct[code] for code in used[order].tolist()]
+        column.restored()
+        return column
 
     @property
     def nbytes(self) -> int:

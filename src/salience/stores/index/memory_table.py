@@ -132,6 +132,24 @@ class MemoryTable(Part):
             self._clear()  # half of them are applied; the next refresh loads everything
             raise
 
+    def compacted(self) -> MemoryTable:
+        """A table of the living memories, which has nothing of those that are gone."""
+        table = MemoryTable(self._feed, self.namespace, self._loaded_at_once)
+        living = np.flatnonzero(self.alive)
+        table.seq, table.embedder, table.ids = self.seq, self.embedder, self.ids_at(living)
+        table._rows.extend(self.rows[living])
+        table._features.extend(self.features[living])
+        table._sequence = self._sequence.only(living)
+        table._columns = {name: self._columns[name].only(living) for name in table._columns}
+        table.words = self.words.only(self.alive)
+        table.passages = self.passages.only(self.alive)
+        for name, vectors in self.vectors.items():
+            if vectors.any_of(self.alive):
+                table.vectors[name] = vectors.only(self.alive)
+        table.restored()
+        table._order_sessions(np.empty(0, dtype=np.int64))
+        return table
+
     def skip_to(self, seq: int) -> None:
         """Mark the changes up to `seq` as applied already."""
         self.seq = max(self.seq, seq)

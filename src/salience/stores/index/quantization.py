@@ -48,6 +48,15 @@ class QuantizedVectors(Part):
     def __len__(self) -> int:
         return len(self._both)
 
+    def only(self, places: Places) -> QuantizedVectors:
+        """The codes of the vectors at some places, ascending."""
+        codes, places = QuantizedVectors(self._dimensions), places[places < len(self)]
+        for own, array in zip(
+            (*codes._signs, codes._both), (*self._signs, self._both), strict=True
+        ):
+            own.extend(array.view[places])
+        return codes
+
     @property
     def nbytes(self) -> int:
         """Bytes held."""

@@ -1,9 +1,10 @@
-"""A snapshot of an index: its arrays in one file, which whoever opens it maps copy-on-write.
+"""A snapshot of an index: its arrays in one file, which whoever opens it reads in one sweep.
 
-The file has the arrays one after the other, each on pages of its own and with unwritten room behind
-it, so that what is added to a mapped array takes pages of this process and copies nothing. Behind
-them are a header (JSON: whose index this is, dtype, shape, place and checksum of each array, and
-all that is no array) and the digest of that.
+They are copied: where a file is mapped, somebody who cuts it short ends the process. The file has
+the arrays one after the other, each on pages of its own and with unwritten room behind it, so that
+what is added to an array takes new pages and copies nothing. Behind them are a header (JSON: whose
+index this is, dtype, shape, place and checksum of each array, and all that is no array) and the
+digest of that.
 """
 
 from __future__ import annotations
@@ -190,13 +191,21 @@ class SnapshotFile:
                 return False
         return True
 
-    def mapped(self) -> Saved:
-        """All that was saved, its arrays mapped copy-on-write; the file may be closed then."""
-        pages = mmap.mmap(self._file.fileno(), self._size, access=mmap.ACCESS_COPY)
+    def read(self) -> Saved:
+        """All that was saved; the file may be closed then.
+
+        Raises:
+            ValueError: it has become shorter.
+        """
+        pages = mmap.mmap(-1, self._size)  # where room takes no memory until something is in it
         arrays = []
         for dtype, (size, *shape), room, at, _ in self._places:
-            count = (size + room) * math.prod(shape)
-            values = np.frombuffer(pages, np.dtype(dtype), count, at)
+            kind, width = np.dtype(dtype), math.prod(shape)
+            with memoryview(pages)[at : at + size * width * kind.itemsize] as own:
+                self._file.seek(at)
+                if self._file.readinto(own) != len(own):  # type: ignore[attr-defined]
+                    raise ValueError("it is cut short")
+            values = np.frombuffer(pages, kind, (size + room) * width, at)
             arrays.append(GrowableArray.over(values.reshape(-1, *shape), size))
         return Saved(self.tree, arrays)
 

@@ -104,6 +104,18 @@ class VectorIndex(Part):
         self._matrix.extend(flat.reshape(-1, self.dimensions))
         self._last = None
 
+    def only(self, alive: NDArray[np.bool_]) -> VectorIndex:
+        """The vectors of the living memories, by the ordinals that these have alone."""
+        places = np.flatnonzero(alive[self._ordinals.view])
+        ordinals = (np.cumsum(alive) - 1)[self._ordinals.view[places]]
+        index = VectorIndex(self.dimensions, len(places))
+        index._matrix.extend(self._matrix.view[places])
+        index._ordinals.extend(ordinals)
+        index._place.fill(-1, int(np.count_nonzero(alive[: len(self._place)])))
+        index._place.view[ordinals] = np.arange(len(places))
+        index._codes = self._codes.only(places)
+        return index
+
     def any_of(self, alive: NDArray[np.bool_]) -> bool:
         """True if a living memory has one."""
         ordinals = self._ordinals.view

@@ -54,7 +54,6 @@ from salience.stores.sqlite.dialect import (
     Sender,
     note_changes,
     reload_indexes,
-    space_of,
 )
 from salience.stores.sqlite.open_files import (
     OPEN_FILES,
@@ -284,11 +283,7 @@ class SqliteRecords(SqliteReader, TableWriter):
 
     def _begin_erasing(self, namespace: str, send: Send) -> None:
         if self.snapshots is not None:
-            send(Call(partial(self._forget_snapshot, namespace)))
-
-    def _forget_snapshot(self, namespace: str, db: sqlite3.Connection) -> None:
-        assert self.snapshots is not None
-        self.snapshots.forget(db, space_of(db, namespace))
+            send(Call(partial(self.snapshots.forget, namespace=namespace)))
 
     def tombstones(self, op: Tombstones) -> list[Tombstone]:
         """The tombstones of all namespaces, after some of another store were added."""

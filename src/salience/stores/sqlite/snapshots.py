@@ -9,7 +9,8 @@ it is opened. SQLite trusts its own pages in the same way, and `salience doctor`
 
 Whoever erases removes the snapshots of the namespace: first from `meta`, in the transaction that
 erases, then the files, before the receipt. One that is being written meanwhile has a name already,
-so it is removed as well, or begins after that transaction, and sees it.
+so it is removed as well, or begins after that transaction, and sees it. When the process that has
+erased closes the file, it writes another, of the memories that are left.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from shutil import disk_usage
 from tempfile import mkstemp
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from salience.closing import regular_file
 from salience.errors import StoreError
 from salience.stores.index.change_feed import Changes
 from salience.stores.index.snapshot import FORMAT, Saved, SnapshotFile, write
@@ -68,6 +70,7 @@ class Snapshots:
         self._changes = changes
         self._writers: list[threading.Thread] = []
         self._forgotten: set[int] = set()  # namespaces whose files are to be removed
+        self.lost: set[str] = set()  # namespaces whose snapshot went with an erasure
 
     # Using one
 
@@ -79,13 +82,15 @@ class Snapshots:
                 noted, about = _noted(db, space), _about(db, table.namespace, table.loaded_columns)
             if noted is None:
                 return
-            with open(_file_of(self._path, space), "rb") as file:
-                snapshot = SnapshotFile(file)
+            with regular_file(_file_of(self._path, space)) as file:
+                stamp, snapshot = _stamp(file), SnapshotFile(file)
                 if snapshot.digest != noted[0] or snapshot.about != about:
                     raise ValueError("it is of something else")
-                if noted[1:] != _stamp(file) and not snapshot.is_sound():
+                if noted[1:] != stamp and not snapshot.is_sound():
                     raise ValueError("it is damaged")
-                saved = snapshot.mapped()
+                saved = snapshot.read()
+                if stamp != _stamp(file):
+                    raise ValueError("it was written to meanwhile")
             with self._reading() as db:
                 changes = self._changes(db, space, snapshot.attribute("seq"))
             count = len(changes.added) + len(changes.removed) + len(changes.patched)
@@ -126,29 +131,37 @@ class Snapshots:
             _remove_abandoned(self._path, space)
             with _partial_file(self._path, space, saved.nbytes) as (made, file):
                 with self._reading() as db:
-                    self._check(db, space, seq)
+                    self._check(db, namespace, space, seq)
                     about = _about(db, namespace, columns)
                 digest = write(file, saved, about)
                 file.flush()
                 os.fsync(file.fileno())
                 with writing() as db:
-                    self._check(db, space, seq)
+                    self._check(db, namespace, space, seq)
                     os.replace(made, _file_of(self._path, space))
                     write_meta(db, _key(space), json.dumps([digest, *_stamp(file)]))
         except Exception as problem:  # a full disk, an erasure: the next process loads everything
             _log.info("%s: no snapshot of %r was written: %s", self._path, namespace, problem)
 
-    def _check(self, db: sqlite3.Connection, space: int, seq: int) -> None:
+    def _check(self, db: sqlite3.Connection, namespace: str, space: int, seq: int) -> None:
         """Refuse a snapshot of memories of which some have gone since."""
         changes = self._changes(db, space, seq)
         if changes.reload or changes.removed:
+            self.lost.add(namespace)
             raise ValueError("memories were erased or edited meanwhile")
 
     # Erasing
 
-    def forget(self, db: sqlite3.Connection, space: int) -> None:
+    def noted(self, namespace: str) -> bool:
+        """Test whether there is one of a namespace."""
+        with self._reading() as db:
+            return _noted(db, space_of(db, namespace)) is not None
+
+    def forget(self, db: sqlite3.Connection, namespace: str) -> None:
         """Let none of a namespace be used any more, as a part of a transaction that erases."""
-        db.execute("DELETE FROM meta WHERE key = ?", (_key(space),))
+        space = space_of(db, namespace)
+        if db.execute("DELETE FROM meta WHERE key = ?", (_key(space),)).rowcount:
+            self.lost.add(namespace)
         self._forgotten.add(space)
 
     def remove_forgotten(self) -> None:
@@ -179,7 +192,7 @@ def damaged_snapshots(db: sqlite3.Connection, path: str) -> Iterator[tuple[str, 
         if is_partial:
             continue  # is being written, or is removed by the next one
         try:
-            with open(name, "rb") as file:
+            with regular_file(name) as file:
                 snapshot = SnapshotFile(file)
                 noted = _noted(db, space)
                 if noted is None or noted[0] != snapshot.digest:
@@ -260,7 +273,7 @@ def _remove_abandoned(path: str, space: int) -> None:
     """
     partials = [name for name, own, is_partial in _files(path) if own == space and is_partial]
     for name in partials:
-        with suppress(FileNotFoundError), open(name, "rb") as file:
+        with suppress(FileNotFoundError), regular_file(name) as file:
             _lock(file)
     _remove(path, lambda name, *_: name in partials)
 

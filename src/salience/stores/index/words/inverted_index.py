@@ -147,6 +147,12 @@ class InvertedIndex(Part):
         for name, blobs in tokens.items():
             self._postings[name].extend(blobs)
 
+    def only(self, alive: Alive) -> InvertedIndex:
+        """The index of the living memories, by the ordinals that these have alone."""
+        index = InvertedIndex(self._feed, self._namespace)
+        index._postings = {name: postings.only(alive) for name, postings in self._postings.items()}
+        return index
+
     def changed(self, added: Sequence[int], removed: Ordinals, alive: Alive) -> None:
         """Bring up to date what was worked out for other memories than there are now.
 

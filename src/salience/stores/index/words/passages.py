@@ -125,6 +125,19 @@ class PassageTable(Part):
             self.vectors = PassageVectors(dimensions)
         self.vectors.extend(numbers, blobs)
 
+    def only(self, alive: NDArray[np.bool_]) -> PassageTable:
+        """The passages of the living memories, by the ordinals that these have alone."""
+        table, here = PassageTable(), alive[self.memories]
+        counts = np.diff(np.append(self._first.view, len(self._spans)))
+        kept = np.repeat(here, counts)
+        table._memories.extend((np.cumsum(alive) - 1)[self.memories[here]])
+        table._first.extend(np.cumsum(counts[here]) - counts[here])
+        table._spans = [span for span, is_kept in zip(self._spans, kept, strict=True) if is_kept]
+        table.postings = self.postings.only(kept)
+        if self.vectors is not None and kept.any():
+            table.vectors = self.vectors.only(kept)
+        return table
+
     def passages_of(self, ordinal: int) -> range:
         """The numbers of the passages of a memory; none if it is short."""
         at = int(np.searchsorted(self.memories, ordinal))
@@ -204,6 +217,14 @@ class PassageVectors(Part):
         flat = np.frombuffer(b"".join(blobs), dtype=np.float16)
         self._matrix.extend(flat.reshape(-1, self.dimensions))
         self._last = None
+
+    def only(self, kept: NDArray[np.bool_]) -> PassageVectors:
+        """The vectors of some passages, by the numbers that these have alone."""
+        vectors, numbers = PassageVectors(self.dimensions), self._numbers.view
+        here = kept[numbers]
+        vectors._numbers.extend((np.cumsum(kept) - 1)[numbers[here]])
+        vectors._matrix.extend(self._matrix.view[here])
+        return vectors
 
     def cosines(self, query: Embedding, size: int) -> Floats:
         """q . p for each of `size` passages, NaN where one has no vector; the last is kept."""

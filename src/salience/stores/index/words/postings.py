@@ -115,6 +115,17 @@ class Segment(Part):
             np.concatenate([self.tail, right.tail])[order],
         )
 
+    def only(self, alive: NDArray[np.bool_], numbers: NDArray[np.int64]) -> Segment:
+        """The postings of the living memories, by the numbers that these have alone."""
+        first = int(np.count_nonzero(alive[: self.first]))
+        size = int(np.count_nonzero(alive[self.first : self.first + self.size]))
+        ordinals = self.ordinals.astype(np.int64) + self.first
+        here = alive[ordinals]
+        terms = np.repeat(self.terms, np.diff(self.start))[here] << np.uint64(_ORDINAL_BITS)
+        pairs = terms | (numbers[ordinals[here]] - first).astype(np.uint64)
+        counts = self.tf[here], self.head[here], self.tail[here]
+        return self._from_pairs(first, size, pairs, *counts)
+
     def _pairs(self, shift: int) -> U64:
         term = np.repeat(self.terms, np.diff(self.start)) << np.uint64(_ORDINAL_BITS)
         return term | (self.ordinals.astype(np.uint64) + np.uint64(shift))
@@ -195,6 +206,17 @@ class Postings(Part):
             end = bisect_left(memories, (begin + _MAX_MERGED_MEMORIES,), at)
             self._append_segment(begin, memories[at:end])
             at = end
+
+    def only(self, alive: NDArray[np.bool_]) -> Postings:
+        """The postings of the living memories, by the ordinals that these have alone."""
+        postings, numbers = Postings(), np.cumsum(alive) - 1
+        postings._lengths.extend(self.lengths[alive])
+        segments = [segment.only(alive, numbers) for segment in self._segments]
+        postings._segments = [segment for segment in segments if len(segment.tf)]
+        for ordinal, blob in self._recent.memories:
+            if alive[ordinal]:
+                postings._recent.add(int(numbers[ordinal]), blob)
+        return postings
 
     def _has_room(self, words: int, last: int) -> bool:
         """Test whether memories up to an ordinal, with so many words, need no segment yet."""
