@@ -19,6 +19,7 @@ import pytest
 import salience
 from salience import Memory, cli
 from salience.cli import output
+from support.waiting import HANG_SECONDS
 
 if TYPE_CHECKING:
     from cli.conftest import Run
@@ -151,7 +152,11 @@ def test_without_its_libraries_it_says_how_to_get_them(
 def test_a_real_process_keeps_stdout_pure(tmp_path: Path) -> None:
     def ran(*arguments: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [*COMMAND, *arguments], capture_output=True, text=True, cwd=tmp_path, timeout=60
+            [*COMMAND, *arguments],
+            capture_output=True,
+            text=True,
+            cwd=tmp_path,
+            timeout=HANG_SECONDS,
         )
 
     added = ran("add", "Ana plays the piano.", "--embedder", "none", "--json")
@@ -173,7 +178,7 @@ def test_a_real_ascii_terminal_gets_escaped_json_and_text(tmp_path: Path) -> Non
             capture_output=True,
             cwd=tmp_path,
             env=surroundings,
-            timeout=60,
+            timeout=HANG_SECONDS,
         )
         assert (ran.returncode, b"Traceback" in ran.stderr) == (0, False)
         assert ran.stdout.isascii()
@@ -241,7 +246,7 @@ def test_a_closed_stream_is_an_empty_one(
 def test_a_real_process_with_closed_streams_works(tmp_path: Path, command: str, code: int) -> None:
     shell = f'exec "$0" "$1" "$2" --embedder none {command}'
     ran = subprocess.run(
-        ["sh", "-c", shell, *COMMAND], capture_output=True, cwd=tmp_path, timeout=60
+        ["sh", "-c", shell, *COMMAND], capture_output=True, cwd=tmp_path, timeout=HANG_SECONDS
     )
     assert (ran.returncode, b"Traceback" in ran.stderr) == (code, False)
     if code == 0:
@@ -274,7 +279,7 @@ def test_a_reader_that_leaves_is_no_error(tmp_path: Path) -> None:
     assert process.stderr is not None
     assert process.stderr.read() == b""
     process.stderr.close()
-    process.wait(60)
+    process.wait(HANG_SECONDS)
 
 
 def test_an_interrupt_ends_it_in_a_word(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -375,7 +380,7 @@ def test_an_interrupted_import_says_what_was_done_so_far(tmp_path: Path) -> None
         assert process.poll() is None
         time.sleep(0.01)
     process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=60)
+    _, said = process.communicate(timeout=HANG_SECONDS)
     assert process.returncode == 130
     reached = re.match(r"interrupted while importing many.jsonl, at ([\d,]+) of 60,000; ", said)
     assert reached, said

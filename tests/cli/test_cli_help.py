@@ -15,6 +15,7 @@ import pytest
 import typer
 
 from salience.cli.app import COMMANDS, EXAMPLES, PARAMETERS, app
+from support.waiting import HANG_SECONDS
 
 if TYPE_CHECKING:
     from cli.conftest import Run
@@ -46,7 +47,11 @@ def test_the_list_of_commands_imports_none_of_them() -> None:
         "print(sorted({'numpy', 'salience.engine', 'rich'} & {*sys.modules}), file=sys.stderr)"
     )
     ran = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        timeout=HANG_SECONDS,
+        check=True,
     )
     assert ran.stderr == "[]\n"
 
@@ -88,7 +93,11 @@ def test_each_line_on_a_parameter_is_in_the_help_of_its_command(run: Run, name: 
 def test_only_an_import_loads_the_formats() -> None:
     program = "import salience.cli.search, sys; print([n for n in sys.modules if 'importers' in n])"
     ran = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        timeout=HANG_SECONDS,
+        check=True,
     )
     assert ran.stdout == "[]\n"
 
@@ -108,7 +117,7 @@ def _completed(shell: str, script: str, tmp_path: Path) -> str:
         [program, "-c", script],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=HANG_SECONDS,
         check=True,
         env={**os.environ, "PATH": path, "HOME": str(tmp_path)},
     )

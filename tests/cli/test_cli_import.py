@@ -13,6 +13,7 @@ import pytest
 from salience import Memory
 from salience.records.limits import STATUSES
 from support.imports import put
+from support.waiting import HANG_SECONDS
 
 if TYPE_CHECKING:
     from cli.conftest import Run
@@ -406,7 +407,7 @@ def test_stdin_and_pipes_are_read(run: Run, tmp_path: Path) -> None:
     writer = threading.Thread(target=pipe.write_bytes, args=(lines({"content": "Two"}).encode(),))
     writer.start()
     ran = run("import", "pipe")
-    writer.join(60)
+    writer.join(HANG_SECONDS)
     assert ran.out == "1 added, 0 rejected\n"
 
 

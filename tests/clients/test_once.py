@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from support.once import once, shared_folder
+from support.waiting import HANG_SECONDS
 
 PROGRAM = """
 import sys, time
@@ -29,7 +30,7 @@ assert (once(Path({folder!r}), "thing", make) / "whole").exists()
 def test_processes_wait_for_the_one_that_makes_it(tmp_path: Path) -> None:
     program = PROGRAM.format(tests=str(Path(__file__).parents[1]), folder=str(tmp_path))
     started = [subprocess.Popen([sys.executable, "-c", program]) for _ in range(3)]
-    assert [process.wait(60) for process in started] == [0, 0, 0]
+    assert [process.wait(HANG_SECONDS) for process in started] == [0, 0, 0]
     assert (tmp_path / "thing" / "made").read_text() == "x"
 
 

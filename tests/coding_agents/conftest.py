@@ -7,7 +7,6 @@ import os
 import shutil
 import subprocess
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -18,6 +17,7 @@ import pytest
 
 from salience.coding_agents.project import find_project
 from support.command_server import commands
+from support.waiting import until
 
 
 @dataclass(frozen=True)
@@ -117,9 +117,7 @@ def user(folder: Path) -> Iterator[Home]:
     yield home
     if home.sockets:
         home.command("hook", "stop-daemon", folder=path)
-        deadline = time.monotonic() + 60
-        while home.sockets and time.monotonic() < deadline:
-            time.sleep(0.05)
+        until(lambda: not home.sockets)
     shutil.rmtree(runtime)
 
 

@@ -25,8 +25,9 @@ from salience.coding_agents import handling
 from salience.coding_agents.hook import request
 from salience.coding_agents.project import OFF_FILE
 from salience.errors import StoreError
-from support.children import ends
+from support.children import await_end
 from support.real_server import RealServer, free_port
+from support.waiting import until
 
 pytestmark = pytest.mark.skipif(
     not hasattr(socket, "AF_UNIX"), reason="the daemon needs Unix sockets"
@@ -292,9 +293,7 @@ def test_a_socket_that_a_killed_daemon_left_is_replaced(own_home: Home, project:
     assert daemon is not None
     os.kill(daemon["pid"], signal.SIGKILL)
     assert len(own_home.sockets) == 1
-    deadline = time.monotonic() + 30
-    while own_home.daemon() is not None and time.monotonic() < deadline:
-        time.sleep(0.05)
+    until(lambda: own_home.daemon() is None)
     assert own_home.hook("prompt", project, prompt=RULE).err == ""
     second = own_home.daemon()
     assert second is not None
@@ -318,10 +317,7 @@ def test_an_idle_daemon_ends_and_the_next_hook_starts_another(
 ) -> None:
     brief = replace(own_home, variables={"SALIENCE_HOOK_IDLE_SECONDS": "0"})
     assert brief.hook("session-start", project).err == ""
-    deadline = time.monotonic() + 60
-    while own_home.sockets and time.monotonic() < deadline:
-        time.sleep(0.1)
-    assert not own_home.sockets
+    until(lambda: not own_home.sockets)
     assert own_home.hook("prompt", project, prompt=RULE).err == ""
     assert list(remembered(own_home, project).values()) == [RULE]
 
@@ -335,7 +331,7 @@ def test_a_daemon_that_no_hook_finds_any_more_ends(
     daemon = own_home.daemon()
     assert daemon is not None
     shutil.rmtree(own_home.runtime / "salience" if gone == "socket" else own_home.log.parent)
-    assert ends(daemon["pid"])
+    await_end(daemon["pid"])
 
 
 def test_a_running_server_is_the_store(own_home: Home, project: Path, tmp_path: Path) -> None:

@@ -95,13 +95,13 @@ def test_waits_double_with_jitter_up_to_a_minute() -> None:
 
 
 def test_a_slow_answer_times_out_and_is_tried_again(server: Server) -> None:
-    server.script = [embeddings(delay=1.0)]
-    assert server.embedder(timeout=0.2).embed(["a"]).any()
+    server.script = [embeddings(delay=3.0)]
+    assert server.embedder(timeout=1.0).embed(["a"]).any()
     assert len(server.seen) == 2
 
 
 def test_no_answer_in_time_is_an_error(server: Server) -> None:
-    server.script = [embeddings(delay=0.6)] * 2
+    server.script = [embeddings(delay=2.0)] * 2
     with pytest.raises(EmbedderError, match="ReadTimeout"):
         server.embedder(timeout=0.1, max_retries=1).embed(["a"])
 

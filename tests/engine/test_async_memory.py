@@ -19,6 +19,7 @@ from salience.retrieval import turnstile
 from salience.retrieval.turnstile import without_full_collections
 from salience.testing import WordHashEmbedder
 from salience.testing.conformance._case import WORDS
+from support.waiting import HANG_SECONDS
 
 ROOT = Path(__file__).resolve().parents[2]
 PUBLIC = [name for name in dir(Memory) if not name.startswith("_")]
@@ -139,7 +140,9 @@ def test_the_event_loop_does_not_wait_for_the_store() -> None:
 
         def embed(self, texts: Any, *, kind: Any = "document") -> Any:
             if kind == "query" and self.loop is not None:
-                asyncio.run_coroutine_threadsafe(asyncio.sleep(0), self.loop).result(timeout=30)
+                asyncio.run_coroutine_threadsafe(asyncio.sleep(0), self.loop).result(
+                    timeout=HANG_SECONDS
+                )
             return super().embed(texts, kind=kind)
 
     async def body() -> tuple[str, ...]:
@@ -239,7 +242,7 @@ def test_a_cancelled_plan_is_stopped_and_tidies_up() -> None:
 
         def progress(step: str, done: int, total: int) -> None:
             loop.call_soon_threadsafe(begun.set)
-            assert cancelled.wait(30)
+            assert cancelled.wait(HANG_SECONDS)
 
         await memory.add("A red apple.")
         task = asyncio.create_task(memory.maintain(progress=progress))

@@ -20,6 +20,7 @@ import pytest
 import salience
 from salience import lazily
 from salience.errors import SalienceError
+from support.waiting import HANG_SECONDS
 
 _COUNTED = """
 import re, sys, numpy, sqlite3
@@ -46,7 +47,9 @@ CLASSES = 40
 def counted(program: str) -> str:
     """What a new process prints at the end of a program, with `made` counted from its start."""
     run = [sys.executable, "-c", _COUNTED + program]
-    return subprocess.run(run, capture_output=True, text=True, check=True, timeout=60).stdout
+    return subprocess.run(
+        run, capture_output=True, text=True, check=True, timeout=HANG_SECONDS
+    ).stdout
 
 
 def test_importing_memory_compiles_no_pattern_but_that_by_which_tables_are_read() -> None:

@@ -17,6 +17,7 @@ from salience.retrieval import turnstile
 from salience.retrieval.turnstile import Turnstile
 from salience.stores import EmbeddedStore, open_store
 from salience.testing import WordHashEmbedder
+from support.waiting import HANG_SECONDS
 
 
 @pytest.fixture(params=["ram", "sqlite"])
@@ -54,15 +55,15 @@ def test_a_search_waits_for_its_turn_and_a_write_does_not(
         memory.add("A red apple.", id="a")
         with line.turn():
             search = in_thread(lambda: memory.search("apple").ids)
-            assert line.is_joined.wait(30)
+            assert line.is_joined.wait(HANG_SECONDS)
             for write in (
                 lambda: memory.add("A pear.", id="b").id,
                 lambda: memory.update("a", importance=0.5).id,
                 lambda: memory.get("b"),
             ):
-                assert in_thread(write).result(30)
+                assert in_thread(write).result(HANG_SECONDS)
             assert not search.done()
-        assert "a" in search.result(30)
+        assert "a" in search.result(HANG_SECONDS)
 
 
 def test_an_embedder_that_waits_holds_up_no_other_search(url: str) -> None:
@@ -72,16 +73,16 @@ def test_an_embedder_that_waits_holds_up_no_other_search(url: str) -> None:
         def embed(self, texts: Any, *, kind: Any = "document") -> Any:
             if texts == ["slow"]:
                 asked.set()
-                assert is_up.wait(30)
+                assert is_up.wait(HANG_SECONDS)
             return super().embed(texts, kind=kind)
 
     with Memory.open(url, embedder=Service()) as memory:
         memory.add("A slow apple.", id="a")
         slow = in_thread(lambda: memory.search("slow").ids)
-        assert asked.wait(30)
+        assert asked.wait(HANG_SECONDS)
         assert memory.search("apple").ids == ("a",)
         is_up.set()
-        assert slow.result(30) == ("a",)
+        assert slow.result(HANG_SECONDS) == ("a",)
 
 
 @pytest.mark.parametrize("fails", [False, True])
@@ -93,19 +94,19 @@ def test_a_reranker_that_waits_holds_up_no_other_search(
 
     def slow(query: str, texts: Any) -> list[float]:
         asked.set()
-        assert is_up.wait(30)
+        assert is_up.wait(HANG_SECONDS)
         return [] if fails else [1.0] * len(texts)
 
     store = open_store(url)
     assert isinstance(store, EmbeddedStore)
     with Memory.open(store, embedder=WordHashEmbedder()) as memory:
         memory.add("A red apple.", id="a")
-        profile = reranked("balanced", slow, timeout=30.0)
+        profile = reranked("balanced", slow, timeout=HANG_SECONDS)
         search = in_thread(lambda: memory.search("apple", profile=profile))
-        assert asked.wait(30)
-        assert in_thread(lambda: memory.search("apple").ids).result(30) == ("a",)
+        assert asked.wait(HANG_SECONDS)
+        assert in_thread(lambda: memory.search("apple").ids).result(HANG_SECONDS) == ("a",)
         is_up.set()
-        result = search.result(30)
+        result = search.result(HANG_SECONDS)
         assert (result.ids, bool(result.degraded)) == (("a",), fails)
         with store.turnstile.turn():  # which nobody holds any more
             assert [place.thread for place in store.turnstile._line] == [threading.get_ident()]
@@ -146,7 +147,7 @@ def test_writes_do_not_queue_behind_searches() -> None:
     class Service(WordHashEmbedder):
         def embed(self, texts: Any, *, kind: Any = "document") -> Any:
             if kind == "query":
-                assert is_up.wait(30)
+                assert is_up.wait(HANG_SECONDS)
             return super().embed(texts, kind=kind)
 
     async def body() -> None:
@@ -154,7 +155,7 @@ def test_writes_do_not_queue_behind_searches() -> None:
             await memory.add("A red apple.", id="a")
             searches = [asyncio.create_task(memory.search(f"apple {i}")) for i in range(100)]
             await asyncio.sleep(0)
-            await asyncio.wait_for(memory.add("A pear.", id="b"), 30)
+            await asyncio.wait_for(memory.add("A pear.", id="b"), HANG_SECONDS)
             assert not any(search.done() for search in searches)
             is_up.set()
             assert all("a" in result.ids for result in await asyncio.gather(*searches))
@@ -174,5 +175,5 @@ def test_the_threads_of_searches_end_with_the_memory() -> None:
     asyncio.run(body())
     assert searching
     for thread in searching:
-        thread.join(30)
+        thread.join(HANG_SECONDS)
         assert not thread.is_alive()

@@ -6,7 +6,6 @@ reaches the other one.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,17 +17,13 @@ from salience import Memory
 from salience.records.record import MemoryRecord
 from support.cutting_proxy import CuttingProxy, cutting_proxy
 from support.real_server import real_server
-
-PATIENCE_SECONDS = 120.0
+from support.waiting import until
 
 
 def uses(memory: Memory, id: str) -> int:
     """How often a memory was used, once the first use is written: any worker may do that."""
-    until = time.monotonic() + PATIENCE_SECONDS
     memory.flush()
-    while not memory[id].access_count and time.monotonic() < until:
-        time.sleep(0.05)
-    return memory[id].access_count
+    return until(lambda: memory[id].access_count)
 
 
 NOTES = [{"id": f"n{n}", "content": f"Ana has {n} boats in harbour {n * 37}."} for n in range(9)]

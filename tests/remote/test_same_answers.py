@@ -19,6 +19,7 @@ from salience.display.result import to_json
 from salience.errors import IdTaken, InvalidInput, NotFound, SalienceError, VersionConflict
 from salience.remote.calls import segment
 from support.served import Served, serve_memory
+from support.waiting import HANG_SECONDS
 
 WORDS = "Ana Ben moved Lisbon tea cello likes lives March nuts dentist river flat piano".split()
 TIMES = ["2026-01-01", "20260201", 1767225600, "2026-02-30", "2026-02-03T04:05:06+05:00"]
@@ -173,7 +174,7 @@ def test_each_door_answers_as_the_library_does(
 ) -> None:
     embedded, remote, behind = places
     drawn = Drawn(seed)
-    with httpx.Client(base_url=f"{behind.url}/v1", timeout=60) as client:
+    with httpx.Client(base_url=f"{behind.url}/v1", timeout=HANG_SECONDS) as client:
         for number in range(count):
             now[0] += timedelta(hours=drawn.random.choice([0, 1, 30, 480]))
             name, arguments = drawn()

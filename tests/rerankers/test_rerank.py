@@ -15,6 +15,7 @@ from salience.errors import InvalidInput, RerankerError
 from salience.ranking.profile import Profile
 from salience.ranking.stages import ModelScores
 from salience.rerankers import Reranker, register_reranker, rerank, reranked, resolve
+from support.waiting import HANG_SECONDS
 
 QUESTION = "Where does Ana live?"
 TEXTS = ("Ana lives in a house.", "Ana moved to Lisbon.", "Ben has a cello.")
@@ -95,7 +96,7 @@ NOBODY_WAITS = threading.Event()
 
 
 def hanging(query: str, texts: Sequence[str]) -> list[float]:
-    assert NOBODY_WAITS.wait(60)
+    assert NOBODY_WAITS.wait(HANG_SECONDS)
     return [0.0] * len(texts)
 
 
@@ -130,7 +131,7 @@ def test_calls_that_hang_are_not_piled_up(memory: Memory) -> None:
 
     def stuck(query: str, texts: Sequence[str]) -> list[float]:
         calls.append(query)
-        release.wait(10.0)
+        release.wait(HANG_SECONDS)
         return [0.0] * len(texts)
 
     profile = reranked("balanced", stuck, timeout=0.02)

@@ -10,6 +10,7 @@ import pytest
 
 from salience.retrieval import turnstile as module
 from salience.retrieval.turnstile import Turnstile
+from support.waiting import HANG_SECONDS
 
 
 def started(work: Callable[[], object]) -> threading.Thread:
@@ -86,9 +87,9 @@ def test_who_waits_for_another_thread_in_a_turn_is_passed() -> None:
         with turnstile.turn():
             depth += 1
             if depth < 4:
-                started(work).join(timeout=60)
+                started(work).join(timeout=HANG_SECONDS)
 
-    started(work).join(timeout=60)
+    started(work).join(timeout=HANG_SECONDS)
     assert depth == 4
     assert not turnstile._line
 
@@ -104,7 +105,7 @@ def test_a_place_that_is_never_left_holds_up_nobody() -> None:
             passed.set()
 
     threads = [started(work) for _ in range(3)]
-    assert passed.wait(60)
+    assert passed.wait(HANG_SECONDS)
     for thread in threads:
         thread.join()
     assert not turnstile._line

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from support.children import end_child, ends, runs, start_child
+from support.children import await_end, end_child, runs, start_child
 
 _HANG_SECONDS = 120.0
 _PARENT = f"""
@@ -44,5 +44,5 @@ def test_a_child_and_its_workers_end_with_the_run(killed: str) -> None:
     else:
         os.kill(process.pid, 9)
         process.communicate()
-    assert ends(child)
-    assert ends(worker)
+    await_end(child)
+    await_end(worker)

@@ -10,7 +10,6 @@ import subprocess
 import sys
 import sysconfig
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -23,6 +22,7 @@ from salience import Memory
 from salience.access import Keyring
 from support.pages import ROOT, page
 from support.real_server import RealServer, free_port, real_server
+from support.waiting import until
 from support.workers import workers
 
 yaml = pytest.importorskip("yaml", reason="the extra 'import' is not installed")
@@ -146,12 +146,9 @@ def test_a_reload_brings_a_new_version_and_no_request_fails(
         current.symlink_to(tmp_path / "new")
         with Clients(server) as clients:
             server.process.send_signal(signal.SIGHUP)
-            until = time.monotonic() + 300
-            while workers(server) & before and time.monotonic() < until:
-                time.sleep(0.1)
+            until(lambda: not workers(server) & before)
             so_far = len(clients.accepted)
-            while len(clients.accepted) < so_far + 10 and time.monotonic() < until:
-                time.sleep(0.1)
+            until(lambda: len(clients.accepted) >= so_far + 10)
         after = workers(server)
         assert len(after) == 2
         assert not after & before
@@ -165,9 +162,7 @@ def test_a_reload_brings_a_new_version_and_no_request_fails(
 
 def test_a_backup_by_sqlite_holds_what_was_accepted_before_it(tmp_path: Path) -> None:
     with real_server(tmp_path / "memory.db") as server, Clients(server) as clients:
-        until = time.monotonic() + 300
-        while len(clients.accepted) < 10 and time.monotonic() < until:
-            time.sleep(0.05)
+        until(lambda: len(clients.accepted) >= 10)
         accepted = list(clients.accepted)
         source, copy = (sqlite3.connect(tmp_path / name) for name in ("memory.db", "backup.db"))
         with closing(source), closing(copy):

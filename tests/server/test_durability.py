@@ -13,6 +13,7 @@ import pytest
 from salience import Memory
 from salience.testing.postgres import PostgresServer
 from support.real_server import RealServer, real_server
+from support.waiting import HANG_SECONDS
 from support.workers import clients_by_worker, worker_of
 
 WRITERS = 4
@@ -40,7 +41,7 @@ def write_until_it_dies(server: RealServer, round: int) -> list[str]:
     threads = [threading.Thread(target=write, args=(writer,)) for writer in range(WRITERS)]
     for thread in threads:
         thread.start()
-    assert enough.wait(300)
+    assert enough.wait(HANG_SECONDS)
     server.kill()
     for thread in threads:
         thread.join()

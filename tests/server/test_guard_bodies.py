@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from salience.server.guard.body import json_depth
-from support.guarded import Guarded, until, with_guard
+from support.guarded import Guarded, with_guard
+from support.waiting import until_awaited
 
 JSON = {"Content-Type": "application/json"}
 LINES = {"Content-Type": "application/x-ndjson"}
@@ -201,7 +202,7 @@ def test_a_client_that_goes_while_its_body_arrives_is_left_alone() -> None:
         scope = {"type": "http", "method": "POST", "path": "/v1/search", "query_string": b""}
         scope |= {"headers": headers, "client": ("::1", 1), "scheme": "http"}
         await guarded.app(scope, receive, send)
-        await until(lambda: guarded.in_flight.count == 0)
+        await until_awaited(lambda: guarded.in_flight.count == 0)
         assert not sent
         assert not guarded.calls
 

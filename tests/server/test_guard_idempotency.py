@@ -19,7 +19,8 @@ from hypothesis import strategies as st
 from salience.server.guard import idempotency
 from salience.server.guard.answers import Answer, AnswersInFile, AnswersInMemory, KeptRequest
 from support.examples import examples
-from support.guarded import Guarded, until, with_guard
+from support.guarded import Guarded, with_guard
+from support.waiting import until_awaited
 
 KEY = {"Idempotency-Key": "k1"}
 
@@ -67,7 +68,7 @@ def test_a_request_whose_first_is_still_running_is_told_so() -> None:
     async def body(guarded: Guarded, client: httpx.AsyncClient) -> None:
         guarded.gate.clear()
         first = asyncio.create_task(client.post("/v1/search", json={}, headers=KEY))
-        await until(lambda: len(guarded.calls) == 1)
+        await until_awaited(lambda: len(guarded.calls) == 1)
         second = await client.post("/v1/search", json={}, headers=KEY)
         assert second.status_code == 409
         assert second.json()["code"] == "RequestInProgress"
@@ -92,9 +93,9 @@ def test_a_request_that_failed_or_was_cancelled_may_be_sent_again() -> None:
         guarded.calls.clear()
         guarded.gate.clear()
         first = asyncio.create_task(client.post("/v1/search", json={}, headers=KEY))
-        await until(lambda: len(guarded.calls) == 1)
+        await until_awaited(lambda: len(guarded.calls) == 1)
         first.cancel()
-        await until(lambda: guarded.in_flight.count == 0)
+        await until_awaited(lambda: guarded.in_flight.count == 0)
         guarded.gate.set()
         assert (await client.post("/v1/search", json={}, headers=KEY)).status_code == 200
 
@@ -321,7 +322,7 @@ def test_what_a_running_request_read_before_an_erasure_is_not_answered_later() -
     async def body(guarded: Guarded, client: httpx.AsyncClient) -> None:
         guarded.gate.clear()
         slow = asyncio.create_task(client.post("/v1/feedback", json={}, headers=KEY))
-        await until(lambda: len(guarded.calls) == 1)
+        await until_awaited(lambda: len(guarded.calls) == 1)
         erased = await client.post("/v1/memories/forget", json={}, headers=KEY)
         guarded.gate.set()
         assert (await slow).status_code == 200

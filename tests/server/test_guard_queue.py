@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from salience.server.guard.admission import FairQueue, Slots, Waiter
-from support.guarded import Guarded, until, with_guard
+from support.guarded import Guarded, with_guard
+from support.waiting import until_awaited
 
 NAMES = st.sampled_from("abc")
 
@@ -126,7 +127,7 @@ def test_heavy_operations_run_so_many_at_once_and_others_begin_at_once() -> None
         guarded.gate.clear()
         searches = [search(client) for _ in range(5)]
         slots = waiting(guarded)
-        await until(lambda: len(guarded.calls) == 2 and slots() == 3)
+        await until_awaited(lambda: len(guarded.calls) == 2 and slots() == 3)
         assert (await client.get("/v1/memories/x")).status_code == 200
         page = guarded.metrics.text().decode()
         assert 'salience_operations_in_flight{kind="heavy"} 2.0' in page
@@ -145,9 +146,9 @@ def test_a_key_that_asks_once_does_not_wait_for_one_that_asks_often() -> None:
     async def body(guarded: Guarded, client: httpx.AsyncClient) -> None:
         guarded.gate.clear()
         searches = [search(client, "busy") for _ in range(8)]
-        await until(lambda: waiting(guarded)() == 7)
+        await until_awaited(lambda: waiting(guarded)() == 7)
         searches += [search(client, "quiet") for _ in range(2)]
-        await until(lambda: waiting(guarded)() == 8 and "quiet" in guarded.calls)
+        await until_awaited(lambda: waiting(guarded)() == 8 and "quiet" in guarded.calls)
         guarded.gate.set()
         await asyncio.gather(*searches)
         assert guarded.calls[:2] == ["busy", "quiet"]
@@ -160,9 +161,9 @@ def test_a_key_whose_requests_are_slow_leaves_a_slot_to_others() -> None:
     async def body(guarded: Guarded, client: httpx.AsyncClient) -> None:
         guarded.gate.clear()
         searches = [search(client, "slow") for _ in range(4)]
-        await until(lambda: guarded.calls == ["slow"] * 2)
+        await until_awaited(lambda: guarded.calls == ["slow"] * 2)
         searches += [search(client, name) for name in ("ana", "ben")]
-        await until(lambda: waiting(guarded)() == 3)
+        await until_awaited(lambda: waiting(guarded)() == 3)
         assert guarded.calls == ["slow", "slow", "ana"]
         guarded.gate.set()
         assert [(await each).status_code for each in searches] == [200] * 6
@@ -177,10 +178,10 @@ def test_what_costs_much_takes_several_slots_and_leaves_one_to_others(
     async def body(guarded: Guarded, client: httpx.AsyncClient) -> None:
         guarded.gate.clear()
         searches = [search(client, "slow", **costly) for _ in range(3)]
-        await until(lambda: waiting(guarded)() == 2)
+        await until_awaited(lambda: waiting(guarded)() == 2)
         assert guarded.calls == ["slow"]
         searches.append(search(client, "ana"))
-        await until(lambda: guarded.calls == ["slow", "ana"])
+        await until_awaited(lambda: guarded.calls == ["slow", "ana"])
         assert waiting(guarded)() == 2
         guarded.gate.set()
         assert [(await each).status_code for each in searches] == [200] * 4
@@ -194,7 +195,7 @@ def test_what_costs_little_takes_one_slot(cheap: dict[str, Any]) -> None:
     async def body(guarded: Guarded, client: httpx.AsyncClient) -> None:
         guarded.gate.clear()
         searches = [search(client, **cheap) for _ in range(3)]
-        await until(lambda: len(guarded.calls) == 3)
+        await until_awaited(lambda: len(guarded.calls) == 3)
         guarded.gate.set()
         await asyncio.gather(*searches)
 
@@ -205,9 +206,9 @@ def test_the_history_of_a_memory_needs_a_slot() -> None:
     async def body(guarded: Guarded, client: httpx.AsyncClient) -> None:
         guarded.gate.clear()
         searches = [search(client), search(client)]
-        await until(lambda: waiting(guarded)() == 1)
+        await until_awaited(lambda: waiting(guarded)() == 1)
         history = asyncio.create_task(client.get("/v1/memories/a/history"))
-        await until(lambda: waiting(guarded)() == 2)
+        await until_awaited(lambda: waiting(guarded)() == 2)
         guarded.gate.set()
         await asyncio.gather(*searches, history)
 
@@ -218,7 +219,7 @@ def test_a_full_queue_answers_503_and_when_to_ask_again() -> None:
     async def body(guarded: Guarded, client: httpx.AsyncClient) -> None:
         guarded.gate.clear()
         searches = [search(client) for _ in range(2)]
-        await until(lambda: waiting(guarded)() == 1)
+        await until_awaited(lambda: waiting(guarded)() == 1)
         answer = await search(client)
         assert answer.status_code == 503
         assert answer.json()["code"] == "Busy"
@@ -235,7 +236,7 @@ def test_nobody_waits_longer_than_the_limit_and_no_slot_is_lost() -> None:
     async def body(guarded: Guarded, client: httpx.AsyncClient) -> None:
         guarded.gate.clear()
         first = search(client)
-        await until(lambda: len(guarded.calls) == 1)
+        await until_awaited(lambda: len(guarded.calls) == 1)
         assert (await search(client)).status_code == 503
         guarded.gate.set()
         assert (await first).status_code == 200
@@ -249,9 +250,9 @@ def test_a_task_that_is_cancelled_while_it_waits_leaves_no_trace() -> None:
     async def body(guarded: Guarded, client: httpx.AsyncClient) -> None:
         guarded.gate.clear()
         first, second = search(client), search(client)
-        await until(lambda: waiting(guarded)() == 1)
+        await until_awaited(lambda: waiting(guarded)() == 1)
         second.cancel()
-        await until(lambda: waiting(guarded)() == 0)
+        await until_awaited(lambda: waiting(guarded)() == 0)
         guarded.gate.set()
         assert (await first).status_code == 200
         assert (await search(client)).status_code == 200
@@ -272,9 +273,9 @@ def test_a_long_operation_holds_its_slot_until_its_answer_has_ended() -> None:
     async def body(guarded: Guarded, client: httpx.AsyncClient) -> None:
         guarded.gate.clear()
         first = asyncio.create_task(client.get("/v1/export"))
-        await until(lambda: b'in_flight{kind="long"} 1.0' in guarded.metrics.text())
+        await until_awaited(lambda: b'in_flight{kind="long"} 1.0' in guarded.metrics.text())
         second = asyncio.create_task(client.get("/v1/export"))
-        await until(lambda: b'waiting{kind="long"} 1.0' in guarded.metrics.text())
+        await until_awaited(lambda: b'waiting{kind="long"} 1.0' in guarded.metrics.text())
         guarded.gate.set()
         assert (await first).text == (await second).text == "{}\n" * 3
         assert b'in_flight{kind="long"} 0.0' in guarded.metrics.text()
@@ -286,7 +287,7 @@ def test_head_runs_what_get_runs_and_needs_a_slot_as_well() -> None:
     async def body(guarded: Guarded, client: httpx.AsyncClient) -> None:
         guarded.gate.clear()
         first = asyncio.create_task(client.head("/v1/export"))
-        await until(lambda: b'in_flight{kind="long"} 1.0' in guarded.metrics.text())
+        await until_awaited(lambda: b'in_flight{kind="long"} 1.0' in guarded.metrics.text())
         guarded.gate.set()
         assert (await first).status_code == 200
 
@@ -304,11 +305,11 @@ def test_an_upload_that_waits_for_a_slot_loses_none_of_its_parts() -> None:
 
         guarded.gate.clear()
         export = asyncio.create_task(client.get("/v1/export"))
-        await until(lambda: b'in_flight{kind="long"} 1.0' in guarded.metrics.text())
+        await until_awaited(lambda: b'in_flight{kind="long"} 1.0' in guarded.metrics.text())
         headers = {"Content-Type": "application/x-ndjson"}
         upload = asyncio.create_task(client.post("/v1/import", content=parts(), headers=headers))
-        await until(lambda: b'waiting{kind="long"} 1.0' in guarded.metrics.text())
-        await until(lambda: taken > 0)
+        await until_awaited(lambda: b'waiting{kind="long"} 1.0' in guarded.metrics.text())
+        await until_awaited(lambda: taken > 0)
         for _ in range(20):
             await asyncio.sleep(0)
         assert taken == 1  # the others stay with the client
@@ -335,7 +336,7 @@ def test_an_answer_that_has_begun_in_time_may_take_longer() -> None:
     async def body(guarded: Guarded, client: httpx.AsyncClient) -> None:
         guarded.gate.clear()
         answer = asyncio.create_task(client.get("/v1/fail/slow"))
-        await until(lambda: guarded.in_flight.count == 1)
+        await until_awaited(lambda: guarded.in_flight.count == 1)
         await asyncio.sleep(0.2)
         guarded.gate.set()
         assert (await answer).text == "the first part, and the last"

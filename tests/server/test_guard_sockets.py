@@ -19,7 +19,8 @@ from salience.server import connections
 from salience.server.app import create_app
 from salience.server.connections import TimedHttpToolsProtocol
 from salience.server.settings import ServerSettings
-from support.guarded import Guarded, until
+from support.guarded import Guarded
+from support.waiting import HANG_SECONDS, until_awaited
 
 HEAD = "Host: localhost\r\nAuthorization: Bearer ana\r\n"
 
@@ -57,7 +58,7 @@ def over_socket(
 ) -> None:
     async def run() -> None:
         guarded = Guarded(**settings)
-        async with serving(guarded, **(server or {})) as port, asyncio.timeout(30):
+        async with serving(guarded, **(server or {})) as port, asyncio.timeout(HANG_SECONDS):
             await body(guarded, port)
             guarded.gate.set()
 
@@ -193,7 +194,7 @@ def test_a_head_that_does_not_come_is_cut_off(start: bytes) -> None:
             writer.write(start)
             assert await reader.read() == b""
 
-    over_socket(body, {"timeout_keep_alive": 0.2})
+    over_socket(body, {"timeout_keep_alive": 1})
 
 
 @pytest.mark.parametrize("part", ["x", "X-Field: x\r\n"])
@@ -223,11 +224,11 @@ def test_a_head_in_time_may_have_a_slow_answer() -> None:
         guarded.gate.clear()
         async with connected(port) as (reader, writer):
             writer.write(head("/v1/search", JSON_FIELD, "Content-Length: 2") + b"{}")
-            await asyncio.sleep(0.5)
+            await asyncio.sleep(1.5)
             guarded.gate.set()
             assert (await answer(reader))[0] == 200
 
-    over_socket(body, {"timeout_keep_alive": 0.2})
+    over_socket(body, {"timeout_keep_alive": 1})
 
 
 def test_a_client_that_goes_leaves_the_queue() -> None:
@@ -236,12 +237,12 @@ def test_a_client_that_goes_leaves_the_queue() -> None:
         request = head("/v1/search", JSON_FIELD, "Content-Length: 2") + b"{}"
         async with connected(port) as (reader, writer):
             writer.write(request)
-            await until(lambda: len(guarded.calls) == 1)
+            await until_awaited(lambda: len(guarded.calls) == 1)
             gauge = guarded.metrics.queue("heavy")
             async with connected(port) as (_, other):
                 other.write(request)
-                await until(lambda: gauge._value.get() == 1)
-            await until(lambda: gauge._value.get() == 0)
+                await until_awaited(lambda: gauge._value.get() == 1)
+            await until_awaited(lambda: gauge._value.get() == 0)
             guarded.gate.set()
             assert (await answer(reader))[0] == 200
         assert len(guarded.calls) == 1
@@ -271,8 +272,8 @@ def test_a_client_that_does_not_read_its_answer_is_cut_off(
     async def body(guarded: Guarded, port: int) -> None:
         async with connected(port) as (_, writer):
             writer.write(head("/v1/fail/endless", method="GET"))
-            await until(lambda: guarded.in_flight.count == 1)
-            await until(lambda: guarded.in_flight.count == 0)
+            await until_awaited(lambda: guarded.in_flight.count == 1)
+            await until_awaited(lambda: guarded.in_flight.count == 0)
 
     over_socket(body)
 
@@ -281,11 +282,11 @@ def test_a_server_that_stops_answers_what_is_in_flight() -> None:
     async def run() -> None:
         guarded = Guarded()
         guarded.gate.clear()
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(HANG_SECONDS):
             async with serving(guarded) as port:
                 reader, writer = await asyncio.open_connection("127.0.0.1", port)
                 writer.write(head("/v1/search", JSON_FIELD, "Content-Length: 2") + b"{}")
-                await until(lambda: len(guarded.calls) == 1)
+                await until_awaited(lambda: len(guarded.calls) == 1)
                 asyncio.get_running_loop().call_later(0.3, guarded.gate.set)
             code, fields, _ = await answer(reader)
             assert (code, fields["connection"]) == (200, "close")
@@ -343,11 +344,11 @@ def test_a_wait_for_events_ends_when_the_server_is_to_stop(
         server = uvicorn.Server(config)
         server.capture_signals = contextlib.nullcontext  # type: ignore[method-assign, assignment]
         task = asyncio.create_task(server.serve())
-        await until(lambda: server.started)
+        await until_awaited(lambda: server.started)
         url = f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
-        async with httpx.AsyncClient(base_url=url, timeout=60) as client:
+        async with httpx.AsyncClient(base_url=url, timeout=HANG_SECONDS) as client:
             asked = asyncio.create_task(client.get("/v1/events?wait=30"))
-            await until(lambda: len(waits) > 1)
+            await until_awaited(lambda: len(waits) > 1)
             server.should_exit = True
             answer = await asked
         await task

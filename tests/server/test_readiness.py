@@ -6,8 +6,7 @@ import asyncio
 import logging
 import os
 import subprocess
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -23,6 +22,7 @@ from salience.server import operation
 from salience.server.app import create_app
 from salience.server.settings import ServerSettings
 from salience.stores import Store, open_store
+from support.waiting import until
 
 
 class Waking(AsyncMemory):
@@ -49,10 +49,7 @@ def test_a_store_that_fails_at_first_is_searched_again(
     monkeypatch.setattr(Waking, "failures", 2)
     application = create_app(ServerSettings(db="ram://"), opened)
     with TestClient(application, base_url="http://127.0.0.1") as client:
-        deadline = time.monotonic() + 30
-        while client.get("/ready").status_code != 200 and time.monotonic() < deadline:
-            time.sleep(0.01)
-        assert client.get("/ready").status_code == 200
+        until(lambda: client.get("/ready").status_code == 200)
     assert caplog.text.count("not ready: StoreError: the disk is away") == 2
 
 
@@ -63,15 +60,8 @@ def served(path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[TestClient]:
     application = create_app(ServerSettings(db=str(path), embedder="none"))
     address: dict[str, Any] = {"base_url": "http://127.0.0.1", "client": ("127.0.0.1", 50_000)}
     with TestClient(application, **address) as client:
-        wait_for(lambda: client.get("/ready").status_code == 200)
+        until(lambda: client.get("/ready").status_code == 200)
         yield client
-
-
-def wait_for(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 30
-    while not condition() and time.monotonic() < deadline:
-        time.sleep(0.01)
-    assert condition()
 
 
 def test_a_server_whose_file_was_moved_is_not_ready(
@@ -138,7 +128,7 @@ def test_a_server_whose_store_is_silent_says_so_in_time(monkeypatch: pytest.Monk
         ServerSettings(db="ram://"), lambda store: Silent(store, embedder=None)
     )
     with TestClient(application, base_url="http://127.0.0.1") as client:
-        wait_for(lambda: "does not answer" in client.get("/ready").text)
+        until(lambda: "does not answer" in client.get("/ready").text)
         assert client.get("/ready").status_code == 503
 
 

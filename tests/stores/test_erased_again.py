@@ -15,6 +15,7 @@ from salience.errors import InvalidInput
 from salience.records.tombstones import Tombstone
 from salience.testing import WordHashEmbedder
 from support.shared_postgres import Databases
+from support.waiting import HANG_SECONDS
 
 
 def opened(address: str) -> Memory:
@@ -31,7 +32,10 @@ def salience(*arguments: str | Path) -> str:
 def dumped(address: str, dump: Path) -> bool:
     """Dump a database; False where there is no pg_dump of the version of the server."""
     command = ["pg_dump", "--format=custom", f"--file={dump}", address]
-    done = which("pg_dump") and subprocess.run(command, check=False, timeout=60).returncode == 0
+    done = (
+        which("pg_dump")
+        and subprocess.run(command, check=False, timeout=HANG_SECONDS).returncode == 0
+    )
     if not done:
         dump.unlink(missing_ok=True)
     return bool(done)
@@ -73,7 +77,7 @@ def test_what_was_erased_since_a_dump_is_erased_again(
         copyfile(dump, restored)
     elif dump.exists():
         command = ["pg_restore", "--clean", "--if-exists", f"--dbname={restored}", str(dump)]
-        subprocess.run(command, check=True, timeout=60)
+        subprocess.run(command, check=True, timeout=HANG_SECONDS)
     assert "34 memories erased again" in salience("--db", restored, "erased", "--apply", kept)
     with opened(restored) as memory:
         assert {record.id for record in memory.get_all()} == {"again", "m0"}

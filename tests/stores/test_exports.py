@@ -26,6 +26,7 @@ from salience.testing.conformance._case import EVERYTHING, Clock
 from salience.write.transfer import parts
 from support.examples import examples
 from support.steps import IDS, QUESTIONS, added, changes, ids, texts
+from support.waiting import HANG_SECONDS
 
 EMBEDDER = WordHashEmbedder()
 JUDGEMENTS = ["pin", "unpin", "promote", "demote", "reinforce", "archive"]
@@ -368,7 +369,7 @@ def test_an_export_replaces_files_alone(tmp_path: Path) -> None:
         reader = Thread(target=lambda: read.append(pipe.read_text("utf-8")), daemon=True)
         reader.start()
         memory.export(pipe)
-        reader.join(2)
+        reader.join(HANG_SECONDS)
         for _ in range(2):
             memory.export(link)
         with pytest.raises(

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +19,9 @@ from salience.embedders import OpenAIEmbedder, StaticEmbedder
 from salience.errors import EmbedderError
 from salience.stores import migrate
 from support.scripted_server import Server, answer
+from support.waiting import HANG_SECONDS, until
 
 pytest.importorskip("httpx", reason="the extra 'openai' is not installed")
-
-PATIENCE_SECONDS = 30.0
 
 
 class Port:
@@ -67,14 +66,6 @@ def address(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
     address: Any = tmp_path / "memory.db" if is_file else request.getfixturevalue("database")
     migrate(address)
     return address
-
-
-def until(condition: Callable[[], Any]) -> None:
-    """Wait until a condition holds."""
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while not condition():
-        assert time.monotonic() < deadline, "it never came to hold"
-        time.sleep(0.02)
 
 
 def by_vector(memory: Memory, query: str) -> set[str]:
@@ -177,12 +168,12 @@ def test_an_awaited_memory_recovers_as_well(tmp_path: Path, port: Port) -> None:
             port.stop()
             assert (await memory.add("Black coffee", id="meanwhile")).degraded
             port.start()
-            deadline = time.monotonic() + PATIENCE_SECONDS
+            deadline = time.monotonic() + HANG_SECONDS
             while True:
                 hits = await memory.search("coffee", touch=False)
                 if hits and "vector" in hits[0].routes:
                     break
-                assert time.monotonic() < deadline
+                assert time.monotonic() < deadline, "not found by its vector"
                 await asyncio.sleep(0.02)
 
     asyncio.run(body())

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from salience import Memory
+from support.waiting import HANG_SECONDS
 
 PROCESSES = 3
 INCREMENTS = 12
@@ -32,7 +33,7 @@ def test_no_increment_of_any_process_is_lost(
         memory.add("A counter", id="x", metadata={"n": 0})
         command = [sys.executable, "-c", WORKER, url, str(INCREMENTS)]
         running = [subprocess.Popen(command, env=FINDS_SUPPORT) for _ in range(PROCESSES)]
-        assert [process.wait(120) for process in running] == [0] * PROCESSES
+        assert [process.wait(HANG_SECONDS) for process in running] == [0] * PROCESSES
         record = memory["x"]
         assert record.metadata == {"n": PROCESSES * INCREMENTS}
         assert record.version == PROCESSES * INCREMENTS + 1

@@ -6,9 +6,10 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
+
+from support.waiting import HANG_SECONDS, until
 
 PROGRAM = "import sys; from salience.cli import main; sys.exit(main())"
 """The command line."""
@@ -30,7 +31,7 @@ def end_child(process: Any) -> None:
     """End a process and those that it has started, at once."""
     if process.poll() is None:
         os.killpg(process.pid, signal.SIGKILL)
-    process.wait(60)
+    process.wait(HANG_SECONDS)
     for stream in (process.stdin, process.stdout):
         if stream is not None:
             stream.close()
@@ -44,9 +45,6 @@ def runs(pid: int) -> bool:
         return False
 
 
-def ends(pid: int) -> bool:
-    """Whether a process ends before a test would be thought to hang."""
-    deadline = time.monotonic() + 60
-    while runs(pid) and time.monotonic() < deadline:
-        time.sleep(0.01)
-    return not runs(pid)
+def await_end(pid: int) -> None:
+    """Wait until a process has ended."""
+    until(lambda: not runs(pid))

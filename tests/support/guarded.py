@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import selectors
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import Any
 
@@ -193,11 +192,3 @@ def with_guard(
 
     with asyncio.Runner(loop_factory=_Loop) as runner:
         runner.run(run())
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    """Let other tasks run until a condition holds."""
-    deadline = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < deadline
-        await asyncio.sleep(0.001)

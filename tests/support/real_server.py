@@ -16,8 +16,7 @@ import httpx
 
 from support.children import PROGRAM, end_child, start_child
 from support.command_server import Fork
-
-_HANG_SECONDS = 300.0  # it takes two, on a machine with nothing else to do
+from support.waiting import HANG_SECONDS
 
 
 class RealServer:
@@ -45,7 +44,7 @@ class RealServer:
             self._reserved = _reserve(self.port)
         with (Path(os.devnull) if self._log is None else self._log).open("ab") as output:
             self.process = self._started(output.fileno())
-        deadline = time.monotonic() + _HANG_SECONDS
+        deadline = time.monotonic() + HANG_SECONDS
         while not self.is_ready():
             if self.process.poll() is not None or time.monotonic() > deadline:
                 self.kill()
@@ -70,13 +69,13 @@ class RealServer:
         """A client of its operations."""
         headers = {} if key is None else {"Authorization": f"Bearer {key}"}
         return httpx.Client(
-            base_url=f"{self.url}/v1", headers=headers, timeout=_HANG_SECONDS, **options
+            base_url=f"{self.url}/v1", headers=headers, timeout=HANG_SECONDS, **options
         )
 
     def stop(self) -> int:
         """Tell it to stop, and wait; its exit code."""
         self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(_HANG_SECONDS)
+        return self.process.wait(HANG_SECONDS)
 
     def kill(self) -> None:
         """End it and its workers at once."""

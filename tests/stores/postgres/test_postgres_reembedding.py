@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from typing import Any
 
 import psycopg
@@ -13,6 +12,7 @@ from salience import Memory
 from salience.stores import build_indexes
 from salience.stores.postgres import PostgresStore
 from salience.testing import WordHashEmbedder
+from support.waiting import HANG_SECONDS, until
 
 OLD, NEW = WordHashEmbedder(), WordHashEmbedder(48)
 QUERIES = [f"word{i} of topic{i % 11} said" for i in range(12)]
@@ -31,14 +31,11 @@ def indexes(connection: psycopg.Connection) -> list[str]:
 
 def wait_until_built(connection: psycopg.Connection) -> None:
     """Wait until an index is built up to the point at which it waits for the writer."""
-    deadline = time.monotonic() + 30.0
     waiting = (
         "SELECT 1 FROM pg_stat_progress_create_index WHERE phase LIKE 'waiting for%' "
         "AND datname = current_database()"
     )
-    while connection.execute(waiting).fetchone() is None:
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    until(lambda: connection.execute(waiting).fetchone())
 
 
 def test_the_index_of_new_vectors_is_built_while_others_write(
@@ -69,7 +66,7 @@ def test_the_index_of_new_vectors_is_built_while_others_write(
             assert [lack.partition(":")[0] for lack in during.degraded] == ["exactness"]
             assert cut_over.is_alive()
             writer.execute("COMMIT")
-            cut_over.join(30)
+            cut_over.join(HANG_SECONDS)
         assert not cut_over.is_alive()
         both = "".join(indexes(watching))
         assert "halfvec(32)" in both

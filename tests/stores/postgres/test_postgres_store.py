@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ from salience.testing import WordHashEmbedder
 from salience.testing.postgres import PostgresServer
 from state_sentences import SENTENCES
 from support.shared_postgres import Databases
+from support.waiting import until
 
 EMBEDDER = WordHashEmbedder()
 
@@ -488,15 +490,15 @@ def test_no_acknowledged_write_is_lost_when_the_server_is_killed(
         writers = [threading.Thread(target=write, args=(who,)) for who in range(3)]
         for writer in writers:
             writer.start()
+
+        def twenty_more(before: int) -> bool:
+            return len(acknowledged) >= before + 20 or bool(problems)
+
         for _ in range(2):
-            before = len(acknowledged)
-            while len(acknowledged) < before + 20 and not problems:
-                time.sleep(0.01)
+            until(partial(twenty_more, len(acknowledged)))
             server.stop("immediate")
             server.start()
-        before = len(acknowledged)
-        while len(acknowledged) < before + 20 and not problems:
-            time.sleep(0.01)
+        until(partial(twenty_more, len(acknowledged)))
         done.set()
         for writer in writers:
             writer.join()

@@ -17,6 +17,7 @@ import pytest
 
 from salience import Memory
 from salience.errors import InvalidInput, StoreError
+from support.waiting import until
 
 ADDING = """
 import sys
@@ -141,8 +142,7 @@ def test_the_log_of_a_killed_process_is_not_replayed_over_another_file(
         with opened(path) as memory:
             memory.add("Since the copy was made.")
     writer = started(ADDING, path)
-    while Path(f"{path}-wal").stat().st_size < 200_000:  # until it has written
-        time.sleep(0.01)
+    until(lambda: Path(f"{path}-wal").stat().st_size >= 200_000)
     killed(writer)
     os.replace(copy, path)
     with pytest.raises(StoreError, match="belongs to another file"):

@@ -24,6 +24,7 @@ from salience.stores.index import snapshot
 from salience.stores.index.memory_table import MemoryTable
 from salience.stores.sqlite import snapshots
 from salience.testing import WordHashEmbedder
+from support.waiting import HANG_SECONDS
 
 TEXTS = (
     "Ana moved to Lisbon in March.",
@@ -417,11 +418,11 @@ def test_one_that_is_being_written_while_a_memory_is_erased_does_not_appear(
         def slow(*arguments: Any, moment: str = moment, r: Any = reached, g: Any = go_on) -> str:
             if moment != "after":
                 r.set()
-                g.wait(30)
+                g.wait(HANG_SECONDS)
             digest = write(*arguments)
             if moment == "after":
                 r.set()
-                g.wait(30)
+                g.wait(HANG_SECONDS)
             return digest
 
         monkeypatch.setattr(snapshots, "write", slow)
@@ -429,7 +430,7 @@ def test_one_that_is_being_written_while_a_memory_is_erased_does_not_appear(
             memory.add("The lute is erased.", id="gone")
         with opened(path) as memory:
             memory.search("lute")
-            assert reached.wait(30)
+            assert reached.wait(HANG_SECONDS)
             memory.delete("gone")
             assert files(path) == []
             go_on.set()

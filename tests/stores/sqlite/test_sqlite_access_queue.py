@@ -3,7 +3,6 @@ import sqlite3
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime, timezone
@@ -21,6 +20,7 @@ from salience.stores.sqlite import connection, writes
 from salience.stores.sqlite import records as sqlite
 from salience.stores.sqlite.records import SqliteRecords
 from salience.testing import WordHashEmbedder
+from support.waiting import HANG_SECONDS, until
 
 WRITING = {Path(str(module.__file__)) for module in (access_queue, sqlite, writes, connection)}
 
@@ -64,16 +64,6 @@ def late(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(access_queue, "WRITE_DELAY_SECONDS", 3600.0)
 
 
-def until(condition: Callable[[], bool], seconds: float = 30.0) -> bool:
-    """Test whether a condition comes true in time."""
-    deadline = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.02)
-    return True
-
-
 @pytest.mark.usefixtures("late")
 def test_a_search_never_commits(memory: Memory, watcher: Watcher) -> None:
     before = watcher.commits()
@@ -92,9 +82,9 @@ def test_a_search_never_commits(memory: Memory, watcher: Watcher) -> None:
 
 def test_accesses_are_written_on_their_own(memory: Memory, watcher: Watcher) -> None:
     memory.search("apple")
-    assert until(lambda: watcher.count() == 1)
+    until(lambda: watcher.count() == 1)
     memory.search("apple")
-    assert until(lambda: watcher.count() == 2)
+    until(lambda: watcher.count() == 2)
 
 
 @pytest.mark.usefixtures("late")
@@ -269,7 +259,7 @@ def test_reading_while_accesses_are_written_never_counts_twice(
     def slow(batch: access_queue.Batch) -> None:
         write(batch)
         committed.set()
-        assert go_on.wait(30)
+        assert go_on.wait(HANG_SECONDS)
 
     with Memory.open(EmbeddedStore(records), embedder=WordHashEmbedder()) as memory:
         memory.add("apple", id="a")
@@ -279,7 +269,7 @@ def test_reading_while_accesses_are_written_never_counts_twice(
         monkeypatch.setattr(records, "_write_batch", slow)
         flush = threading.Thread(target=memory.flush)
         flush.start()
-        assert committed.wait(30)
+        assert committed.wait(HANG_SECONDS)
         now = records.version()
         assert (now.epoch, now.seq > before.seq) == (before.epoch, True)  # no news to its index
         for _ in range(2):

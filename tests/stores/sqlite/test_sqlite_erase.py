@@ -18,6 +18,7 @@ from salience.stores.sqlite import connection
 from salience.stores.sqlite.records import SqliteRecords
 from salience.stores.sqlite.writes import IN_LOG, OVERWRITTEN, REWRITTEN
 from salience.stores.tables import erase
+from support.waiting import HANG_SECONDS
 
 ERASING: dict[str, Callable[[Memory], object]] = {
     "namespace": lambda memory: memory.delete_all(namespace=memory.namespace),
@@ -112,7 +113,7 @@ def test_who_waits_for_the_lock_gets_it_between_two_transactions(
     begun, seen = threading.Event(), []
 
     def write() -> None:
-        begun.wait(30)
+        begun.wait(HANG_SECONDS)
         other.within("b").add("A fact.")
         seen.append(store.namespaces().get("a", 0))
 
