@@ -15,7 +15,6 @@ import pytest
 
 from salience import Memory
 from salience.access.keyring import Keyring
-from salience.retrieval.safety import Finding
 from salience.stores.migrations import migrations
 from salience.testing import WordHashEmbedder
 
@@ -59,16 +58,10 @@ def check(memory: Memory) -> None:
         assert memory.search(question, touch=False).ids[0] == id, question
 
 
-def damage(memory: Memory) -> list[Finding]:
-    """What the doctor finds."""
-    return list(memory.doctor().findings)
-
-
-def test_there_is_a_file_of_each_schema_since_the_first() -> None:
-    versions = {
-        int(path.read_text("utf-8").split("user_version=")[1].split(";")[0]) for path in SCRIPTS
-    }
-    assert versions == set(range(min(versions), len(migrations("sqlite")) + 1))
+def test_there_is_a_file_of_the_present_schema() -> None:
+    states = [path.read_text("utf-8").split("user_version=")[1] for path in SCRIPTS]
+    newest = max(int(state.split(";")[0]) for state in states)
+    assert newest == len(migrations("sqlite")), "run releases/make.py HEAD once it is committed"
 
 
 def test_all_that_it_holds_is_there(memory: Memory) -> None:
@@ -114,11 +107,11 @@ def test_its_memories_are_changed(file: Path, memory: Memory) -> None:
         assert again.search("When does the tram go?", touch=False).ids[0] == "tram"
         assert again["fever"].status == "active"
         assert again.get("harbour") is None
-        assert damage(again) == []
+        assert again.doctor(), again.doctor().findings
 
 
 def test_the_doctor_finds_it_sound(memory: Memory) -> None:
-    assert damage(memory) == []
+    assert memory.doctor(), memory.doctor().findings
 
 
 def test_it_is_backed_up_and_restored(memory: Memory, tmp_path: Path) -> None:

@@ -68,6 +68,8 @@ def made_by(source: Path) -> str:
 def main(revision: str) -> None:
     """Write the file that a revision makes beside this one, under its short name."""
     here = Path(__file__).parent
+    name = ["git", "rev-parse", "--short=8", revision]
+    short = subprocess.run(name, check=True, cwd=here, capture_output=True, text=True)
     with TemporaryDirectory() as folder:
         archive = Path(folder, "source.tar")
         subprocess.run(
@@ -75,7 +77,7 @@ def main(revision: str) -> None:
         )
         subprocess.run(["tar", "-xf", archive, "-C", folder], check=True)
         script = made_by(Path(folder, "src"))
-    (here / f"{revision[:8]}.sql").write_text(script, encoding="utf-8")
+    (here / f"{short.stdout.strip()}.sql").write_text(script, encoding="utf-8")
 
 
 if __name__ == "__main__":
