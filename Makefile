@@ -9,6 +9,9 @@ READY := $(VENV)/.ready
 NATIVE := $(VENV)/.native
 SUITE := $(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal
 
+# Tests start many processes, and each would compile the package again.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: demo serve demo-postgres test suite deep check changed torture integrations lint audit bench docs locked lock sbom clean
 
 demo: $(USABLE) $(NATIVE)

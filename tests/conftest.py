@@ -43,6 +43,15 @@ def _processor_time() -> float:
     return times.user + times.system + times.children_user + times.children_system
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave the layers of a profile, which differ from it in numbers alone, to `make deep`."""
+    for item in items:
+        case = getattr(item, "callspec", None)
+        if case is not None and "." in str(case.params.get("profile", "")):
+            item.add_marker("deep")
+
+
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
     item.stash[_phase_began] = _processor_time()

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import string
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -39,6 +40,7 @@ def test_one_wrong_character_is_found_without_a_look_up(place: int, character: s
     assert (KeyText.parse(mistyped) is None) == (mistyped != key)
 
 
+@pytest.mark.deep
 @given(st.text())
 def test_other_texts_are_no_keys(text: str) -> None:
     assert KeyText.parse(text) is None

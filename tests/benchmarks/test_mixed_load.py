@@ -12,6 +12,7 @@ from salience.engine.memory import Memory
 from salience.evaluation.benchmark import Setup, bench
 
 
+@pytest.mark.deep
 def test_searches_with_writes_in_between(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -201,6 +201,7 @@ def test_the_curves_are_the_formula() -> None:
         assert found[layer].tolist() == pytest.approx(expected)
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("suffix", ["png", "svg"])
 def test_it_is_drawn(year: tuple[Memory, Calendar], tmp_path: Path, suffix: str) -> None:
     pytest.importorskip("matplotlib")

@@ -168,6 +168,7 @@ def test_a_real_process_keeps_stdout_pure(tmp_path: Path) -> None:
     assert failed.stderr.startswith("salience: profile:")
 
 
+@pytest.mark.deep
 def test_a_real_ascii_terminal_gets_escaped_json_and_text(tmp_path: Path) -> None:
     surroundings = {**os.environ, "PYTHONIOENCODING": "ascii"}
     with Memory.open(tmp_path / "memory.db", embedder=None) as memory:
@@ -241,7 +242,8 @@ def test_a_closed_stream_is_an_empty_one(
 
 
 @pytest.mark.parametrize(
-    ("command", "code"), [("add Hello --id y >&- 2>&- <&-", 0), ("add - <&-", 2)]
+    ("command", "code"),
+    [("add Hello --id y >&- 2>&- <&-", 0), pytest.param("add - <&-", 2, marks=pytest.mark.deep)],
 )
 def test_a_real_process_with_closed_streams_works(tmp_path: Path, command: str, code: int) -> None:
     shell = f'exec "$0" "$1" "$2" --embedder none {command}'

@@ -127,7 +127,7 @@ def _completed(shell: str, script: str, tmp_path: Path) -> str:
 @pytest.mark.parametrize(
     ("words", "found"),
     [
-        ("salience sea", "search"),
+        pytest.param("salience sea", "search", marks=pytest.mark.deep),
         pytest.param("salience search --pro", "--profile", marks=pytest.mark.deep),
         ("salience search --profile six", "six_factor"),
     ],

@@ -81,6 +81,7 @@ for command in json.loads(sys.argv[2]):
 """
 
 
+@pytest.mark.deep
 def test_keys_have_the_same_order_in_every_process(tmp_path: Path) -> None:
     others = ["stats", "tags", "entities", "doctor", "events", "links bread"]
     commands = [command for command, _ in SAME.values()] + [other.split() for other in others]

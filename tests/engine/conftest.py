@@ -10,7 +10,7 @@ from support.bad_input import NOW
 from support.served import opened
 
 
-@pytest.fixture(scope="module", params=["ram://", "http"])
+@pytest.fixture(scope="module", params=["ram://", pytest.param("http", marks=pytest.mark.deep)])
 def memory(request: pytest.FixtureRequest) -> Iterator[Memory]:
     with opened(request.param, embedder=WordHashEmbedder(), clock=lambda: NOW) as memory:
         memory.add("An apple a day.", id="taken", vectors={"image": [1.0, 0.0]})

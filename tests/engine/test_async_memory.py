@@ -107,7 +107,7 @@ def test_errors_come_through() -> None:
         asyncio.run(memory.search("x"))
 
 
-@pytest.mark.parametrize("store", ["ram", "sqlite"])
+@pytest.mark.parametrize("store", ["ram", pytest.param("sqlite", marks=pytest.mark.deep)])
 def test_many_at_once(tmp_path: Path, store: str) -> None:
     async def body(memory: AsyncMemory) -> None:
         async def writer(who: int) -> None:

@@ -215,7 +215,7 @@ ODD_QUERIES = [
 
 
 @pytest.mark.parametrize("query", ODD_QUERIES, ids=label)
-@pytest.mark.parametrize("profile", ["balanced", "composite"])
+@pytest.mark.parametrize("profile", ["balanced", pytest.param("composite", marks=pytest.mark.deep)])
 def test_an_odd_query_has_a_result(memory: Memory, query: str, profile: str) -> None:
     result = memory.search(query, profile=profile, explain=True)
     assert len(result) <= 1

@@ -125,6 +125,7 @@ def told(file: Path) -> list[str]:
         return [*pool.map(run, PROCESSORS)]
 
 
+@pytest.mark.deep
 def test_every_process_and_processor_tell_the_same(expected: Lists, told: list[str]) -> None:
     """Ranks; scores, explanations and probabilities; the cosines of what is written."""
     first, second = told

@@ -38,7 +38,7 @@ ITEMS: list[dict[str, Any]] = [
 ]
 
 
-@pytest.fixture(params=["embedded", "remote"])
+@pytest.fixture(params=["embedded", pytest.param("remote", marks=pytest.mark.deep)])
 def memory(request: pytest.FixtureRequest) -> Iterator[Any]:
     if request.param == "embedded":
         with Memory("ram://", embedder=None) as memory:

@@ -354,6 +354,7 @@ def ranx() -> Any:
     return importlib.import_module("ranx")
 
 
+@pytest.mark.deep
 @pytest.mark.filterwarnings("ignore")  # of the compiler that ranx runs on
 def test_fusion_is_that_of_ranx(stored: Stored, ranx: Any) -> None:
     routes = Lexical(), Vector()

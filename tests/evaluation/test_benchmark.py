@@ -32,6 +32,7 @@ def test_figures_by_name(capsys: pytest.CaptureFixture[str]) -> None:
     assert all(figure > 0 for figure in [*figures, *found["search_ms"].values()])
 
 
+@pytest.mark.deep
 def test_a_kept_file_is_measured_again_but_not_written(tmp_path: Path) -> None:
     path = tmp_path / "kept.db"
     seen: list[tuple[str, int, int]] = []

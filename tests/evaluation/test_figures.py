@@ -65,6 +65,7 @@ def test_what_is_alike_in_a_conversation_makes_an_interval_wider() -> None:
     assert (wide_high - wide_low) / (high - low) == pytest.approx(30**0.5, rel=0.1)
 
 
+@pytest.mark.deep
 def test_intervals_hold_as_often_as_they_say() -> None:
     draws = np.random.default_rng(3)
     hold = 0

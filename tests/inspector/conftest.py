@@ -14,6 +14,29 @@ from salience.evaluation import sample
 from support.browser import Inspector, browser
 from support.real_server import RealServer, real_server
 
+SMOKE = {
+    "test_what_is_drawn_adds_up_to_the_score[balanced]",
+    "test_the_order_after_other_weights_is_that_of_the_server[balanced-weights0]",
+    "test_what_is_computed_here_is_what_the_server_says[4]",
+    "test_a_memory_that_is_not_returned_says_why",
+    "test_any_two_memories_tell_what_would_turn_their_order",
+    "test_a_slow_answer_never_stands_under_a_new_question",
+    "test_keys_move_open_and_ask",
+    "test_a_click_filters_and_the_address_is_a_link",
+    "test_nothing_has_to_be_scrolled_sideways[search-320]",
+    "test_looking_changes_nothing",
+    "test_a_key_that_reads_sees_nothing_that_is_refused",
+    "test_hostile_texts_are_shown_and_nothing_more",
+}
+"""What `make test` has of the page: cases of one module, so of one browser."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        in_browser = isinstance(item, pytest.Function) and "chrome" in item.fixturenames
+        if in_browser and item.name not in SMOKE:
+            item.add_marker(pytest.mark.deep)
+
 
 @pytest.fixture(scope="session")
 def sample_db(tmp_path_factory: pytest.TempPathFactory) -> Path:

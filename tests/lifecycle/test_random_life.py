@@ -11,6 +11,7 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
@@ -141,7 +142,7 @@ TestLifeInAFile = LifeInAFile.TestCase
 TestLifeInAFile.settings = settings(
     max_examples=examples(12), stateful_step_count=20, deadline=None
 )
-TestLifeAtAServer = LifeAtAServer.TestCase
+TestLifeAtAServer = pytest.mark.deep(LifeAtAServer.TestCase)
 TestLifeAtAServer.settings = settings(
     max_examples=examples(5), stateful_step_count=20, deadline=None
 )

@@ -62,6 +62,7 @@ ROWS = st.lists(
 )
 
 
+@pytest.mark.deep
 @settings(max_examples=examples(8))
 @given(
     rows=ROWS,

@@ -21,7 +21,10 @@ def address() -> Iterator[str]:
     server.close()
 
 
-@pytest.fixture(params=["embedded", "http", "bridge"])
+_AGAIN = [pytest.param(way, marks=pytest.mark.deep) for way in ("http", "bridge")]
+
+
+@pytest.fixture(params=["embedded", *_AGAIN])
 def tools(request: pytest.FixtureRequest) -> Iterator[Connection]:
     """All tools over a memory of this process, at a server, and of a bridge to that."""
     if request.param == "embedded":

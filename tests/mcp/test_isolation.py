@@ -157,6 +157,7 @@ def trespass(told: Transcript, own: list[str]) -> None:
     told.ask("read_resource", uri_of(OF_THE_NEIGHBOUR))
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("way", WAYS)
 def test_no_answer_tells_of_another_namespace(way: str, tmp_path: Path) -> None:
     transcripts = []

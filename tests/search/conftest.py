@@ -1,4 +1,4 @@
-"""Every test of this folder runs over HTTP as well."""
+"""Every test of this folder runs over HTTP as well, there as `deep`."""
 
 from support.served import transport
 

@@ -18,9 +18,8 @@ from support.real_server import real_server
 CONFIGURATION = Path(__file__).with_name("conformity")
 
 
-@pytest.mark.parametrize(
-    "phases", ["examples", pytest.param("examples,coverage,fuzzing", marks=pytest.mark.deep)]
-)
+@pytest.mark.deep
+@pytest.mark.parametrize("phases", ["examples", "examples,coverage,fuzzing"])
 def test_the_server_does_what_its_document_says(phases: str, tmp_path: Path) -> None:
     db = tmp_path / "memory.db"
     with Keyring.open(db) as keyring:  # or the first key that is made would close the server

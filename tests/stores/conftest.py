@@ -10,7 +10,22 @@ import pytest
 
 from salience.stores.postgres import PostgresStore
 from salience.stores.postgres.wire.connection import Connections
+from salience.testing.conformance._durability import Concurrency, Durability
+from salience.testing.conformance._filters import Filters
+from salience.testing.conformance._writes import Adding, Deleting, Linking, Updating
 from support.shared_postgres import Databases
+from support.suite.atomicity import Atomicity, SameFacts
+from support.suite.changes import DeletingMany, Exports, Upserts
+from support.suite.erasure import ErasureReceipts, ForgettingUsers, Tombstones
+from support.suite.events import EventLog, TimeTravel
+from support.suite.keys import AccessKeys
+from support.suite.listings import EventPages, Listing
+from support.suite.reads import Accesses
+from support.suite.reembedding import Reembedding
+from support.suite.search import Namespaces
+from support.suite.versions import Versions
+from support.suite.write_outcomes import IdempotencyKeys
+from support.suite.writers import UndoingWriters, Writers
 
 WORKER = """
 import json, sys
@@ -89,22 +104,34 @@ _LONG = {
     "test_searching_while_everything_changes",
     "test_ten_thousand_memories",
 }
-"""The suite's longest tests: `make test` has them on a file, in RAM and on PostgreSQL."""
-_PROFILES = {"test_every_profile_finds_the_same", "test_so_it_does_after_changes"}
-"""The longest where an index is made for each batch."""
-_KILLED = ("TestPostgres", "test_a_call_that_is_killed_has_done_all_or_nothing")
-"""Longest of all on PostgreSQL, whose own transactions answer for it."""
+"""The suite's longest tests, which `make test` has on a file alone, and the last nowhere."""
+_OWN_CODE: dict[str, set[type]] = {
+    "TestPostgres": {
+        *(Adding, Updating, Deleting, Linking, Filters, Durability, Concurrency),
+        *(Listing, Namespaces, Accesses, EventLog, EventPages, TimeTravel, Reembedding),
+        *(Atomicity, SameFacts, IdempotencyKeys, DeletingMany, Upserts, Exports, Versions),
+        *(AccessKeys, ErasureReceipts, ForgettingUsers, Tombstones, Writers, UndoingWriters),
+    },
+    "TestSqliteInMemory": {Concurrency},
+    "TestSqliteSnapshots": {
+        *(Durability, Reembedding, Accesses, Exports, SameFacts),
+        *(ErasureReceipts, ForgettingUsers, Writers),
+    },
+}
+"""The parts of the suite for which a store has code of its own; elsewhere the rest is `deep`."""
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave what the suite tries on a store in two ways to `make deep` for one of them."""
+    """Leave to `make deep` what the suite tries on one store by the code of another."""
     for item in items:
         if not isinstance(item, pytest.Function) or item.cls is None:
             continue
-        store, name = item.cls.__name__, item.originalname
-        again = {"TestSqliteInMemory": _LONG, "TestSqliteSnapshots": _LONG | _PROFILES}
-        if name in again.get(store, ()) or (store, name) == _KILLED:
+        own = _OWN_CODE.get(item.cls.__name__)
+        name = item.originalname
+        part = next(base for base in item.cls.__mro__ if name in vars(base))
+        is_again = own is not None and (part not in own or name in _LONG)
+        if is_again or name == "test_ten_thousand_memories":
             item.add_marker("deep")
 
 

@@ -65,7 +65,11 @@ def everything(url: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize(
     ("source", "target"),
-    [("sqlite", "postgres"), ("postgres", "other"), ("sqlite", "other")],
+    [
+        ("sqlite", "postgres"),
+        ("postgres", "other"),
+        pytest.param("sqlite", "other", marks=pytest.mark.deep),
+    ],
 )
 def test_a_copy_holds_the_same(places: dict[str, str], source: str, target: str) -> None:
     filled(places[source])

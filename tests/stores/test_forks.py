@@ -63,6 +63,6 @@ def test_a_memory_at_a_server(kind: str) -> None:
         fork(memory.url, kind)
 
 
-@pytest.mark.parametrize("kind", ["waiting", "awaited"])
+@pytest.mark.parametrize("kind", [pytest.param("waiting", marks=pytest.mark.deep), "awaited"])
 def test_a_memory_on_postgresql(database: str, kind: str) -> None:
     fork(database, kind)

@@ -14,7 +14,7 @@ PROCESSES = 3
 ROUNDS = 8
 
 
-@pytest.mark.parametrize("kind", ["sqlite", "postgres"])
+@pytest.mark.parametrize("kind", ["sqlite", pytest.param("postgres", marks=pytest.mark.deep)])
 def test_the_same_facts_of_several_processes_are_one_memory_each(
     request: pytest.FixtureRequest,
     tmp_path: Path,

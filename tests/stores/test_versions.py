@@ -23,7 +23,7 @@ with Memory.open(sys.argv[1], embedder=None) as memory:
 """
 
 
-@pytest.mark.parametrize("store", ["sqlite", "postgres"])
+@pytest.mark.parametrize("store", ["sqlite", pytest.param("postgres", marks=pytest.mark.deep)])
 def test_no_increment_of_any_process_is_lost(
     store: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:

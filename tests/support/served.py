@@ -147,9 +147,9 @@ def opened(address: str, **settings: Any) -> Memory:
     return Memory.open(address, **settings)
 
 
-@pytest.fixture(autouse=True, params=["embedded", "http"])
+@pytest.fixture(autouse=True, params=["embedded", pytest.param("http", marks=pytest.mark.deep)])
 def transport(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Every test of a folder twice: as it is, and with its memories at servers.
+    """Every test of a folder twice: as it is, and with its memories at servers (`deep`).
 
     For a folder, its conftest imports this.
     """

@@ -27,7 +27,7 @@ from torture.tally import Tally
 from torture.victim import FOREIGN, Round, live
 
 CALLS_A_ROUND = 5
-_DEATH_SECONDS = 60.0
+_DEATH_SECONDS = 300.0
 Planned = Sequence[tuple[int, int]]
 
 

@@ -22,7 +22,8 @@ from torture.victim import Round
 
 KINDS = ("client", "backend", "server")
 _FIRST = "first"
-_END_SECONDS = 30.0  # in which killed processes end
+_END_SECONDS = 30.0  # in which killed processes end, where somebody reaps them
+_HANG_SECONDS = 300.0
 
 
 class Databases(Closing):
@@ -78,7 +79,7 @@ class Databases(Closing):
 
     def wait(self) -> None:
         """Wait until the server takes connections again."""
-        until = time.monotonic() + _END_SECONDS
+        until = time.monotonic() + _HANG_SECONDS
         while True:
             try:
                 self.ask("SELECT 1")

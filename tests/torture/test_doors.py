@@ -12,6 +12,7 @@ from torture.tally import Tally, table
 ROUNDS = {"12 forks": 2, "13 repeated keys": 12, "14 erasure": 12, "15 actors": 12, "19 mcp": 40}
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("name", ATTACKS)
 def test_an_attack_finds_nothing(name: str, tmp_path: Path) -> None:
     tally = ATTACKS[name](Tally(name, 1), ROUNDS.get(name, 40), tmp_path / "d", lambda _: None)

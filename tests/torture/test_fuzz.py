@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from support.waiting import HANG_SECONDS
+from torture import fuzz
 from torture.fuzz import TooSlow, on_files, on_memory, time_bound
 from torture.tally import Tally, table
 
 
+@pytest.fixture
+def nothing_is_timed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fuzz, "time_bound", partial(time_bound, HANG_SECONDS))
+
+
+@pytest.mark.usefixtures("nothing_is_timed")
+@pytest.mark.deep
 def test_hostile_arguments_are_taken_or_refused(tmp_path: Path) -> None:
     tally = on_memory(1_500, 1, tmp_path, lambda _: None)
     assert tally.rounds > 1_000
     assert tally, table([tally])
 
 
+@pytest.mark.usefixtures("nothing_is_timed")
+@pytest.mark.deep
 def test_hostile_files_are_taken_or_refused(tmp_path: Path) -> None:
     tally = on_files(300, 1, tmp_path, lambda _: None)
     assert tally.rounds == 300

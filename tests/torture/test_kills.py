@@ -13,6 +13,7 @@ from torture.postgres import Databases, on_postgres
 from torture.tally import Tally, table
 
 
+@pytest.mark.deep
 def test_a_killed_process_leaves_whole_calls(tmp_path: Path) -> None:
     rounds = range(examples(16))
     tally = on_sqlite(rounds, 1, tmp_path, lambda _: None)
@@ -27,6 +28,7 @@ def test_a_killed_client_backend_or_server_leaves_whole_calls() -> None:
     assert tally, table([tally])
 
 
+@pytest.mark.deep
 def test_uses_that_were_flushed_survive_a_backend_and_the_server() -> None:
     with Databases() as databases:
         url = databases.copy("used")

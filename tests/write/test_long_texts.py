@@ -15,7 +15,12 @@ from salience.write.dedup.written_words import WrittenText, written
     ("length", "compared", "outcomes"),
     [
         (MAX_COMPARED_CHARACTERS + 1, False, ["ADDED", "ADDED", "DUPLICATE"]),
-        (MAX_COMPARED_CHARACTERS // 2, True, ["ADDED", "MERGED", "DUPLICATE"]),
+        pytest.param(
+            MAX_COMPARED_CHARACTERS // 2,
+            True,
+            ["ADDED", "MERGED", "DUPLICATE"],
+            marks=pytest.mark.deep,
+        ),
     ],
 )
 def test_words_of_long_texts_are_not_compared(

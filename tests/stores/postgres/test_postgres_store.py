@@ -268,9 +268,17 @@ def test_a_server_that_is_not_there_is_named(url: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "profile", ["balanced", "composite", "six_factor", "activation", "multi_route", "vitality"]
+    ("profile", "linked"),
+    [
+        ("balanced", True),
+        ("activation", True),
+        *(
+            pytest.param(profile, linked, marks=pytest.mark.deep)
+            for profile in ("composite", "six_factor", "multi_route", "vitality")
+            for linked in (False, True)
+        ),
+    ],
 )
-@pytest.mark.parametrize("linked", [False, True])
 def test_a_search_takes_two_round_trips(database: str, profile: str, linked: bool) -> None:
     store = PostgresStore(database)
     with opened(store) as memory, Memory.open("ram://", embedder=EMBEDDER) as known:  # type: ignore[arg-type]

@@ -146,6 +146,7 @@ def test_an_index_that_missed_too_much_is_loaded_anew(
     writer.close()
 
 
+@pytest.mark.deep
 def test_an_index_is_compacted_after_many_deletions(tmp_path: Path) -> None:
     path = tmp_path / "memory.db"
     with opened(path) as memory, opened(path) as other:
