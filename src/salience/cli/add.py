@@ -40,6 +40,8 @@ def add(
             output.note(" ".join(filter(None, (item.outcome, item.match, item.reason))))
         if item.settled_by is not None:
             output.note(f"to settle it: salience supersede {shlex.join(item.settled_by)}")
+        if item.secret is not None:
+            output.note(f"{item.id} seems to hold a {item.secret}: salience delete {item.id}")
     output.pending(result.pending)
     if not output.told(settings, result):
         output.say(result.id)

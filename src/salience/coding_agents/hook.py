@@ -95,7 +95,7 @@ def exchange(message: dict[str, Any], seconds: float) -> dict[str, Any]:
 
 
 def _received(connection: socket.socket, deadline: float) -> bytes:
-    """What comes next over a connection, for as long as the daemon gives signs of life."""
+    """The next bytes over a connection, for as long as the daemon gives signs of life."""
     while True:
         left = deadline - time.monotonic()
         connection.settimeout(min(max(left, _POLL_SECONDS), _FROZEN_SECONDS))

@@ -11,6 +11,7 @@ from typing import Literal, cast
 from salience.coding_agents.transcripts import Turn
 from salience.language.cues import Entry, read_table
 from salience.language.english import STOP_WORDS
+from salience.language.secrets import secret_in
 from salience.language.tokens import words
 from salience.lazily import dataclass, regex
 
@@ -55,8 +56,6 @@ SUPPOSED = _any_language("_supposed")
 """Sentences that ask or suppose."""
 PASSING = _any_language("_passing")
 """Sentences that are meant for this once."""
-SECRET = regex(_TABLE["_secret"].pattern, re.I)
-"""Texts that may be secrets; a sentence with one is never kept."""
 HEADER = regex(_TABLE["_header"].pattern)
 """The words of a line that ends in a colon, whose list is kept."""
 REASON = regex(_TABLE["_reason"].pattern)
@@ -222,7 +221,7 @@ def _rule(sentence: str, speaker: Speaker) -> Rule | None:
 def _is_lasting(text: str) -> bool:
     plain = _plain(text)
     right_length = len(plain.encode()) >= _MIN_BYTES and len(plain) <= _MAX_CHARACTERS
-    return right_length and not PASSING.search(plain) and not SECRET.search(text)
+    return right_length and not PASSING.search(plain) and not secret_in(text)
 
 
 def _header(line: str, speaker: Speaker) -> Rule | None:
@@ -248,7 +247,7 @@ def _standing_alone(sentence: str, kind: Kind, context: _Context) -> str | None:
     if chosen := context.option(text):
         return f"{text} ({_shortened(_BULLET.sub('', chosen))})"
     before = context.last(kind)
-    if before is None or len(substance(before)) < _MIN_SUBSTANCE or SECRET.search(before):
+    if before is None or len(substance(before)) < _MIN_SUBSTANCE or secret_in(before):
         return text if said else None
     return f"{text} (Said after: {_shortened(before)})"
 

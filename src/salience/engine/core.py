@@ -55,7 +55,7 @@ from salience.stores import open_store
 from salience.stores.address import Address, public_url, store_url
 from salience.stores.protocol import Store
 from salience.write.dedup import DedupPolicy
-from salience.write.items import WriteContext
+from salience.write.items import SecretPolicy, WriteContext, secret_policy
 
 _DICTIONARY = Dictionary(english_words, known_words)  # of all memories of the process: read once
 MAX_PAUSE_SECONDS = 3_600.0  # of an embedder that does not answer
@@ -82,6 +82,7 @@ class Core:
         trace: Callable[[str], object] | None,
         recorder: SearchRecorder | None = None,
         extract: FactFinder | None = None,
+        secrets: SecretPolicy = "flag",
     ) -> None:
         self.url = url
         self.dispatcher = dispatcher
@@ -91,6 +92,7 @@ class Core:
         self.trace = trace
         self.recorder = recorder
         self.extract = extract
+        self.secrets = secrets
 
     @classmethod
     def open(
@@ -152,7 +154,10 @@ class Core:
             actor = None if values["actor"] is None else _actor(values["actor"])
             dedup = DedupPolicy.of(values["dedup"], DedupPolicy())
             trace = _line_writer(values["trace"])
-            return cls(shown_url, dispatcher, searches, actor, dedup, trace, recorder, extract)
+            secrets = secret_policy(values["secrets"])
+            return cls(
+                shown_url, dispatcher, searches, actor, dedup, trace, recorder, extract, secrets
+            )
         except BaseException:
             _release(dispatcher, url)
             raise
@@ -195,6 +200,7 @@ class Core:
             self.trace,
             self.recorder,
             self.extract,
+            self.secrets,
         )
 
     def finder(self, extract: ExtractLike, content: Any) -> FactFinder | None:
@@ -229,6 +235,7 @@ class Core:
             self.time(),
             self.actor,
             self.searches.limits,
+            self.secrets,
         )
 
     def request(self, query: str, **options: Unpack[SearchOptions]) -> SearchRequest:

@@ -180,7 +180,7 @@ class LifecycleApi(PlanRunner):
         return report
 
     def audit(self, *, mend: Sequence[str] = (), progress: Progress | None = None) -> Audit:
-        """Count memories that are duplicates, junk, dormant, contradicted, orphaned, unembedded.
+        """Count memories that are duplicates, junk, dormant, contradicted or otherwise a problem.
 
         The result has examples, and the command that mends each. Nothing is changed but what `mend`
         names: "duplicates" and "junk" are archived; for "orphaned" ones, links that lead nowhere

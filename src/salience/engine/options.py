@@ -15,6 +15,7 @@ from salience.records.field_filters import FieldFilters, with_fields
 from salience.records.limits import Limits
 from salience.search.request import Filters, Moment
 from salience.write.dedup import DedupLike
+from salience.write.items import SecretPolicy
 from salience.write.upsert import OnConflict
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -41,6 +42,9 @@ class Settings(TypedDict, total=False):
     dedup: how facts and notes are compared with what is stored when they are added: True, False,
         the cosine from which two say the same (0.92), or a `DedupPolicy`. By default those
         without an id of their own are compared.
+    secrets: what becomes of texts that seem to hold a key or a password: "keep", "flag" (the
+        outcome and `audit` tell) or "refuse"; by default as the environment's SALIENCE_SECRETS
+        says, else "flag".
     extract: what finds facts in the messages that `add` is given; see `extract` there.
     embedder_pause: the most seconds after which an embedder that did not answer is asked again, in
         the background (after 1, 2, 4, ... at first); until then nobody waits for it. With 0 every
@@ -64,6 +68,7 @@ class Settings(TypedDict, total=False):
     aliases: Mapping[str, str] | None
     actor: str | None
     dedup: DedupLike
+    secrets: SecretPolicy | None
     extract: ExtractLike
     embedder_pause: float
     limits: Limits | Mapping[str, int] | None

@@ -10,11 +10,12 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from salience.api.operations import PREFIX, UPKEEP, WRITE
+from salience.api.operations import DELETE, PREFIX, UPKEEP, WRITE
 from salience.display.html import HtmlResult, header, nothing, section, table
 from salience.display.html import text as html_text
 from salience.display.result import Result, to_json
 from salience.errors import InvalidInput, shown
+from salience.language.secrets import secret_in
 from salience.language.tokens import text_key
 from salience.lazily import dataclass, regex, replace
 from salience.lifecycle.clustering import similar_pairs
@@ -147,7 +148,8 @@ class Audit(HtmlResult):
 def audit(
     scope: WriteContext, *, mend: Sequence[str] = (), progress: Progress | None = None
 ) -> Plan[Audit]:
-    """The plan of finding duplicate, junk, dormant, contradicted, orphaned, unembedded memories.
+    """The plan of finding duplicate, junk, dormant, contradicted, orphaned, unembedded memories,
+    and those with secrets.
 
     Looks at active memories only (for dormant ones, at those that pruning looks at; for orphans, at
     all). Duplicates and junk are facts and notes: of two turns of a conversation that are alike,
@@ -168,7 +170,8 @@ def audit(
     kinds = table["kind"].tolist() if len(table) else []
     is_fact = np.array([kind not in EPISODIC_KINDS for kind in kinds], dtype=bool)
     facts = table.take(is_fact)
-    contents = yield from _contents(facts, progress)
+    texts_of = yield from _contents(table, progress)
+    contents = [text for text, is_own in zip(texts_of, is_fact, strict=True) if is_own]
     vectors = yield from ask(FetchVectors(table.rows, "content"))
     links: Sequence[Link] = yield from ask(LinksOf(scope.namespace))
     is_missing = np.isnan(vectors[:, 0]) if vectors.shape[1] else np.ones(len(table), dtype=bool)
@@ -186,6 +189,7 @@ def audit(
         "junk": _junk(facts, contents),
         "orphaned": [*orphaned.items()],
         "unembedded": [(id, "has no vector") for id in _ids(table.take(is_missing))],
+        "secrets": [] if scope.secrets == "keep" else _secrets(table, texts_of),
     }
     findings = (
         _finding("duplicates", problems["duplicates"], len(facts)),
@@ -194,6 +198,7 @@ def audit(
         _contradicted(facts, links),
         _finding("orphaned", problems["orphaned"], len(everything)),
         _finding("unembedded", problems["unembedded"], len(table)),
+        _finding("secrets", problems["secrets"], len(table), _erasing(problems["secrets"])),
     )
     report = Audit(scope.namespace, len(everything), findings)
     if not any(problems[name] for name in mend):
@@ -339,6 +344,20 @@ def _covers(records: Mapping[int, MemoryRecord], one: int, other: int, now: date
 
 def _named(name: str, progress: Progress) -> Callable[[int, int], None]:
     return lambda done, total: progress(name, done, total)
+
+
+def _secrets(table: Candidates, texts: Sequence[str]) -> _Problems:
+    """Memories that seem to hold a key or a password, without telling it."""
+    found = zip(_ids(table), map(secret_in, texts), strict=True)
+    return [(id, f"seems to hold a {kind}") for id, kind in found if kind is not None]
+
+
+def _erasing(problems: _Problems) -> tuple[Action, ...]:
+    """The request that erases memories, as nothing else takes their texts away; for a few alone."""
+    ids = sorted(id for id, _ in problems)
+    path = f"{PREFIX}/memories/delete"
+    few = 0 < len(ids) <= SHOWN_EXAMPLES
+    return (Action("Erase them", "POST", path, {"ids": ids}, DELETE, None),) if few else ()
 
 
 def _junk(facts: Candidates, texts: Sequence[str]) -> _Problems:

@@ -65,6 +65,9 @@ class WrittenChunk:
     problem: str
 
 
+_KEEPING_OUTCOMES = (*ADDING_OUTCOMES, "UPDATED", "MERGED")  # whose text is in a memory now
+
+
 @dataclass
 class _Changes:
     """All that a chunk writes, and the outcomes of its items by place."""
@@ -207,9 +210,12 @@ class _ChunkWriter:
             elif item.key is not None and item.key in before:
                 outcomes.append(before[item.key])
             else:
-                outcomes.append(changes.outcomes[place])
+                outcome = changes.outcomes[place]
+                if item.secret is not None and outcome.outcome in _KEEPING_OUTCOMES:
+                    outcome = replace(outcome, secret=item.secret)
+                outcomes.append(outcome)
                 if item.key is not None:
-                    before[item.key] = replace(changes.outcomes[place], reason=SAME_KEY)
+                    before[item.key] = replace(outcome, reason=SAME_KEY)
         return outcomes
 
     def _changes(self, fresh: Mapping[int, Item]) -> Plan[_Changes]:

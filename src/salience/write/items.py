@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from functools import partial
 from hashlib import sha256
-from typing import Any
+from typing import Any, Literal, get_args
 
 from salience.display.result import to_json
 from salience.errors import InvalidInput, shown
 from salience.language import passages
 from salience.language.passages import CODE, linked_names
+from salience.language.secrets import Secret, secret_in
 from salience.language.tokens import slug
 from salience.lazily import dataclass, replace
 from salience.records.events import ACCESSES
@@ -94,6 +96,21 @@ ITEM_KEYS = frozenset(
 """The keys of an item: the fields that may be set, and what comes with them."""
 
 
+SecretPolicy = Literal["keep", "flag", "refuse"]
+"""The ways to treat a text that seems to hold a key or a password."""
+SECRETS_VARIABLE = "SALIENCE_SECRETS"
+"""The environment variable with the policy of a memory that is opened without one."""
+
+
+def secret_policy(value: Any) -> SecretPolicy:
+    """A checked policy, by default that of the environment's SALIENCE_SECRETS, else "flag"."""
+    policy = native(os.environ.get(SECRETS_VARIABLE) or "flag" if value is None else value)
+    if not isinstance(policy, str) or policy not in get_args(SecretPolicy):
+        remedy = f"use {', '.join(get_args(SecretPolicy))}"
+        raise InvalidInput("secrets", f"is {shown(policy)}", remedy)
+    return policy  # type: ignore[return-value]
+
+
 @dataclass(frozen=True)
 class WriteContext:
     """The context of a write: namespace, embedder (and whether there is one), time and actor.
@@ -108,10 +125,27 @@ class WriteContext:
     now: datetime
     actor: str | None = None
     limits: Limits = DEFAULT_LIMITS
+    secrets: SecretPolicy = "flag"
 
     def erasing(self, kind: ErasureKind) -> Erasing:
         """An erasure in this context."""
         return Erasing(self.now, self.actor, kind)
+
+
+def secret_of(texts: Iterable[str | None], scope: WriteContext) -> Secret | None:
+    """The kind of secret that texts of a memory seem to hold, unless the policy is to keep them.
+
+    Raises:
+        InvalidInput: they seem to hold one, and the policy is to refuse them.
+    """
+    if scope.secrets == "keep":
+        return None
+    found = next((kind for text in texts if text and (kind := secret_in(text))), None)
+    if found is not None and scope.secrets == "refuse":
+        problem = f"seems to hold a {found}, and this memory refuses secrets"
+        remedy = 'leave it out, or open the memory with secrets="flag"'
+        raise InvalidInput("content", problem, remedy)
+    return found
 
 
 @dataclass(frozen=True)
@@ -127,6 +161,7 @@ class Item:
     supersedes: str | None = None
     key: str | None = None
     fingerprint: str | None = None  # of an item with a key: of all that the caller gave
+    secret: Secret | None = None  # that its text seems to hold
 
 
 def check_field(name: str, value: Any, limits: Limits) -> Any:
@@ -198,6 +233,7 @@ def parse_item(source: Any, scope: WriteContext, dimensions: Mapping[str, int]) 
         _optional_name("supersedes", source.get("supersedes")),
         key,
         None if key is None else _fingerprint(record, source, filled),
+        secret_of((record.content, record.title), scope),
     )
 
 

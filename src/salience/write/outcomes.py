@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from salience.display.result import Result, short_repr
 from salience.errors import InvalidInput
+from salience.language.secrets import Secret
 from salience.lazily import dataclass
 from salience.records.record import Link
 
@@ -32,7 +33,8 @@ class Added(Result):
     UPDATED: the memory of its id says this now. SKIPPED: the memory of its id stays as it is.
     REJECTED: it cannot be kept. For the outcomes that add nothing, `id` is `match`. `similarity`
     is the cosine of the two, if they were compared. `settled_by` is the old and the new memory of a
-    conflict.
+    conflict. `secret` is the kind of secret that its text seems to hold ("key" or "password"), None
+    for none; see `Memory.open(secrets=...)`.
     """
 
     _computed = ("remedy",)
@@ -44,6 +46,7 @@ class Added(Result):
     match: str | None = None
     similarity: float | None = None
     settled_by: tuple[str, str] | None = None
+    secret: Secret | None = None
 
     @property
     def remedy(self) -> str | None:
@@ -87,6 +90,11 @@ class AddResult(Result):
     def _first_id(self) -> str | None:
         matches = (item.match for item in self.items if item.outcome not in ADDING_OUTCOMES)
         return next(iter((*self.ids, *filter(None, matches))), None)
+
+    @property
+    def secrets(self) -> tuple[Added, ...]:
+        """The items that are kept and seem to hold a key or a password."""
+        return tuple(item for item in self.items if item.secret is not None)
 
     @property
     def rejected(self) -> tuple[Added, ...]:

@@ -37,6 +37,7 @@ from salience.write.items import (
     content_texts,
     embedded_text,
     metadata_for,
+    secret_of,
     text_links,
     with_vector_texts,
 )
@@ -70,6 +71,7 @@ def update(
     """
     id, version = text("id", id), checked_version(if_version)
     fields, merge = _checked_changes(changes, scope.limits)
+    secret_of((fields.get("content"), fields.get("title")), scope)
     in_place = all(FIELDS[name].patchable for name in fields)
     vector_of: dict[str, Embedding] = {}
     for _ in range(MAX_ATTEMPTS):

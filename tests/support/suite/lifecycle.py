@@ -454,6 +454,7 @@ class Lifecycle(StoreCase):
             "contradicted": (2, 6),
             "orphaned": (2, 8),
             "unembedded": (0, 7),
+            "secrets": (0, 7),
         }
         assert audit["duplicates"].examples == (("b", "says the same as a"),)
         [archive] = audit["duplicates"].actions

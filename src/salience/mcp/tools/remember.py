@@ -34,6 +34,7 @@ class Stored(TypedDict):
     match: NotRequired[Annotated[str, Field(description="The memory it was compared with.")]]
     similarity: NotRequired[float]
     remedy: NotRequired[Annotated[str, Field(description="The call that settles a conflict.")]]
+    secret: NotRequired[Annotated[str, Field(description="That it holds a key or a password.")]]
 
 
 class Changed(TypedDict):
@@ -106,6 +107,7 @@ async def add_memory(
         "match": item.match and one_line(item.match),
         "similarity": None if item.similarity is None else round(item.similarity, 3),
         "remedy": _remedy(item.settled_by),
+        "secret": item.secret and f"seems to hold a {item.secret}; delete it if it does",
     }
     stored = {name: value for name, value in values.items() if value not in (None, "")}
     text = "\n".join(f"{name}: {value}" for name, value in stored.items())

@@ -1,0 +1,36 @@
+"""Secrets in a text: keys, which have a shape, and passwords and PINs that are told."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import Literal
+
+from salience.language.cues import read_table
+from salience.lazily import regex
+
+Secret = Literal["key", "password"]
+_LEAST_KEY = 14  # characters without a blank, but for an address and a private key
+_KEY = regex(lambda: read_table("secrets")["key"].pattern, re.I)
+_TOLD = regex(lambda: read_table("secrets")["told"].pattern, re.I)
+
+
+@cache
+def _signs() -> tuple[str, ...]:
+    return tuple(read_table("secrets")["_signs"].words)
+
+
+def secret_in(text: str) -> Secret | None:
+    """The kind of secret that a text seems to hold, None for none.
+
+    Most texts have no long run of characters and no sign, and cost no pattern.
+    """
+    is_long = max(map(len, text.split()), default=0) >= _LEAST_KEY
+    if (is_long or "://" in text or "-----" in text) and _KEY.search(text):
+        return "key"
+    return "password" if any(map(_tells, text.splitlines())) else None
+
+
+def _tells(line: str) -> bool:
+    folded = line.casefold()
+    return any(sign in folded for sign in _signs()) and _TOLD.search(line) is not None
