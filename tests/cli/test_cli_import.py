@@ -398,7 +398,9 @@ def test_stdin_and_pipes_are_read(run: Run, tmp_path: Path) -> None:
     assert (ran.code, ran.out) == (1, "1 added, 1 rejected\n")
     assert "rejected: -, line 2: stdin:2: content: is missing" in ran.err
     assert "salience: stdin, line 1: not JSON" in run("import", "-", stdin=b"{broken").err
-    assert run("import", "-", stdin=b"").out == "0 added, 0 rejected\n"
+    empty = run("import", "-", stdin=b"")
+    assert (empty.code, empty.out) == (1, "0 added, 1 rejected\n")
+    assert "rejected: stdin: nothing in this file was read; it was taken for jsonl" in empty.err
     talk = json.dumps({"memories": [{"text": "Hello"}]}).encode()
     assert run("import", "-", stdin=talk).out == "1 added, 0 rejected\n"
     assert "check the path" in run("import", "x" * 5_000).err

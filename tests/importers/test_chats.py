@@ -142,9 +142,10 @@ def test_numbers_of_messages_count_within_their_chat(tmp_path: Path) -> None:
     [
         (["13/02/26, 10:00 - Ana: Hi"], "2026-02-13T10:00"),
         (["02/13/26, 10:00 - Ana: Hi"], "2026-02-13T10:00"),
-        (["2/1/26, 9:05 PM - Ana: Hi"], "2026-02-01T21:05"),
-        (["2/1/26, 9:05 pm - Ana: Hi"], "2026-01-02T21:05"),
-        (["2/1/26, 12:05 a. m. - Ana: Hi"], "2026-01-02T00:05"),
+        (["13/1/26, 9:05 PM - Ana: Hi"], "2026-01-13T21:05"),
+        (["1/13/26, 9:05 pm - Ana: Hi"], "2026-01-13T21:05"),
+        (["2/2/26, 12:05 a. m. - Ana: Hi"], "2026-02-02T00:05"),
+        (["13.06.18 21.25.15: Ana: Hi"], "2018-06-13T21:25"),
         (["02.01.2026, 10:00 - Ana: Hi"], "2026-01-02T10:00"),
         (["2026/01/02 10:00 - Ana: Hi"], "2026-01-02T10:00"),
         (["[2026-01-02 10:00:07] Ana: Hi"], "2026-01-02T10:00"),
@@ -163,10 +164,27 @@ def test_dates_of_whatsapp_in_many_countries(tmp_path: Path, lines: list[str], t
     assert (first["speaker"], first["content"]) == ("Ana", "Hi")
 
 
+OPEN_DATES = [
+    "1/2/24, 12:00 - Ana: Hi\n2/2/24, 12:01 - Ben: Ho",
+    "[01/12/2024, 10:05:23 AM] Ana: Hi\n[02/12/2024, 10:08:45 AM] Ben: Ho",
+]
+
+
+@pytest.mark.parametrize("text", OPEN_DATES)
+def test_an_order_of_dates_that_a_chat_leaves_open_is_asked_for(tmp_path: Path, text: str) -> None:
+    path = put(tmp_path, "_chat.txt", text)
+    with pytest.raises(ImportProblem, match="--dates dmy"):
+        list(read(path))
+    day, month = ([item["created_at"] for item in read(path, dates=o)] for o in ("dmy", "mdy"))
+    assert [(at.day, at.month) for at in day] == [(at.month, at.day) for at in month]
+    with pytest.raises(ImportProblem, match="dmy or mdy"):
+        read(path, dates="ymd")  # type: ignore[arg-type]
+
+
 def test_a_message_of_several_lines_and_what_the_app_says(tmp_path: Path) -> None:
     text = (
-        '1/2/26, 10:00 - Ana created group "Kiln"\n1/2/26, 10:01 - Ana: Clay:\n- red\n\n- white\n'
-        "1/2/26, 10:02 - Ben: IMG-1.jpg (file attached)\n1/2/26, 10:03 - Ben: Thanks\n"
+        '2/2/26, 10:00 - Ana created group "Kiln"\n2/2/26, 10:01 - Ana: Clay:\n- red\n\n- white\n'
+        "2/2/26, 10:02 - Ben: IMG-1.jpg (file attached)\n2/2/26, 10:03 - Ben: Thanks\n"
     )
     found = items(put(tmp_path, "chat.txt", text))
     assert [item["content"] for item in found] == ["Clay:\n- red\n\n- white", "Thanks"]
@@ -352,3 +370,76 @@ def test_a_model_of_librechat_is_the_assistant(tmp_path: Path) -> None:
     put(tmp_path, "chat.json", {"conversationId": "c", "title": "T", "messages": messages})
     speakers = [item["speaker"] for item in items(tmp_path / "chat.json")]
     assert speakers == ["user", "assistant", "GPT-4"]
+
+
+def test_a_chat_of_messenger_has_its_letters_its_order_and_its_times(tmp_path: Path) -> None:
+    chat = {
+        "participants": [{"name": "Zo\u00c3\u00ab"}, {"name": "Ben"}],
+        "title": "Zo\u00c3\u00ab",
+        "thread_path": "inbox/zoe_1",
+        "messages": [
+            {"sender_name": "Ben", "timestamp_ms": 1767348060000, "content": "caf\u00c3\u00a9?"},
+            {"sender_name": "Zo\u00c3\u00ab", "timestamp_ms": 1767348000000, "content": "Hi"},
+            {"sender_name": "Ben", "timestamp_ms": 1767348070000, "photos": [{"uri": "x.jpg"}]},
+        ],
+    }
+    found = items(put(tmp_path, "message_1.json", chat))
+    assert [(item["speaker"], item["content"]) for item in found] == [
+        ("Zo\u00eb", "Hi"),
+        ("Ben", "caf\u00e9?"),
+    ]
+    assert {item["session_id"] for item in found} == {"inbox/zoe_1"}
+    assert found[0]["created_at"].isoformat() == "2026-01-02T10:00:00+00:00"
+
+
+def test_chats_of_grok_and_of_google(tmp_path: Path) -> None:
+    at = {"$date": {"$numberLong": "1767348000000"}}
+    responses = [
+        {"response": {"_id": "r1", "sender": "human", "message": "Paint it.", "create_time": at}},
+        {"response": {"_id": "r2", "sender": "ASSISTANT", "message": "Done.", "create_time": at}},
+    ]
+    grok = {"conversations": [{"conversation": {"id": "c"}, "responses": responses}]}
+    chunks = [
+        {"role": "user", "text": "Paint it."},
+        {"role": "model", "text": "They want paint.", "isThought": True},
+        {"role": "model", "text": "Done."},
+    ]
+    studio = {"displayName": "Fence", "chunkedPrompt": {"chunks": chunks}}
+    for name, document in (("grok", grok), ("ai-studio", studio)):
+        path = put(tmp_path, f"{name}.json", document)
+        assert read(path).format == name
+        said = [(item["speaker"], item["content"]) for item in items(path)]
+        assert said == [("user", "Paint it."), ("assistant", "Done.")]
+    assert items(tmp_path / "grok.json")[0]["created_at"].year == 2026
+
+
+def test_the_activity_of_gemini(tmp_path: Path) -> None:
+    pytest.importorskip("markdownify", reason="the extra 'import' is not installed")
+    activity = [
+        {
+            "header": "Gemini Apps",
+            "title": "Prompted Which tram?",
+            "time": f"2026-01-0{day}T10:00:00Z",
+            "safeHtmlItem": [{"html": "<p>Line <b>28</b></p>"}],
+        }
+        for day in (2, 1)
+    ]
+    found = items(put(tmp_path, "MyActivity.json", activity))
+    assert [item["content"] for item in found] == ["Which tram?", "Line **28**"] * 2
+    assert [item["created_at"][:10] for item in found[1:3]] == ["2026-01-01", "2026-01-02"]
+
+
+def test_rollouts_of_codex_without_times_outside_and_of_events_alone(tmp_path: Path) -> None:
+    part = [{"type": "input_text", "text": "Paint it."}]
+    said = {"type": "message", "role": "user", "timestamp": "2026-01-02T10:00:00Z", "content": part}
+    meta = {"type": "session_meta", "payload": {"id": "s"}}
+    event = {"type": "user_message", "message": "Paint it."}
+    for lines in (
+        [meta, {"type": "response_item", "payload": said}],
+        [meta, {"type": "event_msg", "payload": event, "timestamp": "2026-01-02T10:00:00Z"}],
+    ):
+        path = put(tmp_path, "rollout.jsonl", "\n".join(map(json.dumps, lines)))
+        [turn] = items(path)
+        assert read(path).format == "codex"
+        assert (turn["speaker"], turn["content"], turn["session_id"]) == ("user", "Paint it.", "s")
+        assert str(turn["created_at"]).startswith("2026-01-02")

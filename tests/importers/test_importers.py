@@ -401,3 +401,20 @@ def test_every_item_is_accepted_by_a_memory(tmp_path: Path) -> None:
             added = memory.add_many(found)
             assert not added.rejected, added.rejected
             assert len(added.ids) == len(found)
+
+
+def test_a_question_and_its_answer_are_one_memory(tmp_path: Path) -> None:
+    for names in ("question,answer,deck", "Front,Back,deck", "prompt,response,deck"):
+        path = tmp_path / "cards.csv"
+        path.write_text(f"{names}\nCapital of Peru?,Lima,geo\nCapital of Chad?,,geo\n", "utf-8")
+        found = list(read(path))
+        assert [item["content"] for item in found] == ["Capital of Peru?\nLima", "Capital of Chad?"]
+        assert found[0]["metadata"] == {"deck": "geo"}
+
+
+def test_json_with_one_key_of_a_format_is_not_called_near_it(tmp_path: Path) -> None:
+    path = tmp_path / "n.json"
+    path.write_text('{"cells": [], "metadata": {}, "nbformat": 4, "id": 1}', encoding="utf-8")
+    with pytest.raises(ImportProblem) as caught:
+        read(path)
+    assert "nearest" not in str(caught.value)

@@ -183,3 +183,24 @@ def test_each_file_of_a_folder_by_its_own_format_names_its_place_once(tmp_path: 
     put(tmp_path, "v/prices.csv", "content,tags\nA cup costs 3.,shop\n")
     places = {item["content"]: item.place for item in read(tmp_path / "v", "files")}
     assert places == {"A bowl.": "sub/Bowl.md", "A cup costs 3.": "prices.csv, line 2"}
+
+
+def test_pages_of_html_are_read_as_their_text(tmp_path: Path) -> None:
+    pytest.importorskip("markdownify", reason="the extra 'import' is not installed")
+    page = "<html><head><title>x</title><style>p {}</style></head><body><h1>Kiln</h1>"
+    page += "<p>1240 degrees</p><script>alert(1)</script></body></html>"
+    (tmp_path / "a.html").write_text(page, encoding="utf-8")
+    with zipfile.ZipFile(tmp_path / "Export.zip", "w") as archive:
+        archive.writestr("Kiln 152bb52ee2b580179846fd78b2b60ea9.html", page)
+        archive.writestr("Glazes 152bb52ee2b580179846fd78b2b60ea8.csv", "Name,Text\na,b\n")
+    for name, format in (("a.html", None), ("a.html", "text"), ("Export.zip", None)):
+        [note] = read(tmp_path / name, format)
+        assert note["content"] == "# Kiln\n\n1240 degrees"
+
+
+def test_a_note_of_a_zip_has_the_time_of_its_entry(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "n.zip", "w") as archive:
+        archive.writestr(zipfile.ZipInfo("kiln.md", (2020, 5, 6, 7, 8, 10)), "# Kiln\nhot")
+    [note] = read(tmp_path / "n.zip")
+    assert note["created_at"].isoformat() == "2020-05-06T07:08:10+00:00"
+    assert note.assumed == ("created_at",)

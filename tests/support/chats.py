@@ -291,7 +291,7 @@ def sillytavern(folder: Path) -> Path:
 
 def whatsapp_android(folder: Path) -> Path:
     text = (
-        "1/2/26, 9:59\u202fAM - Messages and calls are end-to-end encrypted.\n"
+        "12/31/25, 9:59\u202fAM - Messages and calls are end-to-end encrypted.\n"
         f"1/2/26, 10:00\u202fAM - Ana: {ASKED}\n1/2/26, 10:00\u202fAM - Ben: <Media omitted>\n"
         f"1/2/26, 10:00\u202fAM - Ben: {ANSWERED}\n"
     )

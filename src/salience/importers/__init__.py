@@ -12,10 +12,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
+from typing import get_args
 
 from salience.importers import _archives, conversation, jsonl, markdown, quarantine
 from salience.importers._source import (
     Address,
+    DateOrder,
     ImportProblem,
     Item,
     LeftOut,
@@ -29,11 +31,12 @@ from salience.importers._source import (
 from salience.importers.detection import NOTES, SHAPES, detect, files_in, shape_of, tried
 from salience.importers.shapes import distinct
 from salience.importers.systems import basic_memory
-from salience.lazily import dataclass
+from salience.lazily import dataclass, replace
 
 __all__ = [
     "FORMATS",
     "SERVERS",
+    "DateOrder",
     "ImportProblem",
     "Item",
     "Items",
@@ -74,7 +77,7 @@ FORMATS: Mapping[str, Format] = MappingProxyType(
             jsonl.read,
         ),
         "markdown": Format(
-            "notes: a Markdown or Org file, or a folder or zip of them (Obsidian, Logseq, Notion)",
+            "notes: Markdown, Org, HTML, or a folder or zip of them (Obsidian, Logseq, Notion)",
             markdown.read,
             True,
         ),
@@ -153,7 +156,7 @@ def _of_archive(name: str, archive: Path, told: Told) -> Iterator[Item]:
         return ImportProblem(archive, f"{where}: {problem.problem}", problem.remedy)
 
     with _archives.folder_of(archive) as folder:
-        inner = Told(lambda problem: told.left_out(named(problem)), told.blank, told.columns)
+        inner = replace(told, left_out=lambda problem: told.left_out(named(problem)))
         try:
             yield from _read(name, folder, inner)
         except ImportProblem as problem:
@@ -172,10 +175,11 @@ class Items(Iterator[Item]):
         format: str,
         left_out: LeftOut | None = None,
         columns: Mapping[str, str] | None = None,
+        dates: DateOrder | None = None,
     ) -> None:
         self.format = format
         self.blank: list[str] = []
-        told = Told(left_out or stop, self.blank.append, columns or {})
+        told = Told(left_out or stop, self.blank.append, columns or {}, dates)
         self._items = _read(format, place, told)
 
     def __next__(self) -> Item:
@@ -187,6 +191,7 @@ def read(
     format: str | None = None,
     left_out: LeftOut | None = None,
     columns: Mapping[str, str] | None = None,
+    dates: DateOrder | None = None,
 ) -> Items:
     """The memories at `path`, one after another, ready for `Memory.add_many`.
 
@@ -197,6 +202,8 @@ def read(
         left_out: called with each part that cannot be read (a note, a line, a message), which is
             left out; without it, they raise.
         columns: of a table, the names of the columns that hold fields, by field.
+        dates: "dmy" or "mdy" for the order in dates of a chat of WhatsApp that may be read in both,
+            which are refused without it.
 
     Raises:
         ImportProblem: there is nothing at the path, the format is unknown or the file is damaged.
@@ -221,4 +228,7 @@ def read(
     if name not in FORMATS:
         names = ", ".join(FORMATS)
         raise ImportProblem(place, f"there is no format {name!r}", f"use one of {names}")
-    return Items(place, name, left_out, columns)
+    if dates not in (None, *get_args(DateOrder)):
+        orders = " or ".join(get_args(DateOrder))
+        raise ImportProblem(place, f"its dates are to be {dates!r}", f"use {orders}")
+    return Items(place, name, left_out, columns, dates)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import tempfile
 import zipfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -18,10 +20,16 @@ if TYPE_CHECKING:
     from sqlite3 import Connection
 
 
+HTML = (".html", ".htm")
+"""The endings of pages of HTML."""
 _SUFFIXES = frozenset(
-    (".json", ".jsonl", ".ndjson", ".md", ".markdown", ".org", ".txt", ".csv", ".mbox", ".zip")
+    (
+        *(".json", ".jsonl", ".ndjson", ".md", ".markdown", ".org", ".txt", ".csv", ".mbox"),
+        *(".zip", *HTML),
+    )
 )
 _DEPTH = 2  # zips in zips
+_NO_YEAR = 1980  # of entries whose time was not kept
 _MAX_BYTES = 4 << 30  # of all parts together
 
 
@@ -68,11 +76,20 @@ def _unpack(named: Path, path: Path, folder: Path, depth: int) -> None:
                 content = unpacked(named, archive, part.filename)
                 target.parent.mkdir(parents=True, exist_ok=True)
                 target.write_bytes(content)
+                _set_time(target, part)
                 if target.suffix.lower() == ".zip" and depth > 1:
                     _unpack(named, target, target.parent, depth - 1)
                     target.unlink()
     except ZIP_DAMAGE as damage:
         raise ImportProblem(named, f"cannot be unpacked: {damage}", "download it again") from None
+
+
+def _set_time(target: Path, part: zipfile.ZipInfo) -> None:
+    """Give a file the time that its zip has for it; one without a date has none."""
+    with suppress(ValueError, OverflowError, OSError):
+        if part.date_time[0] > _NO_YEAR:
+            at = datetime(*part.date_time, tzinfo=UTC).timestamp()
+            os.utime(target, (at, at))
 
 
 # Reading SQLite files of other systems, which are never written to

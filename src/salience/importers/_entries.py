@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from hashlib import blake2b
+from importlib import import_module
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from salience.importers._source import (
     parsed,
     text,
 )
+from salience.lazily import regex
 
 ORIGIN = "imported_from"
 """The key of the metadata that names the system a memory comes from."""
@@ -157,6 +159,27 @@ def entries(
                 continue
             problem = f"{own or 'it'} is not a JSON object but {type(element).__name__}"
             told.left_out(ImportProblem(path, problem, "export it again"))
+
+
+def html_text(path: Path, source: str) -> str:
+    """The text of a page of HTML as Markdown; scripts, styles and its head are left out.
+
+    Raises:
+        ImportProblem: the library that reads it is not installed.
+    """
+    try:
+        soup = import_module("bs4").BeautifulSoup(source, "html.parser")
+        convert = import_module("markdownify").MarkdownConverter
+    except ImportError:
+        remedy = "pip install 'salience[import]'"
+        raise ImportProblem(path, "is HTML, which needs markdownify", remedy) from None
+    for unread in soup(["head", "script", "style", "template"]):
+        unread.decompose()
+    text = str(convert(heading_style="ATX", bullets="-").convert_soup(soup))
+    return _EMPTY_LINES.sub("\n\n", text).strip()
+
+
+_EMPTY_LINES = regex(r"[ \t]*\n(?:[ \t]*\n)+")
 
 
 def links(type: str, targets: Iterable[str]) -> list[dict[str, Any]]:

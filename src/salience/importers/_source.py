@@ -11,7 +11,7 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import Any, AnyStr
+from typing import Any, AnyStr, Literal
 
 from salience.errors import SalienceError
 from salience.lazily import dataclass, field, regex
@@ -123,6 +123,8 @@ class ImportProblem(SalienceError, ValueError):
         return f"{path}, {self.place}" if self.place else str(path)
 
 
+DateOrder = Literal["dmy", "mdy"]
+"""The orders of day, month and year."""
 LeftOut = Callable[[ImportProblem], None]
 """Called with each part of a file or folder that cannot be read and is left out."""
 
@@ -136,12 +138,14 @@ def stop(problem: ImportProblem) -> None:
 class Told:
     """The listeners of a reader: who hears of what is left out, and of blank notes.
 
-    `columns` are the names of columns of a table, by the fields that they have.
+    `columns` are the names of columns of a table, by the fields that they have; `dates` is the
+    order of day, month and year in dates that may be read in more than one.
     """
 
     left_out: LeftOut = stop
     blank: Callable[[str], object] = bool
     columns: Mapping[str, str] = field(default_factory=dict)
+    dates: DateOrder | None = None
 
 
 def inside(file: Path, path: Path) -> Path:

@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from salience.importers import _archives, jsonl
-from salience.importers._archives import is_archive
+from salience.importers._archives import HTML, is_archive
 from salience.importers._entries import documents, mapping
 from salience.importers._source import ImportProblem, Told, decoded, head
 from salience.importers.chats import CHATS
 from salience.importers.chats.messengers import WHATSAPP
+from salience.importers.notes import NOTION
 from salience.importers.shapes import Shape
 from salience.importers.systems import basic_memory
 from salience.importers.systems.agents import AGENTS, is_transfer
@@ -43,6 +44,7 @@ _EXPORT = regex(rb'\{"salience": *"export"')
 _LOOKED_AT = 20  # files of a folder
 _SAMPLED = 200  # lines of a file
 _SHOWN = 8  # keys
+_LEAST_SHARE = 0.5  # of the keys of an object that a format has, to be called near it
 
 
 def detect(path: Path) -> str:
@@ -70,6 +72,8 @@ def detect(path: Path) -> str:
             return "hindsight"
         with _archives.folder_of(path) as folder:
             return _of_folder(folder, path)
+    if suffix in HTML:
+        return "markdown"
     name = _SUFFIXES.get(suffix)
     if name and name != "jsonl":
         return name
@@ -161,9 +165,9 @@ def _unknown(path: Path, found: Any, first: Any) -> ImportProblem:
     what = what if isinstance(first, dict) else f"a {type(first).__name__}"
     whole = f"a list that begins with {what}" if isinstance(found, list) else what
     remedy = "write it as JSON lines of memories"
-    shapes = [(len(s.keys() & {*keys}) / len(s.keys()), s) for s in SHAPES if s.signs]
-    share, nearest = max(shapes, key=lambda each: each[0])
-    if share:
+    common = [(len(s.keys() & {*keys}), len(s.keys()), s) for s in SHAPES if s.signs]
+    count, _, nearest = max(common, key=lambda each: (each[0], each[0] / each[1]))
+    if count > _LEAST_SHARE * len(keys):
         further = ", ".join(sorted(nearest.keys() - {*keys})[:_SHOWN])
         remedy = f"the nearest format is {nearest.name}, which also has {further}; or {remedy}"
     return ImportProblem(path, f"is JSON of no known shape: {whole}", remedy)
@@ -189,6 +193,11 @@ def _of_folder(path: Path, named: Path | None = None) -> str:
     if visible:
         sampled = sorted(visible)[:_LOOKED_AT]
         return "basic-memory" if any(map(basic_memory.is_note, sampled)) else "markdown"
+    pages = [file for file in path.rglob("*") if file.suffix.lower() in HTML]
+    if any(NOTION.fullmatch(page.stem) for page in pages):
+        return "markdown"
+    if pages and not any(files_in(path)):
+        return "markdown"
     return _of_files(path, named)
 
 

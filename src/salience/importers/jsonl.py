@@ -243,12 +243,16 @@ _COLUMNS = {
 }
 
 
+_PAIRS = (("question", "answer"), ("front", "back"), ("prompt", "response"))
+
+
 def read_csv(place: Place, told: Told) -> Iterator[Item]:
     """Yield the rows of a table whose first line names the columns, by what these are called.
 
     A row is like an object of JSON lines, in whatever case its keys are; the columns of highlights
-    (Readwise) are known, too, and `told.columns` names others. All others are metadata. A row goes
-    by what it says, its title and its time.
+    (Readwise) are known, too, and `told.columns` names others. Where a row has a question and an
+    answer (front and back of a card, prompt and response), its text is both. All others are
+    metadata. A row goes by what it says, its title and its time.
 
     Raises:
         ImportProblem: no column has the text; names those that there are.
@@ -262,7 +266,10 @@ def read_csv(place: Place, told: Told) -> Iterator[Item]:
     rows = csv.reader(StringIO(source), dialect, strict=False)
     try:
         names = [name.strip() for name in next(rows, [])]
-        columns = _columns(place, names, told.columns)
+        pair = _pair(names) if "content" not in told.columns else None
+        known = names if pair is None else [name for name in names if name not in pair]
+        columns = _columns(place, known, told.columns, is_text_known=pair is not None)
+        columns |= dict(zip(pair, pair, strict=True)) if pair is not None else {}
         ids = Ids()
         for row in rows:
             where = f"line {rows.line_num}"
@@ -275,6 +282,8 @@ def read_csv(place: Place, told: Told) -> Iterator[Item]:
                 )
                 continue
             entry = {columns[n]: v for n, v in zip(names, row, strict=False) if n and v.strip()}
+            if pair is not None:
+                entry["content"] = "\n".join(entry.pop(n) for n in pair if n in entry)
             item = jsonl.item_of(entry, where)
             if isinstance(item.get("tags"), str):
                 item["tags"] = [tag.strip() for tag in item["tags"].split(",") if tag.strip()]
@@ -287,7 +296,16 @@ def read_csv(place: Place, told: Told) -> Iterator[Item]:
         ) from None
 
 
-def _columns(place: Path, names: Sequence[str], given: Mapping[str, str]) -> dict[str, str]:
+def _pair(names: Sequence[str]) -> list[str] | None:
+    """The columns of a question and its answer, which are one memory; None if there are none."""
+    lower = {name.casefold(): name for name in names}
+    found = ([lower.get(part) for part in pair] for pair in _PAIRS)
+    return next(([one, two] for one, two in found if one and two), None)
+
+
+def _columns(
+    place: Path, names: Sequence[str], given: Mapping[str, str], *, is_text_known: bool
+) -> dict[str, str]:
     """The field, or the key of metadata, that each column has."""
     for field, column in given.items():
         if column not in names:
@@ -298,7 +316,7 @@ def _columns(place: Path, names: Sequence[str], given: Mapping[str, str]) -> dic
         name: _COLUMNS.get(low, low if jsonl.is_field(low) else name) for name, low in lower.items()
     }
     columns |= {column: field for field, column in given.items()}
-    if not any(jsonl.is_content(field) for field in columns.values()):
+    if not is_text_known and not any(jsonl.is_content(field) for field in columns.values()):
         problem = f"no column of {', '.join(names) or 'none'} is known to be the text"
         raise ImportProblem(place, problem, "name it as --map content=COLUMN")
     return columns

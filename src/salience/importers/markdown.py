@@ -11,7 +11,8 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from salience.importers._entries import documents, mapping, time
+from salience.importers._archives import HTML
+from salience.importers._entries import documents, html_text, mapping, time
 from salience.importers._source import ImportProblem, Item, Place, Told, inside, stop, text
 from salience.importers.notes import NOTION, Note, items_of
 from salience.lazily import regex
@@ -141,11 +142,18 @@ def read(place: Place, told: Told) -> Iterator[Item]:
     skipped, and named to `told.blank`. A note that an export has written is the memory that it was,
     with all its fields.
 
+    Pages of HTML are read as Markdown: one by its path, or a folder without other notes.
+
     Raises:
         ImportProblem: a file cannot be read, or its front matter is broken; names all of them,
             unless they are left out, one by one.
     """
-    yield from _read(place, told, _SUFFIXES)
+    is_of_pages = isinstance(place, Path) and place.is_dir() and not _has_notes(place)
+    yield from _read(place, told, frozenset(HTML) if is_of_pages else _SUFFIXES)
+
+
+def _has_notes(folder: Path) -> bool:
+    return any(file.suffix.lower() in _SUFFIXES for file in folder.rglob("*"))
 
 
 def read_texts(place: Place, told: Told) -> Iterator[Item]:
@@ -200,6 +208,7 @@ def _files(path: Path, suffixes: frozenset[str]) -> list[Path]:
 
 def _note(file: Path, folder: Path) -> Note:
     source, suffix = text(file), file.suffix.lower()
+    source = html_text(file, source) if suffix in HTML else source
     place = file.relative_to(folder).with_suffix("").as_posix()
     if suffix == ".org":
         return _of_org(file, place, source)

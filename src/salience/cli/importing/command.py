@@ -40,6 +40,7 @@ def import_(
     lenient: bool = False,
     strict: bool = False,
     map_: list[str] | None = None,
+    dates: Literal["dmy", "mdy"] | None = None,
     sync: bool = False,
     dry_run: bool = False,
     watch: bool = False,
@@ -67,7 +68,7 @@ def import_(
             raise InvalidInput(name, f"does not go with --{other}", "leave one of them out")
     on_conflict = "update" if update else on_conflict
     is_plain = on_conflict == "error" and mode == "turns"
-    how = How(format, lenient, strict, _columns(map_ or ()))
+    how = How(format, lenient, strict, _columns(map_ or ()), dates)
     if sync or watch or dry_run:
         if not is_plain or all_ or len(paths) > 1:
             raise InvalidInput("sync", "is for one folder", "leave the other options out")

@@ -28,6 +28,7 @@ class How:
     lenient: bool
     strict: bool
     columns: Mapping[str, str]
+    dates: importers.DateOrder | None = None
 
 
 @dataclass
@@ -50,7 +51,13 @@ class Source:
             ImportProblem: the source is damaged.
         """
         omitted: list[ImportProblem] = []
-        return sum(1 for _ in self.read(omitted, [])), omitted
+        blank: list[str] = []
+        count = sum(1 for _ in self.read(omitted, blank))
+        if not (count or omitted or blank):
+            remedy = f"it was taken for {self.format}; name another as --format"
+            problem = ImportProblem(self.place, "nothing in this file was read", remedy)
+            omitted.append(self._named(problem))
+        return count, omitted
 
     def read(self, omitted: list[ImportProblem], blank: list[str]) -> Iterator[importers.Item]:
         """The items; parts without text go to `blank`. Problems name the path as it was given."""
@@ -62,7 +69,8 @@ class Source:
             is_folder = isinstance(self.place, Path) and os.path.isdir(self.place)
             spares = self.how.lenient or (is_folder and not self.how.strict)
             left_out = omit if spares else None
-            items = importers.read(self.place, self.format, left_out, self.how.columns)
+            how = self.how
+            items = importers.read(self.place, self.format, left_out, how.columns, how.dates)
             self.format = items.format
             yield from items
             blank += items.blank

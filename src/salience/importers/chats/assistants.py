@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from salience.importers import _archives
-from salience.importers._entries import PLACE, documents, mapping
+from salience.importers._entries import PLACE, documents, html_text, mapping
 from salience.importers._source import ImportProblem, Place, Told, clean, moment
 from salience.importers.shapes import Entry, Shape, decoded, dicts, lines_of, role, said, turns
 from salience.lazily import regex
@@ -117,6 +117,37 @@ def _flat(messages: Any) -> Iterator[Entry]:
         waiting += dicts(message.get("children"))[::-1]
 
 
+def _of_grok(place: Place, document: Any, told: Told) -> Iterator[Entry]:
+    listed = document.get("conversations", [document]) if isinstance(document, dict) else document
+    for entry in dicts(listed):
+        responses = [mapping(each.get("response", each)) for each in dicts(entry.get("responses"))]
+        yield turns(mapping(entry.get("conversation")), responses)
+
+
+def _mongo_time(value: Any) -> Any:
+    """A time as it is, or as Extended JSON writes it."""
+    packed = mapping(value).get("$date", value)
+    number = mapping(packed).get("$numberLong", packed)
+    return moment(int(number) if isinstance(number, str) and number.isdigit() else number)
+
+
+_PROMPTED = regex(r"Prompted\s+")  # before a prompt in English; other languages name it otherwise
+
+
+def _of_takeout(place: Place, document: Any, told: Told) -> Iterator[Entry]:
+    """The activity of Gemini, each prompt with its answer, the oldest first."""
+    assert isinstance(place, Path)
+    for entry in dicts(document if isinstance(document, list) else [document])[::-1]:
+        asked = _PROMPTED.sub("", str(entry.get("title") or ""), count=1)
+        answer = "\n\n".join(
+            html_text(place, part["html"])
+            for part in dicts(entry.get("safeHtmlItem"))
+            if isinstance(part.get("html"), str)
+        )
+        messages = [{"role": "user", "content": asked}, {"role": "assistant", "content": answer}]
+        yield turns({"time": entry.get("time")}, messages)
+
+
 def _of_alpaca(place: Place, document: Any, told: Told) -> Iterator[Entry]:
     for number, entry in enumerate(dicts(document if isinstance(document, list) else [document])):
         asked = [entry.get("instruction"), entry.get("input")]
@@ -217,6 +248,38 @@ ASSISTANTS = (
         fields="content=mes speaker=name created_at=send_date",
         values={"created_at": _tavern_time},
         hidden=("is_system",),
+    ),
+    Shape(
+        name="grok",
+        about="Grok: the JSON of an export (prod-grok-backend.json)",
+        signs=("conversation responses",),
+        within=("conversations",),
+        arranged=_of_grok,
+        messages="messages",
+        shared="session_id=id|conversation_id title created_at=create_time",
+        fields="id=_id|id content=message speaker=sender created_at=create_time",
+        values={"speaker": role, "created_at": _mongo_time},
+        details="model",
+    ),
+    Shape(
+        name="ai-studio",
+        about="Google AI Studio: a prompt",
+        signs=("chunkedPrompt.chunks",),
+        messages="chunkedPrompt.chunks",
+        shared="session_id=id title=displayName",
+        fields="content=text|parts speaker=role created_at=createTime",
+        values={"speaker": role},
+        hidden=("isThought",),
+        by_file=True,
+    ),
+    Shape(
+        name="gemini",
+        about="Gemini: MyActivity.json of Google Takeout",
+        signs=("title time safeHtmlItem.html",),
+        arranged=_of_takeout,
+        messages="messages",
+        shared="created_at=time",
+        fields="content speaker=role",
     ),
     Shape(
         name="alpaca",

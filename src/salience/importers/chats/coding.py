@@ -72,10 +72,18 @@ def _of_codex(place: Place, document: Any, told: Told) -> Iterator[Entry]:
     meta = [each for each in lines if each.get("type") == "session_meta"]
     session = mapping(meta[0].get("payload")) if meta else first if "type" not in first else {}
     model = next((at(e, "payload.model") for e in lines if e.get("type") == "turn_context"), None)
-    yield {
-        **turns(session, [{**e, **mapping(e.get("payload"))} for e in lines]),
-        "model": model,
-    }
+    told_of = [{**e, **mapping(e.get("payload"))} for e in lines]
+    if not any(e.get("type") == "message" for e in told_of):  # events alone
+        told_of = [_codex_event(e) for e in told_of]
+    yield {**turns(session, told_of), "model": model}
+
+
+def _codex_event(entry: Entry) -> Entry:
+    """An event as the message that it tells of, if it does."""
+    speaker = {"user_message": "user", "agent_message": "assistant"}.get(str(entry.get("type")))
+    if speaker is None:
+        return entry
+    return {**entry, "type": "message", "role": speaker, "content": entry.get("message")}
 
 
 def _codex_text(content: Any) -> str:
@@ -221,7 +229,13 @@ CODING = (
     Shape(
         name="codex",
         about="Codex: a rollout, or a folder of them (~/.codex/sessions)",
-        signs=("type payload timestamp", "record_type=state", "session items", "type=message role"),
+        signs=(
+            "type payload timestamp",
+            "type=session_meta|response_item|event_msg|turn_context payload",
+            "record_type=state",
+            "session items",
+            "type=message role",
+        ),
         gathered=True,
         arranged=_of_codex,
         messages="messages",

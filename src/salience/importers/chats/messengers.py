@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from salience.importers._entries import documents, mapping
-from salience.importers._source import ImportProblem, Place, Told, text
+from salience.importers._source import DateOrder, ImportProblem, Place, Told, text
 from salience.importers.shapes import Entry, Shape, at, dicts, joined, turns
 from salience.lazily import regex
 
@@ -76,7 +76,10 @@ _HALF = r"(?:\s*(?P<half>[AaPp]\.?\s?[Mm]\.?))?"
 _MOMENT = rf"{_DATE},?\s+(?:klo\s+|kl\.?\s+)?{_CLOCK}{_HALF}"
 
 
-WHATSAPP = regex(rf"^(?:\[{_MOMENT}\]|{_MOMENT.replace('?P<', '?P<a_')}\s+[-–])\s(?P<rest>.*)")
+_AFTER = r"(?:\s+[-–]|:(?=\s[^:]{1,60}:\s))"
+
+
+WHATSAPP = regex(rf"^(?:\[{_MOMENT}\]|{_MOMENT.replace('?P<', '?P<a_')}{_AFTER})\s(?P<rest>.*)")
 
 
 _SENDER = regex(r"(?P<sender>[^:]{1,100}):\s(?P<text>.*)", re.DOTALL)
@@ -99,7 +102,7 @@ def _of_whatsapp(place: Place, told: Told, gathered: bool) -> Iterator[tuple[str
             messages.append({**parts, "text": parts.get("rest", ""), "\0place": f"line {number}"})
         elif messages:
             messages[-1]["text"] += "\n" + plain
-    is_day_first = _is_day_first(messages)
+    is_day_first = _is_day_first(place, messages, told.dates)
     for message in messages:
         said = _SENDER.match(message["text"])
         message |= said.groupdict() if said else {"sender": None, "text": ""}  # told by the app
@@ -112,12 +115,19 @@ def _numbers(message: Entry) -> list[int]:
     return [int(part) for part in re.split(r"[./-]", message["date"])]
 
 
-def _is_day_first(messages: Sequence[Entry]) -> bool:
+def _is_day_first(place: Path, messages: Sequence[Entry], told: DateOrder | None) -> bool:
     """True unless the dates of a chat only make sense, or are only in order, with the month first.
 
-    Where both are possible, it is the month that stands before slashes with AM and PM.
+    Without slashes the day stands first. Neither a clock of twelve hours nor a language tells.
+
+    Raises:
+        ImportProblem: both are possible, and nobody has told which it is.
     """
+    if told is not None:
+        return told == "dmy"
     dates = [n for m in messages if len(n := _numbers(m)) == 3 and n[0] < 1_000]
+    if not any("/" in m["date"] for m in messages) or all(one == two for one, two, _ in dates):
+        return True
     if any(first > 12 for first, _, _ in dates):
         return True
     if any(second > 12 for _, second, _ in dates):
@@ -126,7 +136,9 @@ def _is_day_first(messages: Sequence[Entry]) -> bool:
     by_month = [(year, month, day) for month, day, year in dates]
     if (by_day == sorted(by_day)) != (by_month == sorted(by_month)):
         return by_day == sorted(by_day)
-    return not any("/" in m["date"] and m.get("half", "")[:1] in ("A", "P") for m in messages)
+    first = next(m["date"] for m in messages if len(n := _numbers(m)) == 3 and n[0] != n[1])
+    problem = f"does not tell whether the day or the month stands first, as in {first}"
+    raise ImportProblem(place, problem, 'give dates="dmy" or dates="mdy" (--dates dmy)')
 
 
 def _time(message: Entry, is_day_first: bool) -> datetime | None:
@@ -144,6 +156,33 @@ def _time(message: Entry, is_day_first: bool) -> datetime | None:
         return datetime(year, month, day, *clock, tzinfo=UTC)
     except ValueError:
         return None
+
+
+def _of_messenger(place: Place, document: Any, told: Told) -> Iterator[Entry]:
+    """A chat with its messages in order, their letters put right."""
+    for chat in dicts(document if isinstance(document, list) else [document]):
+        messages = dicts(chat.get("messages"))
+        sent = sorted(messages, key=lambda each: _sent(each), reverse=False)
+        yield _mended(turns(chat, sent))
+
+
+def _sent(message: Entry) -> float:
+    time = at(message, "timestamp_ms|timestamp")
+    return float(time) if isinstance(time, int | float) else 0.0
+
+
+def _mended(value: Any) -> Any:
+    """The same with texts whose bytes of UTF-8 were taken for letters, as Meta writes them."""
+    if isinstance(value, dict):
+        return {name: _mended(part) for name, part in value.items()}
+    if isinstance(value, list):
+        return [_mended(part) for part in value]
+    if not isinstance(value, str) or value.isascii():
+        return value
+    try:
+        return value.encode("latin-1").decode("utf-8")
+    except UnicodeError:
+        return value
 
 
 def _of_mbox(place: Place, told: Told, gathered: bool) -> Iterator[tuple[str, Any]]:
@@ -232,6 +271,17 @@ MESSENGERS = (
         about="",
         signs=("ID Timestamp Contents",),
         fields="id=ID content=Contents created_at=Timestamp",
+    ),
+    Shape(
+        name="messenger",
+        about="Messenger and Instagram: the JSON of a chat (message_1.json)",
+        signs=("participants messages.sender_name", "participants messages.senderName"),
+        arranged=_of_messenger,
+        messages="messages",
+        shared="session_id=thread_path|threadName|title title=title|threadName",
+        fields=(
+            "content=content|text speaker=sender_name|senderName created_at=timestamp_ms|timestamp"
+        ),
     ),
     Shape(
         name="whatsapp",
