@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import os
 import threading
+import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from salience import Memory
+from salience.cli.importing import sources
 from salience.records.limits import STATUSES
 from support.imports import put
 from support.waiting import HANG_SECONDS
@@ -411,6 +413,40 @@ def test_stdin_and_pipes_are_read(run: Run, tmp_path: Path) -> None:
     ran = run("import", "pipe")
     writer.join(HANG_SECONDS)
     assert ran.out == "1 added, 0 rejected\n"
+
+
+def test_a_pipe_that_nobody_writes_to_is_not_waited_for(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sources, "_WAIT_SECONDS", 0.05)
+    for name in ("pipe", "pipe.json", "m.db-wal"):
+        os.mkfifo(tmp_path / name)
+    assert "is a pipe that nobody writes to" in run("import", "pipe").err
+    assert "pipe: is no regular file" in run("--db", "pipe", "stats").err
+    assert "m.db-wal: is no regular file" in run("--db", "m.db", "add", "x").err
+    run("--db", "o.db", "add", "One")
+    for command in ("search x --profile pipe.json", "eval --log pipe", "erased --apply pipe"):
+        assert "no regular file" in run("--db", "o.db", *command.split()).err
+
+
+def test_a_bad_part_of_a_zip_or_a_mailbox_is_told_and_takes_no_other_along(
+    run: Run, tmp_path: Path
+) -> None:
+    with zipfile.ZipFile(tmp_path / "notes.zip", "w") as archive:
+        for name in ("good.md", "bad.md"):
+            archive.writestr(name, f"the text of {name}")
+    path = tmp_path / "notes.zip"
+    path.write_bytes(path.read_bytes().replace(b"the text of bad", b"another text of", 1))
+    mail = "From a@b Mon Jan  1 00:00:00 2024\nFrom: a@b\nSubject: s\n"
+    deep = "".join(
+        f"Content-Type: multipart/mixed; boundary=B{n}\n\n--B{n}\n" for n in range(2_000)
+    )
+    (tmp_path / "all.mbox").write_text(f"{mail}\none mail\n\n{mail}{deep}\n")
+    for name, bad in (("notes.zip", "bad.md cannot be unpacked"), ("all.mbox", "message 2")):
+        assert bad in run("import", "--strict", name).err
+        ran = run("import", name)
+        assert (ran.code, ran.out) == (1, "1 added, 1 rejected\n")
+        assert bad in ran.err
 
 
 def test_an_address_is_read_by_its_format_alone(run: Run) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -120,3 +121,102 @@ def test_a_folder_of_an_export_or_of_transcripts_neither(tmp_path: Path) -> None
         format = "chatgpt" if name.startswith("conv") else "claude-code"
         with pytest.raises(ImportProblem, match="leads out of the folder"):
             list(importers.read(folder, format))
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        [("a.md", "one"), ("a.md", "two"), ("a.md", "three")],
+        [("a:b.md", "one"), ("a?b.md", "two"), ("a*b.md", "three")],
+        [("a.md/b.md", "one"), ("a.md", "two"), ("c.md", "three")],
+        [("a.md", "one"), ("a.md/b.md", "two"), ("a.md/c.md", "three")],
+        [("../a.md", "one"), ("a.md", "two"), ("/a.md", "three")],
+        [("n" * 300 + ".md", "one"), ("n" * 301 + ".md", "two"), ("ü" * 200 + "/x.md", "three")],
+        [(" .md", "one"), ("sub/a.md", "two"), ("sub//a.md", "three")],
+    ],
+)
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_no_part_of_a_zip_takes_the_place_of_another(
+    tmp_path: Path, parts: list[tuple[str, str]]
+) -> None:
+    inner, archive = tmp_path / "inner.zip", tmp_path / "export.zip"
+    for path, more in ((inner, []), (archive, [("inner.zip", inner)])):
+        with zipfile.ZipFile(path, "w") as file:
+            for name, text in parts:
+                file.writestr(name, f"{text} {path.stem}")
+            for name, other in more:
+                file.write(other, name)
+    told = sorted(contents(archive))
+    assert told == sorted(f"{text} {own}" for _, text in parts for own in ("export", "inner"))
+
+
+def test_a_part_of_a_zip_that_is_damaged_takes_no_other_along(tmp_path: Path) -> None:
+    archive, left_out = tmp_path / "export.zip", list[ImportProblem]()
+    with zipfile.ZipFile(archive, "w") as file:
+        for name in ("good.md", "bad.md", "other.md"):
+            file.writestr(name, f"the text of {name}")
+        file.writestr("inner.zip", "no zip at all")
+    archive.write_bytes(archive.read_bytes().replace(b"the text of bad", b"another text of", 1))
+    assert contents(archive, left_out.append) == ["the text of good.md", "the text of other.md"]
+    assert ["bad.md cannot be unpacked" in str(left_out[0]), len(left_out)] == [True, 2]
+    with pytest.raises(ImportProblem, match=r"bad.md cannot be unpacked"):
+        contents(archive)
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_a_small_zip_of_much_text_is_refused(tmp_path: Path, count: int) -> None:
+    """However it is divided, and though no part of it grows more than text can."""
+    archive, size = tmp_path / "export.zip", _source.most_unpacked(0) // count + 1
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as file:
+        for number in range(count):
+            file.writestr(f"{number}.md", b"tea " * (size // 4 + 1))
+    with pytest.raises(ImportProblem, match=r"as no text (is|does); unpack it"):
+        contents(archive)
+
+
+MAIL = (
+    "From a@b Mon Jan  1 00:00:00 2024\nFrom: {0} <a@b>\nSubject: {0}\nContent-Type: {1}\n\n"
+    "the mail of {0}é\n\n"
+)
+
+
+def of_mail(tmp_path: Path, *mails: str) -> Path:
+    path = tmp_path / "all.mbox"
+    path.write_text("".join(mails), "utf-8")
+    return path
+
+
+@pytest.mark.parametrize(
+    "kind", ["text/plain; charset=x-unknown", "text/plain; charset=ascii", "text/plain; charset=''"]
+)
+def test_a_mail_of_an_unknown_character_set_is_read(tmp_path: Path, kind: str) -> None:
+    known = "text/plain; charset=utf-8"
+    path = of_mail(
+        tmp_path, MAIL.format("Ana", known), MAIL.format("Ben", kind), MAIL.format("Cy", known)
+    )
+    told = [text.replace("\ufffd\ufffd", "é") for text in contents(path)]
+    assert [f"the mail of {name}é" in told[at] for at, name in enumerate(("Ana", "Ben", "Cy"))]
+    assert len(told) == 3
+
+
+def test_a_mail_that_is_nested_without_end_takes_no_other_along(tmp_path: Path) -> None:
+    deep = "".join(
+        f"Content-Type: multipart/mixed; boundary=B{n}\n\n--B{n}\n" for n in range(3_000)
+    )
+    first = "From a@b Mon Jan  1 00:00:00 2024\nFrom: a@b\nSubject: s\n"
+    path = of_mail(tmp_path, MAIL.format("Ana", "text/plain"), f"{first}{deep}\n\ndeep\n\n")
+    left_out: list[ImportProblem] = []
+    assert len(contents(path, left_out.append)) == 1
+    assert "message 2 cannot be read: its parts are nested too deep" in str(left_out[0])
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="Windows has none")
+def test_what_is_no_file_is_named_and_not_waited_for(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("own note")
+    os.mkfifo(tmp_path / "b.md")
+    (tmp_path / "c.md").symlink_to("nothing.md")
+    left_out: list[ImportProblem] = []
+    assert contents(tmp_path, left_out.append) == ["own note"]
+    assert [problem.within(tmp_path) for problem in left_out] == ["b.md", "c.md"]
+    with pytest.raises(ImportProblem, match="can be read only once"):
+        contents(tmp_path / "b.md")

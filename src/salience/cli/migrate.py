@@ -12,6 +12,7 @@ from salience import stores
 from salience.cli import output
 from salience.cli.operations import takes
 from salience.cli.settings import Settings, parse_json
+from salience.closing import regular_file
 from salience.engine.memory import Memory
 from salience.errors import InvalidInput
 from salience.records.field_filters import with_fields
@@ -146,7 +147,7 @@ def erased(settings: Settings, apply: Path | None = None) -> None:
             for tombstone in store.batch([Tombstones()])[0]:
                 print(tombstone.to_line())
             return
-        with apply.open("rb") as lines:
+        with regular_file(apply) as lines:
             known = list(map(Tombstone.from_line, lines))
         gone, users = copying.erase_again(store.batch, known)
     finally:
@@ -265,7 +266,8 @@ def _reembed_in_steps(settings: Settings, to: str | None, step: Any, queries: Pa
 def _parse_queries(path: Path) -> list[Any]:
     """The searches of a file, one a line: JSON where it begins as an object, else a text."""
     try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
+        with regular_file(path) as file:
+            lines = file.read().decode("utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as problem:
         raise InvalidInput("queries", f"{path}: {problem}", "give a file of UTF-8 text") from None
     return [

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Self
 from urllib.parse import quote
 
+from salience.closing import regular_file
 from salience.coding_agents.paths import make_private, state_folder
 from salience.lazily import asdict, dataclass, field
 from salience.records.validation import namespace_name, text
@@ -90,7 +91,7 @@ def share(folder: str, namespace: str | None) -> Path:
 def _shared() -> dict[str, str]:
     """The namespaces that the user has given to folders."""
     try:
-        shared: dict[str, str] = json.loads((Path(state_folder()) / _SHARED_FILE).read_text())
+        shared: dict[str, str] = json.loads(_line_of(Path(state_folder()) / _SHARED_FILE))
     except FileNotFoundError:
         return {}
     return shared
@@ -111,13 +112,18 @@ def _home(root: Path) -> Path:
     if not git.is_file() or git.is_symlink():
         return root
     try:
-        own = (root / git.read_text("utf-8").strip().removeprefix("gitdir:").strip()).resolve()
-        if Path((own / "gitdir").read_text("utf-8").strip()).resolve() != git.resolve():
+        own = (root / _line_of(git).removeprefix("gitdir:").strip()).resolve()
+        if Path(_line_of(own / "gitdir")).resolve() != git.resolve():
             return root
-        common = (own / (own / "commondir").read_text("utf-8").strip()).resolve()
+        common = (own / _line_of(own / "commondir")).resolve()
     except (OSError, UnicodeDecodeError):
         return root
     return common.parent if common.name == ".git" else common
+
+
+def _line_of(path: Path) -> str:
+    with regular_file(path) as file:
+        return file.read().decode("utf-8").strip()
 
 
 def _of_folder(root: Path) -> str:
@@ -165,7 +171,7 @@ class Session:
         name = blake2b(f"{agent} {session}".encode(), digest_size=12).hexdigest()
         path = Path(make_private(folder)) / f"{name}.json"
         try:
-            values: Any = json.loads(path.read_text("utf-8"))
+            values: Any = json.loads(_line_of(path))
             state = cls(path, **values)
             valid = all(
                 isinstance(number, int) and number >= 0

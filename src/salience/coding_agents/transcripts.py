@@ -13,6 +13,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
 
+from salience.closing import regular_file
 from salience.display.for_models import spoken, whole
 from salience.lazily import dataclass, regex
 
@@ -54,7 +55,7 @@ def read_turns(
     Raises:
         OSError: the file cannot be read.
     """
-    with path.open("rb") as file:
+    with regular_file(path) as file:
         file.seek(start)
         data = file.read(_READ_BYTES if end is None else end - start)
         if end is None and b"\n" not in data:

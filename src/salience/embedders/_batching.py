@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from salience.arithmetic import lengths
+from salience.closing import regular_file
 from salience.embedders.protocol import Embedder, EmbedderIdentity, Kind, Rows
 from salience.errors import EmbedderError, InvalidInput, shown
 
@@ -148,7 +149,7 @@ def fingerprint(paths: Iterable[Path]) -> str:
     for path in paths:
         size = path.stat().st_size
         parts.append(size.to_bytes(8, "little"))
-        with path.open("rb") as file:
+        with regular_file(path) as file:
             for block in range(_FINGERPRINT_BLOCKS):
                 file.seek(
                     max(size - _FINGERPRINT_BLOCK_BYTES, 0) * block // (_FINGERPRINT_BLOCKS - 1)

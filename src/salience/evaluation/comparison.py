@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from salience.closing import regular_file
 from salience.errors import InvalidInput
 from salience.evaluation.metrics import MEASURES, Metrics, mean
 
@@ -207,7 +208,8 @@ def read_run(path: Path) -> list[Outcome]:
     """
     remedy = "give a file that `salience eval --save` has written"
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
+        with regular_file(path) as file:
+            document = json.loads(file.read().decode("utf-8"))
     except OSError as problem:
         raise InvalidInput("run", f"{path} cannot be read: {problem.strerror}", remedy) from None
     except ValueError as problem:

@@ -7,6 +7,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from salience.closing import regular_file
 from salience.importers import ImportProblem, conversation
 from salience.importers.conversation import Query
 from salience.lazily import dataclass, replace
@@ -78,7 +79,8 @@ def load_unanswerable(folder: str | Path) -> dict[str, tuple[str, ...]]:
     questions: dict[str, tuple[str, ...]] = {}
     for path in sorted(folder.glob("*.json")):
         try:
-            document = json.loads(path.read_text(encoding="utf-8"))
+            with regular_file(path) as file:
+                document = json.loads(file.read().decode("utf-8"))
         except ValueError as problem:
             raise ImportProblem(path, f"is no JSON: {problem}", "mend the file") from None
         asked = document.get("questions") if isinstance(document, dict) else None

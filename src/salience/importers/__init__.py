@@ -155,7 +155,7 @@ def _of_archive(name: str, archive: Path, told: Told) -> Iterator[Item]:
         where = f"{part}, {problem.place}" if problem.place else part
         return ImportProblem(archive, f"{where}: {problem.problem}", problem.remedy)
 
-    with _archives.folder_of(archive) as folder:
+    with _archives.folder_of(archive, told.left_out) as folder:
         inner = replace(told, left_out=lambda problem: told.left_out(named(problem)))
         try:
             yield from _read(name, folder, inner)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import io
 import json
 import lzma
 import re
@@ -13,6 +14,7 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any, AnyStr, Literal
 
+from salience.closing import regular_file
 from salience.errors import SalienceError
 from salience.lazily import dataclass, field, regex
 
@@ -90,8 +92,8 @@ MAX_LINE_CHARACTERS = 1 << 26
 FLAT = r'(?:[^{}"]|"(?:[^"\\]|\\.)*")*?'
 """A regular expression: what stands between two keys of an object of JSON, with no object in it."""
 
-_MAX_PACKED = 200  # times that a part of a zip may grow; text grows by some ten times
-_SMALL_BYTES = 1 << 26  # of a part of a zip, however much it grows
+_MAX_PACKED = 50  # times that a zip or a part of it may grow; text grows by some ten times
+_SMALL_BYTES = 1 << 26  # to which either may grow, however much that is
 _HEAD_BYTES = 65_536
 _MAX_DIGITS = 20  # of a time in seconds or milliseconds
 _MIN_MILLISECONDS = 1e11  # larger numbers are no seconds: as such it is the year 5138
@@ -159,7 +161,7 @@ def inside(file: Path, path: Path) -> Path:
 def head(path: Path) -> bytes:
     """The first bytes of a file."""
     try:
-        with path.open("rb") as file:
+        with regular_file(path) as file:
             return file.read(_HEAD_BYTES)
     except OSError as problem:
         raise unreadable(path, problem) from None
@@ -168,7 +170,7 @@ def head(path: Path) -> bytes:
 def text(path: Path) -> str:
     """The whole text of a file, its lines ended by a newline alone."""
     try:
-        with path.open("rb") as file:
+        with regular_file(path) as file:
             raw = file.read(MAX_DOCUMENT_BYTES + 1)
     except OSError as problem:
         raise unreadable(path, problem) from None
@@ -177,23 +179,29 @@ def text(path: Path) -> str:
     return decoded(path, raw).replace("\r\n", "\n").replace("\r", "\n")
 
 
-def unpacked(path: Path, archive: zipfile.ZipFile, name: str) -> bytes:
+def most_unpacked(size: int) -> int:
+    """The most bytes that so many bytes of a zip may unpack to."""
+    return max(_SMALL_BYTES, _MAX_PACKED * size)
+
+
+def unpacked(path: Path, archive: zipfile.ZipFile, name: str | zipfile.ZipInfo) -> bytes:
     """The bytes of a part of the zip at a path, refused where they would fill the memory.
 
     Raises:
         ImportProblem: it is too large, or grows as no text does.
         ZIP_DAMAGE: it cannot be unpacked.
     """
-    part = archive.getinfo(name)
+    part = archive.getinfo(name) if isinstance(name, str) else name
     if part.file_size > MAX_DOCUMENT_BYTES:
-        raise _too_large(path, name)
-    if part.file_size > max(_SMALL_BYTES, _MAX_PACKED * part.compress_size):
+        raise _too_large(path, part.filename)
+    if part.file_size > most_unpacked(part.compress_size):
         raise ImportProblem(
             path,
-            f"{name} is {part.file_size:,} bytes made of {part.compress_size:,}, as no text is",
+            f"{part.filename} is {part.file_size:,} bytes made of {part.compress_size:,}, as no "
+            "text is",
             "unpack it, look at it, and give the file",
         )
-    return archive.read(part)
+    return archive.read(part)  # of several parts of one name, this one
 
 
 def _too_large(path: Path, name: str) -> ImportProblem:
@@ -209,10 +217,10 @@ def lines(path: Path, left_out: LeftOut = stop) -> Iterator[tuple[int, str]]:
     encoding = _encoding(path, head(path))
     try:
         if encoding is not None and not encoding.startswith("utf-8"):
-            with path.open(encoding=encoding) as file:
+            with io.TextIOWrapper(regular_file(path), encoding) as file:
                 yield from _bounded(path, file.readline, "\n", left_out)
             return
-        with path.open("rb") as binary:
+        with regular_file(path) as binary:
             for number, raw in _bounded(path, binary.readline, b"\n", left_out):
                 yield number, _single_bytes(raw.removeprefix(codecs.BOM_UTF8))
     except OSError as problem:

@@ -121,7 +121,7 @@ def files_in(folder: Path) -> Iterator[Path]:
         parts = file.relative_to(folder).parts
         is_hidden = any(part.startswith((".", "__MACOSX")) for part in parts)
         may_hold = file.suffix.lower() in suffixes and not _OTHERS.fullmatch(file.name)
-        if may_hold and not is_hidden and file.is_file():
+        if may_hold and not is_hidden and not file.is_dir():
             yield file
 
 

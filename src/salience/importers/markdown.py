@@ -196,7 +196,7 @@ def _files(path: Path, suffixes: frozenset[str]) -> list[Path]:
     visible = [
         file
         for file in files
-        if file.is_file() and not any(p.startswith(".") for p in file.relative_to(path).parts)
+        if not file.is_dir() and not any(p.startswith(".") for p in file.relative_to(path).parts)
     ]
     if not visible:
         endings = " or ".join(sorted(suffixes))

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import salience.ranking.signals  # noqa: F401  (the kinds of signals that JSON may name)
+from salience.closing import regular_file
 from salience.errors import InvalidInput, InvalidProfile, shown
 from salience.lazily import dataclass, field, fields, replace
 from salience.ranking.expressions import Signal
@@ -190,7 +191,8 @@ class Profile:
             InvalidProfile: the file cannot be read, or see `from_json`.
         """
         try:
-            text = Path(path).read_text(encoding="utf-8")
+            with regular_file(path) as file:
+                text = file.read().decode("utf-8")
         except UnicodeDecodeError:
             raise InvalidProfile("profile", f"{path} is not UTF-8 text") from None
         except (OSError, ValueError) as problem:

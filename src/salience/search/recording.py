@@ -15,6 +15,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
+from salience.closing import regular_file
 from salience.display.result import Result, to_json
 from salience.errors import InvalidInput
 from salience.lazily import dataclass
@@ -98,7 +99,8 @@ def read_lines(path: str | os.PathLike[str]) -> list[str]:
         InvalidInput: it cannot be read.
     """
     try:
-        return Path(path).read_text(encoding="utf-8").splitlines()
+        with regular_file(path) as file:
+            return file.read().decode("utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as problem:
         raise InvalidInput("log", f"{path} cannot be read: {problem}", _REMEDY) from None
 

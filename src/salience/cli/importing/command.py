@@ -12,6 +12,7 @@ from salience.cli import output
 from salience.cli.completion import one_of
 from salience.cli.migrate import transferred
 from salience.cli.settings import Settings
+from salience.closing import regular_file
 from salience.errors import InvalidInput, shown
 from salience.write.items import CHECKS
 from salience.write.upsert import OnConflict
@@ -115,7 +116,7 @@ def _import_export(settings: Settings, source: Source, everywhere: bool) -> None
     with (
         settings.open(make=True) as memory,
         output.progress("the same command goes on where it was") as progress,
-        place.open("rb") as file,
+        regular_file(place) as file,
     ):
         done = memory.import_(
             place if source.path == place else file,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import shutil
 import sys
 import tempfile
@@ -14,10 +15,12 @@ from typing import BinaryIO
 from salience import importers
 from salience.errors import InvalidInput
 from salience.importers import ImportProblem, Place, detect, located
+from salience.importers._archives import is_archive
 from salience.lazily import dataclass
 from salience.write.transfer.files import is_export
 
 _STDIN = Path("-")
+_WAIT_SECONDS = 5.0  # for somebody to write to a pipe
 
 
 @dataclass(frozen=True)
@@ -66,8 +69,7 @@ class Source:
             omitted.append(self._named(problem))
 
         try:
-            is_folder = isinstance(self.place, Path) and os.path.isdir(self.place)
-            spares = self.how.lenient or (is_folder and not self.how.strict)
+            spares = self.how.lenient or (not self.how.strict and self._has_parts())
             left_out = omit if spares else None
             how = self.how
             items = importers.read(self.place, self.format, left_out, how.columns, how.dates)
@@ -76,6 +78,17 @@ class Source:
             blank += items.blank
         except ImportProblem as problem:
             raise self._named(problem) from None
+
+    def _has_parts(self) -> bool:
+        """Test whether it is a folder, a zip or a mailbox: one bad part of it spoils no other."""
+        if not isinstance(self.place, Path):
+            return False
+        try:
+            if os.path.isdir(self.place) or is_archive(self.place):
+                return True
+            return (self.format or detect(self.place)) == "mbox"
+        except OSError:  # reading it will report the problem
+            return False
 
     def _named(self, problem: ImportProblem) -> ImportProblem:
         if problem.path != self.place:
@@ -103,7 +116,7 @@ def sources(paths: Sequence[str], how: How) -> Iterator[list[Source]]:
             elif path == _STDIN:
                 found.append(copied(path, sys.stdin.buffer))
             elif _is_pipe(path):
-                with path.open("rb") as stream:
+                with _pipe(path) as stream:
                     found.append(copied(path, stream))
             else:
                 found.append(Source(path, path, how, how.format))
@@ -115,6 +128,20 @@ def _is_pipe(path: Path) -> bool:
         return path.is_fifo()
     except OSError:  # reading it will report the problem
         return False
+
+
+def _pipe(path: Path) -> BinaryIO:
+    """Open a pipe that somebody writes to.
+
+    Raises:
+        ImportProblem: nobody does.
+    """
+    stream = open(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb")  # noqa: SIM115  # the caller closes it
+    if not select.select([stream], [], [], _WAIT_SECONDS)[0]:
+        stream.close()
+        raise ImportProblem(path, "is a pipe that nobody writes to", "write what it has to a file")
+    os.set_blocking(stream.fileno(), True)
+    return stream
 
 
 def folder_at(path: str, how: How) -> Source:

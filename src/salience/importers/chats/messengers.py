@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from salience.importers._entries import documents, mapping
-from salience.importers._source import DateOrder, ImportProblem, Place, Told, text
+from salience.importers._source import DateOrder, ImportProblem, Place, Told, decoded, text
 from salience.importers.shapes import Entry, Shape, at, dicts, joined, turns
 from salience.lazily import regex
 
@@ -192,9 +192,14 @@ def _of_mbox(place: Place, told: Told, gathered: bool) -> Iterator[tuple[str, An
     try:
         for number, key in enumerate(box.keys(), start=1):
             try:
-                yield f"message {number}", _mail(box[key])  # type: ignore[arg-type]
-            except (ValueError, LookupError, TypeError, AttributeError) as problem:
-                what = f"message {number} cannot be read: {problem}"
+                mail = _mail(place, box[key])  # type: ignore[arg-type]
+                yield f"message {number}", mail
+            except OSError:
+                raise
+            except Exception as problem:  # of any kind, as the parser of mail trusts its input
+                deep = isinstance(problem, RecursionError)
+                why = "its parts are nested too deep" if deep else problem
+                what = f"message {number} cannot be read: {why}"
                 told.left_out(ImportProblem(place, what, "remove it"))
     except OSError as problem:
         raise ImportProblem(place, f"cannot be read: {problem}", "export it again") from None
@@ -202,9 +207,9 @@ def _of_mbox(place: Place, told: Told, gathered: bool) -> Iterator[tuple[str, An
         box.close()
 
 
-def _mail(message: EmailMessage) -> Entry:
+def _mail(place: Path, message: EmailMessage) -> Entry:
     body = message.get_body(("plain", "html"))
-    content = body.get_content() if body is not None else ""
+    content = _content(place, body) if isinstance(body, EmailMessage) else ""
     if body is not None and body.get_content_subtype() == "html":
         content = re.sub(r"<(script|style).*?</\1>|<[^>]+>", " ", content, flags=re.DOTALL | re.I)
     name, address = parseaddr(str(message.get("From", "")))
@@ -221,6 +226,15 @@ def _mail(message: EmailMessage) -> Entry:
         "date": getattr(date, "datetime", None),
         "content": content,
     }
+
+
+def _content(place: Path, body: EmailMessage) -> str:
+    """The text of a part of a mail, also where it names a character set that nobody knows."""
+    try:
+        return str(body.get_content())
+    except (LookupError, ValueError):
+        raw = body.get_payload(decode=True)
+        return decoded(place, raw, "replace") if isinstance(raw, bytes) else str(raw)
 
 
 MESSENGERS = (

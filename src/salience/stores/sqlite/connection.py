@@ -182,6 +182,9 @@ def _check_path(path: str, read_only: bool) -> None:
         raise StoreError(f"{path}: cannot be a file: {reason}; give another path") from None
     if is_folder:
         raise StoreError(f"{path}: is a folder; name a file in it, as {Path(path, 'memory.db')}")
+    for name in (path, *(f"{path}-{log}" for log in ("wal", "shm", "journal"))):
+        if os.path.exists(name) and not os.path.isfile(name):
+            raise StoreError(f"{name}: is no regular file; move it away, or name another")
     if read_only and not exists:
         raise StoreError(f"{path}: there is no such file; leave out ?mode=ro to make it")
     if not has_folder:

@@ -24,6 +24,7 @@ from types import ModuleType
 from typing import BinaryIO, NamedTuple, Self
 from urllib.parse import quote
 
+from salience.closing import regular_file
 from salience.errors import StoreError
 
 fcntl: ModuleType | None = None
@@ -224,7 +225,7 @@ def _state_of_file(path: str) -> tuple[int, bytes | None]:
 
 def _rows_of_log(path: str, page: int) -> tuple[bytes, list[bytes]]:
     """The header of a log, and the pages in it that have the one row of `counter`, oldest first."""
-    with open(path, "rb") as log:
+    with regular_file(path) as log:
         header = log.read(_LOG_HEADER.size)
         if len(header) < _LOG_HEADER.size:
             return header, []

@@ -13,6 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
+from salience.closing import regular_file
 from salience.errors import InvalidInput, shown
 from salience.write.transfer import lines
 from salience.write.transfer.load import Lines
@@ -63,7 +64,7 @@ def written(target: Any) -> Iterator[Callable[[str], object]]:
 def is_export(path: Path) -> bool:
     """Test whether a file begins with the header of an export."""
     try:
-        with path.open("rb") as file:
+        with regular_file(path) as file:
             return lines.parsed(file.readline(_HEADER_BYTES)).get("salience") == lines.FORMAT
     except (OSError, InvalidInput):
         return False
@@ -76,7 +77,7 @@ def readable(source: Any) -> Iterator[tuple[str, Lines]]:
         path = Path(source)
 
         def lines_of_path() -> Iterator[bytes]:
-            with path.open("rb") as file:
+            with regular_file(path) as file:
                 yield from file
 
         yield str(path), lines_of_path

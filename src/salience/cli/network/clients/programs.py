@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from salience.cli.network.clients import jsonc, toml_tables
+from salience.closing import regular_file
 from salience.lazily import dataclass, field
 
 
@@ -165,7 +166,8 @@ def read_text(path: Path) -> str:
         ValueError: it is not in UTF-8.
     """
     try:
-        return path.read_bytes().decode("utf-8")
+        with regular_file(path) as file:
+            return file.read().decode("utf-8")
     except FileNotFoundError:
         return ""
 
