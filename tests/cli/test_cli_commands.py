@@ -80,6 +80,7 @@ def test_import_in_batches_takes_several_files(run: Run, tmp_path: Path) -> None
         "added": 10,
         "outcomes": {"ADDED": 10},
         "blank": [],
+        "secrets": 0,
         "rejected": [],
         "known": [],
         "degraded": [],
@@ -487,5 +488,6 @@ def test_a_mistyped_namespace_names_its_neighbours(notes: Run) -> None:
 
 
 def test_a_time_before_anything_was_known_is_told(notes: Run) -> None:
-    said = notes("search", "river", "--as-of", "2001-01-01").err
-    assert "nothing was known yet at 2001-01-01" in said
+    for command in (("search", "river"), ("list",), ("count",), ("get", "river")):
+        said = notes(*command, "--as-of", "2001-01-01").err
+        assert said.count("nothing was known yet at 2001-01-01") == 1

@@ -139,7 +139,7 @@ def operation(
                 told = {"progress": progress} if step else {}
                 result = getattr(memory, method)(**given, **told)
                 if row.scope == READ and not result:
-                    output.elsewhere(memory)
+                    output.elsewhere(memory, given.get("as_of"))
                 if row.absent is None and result is None:
                     raise not_found(given["id"], memory.namespace)
             output.degraded(getattr(result, "degraded", ()))

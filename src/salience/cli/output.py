@@ -86,8 +86,11 @@ def console(table: bool = False) -> Console:
     return Terminal(width=width, height=_PIPED_COLUMNS, highlight=False, soft_wrap=False)
 
 
-def elsewhere(memory: Any) -> None:
-    """Say that a namespace has no memories, and which others have, those of a like name first."""
+def elsewhere(memory: Any, as_of: Any = None) -> None:
+    """Say why a namespace has nothing: it had no memories at a time, or has none but others have.
+
+    Those of a like name come first.
+    """
     from difflib import get_close_matches
 
     try:
@@ -95,6 +98,8 @@ def elsewhere(memory: Any) -> None:
     except SalienceError:  # a key of a server may not see the others
         return
     near = get_close_matches(memory.namespace, others, MAX_NOTES) or others[:MAX_NOTES]
+    if as_of is not None and not near and not memory.count(as_of=as_of):
+        note(f"nothing was known yet at {as_of}")
     if near:
         names = ", ".join(near)
         note(f"the namespace {memory.namespace!r} has no memories; there are memories in {names}")

@@ -75,6 +75,7 @@ class Import:
     read: int = 0  # items
     degraded: dict[str, None] = field(default_factory=dict)
     blank: list[str] = field(default_factory=list)  # notes without text, which are skipped
+    secrets: int = 0  # memories that seem to hold a key or a password
     has_pending: bool = False  # links whose targets did not exist when they were written
 
     def omit(self, problems: Iterable[ImportProblem]) -> None:
@@ -145,6 +146,7 @@ class Import:
         )
         self.degraded |= dict.fromkeys(result.degraded)
         self.has_pending |= bool(result.pending)
+        self.secrets += len(result.secrets)
         left = [item for item, done in zip(items, result.items, strict=True) if _is_skipped(done)]
         there = existing(self.memory, left)
         for item, status, outcome in zip(items, statuses, result.items, strict=True):
@@ -248,6 +250,7 @@ def report(settings: Settings, done: Import) -> None:
                 "rejected": [item for item in not_added if item["outcome"] == "REJECTED"],
                 "known": [item for item in not_added if item["outcome"] != "REJECTED"],
                 "blank": done.blank,
+                "secrets": done.secrets,
                 "degraded": list(done.degraded),
             }
         )
@@ -261,6 +264,8 @@ def report(settings: Settings, done: Import) -> None:
         ),
         rest="; --json prints them all",
     )
+    if done.secrets:
+        output.note(f"{done.secrets:,} seem to hold a key or a password: salience audit")
     parts = [f"{added:,} added"]
     parts += [f"{counts[name]:,} {wording}" for name, wording in _WORDING.items() if counts[name]]
     parts += [f"{len(done.blank):,} blank"] if done.blank else []
