@@ -296,7 +296,7 @@ def test_a_change_of_another_version_is_refused(notes: Run) -> None:
 
 def test_delete_by_id_by_filter_and_all(notes: Run) -> None:
     deleted = notes("delete", "river", "--json").json
-    assert deleted == {"deleted": 1, "missing": [], "receipt": None}
+    assert deleted == {"deleted": 1, "missing": [], "receipt": None, "restored": []}
     again = notes("delete", "river", "bread")
     assert again.code == 1
     assert "1 deleted" in again.out
@@ -316,6 +316,14 @@ def test_delete_by_id_by_filter_and_all(notes: Run) -> None:
     assert "Erase 1 memory, in" in refused.err
     assert notes("delete", "--all", stdin=b"y\n").out.startswith("1 deleted\n")
     assert notes("list", "--json").json["total"] == 0
+
+
+def test_delete_says_what_holds_again(notes: Run) -> None:
+    notes("add", "Ana lives in Porto.", "--id", "porto")
+    notes("add", "Ana lives in Lisbon.", "--id", "lisbon", "--supersedes", "porto")
+    said = notes("delete", "lisbon").out
+    assert "hold again, as what superseded or merged them is gone: porto" in said
+    assert "Porto" in notes("search", "Where does Ana live?").out
 
 
 @pytest.mark.parametrize(

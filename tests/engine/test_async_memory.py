@@ -83,7 +83,7 @@ def test_a_round_of_everything(tmp_path: Path) -> None:
         await other.add("elsewhere")
         assert (await other.get_all()).total == 1
         await memory.flush()
-        assert await memory.delete("a") is True
+        assert await memory.delete("a")
         assert (await memory.delete_all({"id": "b"})).memories == 1
         assert memory.namespace == "default"
 

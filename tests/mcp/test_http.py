@@ -77,7 +77,7 @@ def test_what_is_added_here_is_found_over_rest_and_over_a_bridge(
     with connected(bridge) as bridged:
         found = bridged.call("search_memories", query="the code of the gate")["memories"]
         assert id in [each["id"] for each in found]
-        assert bridged.call("delete_memory", id=id)["deleted"] == 1
+        assert bridged.call("delete_memory", id=id) == {"id": id, "deleted": 1, "restored": []}
     assert "no memory" in connection.refused("get_memory", id=id)
 
 

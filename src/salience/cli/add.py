@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
 import typer
@@ -17,7 +17,7 @@ from salience.errors import InvalidInput
 from salience.records.field_filters import with_fields
 from salience.records.fields import FIELDS
 from salience.records.filters import PERSON
-from salience.retrieval.erasure import ErasureReceipt
+from salience.retrieval.erasure import Erased, ErasureReceipt
 
 
 @takes("add", without=("content",))
@@ -119,6 +119,7 @@ def delete(
     if filters == {}:
         raise InvalidInput("filter", "is empty and matches every memory", "use --all for that")
     missing, receipt = [], None
+    restored: tuple[str, ...] = ()
     with settings.open(embeds=False) as memory:
         if not ids and not yes:
             chosen = filters if user is None else {PERSON: user}
@@ -131,8 +132,9 @@ def delete(
                 erased = (
                     memory.delete_many(ids)
                     if if_version is None
-                    else int(memory.delete(ids[0], if_version=if_version))
+                    else memory.delete(ids[0], if_version=if_version)
                 )
+                restored = erased.restored
             elif user is not None:
                 receipt = memory.forget_user(user, rewrite=rewrite)
             else:
@@ -140,14 +142,18 @@ def delete(
                     filters, namespace=None if filters else memory.namespace, rewrite=rewrite
                 )
     if receipt is not None:
-        erased = receipt.memories
+        erased, restored = Erased(receipt.memories), receipt.restored
     for id in missing:
         output.note(f"there is no memory {id!r}")
     if settings.json:
         shown = None if receipt is None else receipt.to_dict()
-        output.emit({"deleted": erased, "missing": missing, "receipt": shown})
+        told = {"deleted": int(erased), "missing": missing, "receipt": shown}
+        output.emit({**told, "restored": list(restored)})
     else:
-        output.say(f"{erased:,} deleted")
+        output.say(f"{int(erased):,} deleted")
+        if restored:
+            named = _named(restored)
+            output.say(f"hold again, as what superseded or merged them is gone: {named}")
         for line in _receipt_lines(receipt) if receipt is not None else ():
             output.say(line)
     if missing or (not erased and (filters or user)):
@@ -157,6 +163,11 @@ def delete(
 _NAMED = 20  # ids in a line
 
 
+def _named(ids: Sequence[str]) -> str:
+    more = len(ids) - _NAMED
+    return ", ".join(ids[:_NAMED]) + (f" and {more:,} more" if more > 0 else "")
+
+
 def _receipt_lines(receipt: ErasureReceipt) -> Iterator[str]:
     """The lines of a receipt for people."""
     counts = {kind.replace("_", " "): n for kind, n in receipt.erased.items() if n}
@@ -164,10 +175,7 @@ def _receipt_lines(receipt: ErasureReceipt) -> Iterator[str]:
         yield "erased: " + ", ".join(f"{n:,} {kind}" for kind, n in counts.items())
         yield f"checked: {sum(receipt.remaining.values())} of them found again. {receipt.check}"
     if receipt.naming:
-        named, more = ", ".join(receipt.naming[:_NAMED]), len(receipt.naming) - _NAMED
-        yield f"{receipt.user_id} is still named in: {named}" + (
-            f" and {more:,} more" if more > 0 else ""
-        )
+        yield f"{receipt.user_id} is still named in: {_named(receipt.naming)}"
     yield f"on disk: {receipt.disk}"
     yield receipt.untouched
 

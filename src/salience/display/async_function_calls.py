@@ -76,4 +76,4 @@ class AsyncTools(Offered):
             changed = await self._memory.update(record.id, content=given["content"])
             return json.dumps({"id": changed.id, "version": changed.version})
         deleted = await self._memory.delete(record.id)
-        return json.dumps({"deleted": deleted})
+        return json.dumps({"deleted": bool(deleted)})

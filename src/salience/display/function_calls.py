@@ -153,7 +153,7 @@ class Tools(Offered):
             changed = self._memory.update(record.id, content=given["content"])
             return json.dumps({"id": changed.id, "version": changed.version})
         deleted = self._memory.delete(record.id)
-        return json.dumps({"deleted": deleted})
+        return json.dumps({"deleted": bool(deleted)})
 
 
 def _definition(name: str, style: Style) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from salience.records.field_filters import FIELD_DEFAULTS, FieldFilters
 from salience.records.filters import filter_fields, of_person, parse_filter
 from salience.records.record import MemoryRecord
 from salience.records.validation import boolean, callable_or_none, namespace_name, text, texts
-from salience.retrieval.erasure import ErasureReceipt
+from salience.retrieval.erasure import Erased, ErasureReceipt
 from salience.retrieval.operations import Delete
 from salience.retrieval.plan import ask
 from salience.search.recording import log_upkeep
@@ -172,16 +172,18 @@ class WriteApi(PlanRunner):
         if_version = changes.pop("if_version", None)
         return self._run(update.update(id, changes, self._core.write_context(), if_version))
 
-    def delete(self, id: str, *, if_version: int | None = None) -> bool:
-        """Erase one memory with its vectors and links; True if there was one.
+    def delete(self, id: str, *, if_version: int | None = None) -> Erased:
+        """Erase one memory with its vectors and links; 1 if there was one, else 0.
+
+        What it had superseded or merged holds again; the answer names that as `restored`.
 
         Raises:
             VersionConflict: it has another version than `if_version`; it was not erased.
         """
         return self._run(update.delete(text("id", id), self._core.write_context(), if_version))
 
-    def delete_many(self, ids: Iterable[str]) -> int:
-        """Erase the memories of some ids; returns how many there were.
+    def delete_many(self, ids: Iterable[str]) -> Erased:
+        """Erase the memories of some ids; returns how many there were, as `delete` does.
 
         Raises:
             InvalidInput: an id is no text; nothing was erased.
@@ -190,7 +192,7 @@ class WriteApi(PlanRunner):
         op = Delete(scope.namespace, scope.erasing("delete"), texts("ids", ids, required=True))
         erasure = self._run(ask(op))
         log_upkeep(self._core.namespace, "erase", erasure.memories)
-        return int(erasure.memories)
+        return Erased(erasure.memories, erasure.restored)
 
     @takes(FieldFilters, defaults=FIELD_DEFAULTS)
     def delete_all(

@@ -120,9 +120,9 @@ class AsyncRemoteMemory(AtServer, AsyncMemory):
         except InvalidInput as problem:
             raise as_embedded(call.operation.name, arguments, problem) from None
         except NotFound:
-            if call.operation.absent is ...:
+            if call.absent is ...:
                 raise
-            return call.operation.absent
+            return call.absent
         try:
             return call.read(answer)
         except (TypeError, ValueError, LookupError, AttributeError) as problem:

@@ -33,6 +33,7 @@ from salience.records.validation import (
     text,
     timestamp,
 )
+from salience.retrieval.erasure import Erased
 from salience.search.context import Section
 from salience.search.request import ASKED
 from salience.write.chat import one_or_many
@@ -79,9 +80,17 @@ class Call:
         kind = get_type_hints(self.method)["return"]
         if kind is bool:  # an answer without a body says yes
             return lambda answer: True
+        if kind is Erased:
+            return Erased.of_answer
         read = json_reader(kind)
         member = self.operation.member
         return (lambda answer: read(answer[member])) if member else read
+
+    @cached_property
+    def absent(self) -> Any:
+        """The result where the memory is not there; `...` if that is an error."""
+        kind = get_type_hints(self.method)["return"]
+        return Erased() if kind is Erased else self.operation.absent
 
     @cached_property
     def whole(self) -> frozenset[str]:

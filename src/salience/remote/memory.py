@@ -161,9 +161,9 @@ class RemoteMemory(AtServer, Memory):
         except InvalidInput as problem:
             raise as_embedded(call.operation.name, arguments, problem) from None
         except NotFound:
-            if call.operation.absent is ...:
+            if call.absent is ...:
                 raise
-            return call.operation.absent
+            return call.absent
         try:
             return call.read(answer)
         except (TypeError, ValueError, LookupError, AttributeError) as problem:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
+from typing import Any, Self
 
 from salience.display.result import Result
 from salience.errors import StoreError
@@ -41,11 +42,37 @@ class Erasure:
     erased: Counts
     remaining: Counts
     disk: str
+    restored: tuple[str, ...] = ()
 
     @property
     def memories(self) -> int:
         """The number of memories erased."""
         return self.erased.get("memories", 0)
+
+
+class Erased(int):
+    """The number of memories that were erased by their ids.
+
+    `restored` are the ids of memories that hold again, as what had superseded or merged them is
+    gone.
+    """
+
+    restored: tuple[str, ...]
+
+    def __new__(cls, count: int = 0, restored: Iterable[str] = ()) -> Self:
+        erased = super().__new__(cls, count)
+        erased.restored = tuple(restored)
+        return erased
+
+    @classmethod
+    def of_answer(cls, answer: Mapping[str, Any] | None) -> Self:
+        """That of the answer of a server, which is empty for one memory and nothing else."""
+        body = answer or {}
+        return cls(body.get("deleted", 1), body.get("restored", ()))
+
+    def __repr__(self) -> str:
+        more = f", restored={self.restored!r}" if self.restored else ""
+        return f"Erased({int(self)}{more})"
 
 
 @dataclass(frozen=True, repr=False)
@@ -57,7 +84,8 @@ class ErasureReceipt(Result):
     to be forgotten; `naming` are the ids of memories that stay and have that name in a text, as
     speaker, tag or entity, the newest first, at most 1,000. `disk` says what has become of the
     bytes; `rewritten` is true if the file was written again. `check` says how it was checked, and
-    `untouched` what an erasure does not reach.
+    `untouched` what an erasure does not reach. `restored` are the ids of memories that hold again,
+    as what had superseded or merged them is gone.
     """
 
     _computed = ("memories",)
@@ -73,6 +101,7 @@ class ErasureReceipt(Result):
     naming: tuple[str, ...] = ()
     check: str = HOW_CHECKED
     untouched: str = UNTOUCHED
+    restored: tuple[str, ...] = ()
 
     @property
     def memories(self) -> int:
@@ -102,13 +131,17 @@ class Tally:
         self._erased = dict.fromkeys(KINDS, 0)
         self._remaining = dict.fromkeys(KINDS, 0)
         self._disk = NOTHING
+        self._restored: dict[str, None] = {}
 
-    def add(self, part: Erasure) -> None:
-        """Add what a transaction has erased, after its commit."""
+    def add(self, part: Erasure, ids: Iterable[str] = ()) -> None:
+        """Add what a transaction has erased, after its commit; memories of some ids, if named."""
+        for id in ids:
+            self._restored.pop(id, None)
         for kind, count in part.erased.items():
             self._erased[kind] += count
         for kind, count in part.remaining.items():
             self._remaining[kind] += count
+        self._restored.update(dict.fromkeys(part.restored))
         if any(part.erased.values()):
             self._disk = part.disk or self._disk
 
@@ -124,4 +157,5 @@ class Tally:
 
     def erasure(self, disk: str = "") -> Erasure:
         """The sums, with what has become of the bytes, by default as the last part says."""
-        return Erasure(self._erased, self._remaining, disk or self._disk)
+        restored = tuple(self._restored)
+        return Erasure(self._erased, self._remaining, disk or self._disk, restored)

@@ -796,7 +796,8 @@ class Delete(Op):
     Each transaction looks up again what it has erased, and is undone if anything is left; it leaves
     a tombstone that says who erased how many memories (see `records.tombstones`), unless nobody is
     `erasing`, as where it is done again. The name of a
-    `user_id` is taken out of the events of other memories, too.
+    `user_id` is taken out of the events of other memories, too. What the erased ones had superseded
+    or merged holds again, as of the erasure, or of `again` where that is done again.
 
     Raises:
         StoreError: something is left, or it was cut short; says how many are erased.
@@ -807,6 +808,7 @@ class Delete(Op):
     ids: tuple[str, ...] | None = None
     where: Filter | None = None
     user_id: str | None = None
+    again: datetime | None = None
 
 
 class Tombstones(Op):

@@ -16,7 +16,7 @@ from salience.lazily import dataclass
 from salience.records.tombstones import Tombstone, buried, name_hash
 from salience.retrieval import operations
 from salience.retrieval.plan import drive
-from salience.stores import open_store
+from salience.stores import codec, open_store
 from salience.stores.protocol import Store
 from salience.write.transfer import parts
 
@@ -89,7 +89,9 @@ def erase_again(
             [records] = batch([operations.ReadRecords(rows[start : start + parts.CHUNK_MEMORIES])])
             ids = buried(namespace, (record.id for record in records if record), new)
             if ids:
-                [erasure] = batch([operations.Delete(namespace, None, ids)])
+                last = max(each.at for each in new if each.namespace == name_hash(namespace))
+                at = codec.decode("created_at", last)
+                [erasure] = batch([operations.Delete(namespace, None, ids, again=at)])
                 erased += erasure.memories
     batch([operations.Tombstones(new)])
     return erased, sum(tombstone.kind == "forget_user" for tombstone in new)

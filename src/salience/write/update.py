@@ -15,7 +15,7 @@ from salience.records.filters import And, Compare, Not, Or
 from salience.records.limits import Limits
 from salience.records.record import EMPTY, Edit, Embedding, Link, MemoryRecord
 from salience.records.validation import text
-from salience.retrieval.erasure import Erasure, ErasureReceipt
+from salience.retrieval.erasure import Erased, Erasure, ErasureReceipt
 from salience.retrieval.operations import (
     Delete,
     Extract,
@@ -217,8 +217,8 @@ def put_links(links: Sequence[Link], scope: WriteContext) -> Plan[None]:
     yield from ask(Put((), tuple(links), actor=scope.actor, at=scope.now))
 
 
-def delete(id: str, scope: WriteContext, if_version: Any = None) -> Plan[bool]:
-    """The plan of erasing one memory, if it has a version; True if there was one.
+def delete(id: str, scope: WriteContext, if_version: Any = None) -> Plan[Erased]:
+    """The plan of erasing one memory, if it has a version; 1 if there was one.
 
     Raises:
         VersionConflict: it has another version than `if_version`.
@@ -226,15 +226,15 @@ def delete(id: str, scope: WriteContext, if_version: Any = None) -> Plan[bool]:
     version, erasing = checked_version(if_version), scope.erasing("delete")
     if version is None:
         erasure = yield from ask(Delete(scope.namespace, erasing, (id,)))
-        return bool(erasure.memories)
+        return Erased(erasure.memories, erasure.restored)
     is_unchanged = Compare("version", "eq", version)
     for _ in range(MAX_ATTEMPTS):
         erasure = yield from ask(Delete(scope.namespace, erasing, (id,), is_unchanged))
         if erasure.memories:
-            return True
+            return Erased(erasure.memories, erasure.restored)
         record = yield from read_record(id, scope.namespace)
         if record is None:
-            return False
+            return Erased()
         check_version(record, version)
     raise contention_error(id)
 
@@ -259,6 +259,7 @@ def erase(op: Delete, *, rewrite: bool = False) -> Plan[ErasureReceipt]:
         erasure.disk,
         user_id=op.user_id,
         naming=naming,
+        restored=erasure.restored,
     )
     if not rewrite:
         return receipt

@@ -417,7 +417,7 @@ def test_row_security_hides_what_is_not_named(empty: str, postgres: Databases) -
         assert memory.search("apple").ids == ("mine",)
         assert memory.search("pear", namespaces=["default", "other"]).ids[0] == "theirs"
         assert memory.update("mine", content="A plum.").content == "A plum."
-        assert memory.delete("mine") is True
+        assert memory.delete("mine")
         memory.add("Another.", id="again")
     tables = ("memories", "words", "vectors", "spaces", "changes")
     with psycopg.connect(app, autocommit=True) as connection:

@@ -105,6 +105,67 @@ class ErasureReceipts(StoreCase):
         assert (again.id, again.outcome, again.match) == ("new", "CONFLICTS", None)
         assert memory.verify().differences == ()
 
+    def test_what_a_mistaken_successor_had_superseded_holds_again(
+        self, memory: Memory, clock: Clock
+    ) -> None:
+        memory.add("Ana lives in Porto.", id="porto", kind="fact", valid_to="2030-01-01")
+        before = memory["porto"]
+        clock.pass_(days=1)
+        memory.add("Ana lives in Lisbon.", id="lisbon", kind="fact", supersedes="porto")
+        assert memory["porto"].status == "superseded"
+        clock.pass_(days=1)
+        erased = memory.delete("lisbon")
+        assert (erased, erased.restored) == (1, ("porto",))
+        now = memory["porto"]
+        assert (now.status, now.valid_to) == ("active", before.valid_to)
+        assert memory.search("Where does Ana live?", touch=False).ids == ("porto",)
+        last = memory.history("porto").events[-1]
+        assert (last.type, last.at, last.payload["restored"]) == ("status", clock.now, True)
+        past = memory.search("Ana lives", as_of=clock.now - timedelta(hours=1), touch=False)
+        assert past.ids == ()  # it was superseded then, and what superseded it is erased
+        assert memory.verify()
+
+    def test_what_is_superseded_in_turn_holds_and_not_what_was_before(self, memory: Memory) -> None:
+        for id in ("porto", "lisbon", "faro"):
+            memory.add(f"Ana lives in {id.title()}.", id=id)
+        memory.supersede("porto", "lisbon")
+        memory.supersede("lisbon", "faro")
+        assert memory.delete_many(["lisbon"]).restored == ()
+        assert {link.target for link in memory.links("faro")} == {"porto"}
+        assert memory["porto"].status == "superseded"
+        assert memory.delete_all({"id": "faro"}).restored == ("porto",)
+        assert (memory["porto"].status, memory["porto"].valid_to) == ("active", None)
+        assert memory.verify()
+
+    def test_what_two_have_superseded_waits_for_both(self, memory: Memory) -> None:
+        for id in ("old", "one", "two"):
+            memory.add(f"The plan {id}.", id=id)
+        memory.supersede("old", "one")
+        memory.supersede("old", "two")
+        assert memory.delete("two").restored == ()
+        assert memory["old"].status == "superseded"
+        assert memory.delete("one").restored == ("old",)
+        assert (memory["old"].status, memory["old"].valid_to) == ("active", None)
+
+    def test_what_was_changed_since_stays_as_it_is(self, memory: Memory) -> None:
+        for id in ("old", "new"):
+            memory.add(f"The plan {id}.", id=id)
+        memory.supersede("old", "new")
+        memory.update("old", status="completed", valid_to="2031-01-01")
+        before = memory["old"]
+        assert memory.delete_all({"id": "new"}).restored == ()
+        assert memory["old"] == before
+
+    def test_what_was_merged_holds_again_without_what_took_its_place(self, memory: Memory) -> None:
+        alike(memory)
+        [cluster] = memory.consolidate(apply=True).clusters
+        assert cluster.id is not None
+        members = set(cluster.members)
+        assert {memory[id].status for id in members} == {"consolidated"}
+        assert set(memory.delete(cluster.id).restored) == members
+        assert {memory[id].status for id in members} == {"active"}
+        assert memory.verify()
+
     def test_no_event_names_a_merged_memory_that_was_erased(self, memory: Memory) -> None:
         alike(memory)
         [cluster] = memory.consolidate(apply=True).clusters

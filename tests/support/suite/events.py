@@ -97,12 +97,11 @@ class EventLog(StoreCase):
         link = {"target": "a", "link": "supports", "weight": 0.5}
         assert log[2].payload == {**link, "brought": True}  # it came with the contents
         assert log[4].payload == {
-            "use": "write",
             "was": {"content": "An apple.", "importance": 0.4},
             "set": {"importance": 0.6},
         }
         was = {"importance": None}
-        assert log[5].payload == {"set": {"importance": 0.1}, "was": was, "use": "write"}
+        assert log[5].payload == {"set": {"importance": 0.1}, "was": was}
 
     def test_the_log_can_be_asked_by_part(self, memory: Memory) -> None:
         memory.add_many({"id": id, "content": f"thing {id}"} for id in "abc")

@@ -426,9 +426,9 @@ class Namespaces(StoreCase):
             memory.link("same", "theirs")
         with pytest.raises(NotFound):
             memory.explain("apple", "theirs")
-        assert memory.delete("theirs") is False
+        assert not memory.delete("theirs")
         memory.update("same", content="a blue plum")
-        assert memory.delete("same") is True
+        assert memory.delete("same")
         assert sorted(search_ids(other, "apple")) == ["same", "theirs"]
 
     def test_links_are_apart(self, memory: Memory) -> None:
@@ -587,4 +587,4 @@ class Scripts(StoreCase):
         room.add("hello there", id=id)
         assert search_ids(room, "hello") == [id]
         assert get_record(room, id).namespace == room.namespace
-        assert room.delete(id) is True
+        assert room.delete(id)

@@ -73,7 +73,7 @@ def _keep(settings: Settings, source: Source, batch: int, dry_run: bool) -> bool
                 pass
             done.tell_pending()
             for record in step.gone:
-                done.counts["DELETED"] += memory.delete(record.id)
+                done.counts["DELETED"] += int(memory.delete(record.id))
         done.counts["RENAMED"] = len(step.renamed)
     report(settings, done)
     return done.failed(source.how.lenient)

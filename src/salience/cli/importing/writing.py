@@ -184,7 +184,7 @@ class Import:
             while record := self.memory.get(f"{note}#{part}"):
                 if record.metadata.get("path") != path:
                     break
-                self.counts["DELETED"] += self.memory.delete(record.id)
+                self.counts["DELETED"] += int(self.memory.delete(record.id))
                 part += 1
 
 

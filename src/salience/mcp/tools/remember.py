@@ -46,10 +46,11 @@ class Changed(TypedDict):
 
 
 class Deleted(TypedDict):
-    """The memory that was deleted."""
+    """The memory that was deleted, and those that hold again without it."""
 
     id: str
     deleted: int
+    restored: list[str]
 
 
 class Judged(TypedDict):
@@ -177,9 +178,13 @@ async def update_memory(
 @tool("Delete a memory", scope=DELETE, result=Deleted, destructive=True, idempotent=True)
 async def delete_memory(caller: Caller, id: Id, if_version: IfVersion = None) -> Answer:
     """Erase a memory with its history, for good; to mark it as wrong or outdated, give feedback."""
-    if not await caller.memory.delete(id, if_version=if_version):
+    erased = await caller.memory.delete(id, if_version=if_version)
+    if not erased:
         raise NotFound(f"there is no memory {shown(id)}")
-    return Answer({"id": one_line(id), "deleted": 1}, f"{one_line(id)} is erased.")
+    restored = [*map(one_line, erased.restored)]
+    again = f" What it had replaced holds again: {', '.join(restored)}." if restored else ""
+    told = {"id": one_line(id), "deleted": 1, "restored": restored}
+    return Answer(told, f"{one_line(id)} is erased.{again}")
 
 
 @tool("Give feedback", scope=WRITE, result=Judged, renamed={"context": "reason"})

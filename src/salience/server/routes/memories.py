@@ -222,7 +222,7 @@ def _check_batch(name: str, items: list[Any]) -> None:
     answers={
         200: Answer(
             description="How many there were; with filters or all, the receipt of the erasure.",
-            body={"deleted": int, "receipt": ErasureReceipt | None},
+            body={"deleted": int, "receipt": ErasureReceipt | None, "restored": list[str]},
         )
     },
 )
@@ -230,10 +230,13 @@ async def delete_all(call: Call) -> Response:
     """Erase by ids, by a filter, or all."""
     ids, filters, whole = (call.take(name) for name in ("ids", "filters", "all"))
     if ids is not None:
-        return answer({"deleted": await call.memory.delete_many(ids), "receipt": None})
+        erased = await call.memory.delete_many(ids)
+        restored = list(erased.restored)
+        return answer({"deleted": int(erased), "receipt": None, "restored": restored})
     namespace = call.namespace if whole else None
     receipt = await call.memory.delete_all(filters, namespace=namespace)
-    return answer({"deleted": receipt.memories, "receipt": receipt.to_dict()})
+    whole_receipt, restored = receipt.to_dict(), list(receipt.restored)
+    return answer({"deleted": receipt.memories, "receipt": whole_receipt, "restored": restored})
 
 
 @answers(
@@ -249,11 +252,24 @@ async def update(call: Call) -> Response:
     return document.stored(await call.memory.update(call.id, **call.arguments), is_document)
 
 
-@answers("delete", headers=("If-Match", "Idempotency-Key"))
+@answers(
+    "delete",
+    headers=("If-Match", "Idempotency-Key"),
+    answers={
+        200: Answer(
+            description="It is erased, and what it had superseded or merged holds again.",
+            body={"deleted": int, "restored": list[str]},
+        ),
+        204: Answer(description="It is erased."),
+    },
+)
 async def delete(call: Call) -> Response:
     """Erase one, if it has the version that is asked for."""
-    if not await call.memory.delete(call.id, if_version=call.if_match()):
+    erased = await call.memory.delete(call.id, if_version=call.if_match())
+    if not erased:
         raise not_found(call.id, call.namespace)
+    if erased.restored:
+        return answer({"deleted": int(erased), "restored": list(erased.restored)})
     return nothing()
 
 

@@ -8,19 +8,28 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from contextlib import contextmanager
+from datetime import datetime
 from functools import partial
 from typing import Any, NamedTuple
 
+from salience.display.result import to_json
 from salience.errors import StoreError
-from salience.records.events import FILE_ACTOR, without_mention, without_user
+from salience.records.events import FILE_ACTOR, Event, link_event, without_mention, without_user
+from salience.records.record import Link
 from salience.records.tombstones import Erasing, id_hashes, name_hash
 from salience.retrieval.erasure import Erasure, Tally, checked
-from salience.retrieval.operations import Delete
+from salience.retrieval.operations import Delete, Events, Log
 from salience.retrieval.questions import QUESTION_NOTE, without_erased
 from salience.stores import codec
 from salience.stores.tables.commands import Abandon, Command, Many, Send, Statement
-from salience.stores.tables.dialect import Dialect, lock, payload_text
-from salience.stores.tables.event_log import forget_actor
+from salience.stores.tables.dialect import (
+    Dialect,
+    lock,
+    payload_text,
+    select_states,
+    states_by_id,
+)
+from salience.stores.tables.event_log import append_events, events, forget_actor, write_events
 
 ERASED_AT_ONCE = 2_000
 """The most memories that are erased in one transaction; other writers wait for it."""
@@ -33,6 +42,13 @@ _QUESTIONS = (
     "SELECT key, value FROM notes WHERE namespace = %s AND "
     f"substr(key, 1, {len(QUESTION_NOTE)}) = '{QUESTION_NOTE}'"
 )
+_STATUS_OF_LINK = {"supersedes": "superseded", "consolidates": "consolidated"}
+"""The status that the source of a link gave its target, by the type of the link."""
+_SUCCESSIONS = (
+    "SELECT source, target, type FROM links WHERE namespace = %s "
+    "AND type IN ('supersedes', 'consolidates') AND"
+)
+_Key = tuple[str, str, str]
 _ANY_MEMORY = "SELECT 1 FROM memories WHERE namespace = %s AND id >= '' LIMIT 1"
 
 
@@ -296,3 +312,150 @@ def adding_up(tally: Tally) -> Iterator[None]:
             raise
         rest = f"{tally.memories:,} are erased, erase again for the rest"
         raise StoreError(f"{problem}; {rest}") from problem
+
+
+# What holds again without the erased
+
+
+def let_hold(
+    namespace: str,
+    memories: Sequence[ErasedMemory],
+    at: datetime | None,
+    actor: str | None,
+    dialect: Dialect,
+    send: Send,
+) -> tuple[str, ...]:
+    """Let what memories had superseded or merged hold again, before these are erased; its ids.
+
+    It becomes what it was before. What a memory that stays has superseded in turn is superseded by
+    that one instead: of Porto, Lisbon and Faro, without Lisbon Faro holds, and not Porto.
+    """
+    gone = [memory.id for memory in memories]
+    if at is None or not gone:
+        return ()
+    out, into = send(
+        Statement(f"{_SUCCESSIONS} source = ANY(%s::text[])", (namespace, gone)),
+        Statement(f"{_SUCCESSIONS} target = ANY(%s::text[])", (namespace, gone)),
+    )
+    erased = set(gone)
+    lost = [link for link in map(tuple, out) if link[1] not in erased]
+    if not lost:
+        return ()
+    targets = sorted({target for _, target, _ in lost})
+    beside, rows = send(
+        Statement(f"{_SUCCESSIONS} target = ANY(%s::text[])", (namespace, targets)),
+        select_states(namespace, targets),
+    )
+    kept = {(target, type) for source, target, type in beside if source not in erased}
+    heirs = _heirs(map(tuple, into), erased)
+    handed = {
+        (heir, target, type)
+        for source, target, type in lost
+        if type == "supersedes"
+        for heir in heirs.get(source, ())
+        if heir != target and (target, type) not in kept
+    }
+    kept |= {(target, type) for _, target, type in handed}
+    _hand_on(namespace, sorted(handed), at, actor, dialect, send)
+    states = states_by_id(rows, dialect)
+    free = {
+        target
+        for _, target, type in lost
+        if (target, type) not in kept
+        and target in states
+        and states[target]["status"] == _STATUS_OF_LINK[type]
+    }
+    restoring = _restoring(namespace, {id: states[id] for id in sorted(free)}, at, actor, send)
+    if restoring:
+        log = Log(namespace, restoring)
+        own = {id: states[id] for id in free}
+        [reserved] = send(dialect.reserve(namespace, len(restoring)))
+        write_events(log, own, reserved, dialect, send)
+    return tuple(event.id or "" for event in restoring)
+
+
+def _heirs(into: Iterable[tuple[str, ...]], erased: set[str]) -> dict[str, set[str]]:
+    """The memories that stay and have superseded each erased one, directly or through others."""
+    by: dict[str, set[str]] = {}
+    for source, target, type in into:
+        if type == "supersedes":
+            by.setdefault(target, set()).add(source)
+    heirs: dict[str, set[str]] = {}
+    for id in by:
+        seen, waiting = {id}, [id]
+        while waiting:
+            for source in by.get(waiting.pop(), set()) - seen:
+                seen.add(source)
+                waiting += [source] if source in erased else []
+        heirs[id] = seen - erased
+    return heirs
+
+
+def _hand_on(
+    namespace: str,
+    links: Sequence[_Key],
+    at: datetime,
+    actor: str | None,
+    dialect: Dialect,
+    send: Send,
+) -> None:
+    """Link memories with what they have superseded through others."""
+    if not links:
+        return
+    made = [Link(namespace, *link, 1.0, at) for link in links]
+    sources = sorted({link.source for link in made})
+    select = "SELECT id, sequence FROM memories WHERE namespace = %s AND id = ANY(%s::text[])"
+    found, [[last]] = send(
+        Statement(select, (namespace, sources)), dialect.reserve(namespace, len(made))
+    )
+    sequence_of = dict(found)
+    entries = [(sequence_of[link.source], link_event(link, actor, at)) for link in made]
+    rows = [
+        (*(namespace, link.source, link.target, link.type, link.weight),
+         codec.encode("created_at", at))
+        for link in made
+    ]  # fmt: skip
+    send(
+        *dialect.replace("links", rows),
+        *dialect.note_linked(namespace, sources),
+        *append_events(namespace, last, entries, dialect),
+    )
+
+
+def _restoring(
+    namespace: str,
+    states: Mapping[str, dict[str, Any]],
+    at: datetime,
+    actor: str | None,
+    send: Send,
+) -> tuple[Event, ...]:
+    """The events by which memories become again what they were before they were superseded."""
+    if not states:
+        return ()
+    payloads: dict[str | None, list[Mapping[str, Any]]] = {}
+    for event in reversed(events(Events(namespace, tuple(states)), send)):
+        payloads.setdefault(event.id, []).append(event.payload)
+    before = {id: _before(state, payloads.get(id, ())) for id, state in states.items()}
+    return tuple(
+        Event("status", id, at, actor, payload={"set": values, "restored": True})
+        for id, values in before.items()
+    )
+
+
+def _before(state: Mapping[str, Any], payloads: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """The status and the end of a memory before it was superseded, as far as it was left so.
+
+    `payloads` are those of its events, the last first.
+    """
+    now, end = state["status"], to_json(state["valid_to"])
+    before: dict[str, Any] = {"status": "active"}
+    for payload in payloads:
+        values, was = payload.get("set", {}), payload.get("was", {})
+        if "status" not in values:
+            continue
+        if values["status"] != now:
+            break
+        before["status"] = was.get("status") or "active"
+        if values.get("valid_to") is not None and values["valid_to"] == end:
+            before["valid_to"] = end = was.get("valid_to")
+    return before

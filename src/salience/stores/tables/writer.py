@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -107,7 +108,7 @@ class TableWriter(ABC):
             with erase.adding_up(tally):
                 for ids in [*self._chosen(op)]:  # those that were there when the call came
                     erased, is_empty = self.run(partial(self._erase_chosen, op, ids, True), own)
-                    tally.add(erased)
+                    tally.add(erased, ids)
                 if op.user_id is not None:
                     self.run(partial(self._begin_erasing, op.namespace), own)
                     erase.forget_user(tally, op, self.dialect, partial(self.run, namespaces=own))
@@ -149,7 +150,13 @@ class TableWriter(ABC):
         if rows:
             self._begin_erasing(op.namespace, send)
         memories = [erase.ErasedMemory(*row) for row in rows]
-        return erase.erase(op.namespace, memories, op.erasing, self.dialect, send)
+        restored: tuple[str, ...] = ()
+        if alone:  # else other events of the same transaction say what holds
+            at = op.again if op.erasing is None else op.erasing.at
+            actor = None if op.erasing is None else op.erasing.actor
+            restored = erase.let_hold(op.namespace, memories, at, actor, self.dialect, send)
+        erasure, is_empty = erase.erase(op.namespace, memories, op.erasing, self.dialect, send)
+        return replace(erasure, restored=restored), is_empty
 
     def _erase_name(self, namespace: str, tally: Tally, kept: Sequence[str]) -> str:
         """Erase the name of a namespace that has no memories; says what may still have it."""

@@ -319,8 +319,8 @@ class Deleting(StoreCase):
         memory.link("a", "b")
         memory.link("c", "a")
         memory.link("b", "c")
-        assert memory.delete("a") is True
-        assert memory.delete("a") is False
+        assert memory.delete("a")
+        assert not memory.delete("a")
         assert memory.get("a") is None
         assert list_ids(memory) == ["c", "b"]
         assert search_ids(memory, "thing") == ["b", "c"]
