@@ -396,6 +396,36 @@ def memories_go_to_the_archive_and_back(c: Connection) -> None:
     assert c.call("restore_memories", ids=ids)["restored"] == dict.fromkeys(ids, "active")
 
 
+@case("undo", "run", "id")
+def changes_are_taken_back(c: Connection) -> None:
+    id = add(c, "Ana lives in Porto.", tags=["home"])
+    run = c.call("archive_memories", ids=[id])["run"]
+    assert c.call("undo", run=run) == {"restored": [id]}
+    assert found(c, "Where does Ana live?") == [id]
+    c.call("update_memory", id=id, content="Ana lives in Rome.", importance=0.9)
+    c.call("give_feedback", id=id, verdict="useful")
+    assert c.call("undo", id=id)["fields"] == ["content", "importance"]
+    assert get(c, id)["content"] == "Ana lives in Porto."
+    assert "importance" not in get(c, id)
+    assert c.refused("undo").startswith("run: and id: give one of the two")
+    assert "was never edited" in c.refused("undo", id=add(c, "The sky is blue."))
+    assert "no memory" in c.refused("undo", id="0" * 32)
+
+
+@case("list_memories", "changed_since")
+def a_listing_tells_what_changed_since(c: Connection) -> None:
+    old, kept = add(c, "Ana lives in Porto."), add(c, "The boiler is old.", created_at="2020-01-01")
+    [before] = [event["at"] for event in c.call("get_history", id=kept)["events"]]
+    assert kept in listed(c, changed_since=before)
+    c.call("update_memory", id=old, content="Ana lives in Rome.")
+    [changed] = c.call("get_history", id=old)["events"][1:]
+    new = add(c, "The disk ran full.", created_at="2021-01-01", tags=["disk"])
+    assert set(listed(c, changed_since=changed["at"])) == {old, new}
+    assert listed(c, changed_since=changed["at"], tags=["disk"]) == [new]
+    assert listed(c, changed_since="2999-01-01") == []
+    assert c.refused("list_memories", changed_since="soon").startswith("changed_since: ")
+
+
 @case("search", "query")
 @case("fetch", "id")
 def connectors_search_and_fetch(c: Connection) -> None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from salience import Memory
 from salience.access import Principal
 from salience.display.for_models import NOTICE, TAG, clean
 from salience.mcp.tools import SETS, TOOLS, chosen
@@ -205,3 +207,118 @@ def test_a_key_without_a_scope_sees_less() -> None:
     with in_process(principal=writer) as connection:
         assert [p.name for p in connection.await_("list_prompts").prompts] == ["remember"]
         assert len(connection.await_("list_resources").resources) == 1
+
+
+# What a model reads of it, in the text alone
+
+
+def texts(connection: Connection, tool: str, **arguments: Any) -> str:
+    return text_of(connection.result(tool, **arguments))
+
+
+def add(connection: Connection, content: str, **fields: Any) -> str:
+    id: str = connection.call("add_memory", content=content, **fields)["id"]
+    return id
+
+
+def test_the_text_says_what_no_longer_holds_and_how_likely_a_hit_answers(tools: Connection) -> None:
+    old = add(tools, "Ana lives in Porto.")
+    new = add(tools, "Ana lives in Lisbon.", supersedes=old)
+    ticket = add(tools, "The ticket is 4711.", expires_at="2020-01-01")
+    tools.call("update_memory", id=new, title="Home")
+    assert re.search(r"superseded · held until 20\d\d", texts(tools, "get_memory", id=old))
+    assert "expired 2020-01-01 00:00 UTC" in texts(tools, "get_memory", id=ticket)
+    assert "superseded" in texts(tools, "list_memories")
+    result = tools.result("search_memories", query="Where does Ana live?")
+    [hit] = [each for each in result.structured_content["memories"] if each["id"] == new]
+    assert f"version 3 · probability {hit['probability']:.2f}" in text_of(result)
+
+
+def test_a_short_id_is_taken_where_it_is_of_one_memory(tools: Connection) -> None:
+    id = add(tools, "Ana lives in Porto.")
+    context = texts(tools, "get_context", query="Where does Ana live?")
+    [short] = re.findall(r"\[m:(\w+)\]", context)
+    assert len(short) < len(id)
+    for written in (short, f"m:{short}", f"[m:{short}]", id):
+        assert tools.call("get_memory", id=written)["memories"][0]["id"] == id
+    assert tools.call("update_memory", id=short, title="Home")["id"] == id
+    other = add(tools, "Ana lives in Lisbon.", supersedes=short)
+    assert tools.call("get_memory", id=short)["memories"][0]["status"] == "superseded"
+    linked = tools.call("link_memories", source=other[:9], target=short)
+    assert (linked["source"], linked["target"]) == (other, id)
+    assert tools.call("archive_memories", ids=f"{short}, {other[:9]}")["archived"] == 2
+    assert tools.call("delete_memory", id=short)["id"] == id
+    assert "no memory" in tools.refused("get_memory", id=short)
+    assert "no memory" in tools.refused("get_memory", id=other[:4])  # too little to go by
+
+
+def test_an_id_that_may_be_of_several_is_asked_for_in_full(tmp_path: Path) -> None:
+    path = str(tmp_path / "m.db")
+    ids = ["01234567-a", "01234567-b", "note [7] of_ana"]
+    with Memory(path, embedder=None) as memory:
+        memory.add_many([{"id": id, "content": f"This is {id}."} for id in ids])
+    with in_process(path, embedder=None) as tools:
+        told = tools.refused("delete_memory", id="01234567")
+        assert "begins the ids of 2 memories; give more of it" in told
+        for short, id in (("01234567-b", ids[1]), ("note__7__", ids[2]), (ids[0], ids[0])):
+            assert tools.call("get_memory", id=short)["memories"][0]["id"] == id
+
+
+@pytest.mark.parametrize("nothing", ["null", "", None])
+def test_the_words_of_nothing_are_nothing(tools: Connection, nothing: str | None) -> None:
+    fields = dict.fromkeys(
+        ("title", "kind", "speaker", "created_at", "importance", "expires_at", "supersedes"),
+        nothing,
+    )
+    id = add(tools, "Ana lives in Porto.", **fields, tags=[nothing])
+    memory = tools.call("get_memory", id=id, as_of=nothing)["memories"][0]
+    assert memory["kind"] == "note"
+    assert not memory.keys() & {"title", "speaker", "tags", "importance", "expires_at"}
+    options = dict.fromkeys(("tags", "kind", "speaker", "since", "until", "as_of", "cut"), nothing)
+    found = tools.call("search_memories", query="Ana", **options)["memories"]
+    assert [each["id"] for each in found] == [id]
+    tools.call("update_memory", id=id, title="Home", tags=nothing, kind=nothing)
+    assert tools.call("get_memory", id=id)["memories"][0]["kind"] == "note"
+
+
+def test_texts_with_commas_between_them_are_a_list(tools: Connection) -> None:
+    def tags(id: str) -> Any:
+        return tools.call("get_memory", id=id)["memories"][0].get("tags")
+
+    assert tags(add(tools, "One.", tags="a,b")) == ["a", "b"]
+    assert tags(add(tools, "Two.", tags=" a , null, ")) == ["a"]
+    assert tags(add(tools, "Three.", tags='["a,b", "", null]')) == ["a,b"]
+    assert tags(add(tools, "Four.", tags=["a,b", "null"])) == ["a,b"]
+
+
+def test_erasing_says_what_holds_again(tools: Connection) -> None:
+    old = add(tools, "Ana lives in Porto.")
+    new = add(tools, "Ana lives in Lisbon.", supersedes=old)
+    result = tools.result("delete_memory", id=new[:9])
+    assert result.structured_content == {"id": new, "deleted": 1, "restored": [old]}
+    assert f"holds again: {old}" in text_of(result)
+    found = tools.call("search_memories", query="Where does Ana live?")["memories"]
+    assert [each["id"] for each in found] == [old]
+
+
+def test_an_explanation_is_its_verdict_and_five_parts(tools: Connection) -> None:
+    id = add(tools, "Bo plays chess in the park with his old friends on Sundays.")
+    add(tools, "Chess is a game.")
+    for query, limit in (("Does Bo play chess?", 10), ("What is a game?", 1)):
+        result = tools.result("explain_memory", query=query, id=id, limit=limit)
+        text, content = text_of(result), result.structured_content
+        assert content["verdict"] in text
+        assert len(text) < 1_500
+        assert len(content["parts"]) <= 6
+        for part in content["parts"]:
+            assert f"{part['name']} {part['value']:+.3f}" in text
+
+
+def test_schemas_refer_to_nothing() -> None:
+    for tool in TOOLS.values():
+        for schema in (tool.listed.input_schema, tool.listed.output_schema):
+            assert "$" not in json.dumps(schema), tool.name
+    [turn] = [TOOLS["add_conversation"].listed.input_schema["properties"]["messages"]["items"]]
+    assert turn["required"] == ["role", "content"]
+    memory = TOOLS["get_memory"].listed.output_schema["properties"]["memories"]["items"]
+    assert memory["properties"]["content"]["type"] == "string"

@@ -19,6 +19,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timezone
+from itertools import zip_longest
 from typing import Any, Protocol
 from unicodedata import category, normalize
 
@@ -69,6 +70,12 @@ class Recalled(Protocol):
     def created_at(self) -> datetime: ...
     @property
     def metadata(self) -> Mapping[str, Any]: ...
+    @property
+    def status(self) -> str: ...
+    @property
+    def valid_to(self) -> datetime | None: ...
+    @property
+    def expires_at(self) -> datetime | None: ...
 
 
 def clean(text: str) -> str:
@@ -116,16 +123,20 @@ def fenced(
     *,
     max_tokens: int | None = None,
     count_tokens: Callable[[str], int] | None = None,
+    evidence: Sequence[str] = (),
 ) -> str:
     """A list of memories for a model, inside a fence, each with its provenance; "" for none.
 
     With `max_tokens` the whole text takes no more of them, as `count_tokens` counts (characters / 4
     by default): the first memory that does not fit is cut, those behind it are left out, and the
-    text says so. It is "" if not even a part of one fits.
+    text says so. It is "" if not even a part of one fits. `evidence` is said of each of them in its
+    line of provenance, "" for none.
     """
+    heads = zip_longest(map(provenance, each := list(memories)), evidence, fillvalue="")
+    lines = (" · ".join(filter(None, head)) for head in heads)
     entries = [
-        (f"[{number}] {provenance(memory)}", _quoted(memory))
-        for number, memory in enumerate(memories, 1)
+        (f"[{number}] {line}", _quoted(memory))
+        for number, (line, memory) in enumerate(zip(lines, each, strict=True), 1)
     ]
     if max_tokens is None or not entries:
         return _written(entries)
@@ -147,11 +158,11 @@ def quoted(text: str) -> str:
 
 
 def provenance(memory: Recalled) -> str:
-    """The id of a memory, who said it, when, and where it comes from, on one line."""
+    """The id of a memory, who said it, when, where it comes from, and if it no longer holds."""
     parts = [f"id {_name(memory.id)}"]
     if memory.speaker:
         parts.append(f"said by {_name(memory.speaker)}")
-    parts.append(f"{memory.created_at.astimezone(timezone.utc):%Y-%m-%d %H:%M} UTC")
+    parts.append(_minute(memory.created_at))
     if memory.session_id:
         parts.append(f"session {_name(memory.session_id)}")
     source = memory.metadata.get("source")
@@ -159,7 +170,18 @@ def provenance(memory: Recalled) -> str:
         parts.append(f"source {_name(source)}")
     if memory.title:
         parts.append(f"title {_name(memory.title)}")
+    if memory.status != "active":
+        parts.append(memory.status)
+    if memory.valid_to is not None:
+        parts.append(f"held until {_minute(memory.valid_to)}")
+    if (end := memory.expires_at) is not None:
+        ends = "expired" if end <= datetime.now(timezone.utc) else "expires"
+        parts.append(f"{ends} {_minute(end)}")
     return " · ".join(parts)
+
+
+def _minute(time: datetime) -> str:
+    return f"{time.astimezone(timezone.utc):%Y-%m-%d %H:%M} UTC"
 
 
 def _name(text: str) -> str:

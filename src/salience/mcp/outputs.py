@@ -143,6 +143,14 @@ class Item:
         }
         return {n: v for n, v in values.items() if n in _ALWAYS or v not in (None, "", [])}
 
+    @property
+    def evidence(self) -> str:
+        """What is said of it besides, for its line of the text."""
+        parts = [f"version {self.record.version}"] if self.record.version > 1 else []
+        if "probability" in self.extra:
+            parts.append(f"probability {self.extra['probability']:.2f}")
+        return " · ".join(parts)
+
     def shown(self) -> MemoryRecord:
         """The memory with the text that is shown, for the fence."""
         more = " [...]" if self.end is not None else ""
@@ -162,7 +170,10 @@ def memories(
 
     def write(shown: Sequence[Item], left_out: int) -> Answer:
         content = {"notice": NOTICE, "memories": [item.view() for item in shown], **extra}
-        lines = [fenced(item.shown() for item in shown) or nothing, *_texts(extra)]
+        recalled = fenced(
+            (item.shown() for item in shown), evidence=[item.evidence for item in shown]
+        )
+        lines = [recalled or nothing, *_texts(extra)]
         if shown and shown[-1].end is not None:
             lines.append(f"The last is cut: get_memory reads on from start={shown[-1].reads_on}.")
         if left_out:

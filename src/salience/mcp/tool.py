@@ -25,12 +25,13 @@ from salience.access import Principal, Scope
 from salience.api.docstrings import descriptions
 from salience.engine.async_memory import AsyncMemory
 from salience.engine.options import MemoryFields, RecordFields
-from salience.errors import InvalidInput
+from salience.errors import InvalidInput, shown
 from salience.lazily import dataclass, field
 from salience.mcp.app import MIN_TOKENS, ToolSettings
 from salience.mcp.messages import told
 from salience.records.field_filters import with_fields
 from salience.records.fields import FIELDS
+from salience.search.context.sections import MIN_REF_CHARACTERS, reference
 
 READ: Final = "memories:read"
 WRITE: Final = "memories:write"
@@ -106,7 +107,8 @@ class Tool:
             SalienceError: as the method of the memory raises it.
         """
         try:
-            return await self.handler(caller, **self.parse(arguments))
+            parsed = await self._with_whole_ids(caller, self.parse(arguments))
+            return await self.handler(caller, **parsed)
         except InvalidInput as error:
             if (name := self.renamed.get(error.field)) is None:
                 raise
@@ -126,9 +128,36 @@ class Tool:
         return {name: getattr(parsed, name) for name in self.arguments.model_fields}
 
     def _is_absent(self, name: str, value: Any) -> bool:
-        """Test whether a value means that an optional argument is left out: null, or no text."""
+        """Test whether a value means that an optional argument is left out: null, or no text.
+
+        Models write these as words, too, and in lists.
+        """
         field = self.arguments.model_fields.get(name)
-        return (value is None or value == "") and field is not None and not field.is_required()
+        values = value if isinstance(value, list) and value else [value]
+        return field is not None and not field.is_required() and all(map(_is_nothing, values))
+
+    async def _with_whole_ids(self, caller: Caller, arguments: dict[str, Any]) -> dict[str, Any]:
+        """The arguments with the ids that shortened ones, as get_context writes them, stand for.
+
+        Raises:
+            InvalidInput: a shortened id may stand for several.
+        """
+        fields = self.arguments.model_fields
+        names = [name for name in arguments if arguments[name] and ID in fields[name].metadata]
+        given = {name: arguments[name] for name in names}
+        ids = [id for value in given.values() for id in ([value] if type(value) is str else value)]
+        if not ids or not caller.principal.may(READ):
+            return arguments
+        try:
+            there = await caller.memory.get_many(ids)
+        except InvalidInput:  # which the memory says of the argument itself
+            return arguments
+        whole = dict.fromkeys(id for id, record in zip(ids, there, strict=True) if record is None)
+        known = {id: await _whole_id(caller.memory, id) for id in whole}
+        return arguments | {
+            name: known.get(v, v) if type(v) is str else [known.get(id, id) for id in v]
+            for name, v in given.items()
+        }
 
     @cached_property
     def listed(self) -> ListedTool:
@@ -137,9 +166,8 @@ class Tool:
             name=self.name,
             title=self.title,
             description=inspect.getdoc(self.handler),
-            input_schema=_plain(self.arguments.model_json_schema())
-            | {"additionalProperties": False},
-            output_schema=TypeAdapter(self.result).json_schema(mode="serialization"),
+            input_schema=_plain(_inlined(self.arguments.model_json_schema())),
+            output_schema=_inlined(TypeAdapter(self.result).json_schema(mode="serialization")),
             annotations=self.hints,
             _meta=self.meta,
         )
@@ -177,15 +205,19 @@ def tool(
 
 
 def _listed(value: Any) -> Any:
-    """A list: models also write one as a text of JSON, or leave out the brackets of one text."""
-    if not isinstance(value, str):
-        return value
-    if value.lstrip().startswith("["):
+    """A list: models also write one as a text of JSON, or as texts with commas between them."""
+    if isinstance(value, str) and value.lstrip().startswith("["):
         try:
-            return json.loads(value)
+            value = json.loads(value)
         except (ValueError, RecursionError):
-            pass
-    return [value]
+            return [value]
+    if isinstance(value, str):
+        value = [part.strip() for part in value.split(",")]
+    return [each for each in value if not _is_nothing(each)] if isinstance(value, list) else value
+
+
+def _is_nothing(value: Any) -> bool:
+    return value is None or (isinstance(value, str) and value in ("", "null"))
 
 
 Listed = BeforeValidator(_listed)
@@ -195,15 +227,27 @@ MaxTokens = Annotated[
 ]
 
 
+def _inlined(schema: Any, kinds: Mapping[str, Any] = {}) -> Any:
+    """A schema with what it refers to in its place: many clients follow no references."""
+    if isinstance(schema, list):
+        return [_inlined(each, kinds) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    kinds = schema.get("$defs", kinds)
+    kind = kinds[schema["$ref"].rpartition("/")[2]] if "$ref" in schema else {}
+    own = {name: each for name, each in schema.items() if name not in ("$defs", "$ref")}
+    return {name: _inlined(each, kinds) for name, each in {**kind, **own}.items()}
+
+
 def _plain(schema: dict[str, Any]) -> dict[str, Any]:
-    """A schema as all clients read it: without titles, references and the null of what is left out.
+    """A schema as all clients read it: without titles and the null of what is left out.
 
     It has one level of objects within lists, and no more.
     """
-    properties, kinds_by_name = {}, schema.get("$defs", {})
+    properties = {}
     for name, member in schema.get("properties", {}).items():
-        if reference := member.get("items", {}).get("$ref"):
-            member["items"] = _plain(kinds_by_name[reference.rpartition("/")[2]])
+        if member.get("items", {}).get("type") == "object":
+            member = {**member, "items": _plain(member["items"])}
         kinds = [each for each in member.get("anyOf", ()) if each != {"type": "null"}]
         if len(kinds) == 1:
             member = {**kinds[0], **{key: v for key, v in member.items() if key != "anyOf"}}
@@ -257,7 +301,29 @@ def meaning(name: str, **limits: Any) -> Any:
     return Field(description=means + sign + rest, **limits)
 
 
-Id = Annotated[str, Field(description="The id of the memory, as other tools give it.")]
+ID = "id"
+"""Among the annotations of a parameter: it takes the id of a memory, or several."""
+Id = Annotated[str, Field(description="The id of the memory, as other tools give it."), ID]
+
+
+async def _whole_id(memory: AsyncMemory, given: str) -> str:
+    """The only id that begins with a shortened one, such as [m:1f3a9c02]; itself if there is none.
+
+    Raises:
+        InvalidInput: several do.
+    """
+    short = given.strip().removeprefix("[").removesuffix("]").removeprefix("m:")
+    start = short.partition("_")[0]  # which may stand for a character that no reference has
+    if not start or len(short) < MIN_REF_CHARACTERS:
+        return given
+    page = await memory.get_all({"id": {"gte": start, "lt": f"{start}\U0010ffff"}}, limit=1_000)
+    found = [record.id for record in page if reference(record.id).startswith(short)]
+    if len(found) > 1:
+        problem = f"{shown(given)} begins the ids of {len(found)} memories"
+        raise InvalidInput("id", problem, "give more of it")
+    return found[0] if found else given
+
+
 Query = Annotated[str, Field(description="What is asked, in words: a question, or a few terms.")]
 Tags = Annotated[Texts | None, Field(description="Only memories that have all of these tags.")]
 Kind = Annotated[

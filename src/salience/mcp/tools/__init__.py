@@ -3,7 +3,7 @@
 recall     search, context, get, list
 remember   add, update, delete, feedback
 insight    history, links, names, figures, explanations
-care       links, conversations, the archive
+care       links, conversations, the archive, undo
 connector  search and fetch, as connectors of ChatGPT ask for them
 """
 
@@ -37,6 +37,7 @@ FULL = (
     insight.get_stats,
     care.archive_memories,
     care.restore_memories,
+    care.undo,
 )
 CONNECTOR = (care.search, care.fetch)
 SETS: Mapping[str, tuple[Tool, ...]] = {"core": CORE, "full": FULL, "chatgpt": CONNECTOR}

@@ -9,16 +9,34 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from salience.display.for_models import clean, fenced, one_line
-from salience.errors import NotFound, shown
+from salience.errors import InvalidInput, NotFound, shown
 from salience.mcp.app import address_of
 from salience.mcp.outputs import MAX_ID_CHARACTERS, Item, fitted
-from salience.mcp.tool import READ, UPKEEP, WRITE, Answer, Caller, Id, Listed, Query, Texts, tool
+from salience.mcp.tool import (
+    ID,
+    READ,
+    UPKEEP,
+    WRITE,
+    Answer,
+    Caller,
+    Id,
+    Listed,
+    Query,
+    Texts,
+    tool,
+)
+from salience.records.events import Event
 from salience.records.record import MemoryRecord
 
 MAX_TURNS = 200
+_UNDOABLE = (
+    "content", "title", "kind", "tags", "importance", "expires_at", "valid_to", "pinned", "status",
+)  # fmt: skip
 
 LinkType = Literal["mentions", "supports", "contradicts", "depends_on", "same_as"]
-Ids = Annotated[Texts, Field(min_length=1, max_length=100, description="The ids of the memories.")]
+Ids = Annotated[
+    Texts, Field(min_length=1, max_length=100, description="The ids of the memories."), ID
+]
 
 
 class Turn(TypedDict):
@@ -50,6 +68,15 @@ class Archived(TypedDict):
     run: NotRequired[Annotated[str, Field(description="The name of the change, to undo it.")]]
 
 
+class Undone(TypedDict):
+    """What was taken back."""
+
+    restored: Annotated[list[str], Field(description="The memories that are as before.")]
+    fields: NotRequired[Annotated[list[str], Field(description="The fields that are as before.")]]
+    left: NotRequired[Annotated[dict[str, str], Field(description="Left as it is, and why.")]]
+    erased: NotRequired[Annotated[list[str], Field(description="What the change had written.")]]
+
+
 class Restored(TypedDict):
     """The memories that came back, with their status."""
 
@@ -59,8 +86,8 @@ class Restored(TypedDict):
 @tool("Link memories", scope=WRITE, result=Linked, idempotent=True)
 async def link_memories(
     caller: Caller,
-    source: Annotated[str, Field(description="The id of the memory that the link begins at.")],
-    target: Annotated[str, Field(description="The id of the memory that it leads to.")],
+    source: Annotated[str, Field(description="The id of the memory that the link begins at."), ID],
+    target: Annotated[str, Field(description="The id of the memory that it leads to."), ID],
     type: Annotated[
         LinkType,
         Field(description="How they belong together."),
@@ -102,7 +129,66 @@ async def archive_memories(caller: Caller, ids: Ids) -> Answer:
     content: dict[str, Any] = {"archived": len(set(ids))}
     if run is not None:
         content["run"] = run
-    return Answer(content, f"{content['archived']} are in the archive; restore_memories undoes it.")
+    return Answer(content, f"{content['archived']} are in the archive; undo takes it back.")
+
+
+@tool("Undo a change", scope=UPKEEP, result=Undone, destructive=True)
+async def undo(
+    caller: Caller,
+    run: Annotated[
+        str | None, Field(description="The name of a change, as archive_memories gives it.")
+    ] = None,
+    id: Annotated[
+        str | None, Field(description="The id of a memory, whose last edit is taken back."), ID
+    ] = None,
+) -> Answer:
+    """Take back a run of upkeep, or the last change of a memory's text, fields or status.
+
+    What was changed again since is left alone, and what was deleted is gone.
+    """
+    if (run is None) == (id is None):
+        raise InvalidInput("run", "and id: give one of the two", "get_history shows both")
+    content: dict[str, Any]
+    if run is not None:
+        undone = await caller.memory.undo(run)
+        content = {"restored": [one_line(each) for each in undone.restored]}
+        if undone.left:
+            left = undone.left.items()
+            content["left"] = {one_line(each): one_line(reason) for each, reason in left}
+        if undone.erased:
+            content["erased"] = [one_line(each) for each in undone.erased]
+    else:
+        assert id is not None
+        content = {"restored": [one_line(id)], "fields": sorted(await _undo_edit(caller, id))}
+    lines = (f"{name}: {json.dumps(each, ensure_ascii=False)}" for name, each in content.items())
+    return Answer(content, "\n".join(lines))
+
+
+async def _undo_edit(caller: Caller, id: str) -> list[str]:
+    """Give the fields of a memory the values of before its last edit; their names.
+
+    Raises:
+        NotFound: there is no such memory.
+        InvalidInput: nothing of it was edited.
+    """
+    cursor, last = None, None
+    while last is None or cursor is not None:  # its history is read from the oldest on
+        history = await caller.memory.history(id, cursor=cursor)
+        edits = [event for event in history.events if _undoable(event)]
+        cursor, last = history.cursor, edits[-1] if edits else last
+        if last is None and cursor is None:
+            raise InvalidInput("id", f"{shown(id)} was never edited", "see get_history")
+    fields: Any = _undoable(last)
+    record = await caller.memory.get(id)
+    version = None if record is None else record.version
+    await caller.memory.update(id, **fields, if_version=version)
+    return list(fields)
+
+
+def _undoable(event: Event) -> dict[str, Any]:
+    """The former values of what an event has changed, as far as a tool can change them."""
+    was = event.payload.get("was", {})
+    return {name: was[name] for name in _UNDOABLE if name in was}
 
 
 @tool("Restore memories", scope=UPKEEP, result=Restored)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any, NotRequired
 
 from pydantic import Field
@@ -14,7 +14,7 @@ from salience.display.result import to_json
 from salience.lifecycle.verify import MAX_EVENTS
 from salience.mcp.app import DEFAULT_TOKENS, EXPLANATION_META
 from salience.mcp.outputs import MAX_ID_CHARACTERS, fitted
-from salience.mcp.tool import READ, Answer, AsOf, Caller, Id, MaxTokens, Query, tool
+from salience.mcp.tool import ID, READ, Answer, AsOf, Caller, Id, MaxTokens, Query, tool
 from salience.records.events import Event
 from salience.search.explain import ExplainReport
 from salience.search.listing import NamePage
@@ -22,7 +22,8 @@ from salience.search.listing import NamePage
 MAX_NAMES = 500
 _EXCERPTS = ("query", "content", "verdict")
 _EXCERPT_CHARACTERS, _BRIEF_CHARACTERS = 400, 100
-_MAX_PARTS, _MAX_WEIGHTS = 20, 5
+_BRIEF_CHANGES = 3
+_MAX_PARTS = _MAX_WEIGHTS = 5
 
 Prefix = Annotated[str, Field(description="Only those that begin with this, in any case.")]
 NameLimit = Annotated[int, Field(ge=1, le=MAX_NAMES, description="The most names.")]
@@ -215,7 +216,9 @@ async def explain_memory(
         int, Field(ge=1, le=1_000, description="The number of hits that it has to be among.")
     ] = 10,
     against: Annotated[
-        str | None, Field(description="The id of another memory: why one stands before the other.")
+        str | None,
+        Field(description="The id of another memory: why one stands before the other."),
+        ID,
     ] = None,
     max_tokens: MaxTokens = DEFAULT_TOKENS,
 ) -> Answer:
@@ -230,7 +233,23 @@ async def explain_memory(
         shorter |= {name: content[name][: len(shown)] for name in ("parts", "changes", "weights")}
         return _listing({**content, **shorter}, shown, left_out)
 
-    return fitted([clean(line) for line in report.lines()], caller.budget(max_tokens), write)
+    lines = [one_line(line, _EXCERPT_CHARACTERS) for line in _brief(report, content)]
+    return fitted(lines, caller.budget(max_tokens), write)
+
+
+def _brief(report: ExplainReport, content: Mapping[str, Any]) -> Iterator[str]:
+    """The verdict, the largest parts of the score, and what would change it."""
+    yield f"{content['id']}: {content['verdict']}"
+    if report.against is not None:
+        yield str(report.against)
+    if report.score is not None:
+        yield f"Score {report.score:.3f}, of which the largest parts are:"
+        yield from (f"{part['name']} {part['value']:+.3f}" for part in content["parts"])
+    if report.probability is not None and report.why_not is None:
+        yield f"Probability that it answers: {report.probability.value:.2f}"
+    yield report.outlook
+    for change in content["changes"][:_BRIEF_CHANGES]:
+        yield f"{change['part']}: {change['value']:.3f} -> {change['needed']:.3f}"
 
 
 def _explanation(report: ExplainReport) -> dict[str, Any]:

@@ -29,6 +29,7 @@ from salience.mcp.tool import (
     filters,
     tool,
 )
+from salience.records.validation import timestamp
 from salience.search import context as engine
 
 MAX_HITS = 50
@@ -166,6 +167,10 @@ async def list_memories(
     speaker: Speaker = None,
     since: Since = None,
     until: Until = None,
+    changed_since: Annotated[
+        str | None,
+        Field(description="Only what was added or changed from this time on (ISO 8601)."),
+    ] = None,
     order: Annotated[
         Literal["newest", "oldest"], Field(description="Which come first.")
     ] = "newest",
@@ -176,8 +181,14 @@ async def list_memories(
     as_of: AsOf = None,
     max_tokens: MaxTokens = DEFAULT_TOKENS,
 ) -> Answer:
-    """List memories by time, page by page, to see what there is; to find something, search."""
+    """List memories by time, page by page, to see what there is; to find something, search.
+
+    With changed_since it says what changed since a time, such as that of an earlier session.
+    """
     where = filters(tags, kind, speaker, since, until)
+    if changed_since is not None:
+        lately = {"updated_at": {"gte": timestamp("changed_since", changed_since)}}
+        where = lately if where is None else {"and": [where, lately]}
     page = await caller.memory.get_all(where, limit=limit, cursor=cursor, order=order, as_of=as_of)
     extra: dict[str, Any] = {"total": page.total}
     if page.cursor is not None:

@@ -10,7 +10,7 @@ from typing_extensions import TypedDict
 
 from salience.display.for_models import one_line
 from salience.errors import InvalidInput, NotFound, shown
-from salience.mcp.tool import DELETE, WRITE, Answer, Caller, Id, Texts, meaning, tool
+from salience.mcp.tool import DELETE, ID, WRITE, Answer, Caller, Id, Texts, meaning, tool
 from salience.write.outcomes import Outcome
 
 Text = Annotated[str, Field(description="What to remember, in words that stand for themselves.")]
@@ -19,7 +19,7 @@ NewTags = Annotated[Texts | None, meaning("tags")]
 Importance = Annotated[float | None, meaning("importance", ge=0, le=1)]
 NewKind = Annotated[str | None, meaning("kind")]
 Expires = Annotated[str | None, meaning("expires_at")]
-Supersedes = Annotated[str | None, meaning("supersedes")]
+Supersedes = Annotated[str | None, meaning("supersedes"), ID]
 IfVersion = Annotated[
     int | None, Field(ge=1, description="Do it only if the memory still has this version.")
 ]

@@ -280,12 +280,17 @@ def capped(gathered: Sequence[Gathered], most: int) -> tuple[list[Gathered], int
     ], len(beyond)
 
 
+def reference(id: str) -> str:
+    """An id as a reference has it, without the characters that would end one."""
+    return re.sub(r"[^\w.:-]", "_", id)
+
+
 def with_references(gathered: Sequence[Gathered]) -> list[Gathered]:
     """The same with a reference for every memory: its id, or a prefix of no other id."""
     ids = {item.key: item.record.id for one in gathered for item in one.items}
     refs: dict[tuple[str, str], str] = {}
     for key, id in ids.items():
-        plain = re.sub(r"[^\w.:-]", "_", id)
+        plain = reference(id)
         sizes = range(MIN_REF_CHARACTERS, len(plain)) if len(plain) > MAX_REF_CHARACTERS else ()
         prefixes = (plain[:size] for size in sizes)
         others = [other for at, other in ids.items() if at != key]
