@@ -110,6 +110,7 @@ def converse(told: Transcript) -> None:
     told.tool("give_feedback", id=own[0], verdict="useful")
     told.tool("archive_memories", ids=[own[4]])
     told.tool("restore_memories", ids=[own[4]])
+    told.tool("undo", id=own[1])
     told.tool("delete_memory", id=own[3])
     read(told, own)
     trespass(told, own)
@@ -153,6 +154,8 @@ def trespass(told: Transcript, own: list[str]) -> None:
     told.tool("link_memories", source=OF_THE_NEIGHBOUR, target=own[0])
     told.tool("archive_memories", ids=[OF_THE_NEIGHBOUR])
     told.tool("restore_memories", ids=[OF_THE_NEIGHBOUR])
+    told.tool("undo", id=OF_THE_NEIGHBOUR)
+    told.tool("get_memory", id=OF_THE_NEIGHBOUR[:9])
     told.tool("add_memory", content="Ben lives in Berlin.", supersedes=OF_THE_NEIGHBOUR)
     told.ask("read_resource", uri_of(OF_THE_NEIGHBOUR))
 

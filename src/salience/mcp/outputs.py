@@ -145,7 +145,7 @@ class Item:
 
     @property
     def evidence(self) -> str:
-        """What is said of it besides, for its line of the text."""
+        """The version and the probability, for its line of the text."""
         parts = [f"version {self.record.version}"] if self.record.version > 1 else []
         if "probability" in self.extra:
             parts.append(f"probability {self.extra['probability']:.2f}")

@@ -69,7 +69,7 @@ class Archived(TypedDict):
 
 
 class Undone(TypedDict):
-    """What was taken back."""
+    """The memories that are as before, and those that are not."""
 
     restored: Annotated[list[str], Field(description="The memories that are as before.")]
     fields: NotRequired[Annotated[list[str], Field(description="The fields that are as before.")]]
