@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib
 import re
+import subprocess
 import sys
 import tomllib
 from pathlib import Path
@@ -42,3 +43,17 @@ def test_the_error_names_an_extra_that_there_is(name: str, monkeypatch: pytest.M
         importlib.import_module(f"salience.integrations.{name}")
     declared = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
     assert extra in declared["project"]["optional-dependencies"]
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("name", sorted(ADAPTERS))
+def test_each_framework_can_be_installed_beside_mcp(name: str, tmp_path: Path) -> None:
+    wanted = tmp_path / "requirements.in"
+    wanted.write_text(f"salience[mcp,{name.replace('_', '-')}] @ {ROOT.as_uri()}\n", "utf-8")
+    uv = Path(sys.executable).with_name("uv")
+    command = [str(uv), "pip", "compile", "--quiet", "--python-version", "3.11", str(wanted)]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    if re.search(r"error sending request|dns error|Failed to fetch", ran.stderr):
+        pytest.skip("no package index can be asked")
+    assert ran.returncode == 0, ran.stderr
+    assert re.search(r"^mcp==2", ran.stdout, re.MULTILINE)

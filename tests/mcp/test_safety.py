@@ -320,5 +320,6 @@ def test_schemas_refer_to_nothing() -> None:
             assert "$" not in json.dumps(schema), tool.name
     [turn] = [TOOLS["add_conversation"].listed.input_schema["properties"]["messages"]["items"]]
     assert turn["required"] == ["role", "content"]
-    memory = TOOLS["get_memory"].listed.output_schema["properties"]["memories"]["items"]
+    output: Any = TOOLS["get_memory"].listed.output_schema
+    memory = output["properties"]["memories"]["items"]
     assert memory["properties"]["content"]["type"] == "string"

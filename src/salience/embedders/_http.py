@@ -12,7 +12,7 @@ from typing import Any
 
 from salience.embedders._batching import import_extra
 from salience.errors import EmbedderError, InvalidInput
-from salience.forks import leave_to_parent, renew_after_fork
+from salience.forks import by_proxy, connected, leave_to_parent, renew_after_fork
 from salience.lazily import dataclass
 
 MAX_WAIT_SECONDS = 60.0
@@ -165,7 +165,13 @@ class JsonPoster:
         with self._lock:
             if self._client is None:
                 headers = {} if self._key is None else {"Authorization": f"Bearer {self._key}"}
-                self._client = self._httpx.Client(timeout=self._timeout, headers=headers)
+                self._client = connected(
+                    self._httpx.Client,
+                    self._httpx,
+                    self._url,
+                    timeout=self._timeout,
+                    headers=headers,
+                )
             return self._client
 
     def _decode(self, response: Any) -> Any:
@@ -178,7 +184,8 @@ class JsonPoster:
     def _error(self, problem: str, brief: str) -> EmbedderError:
         # Servers echo keys back, and chained exceptions may hold the request: hence `from None`.
         message = problem if self._key is None else problem.replace(self._key, "***")
-        return EmbedderError(f"{self._host}: {message}", f"{self._host}: {brief}")
+        host = f"{self._host}{by_proxy(self._url)}"
+        return EmbedderError(f"{host}: {message}", f"{host}: {brief}")
 
 
 def _is_transient(response: Any) -> bool:

@@ -38,7 +38,8 @@ class AsyncTransport(Connections):
         self._clients = ClientsByLoop(self._open_client)
 
     def _open_client(self) -> httpx.AsyncClient:
-        return httpx.AsyncClient(**self._client_options())
+        client: httpx.AsyncClient = self._connected(httpx.AsyncClient)
+        return client
 
     async def send(
         self, request: Request, content: Callable[[], Iterable[bytes]] | None = None

@@ -9,7 +9,7 @@ from typing import Any
 
 import salience
 from salience.errors import StoreClosed, StoreError
-from salience.forks import leave_to_parent, renew_after_fork
+from salience.forks import by_proxy, connected, leave_to_parent, renew_after_fork
 from salience.remote.calls import Request
 from salience.remote.errors import Tries, error_of
 
@@ -45,6 +45,10 @@ class Connections:
             ),
         }
 
+    def _connected(self, kind: Callable[..., Any]) -> Any:
+        """A client of httpx for the server; see `connected`."""
+        return connected(kind, httpx, self._settings.url, **self._client_options())
+
     def _options(self, request: Request) -> dict[str, Any]:
         """The arguments of httpx for a request."""
         if self._is_closed:
@@ -69,12 +73,14 @@ class Connections:
             if _is_plain(problem):
                 return StoreError(f"{url} does not encrypt; begin the address with http://"), False
             remedy = "start it with `salience serve`, or check the address"
-            return StoreError(f"no server answers at {url}; {remedy}"), False
+            return StoreError(f"no server answers at {url}{by_proxy(url)}; {remedy}"), False
         brief = type(problem).__name__
         if isinstance(problem, httpx.TimeoutException):
             seconds = self._settings.timeout
-            return StoreError(f"{url} gave no answer within {seconds:g} s ({brief})"), True
-        return StoreError(f"the connection to {url} broke off ({brief}: {problem})"), True
+            waited = f"gave no answer within {seconds:g} s{by_proxy(url)}"
+            return StoreError(f"{url} {waited} ({brief})"), True
+        what = f"the connection to {url}{by_proxy(url)}"
+        return StoreError(f"{what} broke off ({brief}: {problem})"), True
 
 
 class Transport(Connections):
@@ -94,7 +100,8 @@ class Transport(Connections):
         self._client = self._open_client()  # sync only
 
     def _open_client(self) -> httpx.Client:
-        return httpx.Client(**self._client_options())
+        client: httpx.Client = self._connected(httpx.Client)
+        return client
 
     def send(self, request: Request, content: Callable[[], Iterable[bytes]] | None = None) -> Any:
         """The JSON of the answer; None if it has none. `content` gives the body of an upload again.

@@ -7,7 +7,7 @@ import webbrowser
 from threading import Thread
 from typing import Annotated
 from urllib.error import URLError
-from urllib.request import urlopen
+from urllib.request import ProxyHandler, build_opener
 
 import typer
 
@@ -52,10 +52,11 @@ def inspect(
 
 def _open(address: str) -> None:
     """Open the page as soon as it is there."""
+    direct = build_opener(ProxyHandler({}))
     deadline = time.monotonic() + START_SECONDS
     while time.monotonic() < deadline:
         try:
-            urlopen(address, timeout=1.0).close()
+            direct.open(address, timeout=1.0).close()
         except (URLError, OSError):
             time.sleep(0.1)
         else:
