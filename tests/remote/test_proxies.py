@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import importlib.util
 from collections.abc import Iterator
+from contextlib import closing
 
 import pytest
 
@@ -32,6 +33,12 @@ def url() -> Iterator[str]:
         yield memory.url
 
 
+def embedded(base_url: str) -> None:
+    """Ask an endpoint for a vector."""
+    with closing(OpenAIEmbedder("m", base_url=base_url, max_retries=0)) as embedder:
+        embedder.embed(["x"])
+
+
 @pytest.mark.parametrize("proxy", [DEAD, "socks5://127.0.0.1:9", "no proxy at all"])
 @pytest.mark.parametrize("name", ["HTTP_PROXY", "http_proxy", "ALL_PROXY"])
 def test_this_machine_is_asked_without_a_proxy(
@@ -52,7 +59,7 @@ def test_this_machine_is_asked_without_a_proxy(
     with in_process(url) as tools:
         assert tools.call("get_stats")["memories"] == 1
     with pytest.raises(EmbedderError, match="status 404"):  # which the server answers
-        OpenAIEmbedder("m", base_url=url, max_retries=0).embed(["x"])
+        embedded(url)
 
 
 @pytest.mark.parametrize(
@@ -85,9 +92,8 @@ def test_an_error_names_the_proxy_without_its_password(
     told = f"asked by the proxy of {name.upper()}, http://127.0.0.1:9"
     with pytest.raises(StoreError, match=told) as lost:
         Memory("http://memory.invalid:8420").count()
-    embedder = OpenAIEmbedder("m", base_url="http://models.invalid/v1", max_retries=0)
     with pytest.raises(EmbedderError, match=told) as unembedded:
-        embedder.embed(["x"])
+        embedded("http://models.invalid/v1")
     assert "secret" not in str(lost.value) + str(unembedded.value)
     monkeypatch.setenv("NO_PROXY", "memory.invalid")
     with pytest.raises(StoreError) as direct:
