@@ -273,7 +273,7 @@ def a_change_of_another_version_is_refused(c: Connection) -> None:
 def a_memory_is_erased(c: Connection) -> None:
     id = add(c, "Erase me.")
     assert c.refused("delete_memory", id=id, if_version=7)
-    assert c.call("delete_memory", id=id, if_version=1) == {"id": id, "deleted": 1}
+    assert c.call("delete_memory", id=id, if_version=1) == {"id": id, "deleted": 1, "restored": []}
     assert "no memory" in c.refused("delete_memory", id=id)
 
 
