@@ -9,6 +9,7 @@ import pytest
 
 from salience.server.app import create_app
 from salience.server.settings import ServerSettings
+from support.examples import some
 from support.mcp_client import ALL_TOOLS, Connection, in_process, over_http
 from support.served import Server
 
@@ -21,10 +22,7 @@ def address() -> Iterator[str]:
     server.close()
 
 
-_AGAIN = [pytest.param(way, marks=pytest.mark.deep) for way in ("http", "bridge")]
-
-
-@pytest.fixture(params=["embedded", *_AGAIN])
+@pytest.fixture(params=some(["embedded", "http", "bridge"], 1))
 def tools(request: pytest.FixtureRequest) -> Iterator[Connection]:
     """All tools over a memory of this process, at a server, and of a bridge to that."""
     if request.param == "embedded":

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from salience import Memory
+from support.examples import some
 from support.waiting import HANG_SECONDS
 
 PROCESSES = 3
@@ -23,7 +24,7 @@ with Memory.open(sys.argv[1], embedder=None) as memory:
 """
 
 
-@pytest.mark.parametrize("store", ["sqlite", pytest.param("postgres", marks=pytest.mark.deep)])
+@pytest.mark.parametrize("store", some(["sqlite", "postgres"], 1))
 def test_no_increment_of_any_process_is_lost(
     store: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:

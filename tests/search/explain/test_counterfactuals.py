@@ -137,8 +137,8 @@ def _sum() -> Signal:
     ("part", "field", "value"),
     [
         ("relevance", "relevance_score", 1.0),
-        ("pinned", "pinned", True),
-        ("long_term", "tier", "long"),
+        pytest.param("pinned", "pinned", True, marks=pytest.mark.deep),
+        pytest.param("long_term", "tier", "long", marks=pytest.mark.deep),
     ],
 )
 def test_a_search_with_the_weight_that_gives_what_is_needed_turns_the_outcome(

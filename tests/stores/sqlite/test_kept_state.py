@@ -14,6 +14,7 @@ from salience import Memory
 from salience.stores.index import vector_index
 from salience.testing.embedder import WordHashEmbedder
 from salience.write import items
+from support.examples import some
 
 SUBJECTS = ("Ana", "Ben", "My sister")
 STATED = (
@@ -69,7 +70,7 @@ def outcome(
     return added.outcome, place(added.id), match, added.similarity
 
 
-@pytest.mark.parametrize("seed", [0, *(pytest.param(n, marks=pytest.mark.deep) for n in (1, 2, 3))])
+@pytest.mark.parametrize("seed", some(range(4), 1))
 def test_a_process_finds_what_a_new_one_would(
     seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

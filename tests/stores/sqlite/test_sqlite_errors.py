@@ -19,6 +19,7 @@ from salience.stores import EmbeddedStore, access_queue
 from salience.stores.sqlite.records import SqliteRecords
 from salience.testing import WordHashEmbedder
 from salience.testing.conformance._case import search_ids
+from support.examples import some
 
 
 def opened(path: Path, options: str = "", **settings: Any) -> Memory:
@@ -399,7 +400,7 @@ def as_nobody(path: Path, options: str = "") -> subprocess.CompletedProcess[str]
 
 
 @pytest.mark.parametrize("options", ["", "?mode=ro"])
-@pytest.mark.parametrize("folder_writable", [False, True])
+@pytest.mark.parametrize("folder_writable", some([False, True], 1))
 def test_a_file_without_write_permission_can_be_read(
     readable: Path, filled: Path, options: str, folder_writable: bool
 ) -> None:
