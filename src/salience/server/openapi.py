@@ -11,7 +11,7 @@ import salience
 from salience.access import SCOPES
 from salience.api.operations import READ
 from salience.records.record import MemoryRecord
-from salience.server.encoding import EVENTS, JSON, OF_ONE, Wanted
+from salience.server.encoding import EVENTS, IS_ONE, JSON, OF_ONE, Wanted
 from salience.server.models.arguments import Schemas
 from salience.server.models.components import problem, requests
 from salience.server.models.schema import ID, NAMESPACE, Schema
@@ -96,14 +96,23 @@ _SECURITY: dict[str, Schema] = {
 }
 
 
-def document(operations: Sequence[Operation]) -> dict[str, Any]:
-    """The document of some operations."""
+def document(operations: Sequence[Operation], *, whole: bool = False) -> dict[str, Any]:
+    """The document of some operations.
+
+    With `whole`, that of answers to requests without `fields` and `nulls`, which leave nothing out.
+    """
     schemas = Schemas({**requests(), "Problem": problem()})
     schemas.refer(MemoryRecord)
     paths: dict[str, dict[str, Any]] = {}
     for operation in operations:
         entry = paths.setdefault(operation.path_format, {})
         entry[operation.method.lower()] = _operation(operation, schemas)
+    if not whole:
+        asked = {*requests(), "Problem", *(each.body.name for each in operations if each.body)}
+        for name in schemas.components.keys() - asked:
+            _loosen(schemas.components[name])
+        for each in (entry for path in paths.values() for entry in path.values()):
+            _loosen([answer.get("content") for answer in each["responses"].values()])
     return {
         "openapi": "3.1.0",
         "info": {
@@ -124,6 +133,26 @@ def document(operations: Sequence[Operation]) -> dict[str, Any]:
             "securitySchemes": _SECURITY,
         },
     }
+
+
+def _loosen(schema: Any) -> None:
+    """Require of objects only what `fields` and `nulls` never leave out."""
+    if isinstance(schema, list):
+        for part in schema:
+            _loosen(part)
+    elif isinstance(schema, dict):
+        named = schema.get("properties")
+        if isinstance(named, dict) and isinstance(schema.get("required"), list):
+            kept = ["id"] if named.keys() >= IS_ONE else schema["required"]
+            schema["required"] = [name for name in kept if not _may_be_null(named[name])]
+        for part in schema.values():
+            _loosen(part)
+
+
+def _may_be_null(schema: Schema) -> bool:
+    return not schema or any(
+        "null" in s.get("type", ()) for s in (schema, *schema.get("anyOf", ()))
+    )
 
 
 def _operation(operation: Operation, schemas: Schemas) -> dict[str, Any]:

@@ -67,12 +67,14 @@ _SAMPLE_CALLS = (
 """Three calls to try on the sample."""
 
 
-def openapi(settings: Settings) -> None:
+def openapi(settings: Settings, whole: bool = False) -> None:
     """Print the OpenAPI document of the server, from which clients are generated."""
     check_installed("openapi")
     from salience.server.app import create_app
+    from salience.server.openapi import document
+    from salience.server.routes import OPERATIONS
 
-    output.emit(create_app().openapi())
+    output.emit(document(OPERATIONS, whole=True) if whole else create_app().openapi())
 
 
 def check_installed(command: str) -> None:

@@ -33,7 +33,6 @@ from salience.search.explain import ExplainReport
 from salience.search.explain.why_not import Change
 from salience.search.request import ASKED
 from salience.search.results import ALWAYS_GIVEN, GIVEN_IF_ANY, Hit, SearchResult
-from salience.server.encoding import IS_ONE
 from salience.server.models.schema import (
     CONSTRAINTS,
     DESCRIPTIONS,
@@ -351,8 +350,8 @@ class Schemas:
         for name, item in body.items.items():
             properties[name] = {"type": "array", "items": self.of(item)}
         properties |= body.plus
-        optional = {*schema["properties"]} - {*schema["required"]}
-        required = _always(properties, frozenset(body.names.get(name, name) for name in optional))
+        named = (body.names.get(name, name) for name in schema["required"])
+        required = [*dict.fromkeys((*named, *body.plus))]
         self.components[body.name] = schema | {"properties": properties, "required": required}
         return {"$ref": f"#/components/schemas/{body.name}"}
 
@@ -388,28 +387,12 @@ def _summary(kind: type[Result]) -> str:
     return " ".join(cleandoc(kind.__doc__ or "").split("\n\n")[0].split())
 
 
-def _always(properties: Mapping[str, Schema], optional: frozenset[str]) -> list[str]:
-    """The properties that an answer has whatever `fields` and `nulls` leave out."""
-    if properties.keys() >= IS_ONE:
-        return ["id"]
-    named = {name: schema for name, schema in properties.items() if name not in optional}
-    return [name for name, schema in named.items() if not _may_be_null(schema)]
-
-
-def _may_be_null(schema: Schema) -> bool:
-    kinds = [schema, *schema.get("anyOf", ())]
-    return not schema or any("null" in [*_listed(kind.get("type", ()))] for kind in kinds)
-
-
-def _listed(kind: str | Sequence[str]) -> Sequence[str]:
-    return [kind] if isinstance(kind, str) else kind
-
-
 def _object(properties: Mapping[str, Schema], optional: frozenset[str] = frozenset()) -> Schema:
+    required = [name for name in properties if name not in optional]
     return {
         "type": "object",
         "properties": dict(properties),
-        "required": _always(properties, optional),
+        "required": required,
         "additionalProperties": False,
     }
 
