@@ -62,6 +62,7 @@ def test_what_does_not_cover_an_item_is_kept_beside_it(
     [
         ({}, {"expires_at": NOW + DAY}),
         ({"expires_at": NOW + 2 * DAY}, {"expires_at": NOW + DAY}),
+        ({"expires_at": NOW + DAY}, {"expires_at": NOW + DAY}),
         ({"valid_from": NOW - DAY}, {}),
         (AGAIN, AGAIN),
     ],
@@ -103,3 +104,16 @@ def test_a_denial_of_what_was_recalled_is_no_loop() -> None:
         denied = said.replace("is allergic", "is not allergic")
         assert memory.add(denied).items[0].outcome != "LOOP"
         assert memory.add(f"From memory: I recall that {said}").items[0].outcome == "LOOP"
+
+
+def test_an_item_that_brings_an_id_is_a_memory_of_its_own(store: Memory) -> None:
+    memory = store.within("own id")
+    for id in ("one", "other"):
+        assert memory.add(PERMIT, kind="fact", id=id).items[0].outcome == "ADDED"
+
+
+def test_a_fact_that_begins_when_another_ends_does_not_contradict_it(store: Memory) -> None:
+    memory = store.within("code")
+    memory.add("The alarm code is 1234.", kind="fact", valid_to="2026-02-01")
+    added = memory.add("The alarm code is 9876.", kind="fact", valid_from="2026-02-01")
+    assert added.items[0].outcome == "ADDED"
