@@ -339,3 +339,11 @@ def test_the_explanation_says_what_stood_in(memory: Memory) -> None:
 def test_constants_agree() -> None:
     assert DAY_SECONDS == 86_400.0
     assert Constant(0.4) in profiles.six_factor.signal.children()[0].children()
+
+
+@pytest.mark.parametrize("least", [1.5, -1.0])
+def test_a_least_score_that_no_memory_can_have_is_refused(memory: Memory, least: float) -> None:
+    with pytest.raises(InvalidInput, match=r"min_score: is .* six_factor scores from 0 to 1"):
+        memory.search("apple", profile="six_factor", min_score=least)
+    memory.search("apple", profile="six_factor", min_score=1.0)
+    memory.search("apple", profile="six_factor", min_score=1.5, weights={"recency": 3.0})

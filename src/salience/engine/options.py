@@ -246,7 +246,7 @@ _USUAL_NAMES = {
     **dict.fromkeys(("threshold", "score_threshold"), "min_score"),
     "tag": "tags",
     "timestamp": "created_at",
-    "type": "kind",
+    **dict.fromkeys(("type", "memory_type"), "kind"),
     "user": "user_id",
     "agent": "agent_id",
     "session": "session_id",

@@ -17,7 +17,7 @@ from salience.records.events import EventType
 from salience.records.filters import And, Compare, Filter, Not
 from salience.records.record import new_id
 from salience.records.validation import callable_or_none, function, timestamp
-from salience.retrieval.operations import LOCK_NOTE, Note, Notes
+from salience.retrieval.operations import LOCK_NOTE, CountRecords, Note, Notes
 from salience.retrieval.plan import Plan, T, ask
 from salience.write.items import WriteContext
 from salience.write.judgments import decay_all
@@ -227,12 +227,13 @@ def _prune(scope: WriteContext, request: MaintenanceRequest) -> Plan[Step]:
 
 
 def _decay(scope: WriteContext, request: MaintenanceRequest) -> Plan[Step]:
-    """Let every memory fade; nothing is looked at unless it is asked for, as all always can."""
-    if "decay" not in request.steps:
-        return Step("decay", 0)
+    """Let every memory fade; unless that is asked for, those that would are only counted."""
     now = scope.now.timestamp()
     faded = Compare("decayed_at", "gte", now)
     fading = And((Compare("created_at", "lt", now), Not(faded)))
+    if "decay" not in request.steps:
+        count: int = yield from ask(CountRecords(scope.namespace, fading))
+        return Step("decay", count, held_back="salience maintain --step decay" if count else "")
     table = yield from read_table(scope, fading, ("id",))
     if not request.dry_run and len(table):
         yield from decay_all(scope)

@@ -74,6 +74,9 @@ class Erased(int):
         more = f", restored={self.restored!r}" if self.restored else ""
         return f"Erased({int(self)}{more})"
 
+    def __str__(self) -> str:
+        return int.__repr__(self)
+
 
 @dataclass(frozen=True, repr=False)
 class ErasureReceipt(Result):

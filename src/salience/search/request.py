@@ -209,7 +209,7 @@ def search_request(
         as_of,
         limit,
         _visible(where, profile, now, about is not None, include_archived),
-        _finite("min_score", options["min_score"]),
+        _min_score(profile, options),
         as_of is None and boolean("touch", options["touch"]),
         boolean("explain", options["explain"]),
         token_budget,
@@ -322,6 +322,20 @@ def _finite(name: str, value: Any) -> float | None:
     if isinstance(plain, bool) or not isinstance(plain, (int, float)) or not finite(plain):
         raise InvalidInput(name, f"is {shown(value)}", _FINITE)
     return float(plain)
+
+
+_BOUNDED = frozenset({"six_factor"})
+"""The built-in profiles whose scores lie in [0, 1], as their parts do and their weights add up."""
+
+
+def _min_score(profile: Profile, options: Mapping[str, Any]) -> float | None:
+    """The least score, which has to be one that the profile can give."""
+    least = _finite("min_score", options["min_score"])
+    is_bounded = profile.name in _BOUNDED and not options["weights"]
+    if least is not None and is_bounded and not 0.0 <= least <= 1.0:
+        problem = f"is {shown(least)}, and {profile.name} scores from 0 to 1"
+        raise InvalidInput("min_score", problem, "give a number in this range")
+    return least
 
 
 def _layer(where: Filter | None) -> str | None:

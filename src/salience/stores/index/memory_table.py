@@ -200,7 +200,8 @@ class MemoryTable(Part):
         first = len(self)
         tokens: dict[str, list[bytes | None]] = {name: [] for name in LEXICAL}
         for chunk in self._feed.load(self.namespace, self.loaded_columns, rows):
-            self._note_damage(chunk)
+            if "damaged" in chunk:
+                self._note_damage(chunk)
             count = bisect_right(chunk["row"], until)  # later rows come with the next changes
             if count < len(chunk["row"]):
                 chunk = {name: chunk[name][:count] for name in ("row", *self.loaded_columns)}
@@ -272,7 +273,7 @@ class MemoryTable(Part):
 
     def _note_damage(self, chunk: Mapping[str, Any]) -> None:
         """Leave out the memories of a chunk that are damaged."""
-        for row, id in chunk.get("damaged", {}).items():
+        for row, id in chunk["damaged"].items():
             if id is not None:
                 self.left_out[row] = id
             else:
@@ -308,7 +309,8 @@ class MemoryTable(Part):
         if not names:
             return
         for chunk in self._feed.load(self.namespace, names, rows):
-            self._note_damage(chunk)
+            if "damaged" in chunk:
+                self._note_damage(chunk)
             ordinals = self.ordinals(np.array(chunk["row"], dtype=np.int64)).tolist()
             for name in names:
                 column = self._columns[name]
@@ -455,7 +457,8 @@ class MemoryTable(Part):
     def _read_columns(self, names: Sequence[str]) -> list[Column]:
         values: list[list[Any]] = [[None] * len(self) for _ in names]
         for chunk in self._feed.load(self.namespace, tuple(names), None):
-            self._note_damage(chunk)
+            if "damaged" in chunk:
+                self._note_damage(chunk)
             ordinals = self.ordinals(np.array(chunk["row"], dtype=np.int64))
             follow = len(ordinals) and ordinals[0] >= 0 and np.all(np.diff(ordinals) == 1)
             for name, own in zip(names, values, strict=True):

@@ -109,6 +109,7 @@ class SqliteRecords(SqliteReader, TableWriter):
             raise
         try:
             prepare_schema(self._reader, path, read_only)
+            self._next_state = next_state(check_schema(self._reader, path))
             shared = path == ":memory:" or read_only
             self._writer = self._reader if shared else connect(path, False)
             if not shared:
@@ -156,7 +157,8 @@ class SqliteRecords(SqliteReader, TableWriter):
             try:
                 with transaction(self._writer, "IMMEDIATE") as db, self._turns.taken():
                     self._check_file()
-                    db.execute(next_state(check_schema(db, self.path)))
+                    check_schema(db, self.path)
+                    db.execute(self._next_state)
                     yield db
             except Abandon:
                 raise
