@@ -148,7 +148,7 @@ class EmbeddedStore(IndexReader):
                 self._keep(namespace, index)
 
     def _save_what_is_left(self) -> None:
-        """Write the snapshots anew that went with an erasure."""
+        """Write again the snapshots that went with an erasure."""
         snapshots = self._records.snapshots
         for namespace in snapshots.lost & self._indexes.keys() if snapshots is not None else ():
             table = self._indexes[namespace].table

@@ -31,7 +31,7 @@ _UNREADABLE = (
     "since the backup may be back, so erase it again"
 )
 
-_ALL_ERASED = "is not given, and all {count:,} memories of the backup were erased since it was made"
+_ALL_ERASED = "is not given, and all that the backup has was erased since it was made ({count:,})"
 _BRINGING_BACK = (
     "give with_erased=True (--with-erased) to bring them back, or False (--no-with-erased) to "
     "restore what is left without them"

@@ -225,7 +225,7 @@ def test_what_was_erased_by_mistake_is_brought_back_when_asked_for(tmp_path: Pat
     with filled(path) as memory:
         memory.backup(backup)
         memory.delete_all(namespace=memory.namespace)
-    with pytest.raises(InvalidInput, match=r"all 50 memories .* was made.*--with-erased"):
+    with pytest.raises(InvalidInput, match=r"all that .* was erased .*\(50\).*--with-erased"):
         Memory.restore_backup(backup, path, overwrite=True)
     with opened(path) as memory:
         assert len(memory) == 0

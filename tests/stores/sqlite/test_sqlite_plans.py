@@ -90,7 +90,8 @@ def use_everything(folder: Path) -> None:
         memory.add("The first of a new log.", id="first")
         memory.backup(folder / "backup.db")
         memory.delete("first")
-    Memory.restore_backup(folder / "backup.db", folder / "memory.db", overwrite=True)
+    backup, path = folder / "backup.db", folder / "memory.db"
+    Memory.restore_backup(backup, path, overwrite=True, with_erased=False)
 
 
 def check_a_snapshot(path: str) -> None:
