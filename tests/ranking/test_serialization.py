@@ -330,3 +330,20 @@ def test_a_text_in_a_formula_is_refused(name: str) -> None:
         profile = Profile("texts", retrieve(MatchAll()) >> score(formula) >> cut())
         with pytest.raises(InvalidInput, match=name):
             memory.search(QUERY, profile=profile)
+
+
+@pytest.mark.parametrize("of", [[], [1], [["created_at"]], [None], "created_at", None, {}])
+def test_an_age_of_what_names_no_times_is_refused_when_it_is_read(of: object) -> None:
+    data = profiles.BUILT_IN["composite"].to_dict()
+    changed = json.loads(json.dumps(data))
+
+    def change(node: Any) -> None:
+        for value in node.values() if isinstance(node, dict) else node:
+            if isinstance(value, dict | list):
+                change(value)
+        if isinstance(node, dict) and node.get("type") == "Age":
+            node["of"] = of
+
+    change(changed)
+    with pytest.raises(InvalidProfile, match="of"):
+        Profile.from_dict(changed)

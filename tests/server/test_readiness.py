@@ -80,6 +80,20 @@ def test_a_server_whose_file_was_moved_is_not_ready(
         assert client.get("/ready").status_code == 200
 
 
+def test_a_server_is_not_ready_right_after_a_write_was_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "memory.db"
+    with served(path, monkeypatch) as client:
+        monkeypatch.setattr(operation, "_EACH_SECONDS", 3_600.0)
+        assert client.get("/ready").status_code == 200
+        path.rename(tmp_path / "moved.db")
+        assert client.get("/ready").status_code == 200  # of an answer that is kept
+        for _ in range(2):
+            assert client.post("/v1/memories", json={"content": "x"}).status_code == 503
+            assert client.get("/ready").status_code == 503
+
+
 def test_a_server_whose_disk_is_full_is_not_ready(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

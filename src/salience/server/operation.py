@@ -321,6 +321,10 @@ class Readiness:
             return public(error) if isinstance(error, SalienceError) else _FAILED
         return ""
 
+    def doubt(self) -> None:
+        """Ask again the next time, as the store has just refused something."""
+        self._at = -_LONGEST_SECONDS
+
     def close(self) -> None:
         """Ask no more."""
         if self._asked is not None:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from salience.errors import SalienceError, StoreClosed, StoreError
+from salience.errors import InvalidInput, SalienceError, StoreClosed, StoreError, shown
 from salience.records.filters import Filter
 from salience.records.record import MemoryRecord
 from salience.retrieval import operations
@@ -39,6 +39,21 @@ _PAGE_ATTEMPTS = 100  # at reading a page while others edit its memories
 _MAX_INDEX_BYTES = 3 << 30  # of all indexes; above it the one used longest ago is dropped
 
 
+def index_bytes() -> int:
+    """The bytes that the indexes of a store may take, by `SALIENCE_INDEX_BYTES`.
+
+    Raises:
+        InvalidInput: that is no whole number above 0.
+    """
+    given = os.environ.get("SALIENCE_INDEX_BYTES", "").strip()
+    if not given:
+        return _MAX_INDEX_BYTES
+    if not (given.isascii() and given.isdigit() and int(given)):
+        remedy = "give a number of bytes above 0"
+        raise InvalidInput("SALIENCE_INDEX_BYTES", f"is {shown(given)}", remedy)
+    return int(given)
+
+
 class _BatchState(threading.local):
     """The state of the records that the batch of a thread reads; None if it has to be asked."""
 
@@ -51,8 +66,8 @@ class EmbeddedStore(IndexReader):
     What has no method here is answered by that of the records.
     """
 
-    def __init__(self, records: SqliteRecords, memory_limit: int = _MAX_INDEX_BYTES) -> None:
-        super().__init__(memory_limit)
+    def __init__(self, records: SqliteRecords, memory_limit: int | None = None) -> None:
+        super().__init__(index_bytes() if memory_limit is None else memory_limit)
         self._records = records
         self._epochs: dict[str, int] = {}  # of each index when it was last refreshed
         self._state = _BatchState()

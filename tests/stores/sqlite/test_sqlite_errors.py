@@ -16,6 +16,7 @@ import pytest
 from salience import Memory
 from salience.errors import InvalidInput, StoreError
 from salience.stores import EmbeddedStore, access_queue
+from salience.stores.sqlite import connection
 from salience.stores.sqlite.records import SqliteRecords
 from salience.testing import WordHashEmbedder
 from salience.testing.conformance._case import search_ids
@@ -545,3 +546,17 @@ def test_a_path_that_no_file_can_have_is_refused(
     (tmp_path / "circle").symlink_to(tmp_path / "circle")
     with pytest.raises(StoreError, match=sign):
         Memory.open(f"sqlite:///{tmp_path}/{name}{options}", embedder=None)
+
+
+def test_an_interrupt_in_a_function_that_sqlite_calls_stays_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(connection, "checksum", interrupted)
+    with closing(connection.connect(str(tmp_path / "m.db"), False)) as db:
+        with pytest.raises(KeyboardInterrupt), connection.translate_errors("m.db"):
+            db.execute("SELECT checksum(1)")
+        with pytest.raises(StoreError), connection.translate_errors("m.db"):
+            db.execute("SELECT nothing")

@@ -13,6 +13,7 @@ from typing import Any, Final, Literal
 import numpy as np
 
 from salience.arithmetic import expm1, log, power, row_sums
+from salience.errors import InvalidInput, shown
 from salience.lazily import dataclass
 from salience.ranking.evaluation import Evaluation, Values
 from salience.ranking.expressions import Col, NamedExpression, Signal, first_of
@@ -208,13 +209,17 @@ class Age(Signal):
     of: tuple[str, ...] = ("last_accessed", "created_at")
     unit: Literal["days", "hours"] = "days"
 
+    def __post_init__(self) -> None:
+        if not self.of or not all(isinstance(name, str) for name in self.of):
+            raise InvalidInput("of", f"is {shown(self.of)}", "name one or more times of a memory")
+
     def columns(self) -> frozenset[str]:
         return frozenset(self.of)
 
     def compute(self, ev: Evaluation) -> Values:
-        times = ev.candidates.floats(self.of[0])
-        for name in self.of[1:]:
-            times = np.where(np.isnan(times), ev.candidates.floats(name), times)
+        times, *others = (Col(name).compute(ev) for name in self.of)
+        for other in others:
+            times = np.where(np.isnan(times), other, times)
         return np.maximum(0.0, (ev.query.now - times) / (DAY if self.unit == "days" else HOUR))
 
     def __str__(self) -> str:

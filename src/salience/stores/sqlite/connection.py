@@ -123,9 +123,15 @@ def _begin(db: sqlite3.Connection, kind: str) -> None:
             return
 
 
-def translated_error(path: str, problem: sqlite3.Error) -> Exception:
-    """The `StoreError` of an error of SQLite; wrong uses of SQLite as they are."""
+_INTERRUPTS: list[KeyboardInterrupt] = []
+"""Those that came while a function of ours ran inside SQLite."""
+
+
+def translated_error(path: str, problem: sqlite3.Error) -> BaseException:
+    """The `StoreError` of an error of SQLite; wrong uses of SQLite and interrupts as they are."""
     text = str(problem)
+    if _INTERRUPTS and "user-defined function" in text:
+        return _INTERRUPTS.pop()
     if isinstance(problem, sqlite3.ProgrammingError):
         return (
             StoreClosed(f"{path}: the store is closed; open it again with Memory.open(...)")
@@ -202,6 +208,14 @@ def _create(path: str) -> None:
             raise StoreError(f"{path}: cannot be made: {problem.strerror}; {remedy}") from None
 
 
+def _checksum(*values: object) -> int:
+    try:
+        return checksum(*values)
+    except KeyboardInterrupt as interrupt:  # SQLite only tells that its function has failed
+        _INTERRUPTS.append(interrupt)
+        raise
+
+
 def _open(path: str, read_only: bool) -> sqlite3.Connection:
     target, uri = path, False
     if path != ":memory:" and read_only:
@@ -220,7 +234,7 @@ def _open(path: str, read_only: bool) -> sqlite3.Connection:
         db.execute("PRAGMA temp_store = MEMORY")
         db.execute("PRAGMA synchronous = FULL")  # what was acknowledged survives a power cut
         db.execute("PRAGMA secure_delete = ON")  # what is erased is overwritten
-        db.create_function("checksum", -1, checksum, deterministic=True)
+        db.create_function("checksum", -1, _checksum, deterministic=True)
     except sqlite3.Error:  # it is no database
         db.close()
         raise
