@@ -6,7 +6,6 @@ BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --editable
 USABLE := $(VENV)/.usable
 READY := $(VENV)/.ready
-NATIVE := $(VENV)/.native
 SUITE := $(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal
 
 # Tests start many processes, and each would compile the package again.
@@ -14,7 +13,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo serve demo-postgres test suite deep check changed torture integrations lint audit bench docs locked lock sbom clean
 
-demo: $(USABLE) $(NATIVE)
+demo: $(USABLE)
 	$(BIN)/salience demo
 
 # A server with the memories of the demo, and three calls to try.
@@ -26,14 +25,14 @@ demo-postgres: $(READY)
 	$(BIN)/python -m salience.testing.postgres sh -c '$(BIN)/salience demo --db "$$SALIENCE_DB"'
 
 # Linters and types beside the suite: alone they would keep one core busy.
-test: $(READY) $(NATIVE)
+test: $(READY)
 	$(MAKE) --jobs=2 lint suite
 
 suite: $(READY)
 	$(SUITE) -m "not deep"
 
 # All that `make test` leaves out, and each property on more examples.
-deep: $(READY) $(NATIVE)
+deep: $(READY)
 	$(SUITE) -m "deep or hypothesis" --hypothesis-profile=deep
 
 # Before each commit: the tests of what has changed.
@@ -92,23 +91,16 @@ $(BIN)/pip:
 	$(PYTHON) -m venv $(VENV)
 
 # The command line and the server.
-$(USABLE): pyproject.toml | $(BIN)/pip
+$(USABLE): pyproject.toml hatch_build.py src/salience_native.c | $(BIN)/pip
 	$(INSTALL) ".[cli,server]"
 	touch $(USABLE)
 
 # These, and what the tests need.
-$(READY): pyproject.toml | $(BIN)/pip
+$(READY): pyproject.toml hatch_build.py src/salience_native.c | $(BIN)/pip
 	$(INSTALL) ".[dev]"
 	touch $(USABLE) $(READY)
 
-# The kernels in C, where there is a compiler; without them NumPy does their work.
-$(NATIVE): native/pyproject.toml native/salience_native.c | $(BIN)/pip
-	@mkdir -p build
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --force-reinstall ./native >build/native.log 2>&1 \
-		&& $(BIN)/python -c 'import salience_native' 2>/dev/null \
-		|| echo "salience-native is left out, and NumPy does its work: build/native.log says why"
-	@touch $(NATIVE)
-
 clean:
 	rm -rf $(VENV) .venv-integrations build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -f src/salience_native*.so src/salience_native*.pyd
 	rm -rf clients/typescript/node_modules clients/typescript/dist clients/typescript/build

@@ -110,7 +110,7 @@ class Salience(Library):
 
 
 class WithoutKernels(Salience):
-    """The same searched by NumPy, without the kernels of salience-native."""
+    """The same searched by NumPy, without the kernels in C."""
 
     def search(self, question: str, limit: int) -> list[str]:
         kernels, arithmetic.native = arithmetic.native, None

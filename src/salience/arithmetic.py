@@ -56,7 +56,7 @@ def _kernels() -> tuple[Any, str]:
     except ImportError:
         return None, "NumPy"
     if found.INTERFACE != _INTERFACE:
-        return None, "NumPy (salience-native is of another version)"
+        return None, "NumPy (salience_native is of another version)"
     return found, f"native ({found.variant()})"
 
 

@@ -18,6 +18,7 @@ import pytest
 
 import salience
 from salience import Memory, cli
+from salience.arithmetic import KERNELS
 from salience.cli import output
 from support.waiting import HANG_SECONDS
 
@@ -130,7 +131,9 @@ def test_stdin_that_is_no_text_is_refused(run: Run) -> None:
 
 
 def test_version_and_help(run: Run) -> None:
-    assert run("--version").out == f"salience {salience.__version__}\n"
+    assert run("--version").out == (
+        f"salience {salience.__version__}, searches are computed by {KERNELS}\n"
+    )
     shown = run("--help").out
     for name in "add import search explain get list delete stats profiles eval bench demo".split():
         assert name in shown

@@ -99,7 +99,7 @@ def test_the_kernels_can_be_turned_off_and_have_to_be_of_this_version(
 ) -> None:
     other = SimpleNamespace(INTERFACE=-1)
     monkeypatch.setitem(sys.modules, "salience_native", other)
-    assert arithmetic._kernels() == (None, "NumPy (salience-native is of another version)")
+    assert arithmetic._kernels() == (None, "NumPy (salience_native is of another version)")
     monkeypatch.setenv("SALIENCE_NATIVE", "0")
     assert arithmetic._kernels() == (None, "NumPy (SALIENCE_NATIVE=0)")
     monkeypatch.delenv("SALIENCE_NATIVE")

@@ -100,7 +100,9 @@ def _application(
 
 def _version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"salience {salience.__version__}")
+        from salience.arithmetic import KERNELS  # imports NumPy
+
+        typer.echo(f"salience {salience.__version__}, searches are computed by {KERNELS}")
         raise typer.Exit
 
 

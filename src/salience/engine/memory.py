@@ -119,7 +119,7 @@ class Memory(WriteApi, SearchApi, ReadApi, JudgmentApi, LifecycleApi, TransferAp
     def stats(self, *, everywhere: bool = False, as_of: Moment = None) -> dict[str, Any]:
         """Count memories, links and more in this namespace, or in all of them.
 
-        `kernels` names what computes a search: NumPy, or the package `salience-native`.
+        `kernels` names what computes a search: NumPy, or the module `salience_native`.
 
         Args:
             everywhere: count in all namespaces of the store.

@@ -52,7 +52,7 @@ from salience.stores.index.words.bm25 import Lengths, bm25
 from salience.stores.index.words.postings import Postings
 from support.examples import examples
 
-native: Any = pytest.importorskip("salience_native", reason="salience-native is not installed")
+native: Any = pytest.importorskip("salience_native", reason="it is not built")
 pytestmark = pytest.mark.skipif(arithmetic.native is None, reason=f"{arithmetic.KERNELS} runs")
 
 KERNELS = (
