@@ -95,10 +95,10 @@ def _version(check: Checker, command: str, env: Mapping[str, str]) -> Check:
         )
     except (OSError, subprocess.TimeoutExpired) as problem:
         return check("version", False, f"{command}: {problem}", "reinstall salience")
-    said = ran.stdout.strip() or ran.stderr.strip()
+    said = ran.stdout.partition(",")[0].strip() or ran.stderr.strip()
     wanted = f"salience {salience.__version__}"
     remedy = f"the command asked now is {wanted}; run it from the same installation, or reinstall"
-    return check("version", said.partition(",")[0] == wanted, _last_line(said), remedy)
+    return check("version", said == wanted, _last_line(said), remedy)
 
 
 def _store(check: Checker, arguments: Sequence[str], env: Mapping[str, str]) -> Check | None:
