@@ -1,0 +1,136 @@
+"""Recall of everyday stores, of `balanced` and of its two parts alone: cosine, and BM25.
+
+    python everyday.py                                # the choice part, each store by itself
+    python everyday.py --part train --others 300      # among 300 memories of other people, too
+    python everyday.py --embedder minilm --gate       # ends with 1 where balanced is below a part
+
+`corpus/README.md` describes the stores. The test part is for final figures only. With `--others`, a
+store gets memories of its language and roles that no query of their own store needs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import date, timedelta
+from pathlib import Path
+from typing import Any
+
+from salience import Memory
+from salience.embedders import resolve
+from salience.ranking.expressions import Col
+from salience.ranking.profile import Profile
+from salience.ranking.stages import cut, retrieve, score
+from salience.retrieval.routes import Lexical, Vector
+
+CORPUS = Path(__file__).parent / "corpus"
+DEPTH = 20
+TOLERANCE = 0.01
+COSINE = Profile("cosine", retrieve(Vector(), depth=DEPTH) >> score(Col("vector.score")) >> cut())
+BM25 = Profile("bm25", retrieve(Lexical(), depth=DEPTH) >> score(Col("lexical.score")) >> cut())
+Store = Mapping[str, Any]
+Row = tuple[str, str, str, float, float, float]
+"""Profile, group, kind, Recall@5, Recall@10 and the reciprocal rank."""
+
+
+def read(part: str) -> list[Store]:
+    """The stores of a part of the corpus."""
+    text = (CORPUS / f"{part}.jsonl").read_text(encoding="utf-8")
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def others(store: Store, stores: Sequence[Store], count: int) -> list[dict[str, Any]]:
+    """Memories of other stores of the same language and roles, which no query there needs."""
+    found = []
+    for other in stores:
+        if other is store or (other["lang"], other["roles"]) != (store["lang"], store["roles"]):
+            continue
+        needed = {id for query in other["queries"] for id in query["relevant"]}
+        needed |= {id for query in other["queries"] for id in query.get("outdated", ())}
+        prefix = f"{other['name']}/"
+        for memory in other["memories"]:
+            if memory["id"] not in needed:
+                moved = memory | {"id": prefix + memory["id"]}
+                if "session" in memory:
+                    moved["session"] = prefix + memory["session"]
+                found.append(moved)
+    random.Random(store["name"]).shuffle(found)
+    return found[:count]
+
+
+def items(memories: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Memories as `Memory.add_many` takes them."""
+    names = {"text": "content", "session": "session_id"}
+    return [{names.get(key, key): value for key, value in each.items()} for each in memories]
+
+
+def asked_at(store: Store) -> str:
+    """The day on which a store is asked: three days after its last memory."""
+    last = max(memory["created_at"] for memory in store["memories"])
+    return (date.fromisoformat(last[:10]) + timedelta(days=3)).isoformat()
+
+
+def measure(stores: Sequence[Store], embedder: str, count: int) -> Iterator[Row]:
+    """A row for each query and profile."""
+    model = resolve(embedder)
+    for store in stores:
+        told = [*store["memories"], *others(store, stores, count)]
+        with Memory("ram://", embedder=model, dedup=False) as memory:
+            memory.add_many(items(told))
+            for query in store["queries"]:
+                if query["relevant"]:
+                    yield from _of_query(memory, store, query)
+
+
+def _of_query(memory: Memory, store: Store, query: Mapping[str, Any]) -> Iterator[Row]:
+    now, needed = query.get("at") or asked_at(store), set(query["relevant"])
+    for profile in ("balanced", COSINE, BM25):
+        hits = memory.search(query["text"], profile=profile, limit=DEPTH, now=now, touch=False)
+        ranks = [rank for rank, id in enumerate(hits.ids, 1) if id in needed]
+        recalls = [sum(rank <= k for rank in ranks) / len(needed) for k in (5, 10)]
+        name = profile if isinstance(profile, str) else profile.name
+        language = "en" if store["lang"] == "en" else "other languages"
+        group = f"{language}, roles {store['roles']}"
+        yield name, group, query["category"], *recalls, 1 / ranks[0] if ranks else 0.0
+
+
+def mean(rows: Sequence[Row], column: int) -> float:
+    """The mean of a measure."""
+    return sum(float(row[column]) for row in rows) / max(len(rows), 1)
+
+
+def report(rows: Sequence[Row], title: str) -> bool:
+    """Print the measures of a group; True unless balanced is below one of its parts."""
+    holds, own = True, [row for row in rows if row[0] == "balanced"]
+    texts = []
+    for name in ("balanced", "cosine", "bm25"):
+        of_name = [row for row in rows if row[0] == name]
+        figures = [mean(of_name, column) for column in (3, 4, 5)]
+        texts.append(f"{name} {figures[0]:.3f} {figures[1]:.3f} {figures[2]:.3f}")
+        below = (mean(own, column) < mean(of_name, column) - TOLERANCE for column in (4, 5))
+        holds &= not any(below)
+    print(f"{title:32} {len(own):5}  " + "   ".join(texts) + ("" if holds else "   below"))
+    return holds
+
+
+def main() -> int:
+    """Print Recall@5, Recall@10 and MRR by group and by kind."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--part", default="choice", choices=("train", "choice", "test"))
+    parser.add_argument("--embedder", default="default")
+    parser.add_argument("--others", type=int, default=0, help="memories of other people besides")
+    parser.add_argument("--gate", action="store_true", help="end with 1 if balanced is below")
+    arguments = parser.parse_args()
+    rows = list(measure(read(arguments.part), arguments.embedder, arguments.others))
+    holds = report(rows, "all")
+    for column in (1, 2):
+        for title in sorted({str(row[column]) for row in rows}):
+            report([row for row in rows if row[column] == title], title)
+    return 1 if arguments.gate and not holds else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
