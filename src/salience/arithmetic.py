@@ -65,7 +65,7 @@ native, KERNELS = _kernels()
 
 
 def by_kernel(name: str, *arguments: Any) -> Any:
-    """What a kernel answers; NotImplemented where NumPy has to do its work.
+    """The answer of a kernel; NotImplemented where NumPy has to do its work.
 
     That is where there are no kernels, and where one does not take these arguments.
     """

@@ -29,7 +29,7 @@ OF_TEXTS = ("features", "passages", *TERMS)
 """The columns of an index that follow from the texts of a memory alone."""
 FEATURES_BYTES = 4 * len(FEATURES)
 DAMAGES = (ValueError, TypeError, OverflowError, KeyError, OSError, struct.error)
-"""What damaged values raise."""
+"""The errors that damaged values raise."""
 EVENT_FIELDS = (*STATE, "metadata")
 """The fields that an event may change."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
@@ -167,7 +167,7 @@ def _converted(
 
 
 def derived_of(texts: Mapping[str, Any]) -> dict[str, Any]:
-    """What follows from the texts of a memory, given as stored by the names in LEXICAL.
+    """The values that follow from a memory's texts, given as stored by the names in LEXICAL.
 
     Raises:
         TypeError, ValueError: one of the texts is damaged.

@@ -100,6 +100,10 @@ def check_a_snapshot(path: str) -> None:
         memory.add_many(f"Fact number {i}." for i in range(5))
     with Memory.open(f"sqlite:///{path}", embedder=None) as memory:
         memory.search("fact", touch=False)
+    with closing(sqlite3.connect(path, isolation_level=None)) as db:
+        db.execute("UPDATE memories SET tags = '[' WHERE row = (SELECT max(row) FROM memories)")
+    with Memory.open(f"sqlite:///{path}", embedder=None) as memory:
+        assert "is damaged" in str(memory.search("fact", touch=False).degraded)
     with closing(connection.connect(path, read_only=True)) as db:
         assert list(snapshots.damaged_snapshots(db, path)) == []
 

@@ -37,10 +37,10 @@ from salience.stores.sqlite.row_checksums import (
     compose_names,
     composed_value,
     damaged_memories,
+    recount_edits,
     renew_checksums,
 )
 from salience.stores.sqlite.statements import checksum
-from salience.stores.tables.event_log import recounted
 
 APPLICATION_ID = 0x5245434C  # "RECL", in the header of every file that this program made
 _COMPOSED_VERSION = 22  # the first whose names are all in the normal form NFC
@@ -322,7 +322,7 @@ def _migrate(db: sqlite3.Connection, steps: Sequence[str], path: str) -> None:
         if 0 < version < _COMPOSED_VERSION:
             compose_names(db)
         if 0 < version < _RECOUNTED_VERSION:
-            _recount_edits(db)
+            recount_edits(db)
         if 0 < version < len(steps):
             renew_checksums(db, damaged)
         guard_schema(db, len(steps))
@@ -333,23 +333,6 @@ def _migrate(db: sqlite3.Connection, steps: Sequence[str], path: str) -> None:
         db.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
     if version and version < len(steps):
         _log.info("%s: schema brought from version %d to %d", path, version, len(steps))
-
-
-def _recount_edits(db: sqlite3.Connection) -> None:
-    """Work out of the log which edits are accesses, by the rule of today."""
-    edited = db.execute(
-        "SELECT DISTINCT m.row, m.space, m.sequence FROM events AS e JOIN memories AS m "
-        "ON m.space = e.space AND m.sequence = e.memory WHERE e.type = 'edit'"
-    ).fetchall()
-    for row, *memory in edited:
-        log = db.execute(
-            "SELECT type, at, actor, session, payload FROM events "
-            "WHERE space = ? AND memory = ? ORDER BY seq",
-            memory,
-        ).fetchall()
-        if counted := recounted(log):
-            count = "UPDATE memories SET write_count = ?, accesses = ? WHERE row = ?"
-            db.execute(count, (*counted, row))
 
 
 def _feature_bytes(content: str) -> bytes:

@@ -522,7 +522,7 @@ class SqliteReader:
             yield columns
 
     def _derived(self, row: int) -> dict[str, Any]:
-        """What follows from the texts of a memory, whatever is stored of it."""
+        """The values that follow from the texts of a memory, whatever is stored of it."""
         with self._reading() as db:
             select = f"SELECT {', '.join(LEXICAL)} FROM memories WHERE row = ?"
             texts = db.execute(select, (row,)).fetchone()

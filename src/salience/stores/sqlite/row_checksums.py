@@ -13,6 +13,7 @@ from salience.records.events import STATE
 from salience.records.fields import FIELDS, LEXICAL
 from salience.records.validation import composed, composed_json
 from salience.stores.sqlite.statements import checksum
+from salience.stores.tables.event_log import recounted
 
 DERIVED = (
     "features", "greets", "text_key", "attribute_key",
@@ -146,3 +147,20 @@ def damage_in_sample(db: sqlite3.Connection) -> list[str]:
     for _ in range(_SAMPLED):
         sample.update(db.execute(select, (random.randint(1, max(last, 1)),)))
     return sorted((id or b"?").decode("utf-8", "replace") for id, sound in sample if not sound)
+
+
+def recount_edits(db: sqlite3.Connection) -> None:
+    """Work out of the log which edits are accesses, by the rule of today."""
+    edited = db.execute(
+        "SELECT DISTINCT m.row, m.space, m.sequence FROM events AS e JOIN memories AS m "
+        "ON m.space = e.space AND m.sequence = e.memory WHERE e.type = 'edit'"
+    ).fetchall()
+    for row, *memory in edited:
+        log = db.execute(
+            "SELECT type, at, actor, session, payload FROM events "
+            "WHERE space = ? AND memory = ? ORDER BY seq",
+            memory,
+        ).fetchall()
+        if counted := recounted(log):
+            count = "UPDATE memories SET write_count = ?, accesses = ? WHERE row = ?"
+            db.execute(count, (*counted, row))
