@@ -2,8 +2,9 @@ from __future__ import annotations
 
 from collections import Counter
 
-import everyday
 import pytest
+
+import everyday
 
 PARTS = ("train", "choice", "test")
 
@@ -30,8 +31,8 @@ def test_no_domain_of_a_hand_is_in_two_parts() -> None:
 
 
 @pytest.mark.deep
-@pytest.mark.parametrize("part", ("train", "choice"))
-@pytest.mark.parametrize("others", (0, 300))
+@pytest.mark.parametrize("part", ["train", "choice"])
+@pytest.mark.parametrize("others", [0, 300])
 def test_balanced_is_not_below_its_parts(part: str, others: int) -> None:
     rows = list(everyday.measure(everyday.read(part), "default", others))
     assert everyday.report(rows, part)
