@@ -21,6 +21,8 @@ import pytest
 from salience.server.guard import GuardSettings
 from salience.server.problems import KINDS
 from salience.server.settings import ServerSettings
+from salience.stores.embedded import index_bytes
+from salience.write.items import SECRETS_VARIABLE, secret_policy
 from support.pages import ROOT, page
 
 yaml = pytest.importorskip("yaml", reason="the extra 'import' is not installed")
@@ -83,7 +85,9 @@ def test_every_variable_is_a_setting_of_the_server(name: str) -> None:
     assert named <= SETTINGS | {"SALIENCE_POSTGRES_MEMORY_MB", "SALIENCE_POSTGRES_WAIT_SECONDS"}
 
 
-def test_the_page_lists_every_setting_with_its_option_and_default() -> None:
+def test_the_page_lists_every_setting_with_its_option_and_default(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     from salience.cli.app import app
 
     rows = re.findall(r"^\| (`SALIENCE_.*?) \| (.*?) \| (.*?) \|", page(PAGE), re.MULTILINE)
@@ -95,6 +99,10 @@ def test_the_page_lists_every_setting_with_its_option_and_default() -> None:
     command = typer.main.get_command(app).commands["serve"]
     options = {option for param in command.params for option in param.opts} | {"none"}
     defaults = {"SALIENCE_DB": "memory.db"}
+    for name in ("SALIENCE_INDEX_BYTES", SECRETS_VARIABLE):  # of every process with a store
+        monkeypatch.delenv(name, raising=False)
+    defaults["SALIENCE_INDEX_BYTES"] = f"{index_bytes() >> 30} GiB"
+    defaults[SECRETS_VARIABLE] = secret_policy(None)
     for field in fields(ServerSettings):
         defaults.setdefault(f"SALIENCE_{field.name.upper()}", str(field.default or "none"))
     assert {name: default for name, (_, default) in said.items()} == defaults
@@ -155,9 +163,11 @@ def test_the_image_is_built_from_all_that_the_package_needs() -> None:
     names = {name for line in copied for name in line.split()}
     package = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
     project = package["project"]
-    needed = {"pyproject.toml", project["readme"], *project["license-files"]}
-    packages = package["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]
-    needed |= {Path(path).parts[0] for path in packages}
+    hatch = package["tool"]["hatch"]
+    readme = [part["path"] for part in hatch["metadata"]["hooks"]["fancy-pypi-readme"]["fragments"]]
+    needed = {"pyproject.toml", "hatch_build.py", *readme}  # hatch_build: the hook of the wheel
+    paths = [*project["license-files"], *hatch["build"]["targets"]["wheel"]["packages"]]
+    needed |= {Path(path).parts[0] for path in paths}
     assert names == needed
     [extras] = re.findall(r'"\.\[(.*?)\]"', text("Dockerfile"))
     assert set(extras.split(",")) <= set(project["optional-dependencies"])
