@@ -346,7 +346,7 @@ def test_json_has_null_for_what_is_no_number(capsys: pytest.CaptureFixture[str])
         (("add", "x", "--embedder", "nobody"), 2),
         (("import", "bad.jsonl"), 1),
         (("import", "broken.jsonl"), 2),
-        (("import", "empty.jsonl"), 0),
+        (("import", "empty.jsonl"), 1),
         (("search", "x"), 3),
         (("maintain",), 3),
     ],

@@ -48,7 +48,7 @@ FIELDS: list[tuple[str, Any, str]] = [  # argument, value, the field that the er
     ("content", [{"role": "user", "content": LONE}], "content"),
     ("content", [{"content": "who?"}], "content[0]"),
     ("content", [{"role": "user", "content": "x"}, {"role": "user", "content": 5}], "content[1]"),
-    ("content", [{"role": "user", "content": {"text": "x"}}], "content[0]"),
+    ("content", [{"role": "user", "content": {"type": "image"}}], "content"),
     ("content", [{"role": "user", "content": ["x", 5]}], "content[0]"),
     ("id", "", "id"),
     ("id", "x" * 513, "id"),
