@@ -112,7 +112,7 @@ def _use(memory: Memory, random: Random, key: str, known: int) -> Operation:
                 text = f"All of them add the fact of {key} at once."
                 answer = memory.add(text, kind="fact").ids
             case _:
-                answer = memory.delete(key)
+                answer = bool(memory.delete(key))
     except NotFound:
         answer = None
     except VersionConflict as conflict:

@@ -103,9 +103,13 @@ def test_samples_of_an_older_store_go_with_its_migration(
     others = tuple(step for step in steps if step != own_step)
     module = "salience.stores.postgres.schema.migrations"
     with monkeypatch.context() as patch:
-        patch.setattr(module, lambda store: others)
+        patch.setattr(module, lambda store: (*others, "SELECT 1"))  # its column is of this schema
         with opened(own) as memory:
             fill(memory, MARKER)
+    with psycopg.connect(own) as connection:
+        connection.execute(
+            "UPDATE salience.meta SET value = %s WHERE key = 'schema'", (str(len(others)),)
+        )
     analyze(own)
     assert MARKER in samples(own)["memories", "content"]
     assert MARKER in samples(own)["events_by_key", "expr"]

@@ -499,7 +499,7 @@ class Lifecycle(StoreCase):
         )
         memory.pin("c")
         memory.pin("e")
-        memory.supersede("f", "g")
+        memory.update("f", status="superseded", valid_to=clock.now)  # by nothing
         memory.delete("g")
         memory.add("x y z", id="h", links=[{"target": "nobody", "type": "mentions"}])
         before = everything(memory)
