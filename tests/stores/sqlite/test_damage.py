@@ -300,25 +300,25 @@ def test_one_bad_row_never_stops_its_namespace(damage: str, tmp_path: Path) -> N
             {"id": f"m{i}", "content": f"Note {i} tells of apples.", "title": "T", "tags": ["x"]}
             for i in range(4)
         )
-        memory.link("m2", "m1", "supports")
+        memory.link("m0", "m1", "supports")
     what, _, change = damage.rpartition(": ")
     updates = {
-        "": f"UPDATE memories SET {change} WHERE id = 'm2'",
+        "": f"UPDATE memories SET {change} WHERE id = 'm0'",
         "vector": f"UPDATE vectors SET {change} "
-        "WHERE row = (SELECT row FROM memories WHERE id = 'm2')",
+        "WHERE row = (SELECT row FROM memories WHERE id = 'm0')",
         "link": f"UPDATE links SET {change}",
     }
     with sqlite3.connect(path) as db:
         db.execute(updates[what])
     db.close()
     is_found, check = ONE_BAD_ROW[damage]
-    ids = {"m0", "m1", "m3"} | ({"m2"} if is_found else set())
+    ids = {"m1", "m2", "m3"} | ({"m0"} if is_found else set())
     with opened(path) as memory:
         for profile in ("balanced", "vitality", "six_factor"):
             found = memory.search("apples", profile=profile)
             assert set(found.ids) == ids
             if not is_found or what == "vector":
-                assert any("m2" in lack and "doctor" in lack for lack in found.degraded)
+                assert any("m0" in lack and "doctor" in lack for lack in found.degraded)
         assert set(memory.get_context("apples").ids) == ids
         memory.add("Pears are another thing.")
         assert check in {finding.check for finding in memory.doctor()}

@@ -111,12 +111,17 @@ def vector_sets(db: sqlite3.Connection) -> VectorSets:
 def vector_dimensions(
     db: sqlite3.Connection, namespace: str, names: Iterable[str], sets: VectorSets
 ) -> dict[str, int]:
-    """The length of a namespace's searched vectors of some names."""
+    """The length of a namespace's searched vectors of some names.
+
+    It is that of most of a few, the largest if as many have another: one of them may be damaged.
+    """
     dimensions = {}
     for name in names:
         row = db.execute(
-            "SELECT length(vector) / 2 FROM vectors JOIN spaces USING (space) "
-            "WHERE spaces.name = ? AND vectors.name = ? LIMIT 1",
+            "SELECT size / 2 FROM (SELECT length(vector) AS size, typeof(vector) AS type "
+            "FROM vectors JOIN spaces USING (space) WHERE spaces.name = ? AND vectors.name = ? "
+            "LIMIT 9) WHERE type = 'blob' AND size > 0 AND size % 2 = 0 "
+            "GROUP BY size ORDER BY count(*) DESC, size DESC LIMIT 1",
             (namespace, sets.stored_name(name)),
         ).fetchone()
         if row:
