@@ -2,6 +2,9 @@
 
 import io
 from datetime import datetime, timedelta, timezone
+from pathlib import Path
+
+import pytest
 
 from salience import Memory
 from salience.records.events import Event, replay
@@ -44,6 +47,22 @@ def test_labels_and_judgements_are_no_use_of_a_memory() -> None:
         assert {record.write_count for record in memory.get_all()} == {0}
         memory.update("0", content="a new line")
         assert memory["0"].write_count == 1
+        assert memory.verify()
+
+
+@pytest.mark.parametrize("store", ["ram://", "memory.db"])
+def test_a_chat_that_goes_on_is_no_use_of_what_was_said(store: str, tmp_path: Path) -> None:
+    url = store if store == "ram://" else str(tmp_path / store)
+    with Memory.open(url, embedder=None, clock=Clock()) as memory:
+        for key, text in ((None, "Take the tram."), (None, "It is early."), ("k", "Go now.")):
+            message = {"role": "assistant", "content": text}
+            memory.add_chat([message], mode="hybrid", session_id="s", idempotency_key=key)
+        records = memory.get_all().memories
+        assert {(each.write_count, len(each.accesses)) for each in records} == {(0, 1)}
+        assert {each.version for each in records} == {3}
+        assert memory.verify()
+        memory.update(records[0].id, content="Take the bus.")
+        assert memory[records[0].id].write_count == 1
         assert memory.verify()
 
 

@@ -30,6 +30,8 @@ EVENT_OF_USE: Mapping[str, EventType] = {
     "retrieval": "retrieval", "read": "read", "reference": "reference", "write": "rewrite",
 }  # fmt: skip
 """The event of each use that may be declared; "write" is the event of the first one."""
+CONTINUED: Mapping[str, Any] = {"continued": True}
+"""The mark of an edit by which a chat goes on, which is no access."""
 STATE = ("created_at", *(n for n, f in FIELDS.items() if f.patchable and n != "metadata"))
 """The fields that are a function of the events; the others are contents, which edits change."""
 ACCESSES = ("last_accessed", "access_count", "write_count", "accesses")
@@ -154,17 +156,20 @@ def _write(before: Values, event: Event) -> dict[str, Any]:
     return values
 
 
-def changes_content(event: Event) -> bool:
+def is_counted_edit(event: Event) -> bool:
     """Test whether an event is an edit that counts as an access, as it changed what is told.
 
-    Labels, judgements and metadata are set without the memory being used. Former versions marked
-    the edits that counted by another rule; the mark is of no effect.
+    Labels, judgements and metadata are set without the memory being used, and a chat goes on
+    without its earlier messages being so. Former versions marked the edits that counted by another
+    rule; the mark is of no effect.
     """
-    return event.type == "edit" and "content" in event.payload.get("was", EMPTY)
+    payload = event.payload
+    goes_on = CONTINUED.items() <= payload.items()
+    return event.type == "edit" and "content" in payload.get("was", EMPTY) and not goes_on
 
 
 def _edit(before: Values, event: Event) -> dict[str, Any]:
-    counted = _rewrite(before, event) if changes_content(event) else {}
+    counted = _rewrite(before, event) if is_counted_edit(event) else {}
     return {**_set(before, event), **counted}
 
 

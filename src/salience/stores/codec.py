@@ -17,7 +17,7 @@ from salience.errors import EmbedderMismatch, InvalidInput
 from salience.language import passages
 from salience.language.features import FEATURES, features, greeted
 from salience.language.tokens import indexed_words, term_ids, text_key, words
-from salience.records.events import STATE
+from salience.records.events import CONTINUED, STATE
 from salience.records.fields import FIELDS, LEXICAL
 from salience.records.record import Draft, Edit, Embedding, MemoryRecord, recent, value_at
 from salience.retrieval.operations import Put, is_unchanged
@@ -356,14 +356,16 @@ def decode_state(values: Mapping[str, Any]) -> dict[str, Any]:
     return {name: decode(name, values[name]) for name in EVENT_FIELDS}
 
 
-def succession(new: Mapping[str, Any], old: Mapping[str, Any]) -> dict[str, Any]:
+def succession(
+    new: Mapping[str, Any], old: Mapping[str, Any], note: Mapping[str, Any]
+) -> dict[str, Any]:
     """The stored version of a memory that replaces another, and its accesses: none gets lost.
 
-    The edit is one of them if it changes the content.
+    The edit is one of them if it changes the content, unless its note says that a chat goes on.
     """
     times = [t for t in (new["last_accessed"], old["last_accessed"]) if t is not None]
     most = max(old, new, key=lambda kept: int(kept["access_count"] + kept["write_count"]))
-    is_access = new["content"] != old["content"]
+    is_access = new["content"] != old["content"] and not CONTINUED.items() <= note.items()
     fresh = (new["updated_at"],) if is_access else ()
     return {
         "version": old["version"] + 1,

@@ -8,6 +8,7 @@ from typing import Any
 
 from salience.errors import InvalidInput, shown
 from salience.lazily import dataclass, replace
+from salience.records.events import CONTINUED
 from salience.records.fields import CHAT_CHUNKS, SESSION_CHUNK, TURN_CHUNK
 from salience.records.filters import And, Compare
 from salience.records.record import Edit, MemoryRecord, new_id
@@ -95,7 +96,7 @@ def add_chat(
 def _noted(edit: Edit, once: Once) -> Edit:
     """An edit with a key of its own, by which it is known again."""
     key = f"{once.key}#{edit.record.kind}"
-    return replace(edit, note={"key": key, "body": once.body, "outcome": "UPDATED"})
+    return replace(edit, note={**edit.note, "key": key, "body": once.body, "outcome": "UPDATED"})
 
 
 def _done(once: Once | None, scope: items.WriteContext) -> Plan[dict[str, Added] | None]:
@@ -198,7 +199,7 @@ def _continued(continuation: _Continuation, scope: items.WriteContext) -> Plan[t
     vector_of, problem = yield from embedding.embed_to_keep(filter(None, texts.values()), scope)
     vectors = {name: vector_of[words] for name, words in texts.items() if words in vector_of}
     stale = tuple(sorted(texts))
-    return Edit(record, vectors, was=continuation.record, stale=stale), problem
+    return Edit(record, vectors, CONTINUED, was=continuation.record, stale=stale), problem
 
 
 def _continued_metadata(

@@ -9,7 +9,7 @@ import numpy as np
 
 from salience.lazily import dataclass
 from salience.ranking.stages.stage import Stage
-from salience.records.events import Event, EventType, changes_content
+from salience.records.events import Event, EventType, is_counted_edit
 from salience.retrieval.candidates import Candidates, Floats
 from salience.retrieval.operations import Events
 from salience.retrieval.plan import Plan
@@ -61,7 +61,7 @@ class AccessLog(Stage):
 
 
 def _is_access(event: Event) -> bool:
-    return event.type != "edit" or changes_content(event)
+    return event.type != "edit" or is_counted_edit(event)
 
 
 def _widened(kept: Floats, times: dict[int, list[float]]) -> Floats:

@@ -89,7 +89,7 @@ class NamespaceBatch:
             values.update(sequence=row if self.sequences is None else next(self.sequences))
             return write_event(draft, op.actor), [], []
         assert isinstance(draft, Edit)
-        values.update(codec.succession(values, before), sequence=before["sequence"])
+        values.update(codec.succession(values, before, draft.note), sequence=before["sequence"])
         names = self.replaced_vectors.get(before["row"], {})
         handed, lost = codec.split_vectors(draft, sorted(names), self.sets)
         had = {self.sets.searched_name(name) for name in names}
