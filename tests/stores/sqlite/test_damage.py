@@ -325,3 +325,27 @@ def test_one_bad_row_never_stops_its_namespace(damage: str, tmp_path: Path) -> N
         assert memory.doctor(fix=True)
         assert memory.doctor()
         assert memory.search("apples").degraded == ()
+
+
+@pytest.mark.parametrize("name", ["content", "content#1"])
+@pytest.mark.parametrize("vector", ["x'0000'", "zeroblob(80)"])
+def test_a_vector_of_another_length_takes_no_other_along(
+    tmp_path: Path, name: str, vector: str
+) -> None:
+    path = tmp_path / "memory.db"
+    with opened(path) as memory:
+        told = " ".join(f"Ship {i} was sold by the river, as Ana told Ben." for i in range(60))
+        memory.add_many({"id": f"m{i}", "content": f"{i}: {told}"} for i in range(3))
+    changed(
+        path,
+        f"UPDATE vectors SET vector = {vector} WHERE name = '{name}' "
+        "AND row = (SELECT row FROM memories WHERE id = 'm0')",
+    )
+    with opened(path) as memory:
+        for _ in range(2):
+            found = memory.search("Which ship was sold?")
+            assert set(found.ids) == {"m0", "m1", "m2"}
+            [lack] = found.degraded
+            assert f"the vector '{name}' of m0 is damaged; see `salience doctor`" in lack
+            memory.update("m0", tags=["ship"])  # its row alone is read again
+        memory.add("Pears are another thing.")

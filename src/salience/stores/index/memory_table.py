@@ -243,9 +243,9 @@ class MemoryTable(Part):
         passages: list[tuple[int, int, bytes]] = []
         for name, owners, blobs in self._feed.vectors(self.namespace, rows):
             ordinals = self.ordinals(np.array(owners, dtype=np.int64))
-            pairs = []
+            pairs, size = [], self._vector_bytes(name)
             for ordinal, row, blob in zip(ordinals.tolist(), owners, blobs, strict=True):
-                if ordinal >= 0 and blob is not None:
+                if ordinal >= 0 and blob is not None and size in (None, len(blob)):
                     pairs.append((ordinal, blob))
                 elif ordinal >= 0:
                     self.left_out[row] = f"the vector {name!r} of {self.ids[ordinal]}"
@@ -270,6 +270,13 @@ class MemoryTable(Part):
         # Where another set is searched since, the next search loads that. Until then nothing may be
         # compared with vectors of which it is not known whose they are.
         self.embedder = stored if self.embedder in (None, stored) else ""
+
+    def _vector_bytes(self, name: str) -> int | None:
+        """The length of the vectors that living memories have; of passages, that of contents."""
+        vectors = self.vectors.get("content" if is_vector_name(name) else name)
+        if vectors is None or not vectors.any_of(self.alive):
+            return None
+        return 2 * vectors.dimensions
 
     def _note_damage(self, chunk: Mapping[str, Any]) -> None:
         """Leave out the memories of a chunk that are damaged."""
