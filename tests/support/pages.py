@@ -29,7 +29,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted(
     path.relative_to(ROOT).as_posix()
-    for pattern in ("*.md", "docs/**/*.md", "benchmarks/*.md", "examples/**/*.md")
+    for pattern in ("*.md", "docs/**/*.md", "benchmarks/**/*.md", "examples/**/*.md")
     for path in ROOT.glob(pattern)
 )
 FRAMEWORK_PAGES = [name for name in PAGES if name.startswith("docs/integrations/")]
