@@ -66,7 +66,7 @@ class Erased(int):
 
     @classmethod
     def of_answer(cls, answer: Mapping[str, Any] | None) -> Self:
-        """That of the answer of a server, which is empty for one memory and nothing else."""
+        """Read a server's answer, which is empty for one memory and nothing else."""
         body = answer or {}
         return cls(body.get("deleted", 1), body.get("restored", ()))
 
