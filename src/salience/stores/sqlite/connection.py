@@ -124,7 +124,7 @@ def _begin(db: sqlite3.Connection, kind: str) -> None:
 
 
 _INTERRUPTS: list[KeyboardInterrupt] = []
-"""Those that came while a function of ours ran inside SQLite."""
+"""Interrupts that came while a function of ours ran inside SQLite."""
 
 
 def translated_error(path: str, problem: sqlite3.Error) -> BaseException:

@@ -129,7 +129,7 @@ class Found(NamedTuple):
 
     @classmethod
     def of(cls, read: Sequence[Any]) -> Found | str:
-        """Those of a row of SELECT_MEMORIES; the id and the error if it cannot be read."""
+        """Read a row of SELECT_MEMORIES; the id and the error if it cannot be read."""
         stored = dict(zip(_COLUMNS, read, strict=True))
         try:
             values = codec_values_of([stored[name] for name in FIELDS])
