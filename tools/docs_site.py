@@ -3,7 +3,7 @@
 mkdocs calls the functions below (`hooks` in mkdocs.yml). The pages at the root of the repository
 join those in docs/, and links between them are turned; a link to a file that is no page becomes
 plain words. docs/profiles.md gets a plot after each formula, drawn with the profile itself. The
-reference is made of docstrings. Pages that the navigation does not name are added to it.
+reference is made of docstrings, and of the help of the commands. Pages that the navigation does not name are added to it.
 """
 
 from __future__ import annotations
@@ -15,9 +15,11 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import typer
 from mkdocs.structure.files import File, Files
 
 from salience import Memory
+from salience.cli.app import app
 from salience.ranking.profiles import BUILT_IN
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -42,6 +44,7 @@ REFERENCE = {
     "Ranking": ("salience.ranking.profile.Profile", "salience.ranking.expressions"),
     "Errors": ("salience.errors",),
 }
+COMMANDS = "Commands"
 _LINK = re.compile(r"(?<!!)\[([^\]]+)\]\(([^)\s]+)\)")
 _BLOCK = re.compile(r"^```.*?^```$", re.DOTALL | re.MULTILINE)
 _FORMULA = re.compile(r"^<!-- formula: (\S+) -->\n```.*?^```$", re.DOTALL | re.MULTILINE)
@@ -58,7 +61,7 @@ def on_config(config: Any) -> Any:
     sections = {title: pages for section in config.nav for title, pages in section.items()}
     sections["Integrate"] += [page for page in rest if page.startswith("integrations/")]
     sections["Contribute"] += [page for page in rest if not page.startswith("integrations/")]
-    sections["Reference"] = [*map(_reference_page, REFERENCE)]
+    sections["Reference"] = [*map(_reference_page, (*REFERENCE, COMMANDS))]
     return config
 
 
@@ -69,6 +72,7 @@ def on_files(files: Files, config: Any) -> Files:
     for title, names in REFERENCE.items():
         page = "\n\n".join((f"# {title}", *(f"::: {name}" for name in names)))
         files.append(File.generated(config, _reference_page(title), content=page))
+    files.append(File.generated(config, _reference_page(COMMANDS), content=commands()))
     for name, drawing in plots().items():
         files.append(File.generated(config, f"plots/{name}.svg", content=drawing))
     return files
@@ -109,6 +113,19 @@ def _turned(text: str, here: str, origin: str, files: Files) -> str:
         return f"[{link[1]}]({relative}{mark}{anchor})"
 
     return _LINK.sub(turned, text)
+
+
+def commands() -> str:
+    """The help of every command, as a page."""
+    parts = [f"# {COMMANDS}", "What `salience COMMAND --help` prints."]
+    waiting = [("salience", typer.main.get_command(app))]
+    while waiting:
+        name, command = waiting.pop(0)
+        context = typer.Context(command, info_name=name, terminal_width=100)
+        parts.append(f"## {name}\n\n```text\n{command.get_help(context)}\n```")
+        family = getattr(command, "commands", {})
+        waiting[:0] = [(f"{name} {each}", family[each]) for each in family]
+    return "\n\n".join(parts)
 
 
 def plots() -> dict[str, str]:

@@ -44,6 +44,7 @@ def test_the_site_is_whole(tmp_path: Path) -> None:
     _leads_to_files(site, pages)
     _has_plots(site, pages[Path("profiles.html")])
     _has_the_reference(pages[Path("reference/memory.html")])
+    assert "salience mcp install" in pages[Path("reference/commands.html")]
 
 
 def _has_every_page(pages: dict[Path, str]) -> None:

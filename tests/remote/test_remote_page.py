@@ -1,4 +1,4 @@
-"""docs/remote.md: each example prints what the page says, against a server."""
+"""docs/server.md: each example of a remote memory prints what the page says, against a server."""
 
 from __future__ import annotations
 
@@ -12,16 +12,20 @@ import pytest
 from mypy import api
 
 from salience.server.openapi import EXAMPLE_ADDRESS
-from support.pages import blocks
+from support.pages import Block, blocks
 from support.served import serve_memory
 
-PAGE = "docs/remote.md"
+PAGE = "docs/server.md"
 _SAME = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+
+
+def remote_examples() -> list[Block]:
+    return [block for block in blocks(PAGE) if block.what and "remote memories" in block.what]
 
 
 def test_the_examples_of_the_page_print_what_it_says() -> None:
     known: dict[str, Any] = {"__name__": "documentation"}
-    examples = [block for block in blocks(PAGE) if block.language == "python"]
+    examples = remote_examples()
     assert len(examples) == 4
     with serve_memory("ram://") as memory:
         for block in examples:
@@ -42,7 +46,7 @@ def test_the_examples_of_the_page_print_what_it_says() -> None:
 @pytest.mark.deep
 def test_the_examples_of_the_page_pass_the_type_checker(tmp_path: Path) -> None:
     file = tmp_path / "page.py"
-    file.write_text("".join(block.source for block in blocks(PAGE) if block.language == "python"))
+    file.write_text("".join(block.source for block in remote_examples()))
     report, problems, _ = api.run(["--strict", "--no-pretty", str(file)])
     errors = [line for line in report.splitlines() if ": error" in line]
     assert (errors, problems) == ([], "")
