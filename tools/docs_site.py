@@ -3,7 +3,8 @@
 mkdocs calls the functions below (`hooks` in mkdocs.yml). The pages at the root of the repository
 join those in docs/, and links between them are turned; a link to a file that is no page becomes
 plain words. docs/profiles.md gets a plot after each formula, drawn with the profile itself. The
-reference is made of docstrings, and of the help of the commands. Pages that the navigation does not name are added to it.
+reference is made of docstrings and of the help of the commands. Pages that the navigation does not
+name are added to it.
 """
 
 from __future__ import annotations
