@@ -21,7 +21,7 @@ import pytest
 from salience.server.guard import GuardSettings
 from salience.server.problems import KINDS
 from salience.server.settings import ServerSettings
-from salience.stores.embedded import index_bytes
+from salience.stores.index_reader import index_bytes
 from salience.write.items import SECRETS_VARIABLE, secret_policy
 from support.pages import ROOT, page
 

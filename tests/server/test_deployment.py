@@ -207,6 +207,11 @@ def test_every_metric_of_the_page_is_one_of_the_server(server: RealServer) -> No
     named = set(re.findall(r"\bsalience_\w+", page("docs/deploying.md")))
     assert {name.removesuffix("_bucket") for name in named} <= there
     assert 'route="/v1/search"' in told  # by which a rule asks
+    held, most = (
+        float(re.findall(rf"^salience_index_{name} (\S+)$", told, re.MULTILINE)[0])
+        for name in ("bytes", "limit_bytes")
+    )
+    assert 0 < held < most
 
 
 def test_a_search_says_how_long_its_steps_took(server: RealServer) -> None:

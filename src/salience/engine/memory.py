@@ -119,7 +119,9 @@ class Memory(WriteApi, SearchApi, ReadApi, JudgmentApi, LifecycleApi, TransferAp
     def stats(self, *, everywhere: bool = False, as_of: Moment = None) -> dict[str, Any]:
         """Count memories, links and more in this namespace, or in all of them.
 
-        `kernels` names what computes a search: NumPy, or the module `salience_native`.
+        `kernels` names what computes a search: NumPy, or the module `salience_native`. Everywhere,
+        `index_mb` is what the indexes of the store take in memory, and `index_limit_mb` what those
+        of all stores of the process may take, by `SALIENCE_INDEX_BYTES`.
 
         Args:
             everywhere: count in all namespaces of the store.

@@ -11,7 +11,8 @@ from salience.extensions import load_entry_point
 from salience.records.validation import file_path
 from salience.retrieval.safety import NO_FILE, Backup
 from salience.stores.address import SQLITE, Address, remote_scheme, store_url, unknown_store
-from salience.stores.embedded import EmbeddedStore, index_bytes
+from salience.stores.embedded import EmbeddedStore
+from salience.stores.index_reader import index_bytes
 from salience.stores.migrations import migrations
 from salience.stores.protocol import Store
 
@@ -186,14 +187,15 @@ def _open_sqlite(url: str) -> Store:
         raise unknown_store(url)
     if options not in ("", "mode=ro"):
         raise InvalidInput("url", f"has the option {options!r}", "mode=ro is the only one")
-    limit = index_bytes()
-    return EmbeddedStore(SqliteRecords(path, read_only=options == "mode=ro"), limit)
+    index_bytes()  # refused before there is a file
+    return EmbeddedStore(SqliteRecords(path, read_only=options == "mode=ro"))
 
 
 def _open_postgres(url: str) -> Store:
     _require_postgres()
     from salience.stores.postgres import PostgresStore
 
+    index_bytes()
     return PostgresStore(url)
 
 

@@ -7,9 +7,11 @@ import struct
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from datetime import datetime, timezone
-from functools import lru_cache
+from functools import cache, lru_cache
 from operator import itemgetter, lt
+from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 
@@ -272,6 +274,21 @@ def encode_draft(draft: Draft) -> dict[str, Any]:
         values[f"terms.{name}"] = term_bytes(text, said if name == "content" else None)
     values["passages"], values["terms.passages"] = passage_values(record.title, record.content)
     return values
+
+
+@cache
+def deriver() -> int | None:
+    """The number of the program that works out what memories are found by; None if unknown.
+
+    It is that of its text: the same text makes the same of a memory, so no version has to be kept.
+    """
+    number, folder = 0, Path(__file__).parents[1] / "language"
+    try:
+        for path in (Path(__file__), *sorted(folder.rglob("*.py")), *sorted(folder.rglob("*.txt"))):
+            number = crc32(path.read_bytes(), number)
+    except OSError:  # a package without files
+        return None
+    return number
 
 
 def passage_values(title: str | None, content: str) -> tuple[str | None, bytes | None]:

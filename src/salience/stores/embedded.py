@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from salience.errors import InvalidInput, SalienceError, StoreClosed, StoreError, shown
+from salience.errors import SalienceError, StoreClosed, StoreError
 from salience.records.filters import Filter
 from salience.records.record import MemoryRecord
 from salience.retrieval import operations
@@ -36,22 +36,6 @@ if TYPE_CHECKING:  # a remote memory needs no SQLite
 
 _log = logging.getLogger(__name__)
 _PAGE_ATTEMPTS = 100  # at reading a page while others edit its memories
-_MAX_INDEX_BYTES = 3 << 30  # of all indexes; above it the one used longest ago is dropped
-
-
-def index_bytes() -> int:
-    """The bytes that the indexes of a store may take, by `SALIENCE_INDEX_BYTES`.
-
-    Raises:
-        InvalidInput: that is no whole number above 0.
-    """
-    given = os.environ.get("SALIENCE_INDEX_BYTES", "").strip()
-    if not given:
-        return _MAX_INDEX_BYTES
-    if not (given.isascii() and given.isdigit() and int(given)):
-        remedy = "give a number of bytes above 0"
-        raise InvalidInput("SALIENCE_INDEX_BYTES", f"is {shown(given)}", remedy)
-    return int(given)
 
 
 class _BatchState(threading.local):
@@ -66,8 +50,8 @@ class EmbeddedStore(IndexReader):
     What has no method here is answered by that of the records.
     """
 
-    def __init__(self, records: SqliteRecords, memory_limit: int | None = None) -> None:
-        super().__init__(index_bytes() if memory_limit is None else memory_limit)
+    def __init__(self, records: SqliteRecords) -> None:
+        super().__init__()
         self._records = records
         self._epochs: dict[str, int] = {}  # of each index when it was last refreshed
         self._state = _BatchState()
@@ -101,7 +85,7 @@ class EmbeddedStore(IndexReader):
     def preview(self) -> EmbeddedStore:
         """A store of the same memories that searches the vectors beside the searched ones."""
         self._check_open()
-        return EmbeddedStore(self._records.preview(), self._memory_limit)
+        return EmbeddedStore(self._records.preview())
 
     def flush(self) -> None:
         """Write the accesses that wait."""
@@ -116,7 +100,9 @@ class EmbeddedStore(IndexReader):
             try:
                 self._save_what_is_left()
             finally:
-                self._indexes.clear()
+                with self._lock:
+                    for namespace in list(self._indexes):
+                        self._drop(namespace)
                 self._records.close()
 
     def _answer(self, op: operations.Op) -> Any:
@@ -128,6 +114,10 @@ class EmbeddedStore(IndexReader):
         return answer(op)
 
     # Indexes
+
+    def _drop(self, namespace: str) -> None:
+        super()._drop(namespace)
+        self._epochs.pop(namespace, None)
 
     def _index(self, namespace: str) -> NamespaceIndex:
         """The index of a namespace, brought up to date."""
@@ -147,7 +137,7 @@ class EmbeddedStore(IndexReader):
             self._keep(namespace, index)
         else:
             index.table.skip_to(version.seq)
-            self._indexes.move_to_end(namespace)
+            self._use(namespace)
         return index
 
     def _keep_through_erasing(self, namespace: str) -> None:
@@ -303,6 +293,7 @@ class EmbeddedStore(IndexReader):
         }
         if not op.namespaces:  # what all take together would tell one of the others
             with self._lock:
-                size = sum(index.table.nbytes for index in self._indexes.values())
-            figures["index_mb"] = round(size / 1e6, 3)
+                for namespace in self._indexes:
+                    self._measure(namespace)
+            figures |= self.index_figures()
         return figures

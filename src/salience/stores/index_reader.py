@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import logging
+import os
 import threading
 from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import replace
+from itertools import count
 from typing import Any, TypeVar
+from weakref import WeakSet
 
 import numpy as np
 from numpy.typing import NDArray
 
+from salience.errors import InvalidInput, shown
+from salience.forks import renew_after_fork
 from salience.records.fields import CHAT_CHUNKS, SESSION_CHUNK
 from salience.records.filters import Compare
 from salience.retrieval import operations
@@ -70,16 +76,96 @@ _IndexRows = tuple[NamespaceIndex, Rows, slice | NDArray[np.intp]]
 _log = logging.getLogger(__name__)
 
 
-class IndexReader(ABC):
-    """Keeps the indexes of the namespaces used last, up to a memory limit, and reads them."""
+_MAX_INDEX_BYTES = 4 << 30
 
-    def __init__(self, memory_limit: int) -> None:
-        self._memory_limit = memory_limit
+
+def index_bytes() -> int:
+    """The bytes that the indexes of a process may take, by `SALIENCE_INDEX_BYTES`.
+
+    Raises:
+        InvalidInput: that is no whole number above 0.
+    """
+    given = os.environ.get("SALIENCE_INDEX_BYTES", "").strip()
+    if not given:
+        return _MAX_INDEX_BYTES
+    if not (given.isascii() and given.isdigit() and int(given)):
+        remedy = "give a number of bytes above 0"
+        raise InvalidInput("SALIENCE_INDEX_BYTES", f"is {shown(given)}", remedy)
+    return int(given)
+
+
+class IndexBudget:
+    """The bytes of the indexes of all stores of a process, and their limit."""
+
+    def __init__(self) -> None:
+        self.limit = _MAX_INDEX_BYTES  # as of the store that was opened last
+        self.dropped = 0  # indexes that gave way to others
+        self._readers: WeakSet[IndexReader] = WeakSet()
+        self.after_fork()
+        renew_after_fork(self)
+
+    def after_fork(self) -> None:
+        """Take a lock of its own, in the copy of a process."""
+        self._lock = threading.Lock()
+
+    def join(self, reader: IndexReader) -> None:
+        """Count the indexes of a store, as long as there is one."""
+        self.limit = index_bytes()
+        with self._lock:
+            self._readers.add(reader)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held."""
+        return sum(reader.nbytes for reader in self._all())
+
+    def make_room(self, own: IndexReader, kept: str) -> None:
+        """Drop the indexes used longest ago while all together are too large.
+
+        One of `own` stays, and those of stores that are being read by other threads.
+        """
+        if self.nbytes <= self.limit:
+            return
+        with ExitStack() as locked:
+            free: list[IndexReader] = []
+            for reader in self._all():
+                if reader.lock.acquire(blocking=False):
+                    locked.callback(reader.lock.release)
+                    free.append(reader)
+            while self.nbytes > self.limit:
+                spare = [(reader.spare(kept if reader is own else None), reader) for reader in free]
+                oldest = min(
+                    ((*found, reader) for found, reader in spare if found is not None),
+                    key=lambda each: each[0],
+                    default=None,
+                )
+                if oldest is None:
+                    return
+                _, namespace, reader = oldest
+                reader.give_up(namespace)
+                self.dropped += 1
+
+    def _all(self) -> list[IndexReader]:
+        with self._lock:
+            return list(self._readers)
+
+
+INDEX_BUDGET = IndexBudget()
+_uses = count()
+
+
+class IndexReader(ABC):
+    """Keeps the indexes of the namespaces used last, up to a limit of its own, and reads them."""
+
+    def __init__(self, own_limit: int | None = None) -> None:
+        self._own_limit = own_limit
         self._indexes: OrderedDict[str, NamespaceIndex] = OrderedDict()
-        self._sizes: dict[str, int] = {}  # bytes of each index when it was last refreshed
-        self._index_bytes = 0  # the sum of these
-        self._lock = threading.RLock()
+        self._used: dict[str, int] = {}  # when each was used last, among all of the process
+        self._sizes: dict[str, int] = {}  # bytes of each index when it was last looked at
+        self.nbytes = 0  # the sum of these
+        self.lock = self._lock = threading.RLock()
         self._worker = WorkerThread()
+        INDEX_BUDGET.join(self)
 
     @abstractmethod
     def _index(self, namespace: str) -> NamespaceIndex:
@@ -95,22 +181,52 @@ class IndexReader(ABC):
     def _keep(self, namespace: str, index: NamespaceIndex) -> None:
         """Keep an index, and drop those used longest ago while all together are too large."""
         self._indexes[namespace] = index
-        self._indexes.move_to_end(namespace)
-        size = index.table.nbytes
-        self._index_bytes += size - self._sizes.get(namespace, 0)
-        self._sizes[namespace] = size
-        while self._index_bytes > self._memory_limit and (oldest := self._spare()) is not None:
-            _log.info("the index of the namespace %r is dropped to make room", oldest)
-            self._drop(oldest)
+        self._use(namespace)
+        self._measure(namespace)
+        if self._own_limit is not None:
+            while self.nbytes > self._own_limit and (oldest := self.spare(namespace)) is not None:
+                self.give_up(oldest[1])
+        INDEX_BUDGET.make_room(self, namespace)
 
-    def _spare(self) -> str | None:
-        """The namespace whose index gives way next; None if none may."""
-        return next(iter(self._indexes)) if len(self._indexes) > 1 else None
+    def _use(self, namespace: str) -> None:
+        """Note that an index is used; the one before has grown by what its searches have made."""
+        before = next(reversed(self._indexes))
+        if before != namespace and before in self._sizes:
+            self._measure(before)
+        self._indexes.move_to_end(namespace)
+        self._used[namespace] = next(_uses)
+
+    def index_figures(self) -> dict[str, float]:
+        """What the indexes of this store take, and what all of the process may take."""
+        return {
+            "index_mb": round(self.nbytes / 1e6, 3),
+            "index_limit_mb": round(INDEX_BUDGET.limit / 1e6, 3),
+        }
+
+    def _measure(self, namespace: str) -> None:
+        size = self._indexes[namespace].table.nbytes
+        self.nbytes += size - self._sizes.get(namespace, 0)
+        self._sizes[namespace] = size
+
+    def spare(self, kept: str | None = None) -> tuple[int, str] | None:
+        """When the index that gives way next was used, and its namespace; None if none may."""
+        oldest = next((name for name in self._indexes if self._may_go(name, kept)), None)
+        return None if oldest is None else (self._used[oldest], oldest)
+
+    def _may_go(self, namespace: str, kept: str | None) -> bool:
+        """Test whether an index may give way."""
+        return namespace != kept
+
+    def give_up(self, namespace: str) -> None:
+        """Drop an index to make room."""
+        _log.info("the index of the namespace %r is dropped to make room", namespace)
+        self._drop(namespace)
 
     def _drop(self, namespace: str) -> None:
         """Drop the index of a namespace."""
         if self._indexes.pop(namespace, None) is not None:
-            self._index_bytes -= self._sizes.pop(namespace)
+            self.nbytes -= self._sizes.pop(namespace)
+            del self._used[namespace]
 
     def _indexes_of(self, rows: Rows) -> list[_IndexRows]:
         """The indexes that hold some of the rows, with these rows and their places."""

@@ -102,9 +102,9 @@ def _known(path: str) -> tuple[list[Tombstone], str]:
     if not os.path.exists(path):
         return [], ""
     try:
-        with closing(connect(path, read_only=True)) as db, translate_errors(path):
+        with translate_errors(path), closing(connect(path, read_only=True)) as db:
             return _read_tombstones(db), ""
-    except (StoreError, sqlite3.Error) as problem:
+    except StoreError as problem:
         return [], _UNREADABLE.format(problem=problem)
 
 

@@ -1,6 +1,7 @@
 """A replica in the memory of a process equals the database, whoever writes."""
 
 import asyncio
+import gc
 import threading
 import time
 import uuid
@@ -17,6 +18,7 @@ from salience import AsyncMemory, Memory
 from salience.errors import InvalidInput, NotFound, StoreError
 from salience.retrieval.operations import PutVectors, RowsById, SetFields
 from salience.stores import open_store
+from salience.stores.index_reader import INDEX_BUDGET
 from salience.stores.postgres import PostgresStore
 from salience.stores.postgres.replica import manager as replica_memory
 from salience.testing import WordHashEmbedder
@@ -189,7 +191,7 @@ def test_a_search_of_several_namespaces_needs_room_for_all(
     """They are held together for as long as it lasts, whatever they take."""
     monkeypatch.setattr(replica_memory, "_BYTES_PER_MEMORY", 1)
     names = ["one", "two", "three"]
-    store = PostgresStore(database, memory=60_000)
+    store = PostgresStore(database, memory=200_000)
     with (
         Memory.open(store, embedder=EMBEDDER) as memory,
         Memory.open("ram://", embedder=EMBEDDER) as ram,
@@ -226,13 +228,37 @@ def test_the_namespace_used_longest_ago_gives_way(
     database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(replica_memory, "_BYTES_PER_MEMORY", 1)
-    store = PostgresStore(database, memory=60_000)
+    store = PostgresStore(database, memory=200_000)
     with Memory.open(store, embedder=EMBEDDER) as memory:
         for name in ("one", "two", "three"):
             memory.within(name).add_many(words(60))
             memory.within(name).search("topic3")
         assert not holds(store, "one")
         assert holds(store, "three")
+        assert len(memory.within("one").search("topic3")) == 10
+
+
+def test_replicas_and_the_indexes_of_files_are_within_the_bytes_of_the_process(
+    database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gc.collect()
+    monkeypatch.setenv("SALIENCE_INDEX_BYTES", str(INDEX_BUDGET.nbytes + 250_000))
+    store = PostgresStore(database)
+    with (
+        Memory.open(store, embedder=EMBEDDER) as memory,
+        Memory.open(tmp_path / "m.db", embedder=EMBEDDER) as beside,
+    ):
+        for name in ("one", "two", "three", "four"):
+            for each in (memory, beside):
+                each.within(name).add_many(words(60))
+                each.within(name).search("topic3")
+                assert INDEX_BUDGET.nbytes <= INDEX_BUDGET.limit
+        assert not holds(store, "one")
+        assert holds(store, "four")
+        assert memory.stats(everywhere=True)["index_limit_mb"] >= 0.25
+        for name in ("one", "two", "three"):
+            beside.within(name).search("topic3")
+        assert not holds(store, "four")
         assert len(memory.within("one").search("topic3")) == 10
 
 

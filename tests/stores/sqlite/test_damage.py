@@ -6,6 +6,7 @@ import json
 import sqlite3
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,6 +14,9 @@ from salience import Memory
 from salience.access.keyring import Keyring
 from salience.errors import StoreError
 from salience.importers import read
+from salience.records.record import Draft
+from salience.stores import codec
+from salience.stores.sqlite.connection import connect
 from salience.stores.sqlite.row_checksums import checksum_of
 from salience.stores.sqlite.statements import checksum
 from salience.testing import WordHashEmbedder
@@ -148,7 +152,7 @@ def test_indexes_words_and_numbers_are_worked_out_anew(tmp_path: Path, sound: by
     )
     with closing(sqlite3.connect(path)) as db, db:  # as an older version might have kept it
         db.create_function("checksum", -1, checksum)
-        db.execute("UPDATE memories SET terms_content = NULL WHERE id = 'm5'")
+        db.execute("UPDATE memories SET terms_content = NULL, derived_by = 0 WHERE id = 'm5'")
         db.execute(f"UPDATE memories SET checksum = {checksum_of('memories')} WHERE id = 'm5'")
     with opened(path) as memory:
         found = memory.doctor(fix=True)
@@ -349,3 +353,37 @@ def test_a_vector_of_another_length_takes_no_other_along(
             assert f"the vector '{name}' of m0 is damaged; see `salience doctor`" in lack
             memory.update("m0", tags=["ship"])  # its row alone is read again
         memory.add("Pears are another thing.")
+
+
+def test_a_doctor_works_out_only_what_other_programs_did(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "m.db"
+    with Memory.open(path, embedder=None) as memory:
+        memory.add_many({"id": str(n), "content": f"The cello of {n}."} for n in range(30))
+        memory.update("3", content="The viola of 3.")
+    worked_out: list[str] = []
+    encode = codec.encode_draft
+
+    def counted(draft: Draft) -> dict[str, Any]:
+        worked_out.append(draft.record.content)
+        return encode(draft)
+
+    monkeypatch.setattr(codec, "encode_draft", counted)
+    with Memory.open(path, embedder=None) as memory:
+        assert memory.doctor().healthy
+        assert not worked_out
+    with closing(connect(str(path), False)) as db:
+        db.execute("UPDATE memories SET derived_by = NULL WHERE id < '2'")
+        db.execute("UPDATE memories SET derived_by = 7, features = zeroblob(52) WHERE id = '7'")
+        db.execute(f"UPDATE memories SET checksum = {checksum_of('memories')}")
+    with Memory.open(path, embedder=None) as memory:
+        for _ in range(2):  # a diagnosis writes nothing
+            worked_out.clear()
+            [finding] = memory.doctor().findings
+            assert finding.examples == ("7",)
+            assert len(worked_out) == 13  # 0, 1, 10 to 19 and 7
+        assert memory.doctor(fix=True).findings[0].fixed
+        worked_out.clear()
+        assert memory.doctor().healthy
+        assert not worked_out

@@ -15,9 +15,10 @@ import pytest
 
 from salience import Memory
 from salience.errors import InvalidInput, StoreError
-from salience.stores import EmbeddedStore, access_queue
-from salience.stores.sqlite import connection
+from salience.stores import EmbeddedStore, access_queue, restore_backup
+from salience.stores.sqlite import backup, connection
 from salience.stores.sqlite.records import SqliteRecords
+from salience.stores.sqlite.statements import checksum
 from salience.testing import WordHashEmbedder
 from salience.testing.conformance._case import search_ids
 from support.examples import some
@@ -564,3 +565,40 @@ def test_an_interrupt_in_a_function_that_sqlite_calls_stays_one(
             db.execute("SELECT checksum(1)")
         with pytest.raises(StoreError), connection.translate_errors("m.db"):
             db.execute("SELECT nothing")
+
+
+@pytest.mark.parametrize("call", ["doctor", "verify", "backup", "restore_backup", "open"])
+def test_an_interrupt_of_a_long_check_is_no_finding(
+    call: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "m.db"
+    with Memory.open(path, embedder=None) as memory:
+        memory.add_many([f"The cello of {n}." for n in range(50)])
+        memory.backup(tmp_path / "b.db")
+    calls = {
+        "doctor": lambda: memory.doctor(),
+        "verify": lambda: memory.verify(),
+        "backup": lambda: memory.backup(tmp_path / "c.db"),
+        "restore_backup": lambda: restore_backup(tmp_path / "b.db", path, overwrite=True),
+        "open": lambda: Memory.open(path, embedder=None),
+    }
+    count = 0
+
+    def interrupted(*values: object) -> int:
+        nonlocal count
+        count += 1
+        if count > 10:  # in the middle of a check
+            raise KeyboardInterrupt
+        return checksum(*values)
+
+    with Memory.open(path, embedder=None) as memory:
+        if call == "restore_backup":
+            memory.close()
+        for module in (connection, backup):
+            monkeypatch.setattr(module, "checksum", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            calls[call]()
+        monkeypatch.undo()
+        if call != "restore_backup":
+            assert memory.doctor().healthy
+    assert not [*tmp_path.glob("*.partial*")]

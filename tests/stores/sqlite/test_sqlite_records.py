@@ -169,8 +169,11 @@ def test_an_index_is_compacted_after_many_deletions(tmp_path: Path) -> None:
             assert search_ids(each, "number100") == []
 
 
-def test_indexes_beyond_the_memory_limit_are_dropped_and_found_again(tmp_path: Path) -> None:
-    store = EmbeddedStore(SqliteRecords(str(tmp_path / "memory.db")), memory_limit=1)
+def test_indexes_beyond_the_memory_limit_are_dropped_and_found_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SALIENCE_INDEX_BYTES", "1")
+    store = EmbeddedStore(SqliteRecords(str(tmp_path / "memory.db")))
     with Memory.open(store, embedder=WordHashEmbedder()) as memory:
         names = [f"room{i}" for i in range(4)]
         for name in names:

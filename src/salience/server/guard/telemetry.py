@@ -29,6 +29,7 @@ from prometheus_client.multiprocess import MultiProcessCollector, mark_process_d
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from salience.server.guard.request import header, method_of, route_template, state
+from salience.stores.index_reader import INDEX_BUDGET
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 """The content type of `Metrics.text`."""
@@ -84,6 +85,14 @@ class Metrics:
             buckets=_LATENESS,
             registry=registry,
         )
+        self._index_bytes, self._index_limit, self._indexes_dropped = (
+            Gauge(name, text, multiprocess_mode="livesum", registry=registry)
+            for name, text in (
+                ("salience_index_bytes", "Bytes that indexes of namespaces take in memory"),
+                ("salience_index_limit_bytes", "Bytes that they may take"),
+                ("salience_indexes_dropped", "Indexes that gave way to others"),
+            )
+        )
         self._series = lru_cache(maxsize=1_024)(self._labelled)
 
     def _labelled(self, method: str, route: str, status: int) -> tuple[Counter, Histogram]:
@@ -97,6 +106,13 @@ class Metrics:
         requests, durations = self._series(method, route, status)
         requests.inc()
         durations.observe(seconds)
+        self.indexes()
+
+    def indexes(self) -> None:
+        """Note what the indexes of this process take."""
+        self._index_bytes.set(INDEX_BUDGET.nbytes)
+        self._index_limit.set(INDEX_BUDGET.limit)
+        self._indexes_dropped.set(INDEX_BUDGET.dropped)
 
     def loop_was_late(self, seconds: float) -> None:
         """Count a heartbeat of the event loop by how late it was."""
@@ -122,6 +138,7 @@ class Metrics:
 
     def text(self) -> bytes:
         """All metrics in the format of Prometheus; of all workers, if there are several."""
+        self.indexes()
         registry = self._registry
         if self._is_multiprocess:
             registry = CollectorRegistry()

@@ -52,6 +52,7 @@ _TYPE_OF_KEYS: dict[str, Type] = {"attribute_key": "number"}
 _RELOAD_DEAD_SHARE = 0.25  # share of dead ordinals above which the table is reloaded,
 _RELOAD_DEAD_ROWS = 1_000  # unless they are no more than this
 _MAX_COUNTED_TURNS = 64  # that come or go at once, up to which speakers are not recounted
+_BYTES_OF_TABLE, _BYTES_OF_MEMORY = 30_000, 300  # of objects, as tracemalloc counts them
 MANY_LINKS = 500
 """Links of some memories above which all links are kept and looked through."""
 _MAX_CHANGED_SHARE = 0.1  # of a column of links; beyond it the column is recomputed
@@ -382,7 +383,7 @@ class MemoryTable(Part):
 
     @property
     def nbytes(self) -> int:
-        """Bytes held, roughly: those of arrays exactly, those of ids by an average."""
+        """Bytes held, roughly: those of arrays exactly, those of objects by an average."""
         parts = (
             self._rows,
             self._alive,
@@ -396,7 +397,9 @@ class MemoryTable(Part):
             *self._trigram_indexes.values(),
             *self._exact_indexes.values(),
         )
-        return sum(part.nbytes for part in parts) + 100 * len(self.ids)
+        return (
+            sum(part.nbytes for part in parts) + _BYTES_OF_TABLE + _BYTES_OF_MEMORY * len(self.ids)
+        )
 
     def ordinals(self, rows: Rows) -> Ordinals:
         """The ordinal of each row, -1 where it is not (or no longer) here.

@@ -85,7 +85,8 @@ CREATE TABLE memories (
     terms_passages BLOB, -- those of each passage after each other
     checksum INTEGER,
     written_by TEXT, -- the actor of its first write
-    write_count INTEGER NOT NULL DEFAULT 0
+    write_count INTEGER NOT NULL DEFAULT 0,
+    derived_by INTEGER -- what worked out terms, features and keys: salience.stores.codec.deriver
 );
 CREATE UNIQUE INDEX memories_by_id ON memories (space, id);
 CREATE INDEX memories_by_space ON memories (space);

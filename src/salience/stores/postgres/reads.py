@@ -68,7 +68,7 @@ class StoreReader:
         self,
         row_ids: RowIds,
         pending: Callable[[str], Sequence[Batch]],
-        index_bytes: Callable[[], int],
+        index_figures: Callable[[], dict[str, float]],
         dialect: Dialect,
         *,
         previews: bool,
@@ -76,7 +76,7 @@ class StoreReader:
     ) -> None:
         self._row_ids = row_ids
         self._pending = pending
-        self._index_bytes = index_bytes
+        self._index_figures = index_figures
         self._dialect = dialect
         self._previews = previews
         self._size = "citus_total_relation_size" if distributed else "pg_total_relation_size"
@@ -398,10 +398,7 @@ class StoreReader:
             "links": links[0][0],
         }
         for [[stored]] in sizes:  # what all take together would tell one of the others
-            figures |= {
-                "file_mb": round(int(stored or 0) / 1e6, 3),
-                "index_mb": round(self._index_bytes() / 1e6, 3),
-            }
+            figures |= {"file_mb": round(int(stored or 0) / 1e6, 3), **self._index_figures()}
         return figures
 
 

@@ -77,7 +77,7 @@ class PostgresStore(TableWriter):
         self._reader = StoreReader(
             self._row_ids,
             waiting,
-            lambda: self.replicas.nbytes,
+            self.replicas.index_figures,
             DIALECT,
             previews=previews,
             distributed=self.database.distributed,

@@ -19,7 +19,7 @@ from salience.stores.sqlite.connection import (
 from salience.stores.sqlite.open_files import next_state, only_user
 from salience.stores.sqlite.row_checksums import CHECKED, checksum_of
 from salience.stores.sqlite.snapshots import PARTIAL, remove_snapshots
-from salience.stores.sqlite.statements import checksum
+from salience.stores.sqlite.statements import checksum, define
 
 _PAGES_AT_ONCE = 2_000
 _LOG_FILES = ("-wal", "-shm", "-journal")
@@ -75,7 +75,7 @@ def first_damage(db: sqlite3.Connection) -> str | None:
     [found] = db.execute("PRAGMA integrity_check(1)").fetchone()
     if found != "ok":
         return str(found).replace("\n", " ")
-    db.create_function("checksum", -1, checksum, deterministic=True)
+    define(db, "checksum", -1, checksum)
     for table in CHECKED:
         columns = {name for _, name, *_ in db.execute(f"PRAGMA table_info({table})")}
         if "checksum" not in columns:  # of an older schema, without checksums yet

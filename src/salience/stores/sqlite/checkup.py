@@ -21,6 +21,7 @@ from salience.stores.findings import EXAMPLES, FIX, Problem, Quarantine
 from salience.stores.sqlite.connection import DAMAGED, connect, prepare_schema
 from salience.stores.sqlite.row_checks import LogEvent, SqliteRowChecks
 from salience.stores.sqlite.snapshots import damaged_snapshots, remove_snapshots
+from salience.stores.sqlite.statements import interrupt_of
 
 _MAX_PROBLEMS = 100  # of the structure that SQLite lists
 _MAX_LOG_BYTES = 64 << 20
@@ -56,6 +57,9 @@ def check_file(
             elif writing is not None and problem.mend_alone is not None:
                 finding = replace(finding, fixed=problem.mend_alone())
             found.append(finding)
+        if writing is not None and rows.confirmed:
+            with writing() as writer:
+                rows.note_confirmed(writer)
     except (sqlite3.DatabaseError, SalienceError) as error:
         found.append(_unreadable(error))
     return tuple(found)
@@ -94,6 +98,8 @@ def _problems(file: _FileChecks, rows: SqliteRowChecks) -> Iterator[Problem]:
 
 
 def _unreadable(error: Exception) -> Finding:
+    if (interrupt := interrupt_of(error)) is not None:
+        raise interrupt
     return Finding(STRUCTURE, f"it cannot be read on: {error}", remedy=DAMAGED)
 
 

@@ -40,7 +40,7 @@ from salience.stores.sqlite.row_checksums import (
     recount_edits,
     renew_checksums,
 )
-from salience.stores.sqlite.statements import checksum
+from salience.stores.sqlite.statements import checksum, define, interrupt_of
 
 APPLICATION_ID = 0x5245434C  # "RECL", in the header of every file that this program made
 _COMPOSED_VERSION = 22  # the first whose names are all in the normal form NFC
@@ -123,15 +123,11 @@ def _begin(db: sqlite3.Connection, kind: str) -> None:
             return
 
 
-_INTERRUPTS: list[KeyboardInterrupt] = []
-"""Interrupts that came while a function of ours ran inside SQLite."""
-
-
 def translated_error(path: str, problem: sqlite3.Error) -> BaseException:
     """The `StoreError` of an error of SQLite; wrong uses of SQLite and interrupts as they are."""
     text = str(problem)
-    if _INTERRUPTS and "user-defined function" in text:
-        return _INTERRUPTS.pop()
+    if (interrupt := interrupt_of(problem)) is not None:
+        return interrupt
     if isinstance(problem, sqlite3.ProgrammingError):
         return (
             StoreClosed(f"{path}: the store is closed; open it again with Memory.open(...)")
@@ -208,14 +204,6 @@ def _create(path: str) -> None:
             raise StoreError(f"{path}: cannot be made: {problem.strerror}; {remedy}") from None
 
 
-def _checksum(*values: object) -> int:
-    try:
-        return checksum(*values)
-    except KeyboardInterrupt as interrupt:  # SQLite only tells that its function has failed
-        _INTERRUPTS.append(interrupt)
-        raise
-
-
 def _open(path: str, read_only: bool) -> sqlite3.Connection:
     target, uri = path, False
     if path != ":memory:" and read_only:
@@ -234,7 +222,7 @@ def _open(path: str, read_only: bool) -> sqlite3.Connection:
         db.execute("PRAGMA temp_store = MEMORY")
         db.execute("PRAGMA synchronous = FULL")  # what was acknowledged survives a power cut
         db.execute("PRAGMA secure_delete = ON")  # what is erased is overwritten
-        db.create_function("checksum", -1, _checksum, deterministic=True)
+        define(db, "checksum", -1, checksum)
     except sqlite3.Error:  # it is no database
         db.close()
         raise
@@ -306,14 +294,14 @@ def _migrate(db: sqlite3.Connection, steps: Sequence[str], path: str) -> None:
     with transaction(db, "EXCLUSIVE"):
         # Read again: another process may have migrated it.
         [version] = db.execute("PRAGMA user_version").fetchone()
-        db.create_function("text_key", 1, text_key, deterministic=True)
-        db.create_function("attribute_key", 1, attribute_key, deterministic=True)
-        db.create_function("feature_bytes", 1, _feature_bytes, deterministic=True)
-        db.create_function("term_bytes", 1, term_bytes, deterministic=True)
-        db.create_function("passage_borders", 2, _passage_borders, deterministic=True)
-        db.create_function("passage_terms", 2, _passage_terms, deterministic=True)
-        db.create_function("exact_json", 1, _exact_json, deterministic=True)
-        db.create_function("composed", 2, composed_value, deterministic=True)
+        define(db, "text_key", 1, text_key)
+        define(db, "attribute_key", 1, attribute_key)
+        define(db, "feature_bytes", 1, _feature_bytes)
+        define(db, "term_bytes", 1, term_bytes)
+        define(db, "passage_borders", 2, _passage_borders)
+        define(db, "passage_terms", 2, _passage_terms)
+        define(db, "exact_json", 1, _exact_json)
+        define(db, "composed", 2, composed_value)
         # Steps may change what the checksums are of; what is damaged must not pass for sound then.
         damaged = damaged_memories(db) if 0 < version < len(steps) else []
         for step in steps[version:] if version else [present_schema("sqlite")]:

@@ -31,7 +31,7 @@ CHANGES_KEPT = 200_000
 _PATCH_MAX_ROWS = 10_000  # rows patched at once, beyond which indexes are reloaded
 _VALUES_OF_MEMORIES = ("row", "sequence", *FIELDS, *DERIVED)
 _INSERTS = {
-    "memories": Insert("memories", ("space", *_VALUES_OF_MEMORIES)),
+    "memories": Insert("memories", ("space", *_VALUES_OF_MEMORIES, "derived_by")),
     "vectors": Insert("vectors", ("space", "name", "row", "vector")),
     "spaces": Insert("spaces", ("space", "name")),
     "events": Insert(
@@ -164,7 +164,8 @@ class SqliteDialect:
     def insert_memories(self, namespace: str, memories: Sequence[NewRow]) -> list[Command]:
         """See `Dialect.insert_memories`."""
         rows = [
-            (namespace, *(values[name] for name in _VALUES_OF_MEMORIES)) for _, values in memories
+            (namespace, *(values[name] for name in _VALUES_OF_MEMORIES), codec.deriver())
+            for _, values in memories
         ]
         return self.insert("memories", rows)
 

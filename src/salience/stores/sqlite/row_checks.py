@@ -48,6 +48,7 @@ class SqliteRowChecks(RowChecks):
         db.text_factory = partial(str, encoding="utf-8", errors="backslashreplace")
         self._db = db
         self._log_event = log_event
+        self.confirmed: list[int] = []  # what other programs worked out as this one does
         self._spaces = () if namespace is None else (space_of(db, namespace),)
         self._within = "" if namespace is None else "space = %s AND "
 
@@ -200,15 +201,31 @@ class SqliteRowChecks(RowChecks):
             yield Problem(Finding("namespaces", problem, count, remedy=DAMAGED))
 
     def _stale_words(self) -> Iterator[Problem]:
-        """Memories that are sound, and were found by other words before this salience."""
+        """Memories that are sound, and were found by other words before this salience.
+
+        What this very program has worked out, and is sound, is not worked out again.
+        """
         repairs: dict[int, dict[str, object]] = {}
-        for stored in self._memories(f"checksum IS {checksum_of('memories')}"):
+        others = "(derived_by IS NULL OR derived_by IS NOT %s)"
+        fits = f"checksum IS {checksum_of('memories')}"
+        for stored in self._memories(f"{others} AND {fits}", (codec.deriver(),)):
             values = _recomputed(stored)
-            if values is not None and any(stored[name] != value for name, value in values.items()):
+            if values is None:
+                continue
+            if any(stored[name] != value for name, value in values.items()):
                 repairs[stored["row"]] = values
+            else:
+                self.confirmed.append(stored["row"])
         if repairs:
             finding = findings.stale_words(len(repairs), self._names(repairs))
             yield Problem(finding, partial(_renew_derived, repairs=repairs))
+
+    def note_confirmed(self, db: sqlite3.Connection) -> None:
+        """Note that this program works the same out of the texts, so that it need not again."""
+        for part in chunks(self.confirmed):
+            marks = ", ".join("?" * len(part))
+            note = f"UPDATE memories SET derived_by = ? WHERE row IN ({marks})"
+            db.execute(note, (codec.deriver(), *part))
 
     # Parts
 
@@ -259,5 +276,7 @@ def _renew_derived(db: sqlite3.Connection, repairs: Mapping[int, Mapping[str, ob
     for part in chunks(list(repairs)):
         marks = ", ".join("?" * len(part))
         db.execute(
-            f"UPDATE memories SET checksum = {checksum_of('memories')} WHERE row IN ({marks})", part
+            f"UPDATE memories SET checksum = {checksum_of('memories')}, derived_by = ? "
+            f"WHERE row IN ({marks})",
+            (codec.deriver(), *part),
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sqlite3
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any
 from zlib import crc32
@@ -31,6 +31,30 @@ def checksum(*values: Any) -> int:
         if value is not None
     ]
     return crc32(b"\x1f".join(encoded))
+
+
+_INTERRUPTS: list[KeyboardInterrupt] = []
+"""Interrupts that came while a function of ours ran inside SQLite, which only says that it failed.
+"""
+
+
+def define(db: sqlite3.Connection, name: str, arguments: int, function: Callable[..., Any]) -> None:
+    """Let statements call a function; `interrupt_of` tells of an interrupt in it."""
+
+    def called(*values: Any) -> Any:
+        try:
+            return function(*values)
+        except KeyboardInterrupt as interrupt:
+            _INTERRUPTS.append(interrupt)
+            raise
+
+    db.create_function(name, arguments, called, deterministic=True)
+
+
+def interrupt_of(problem: Exception) -> KeyboardInterrupt | None:
+    """The interrupt that an error of SQLite stands for, if it does."""
+    was_ours = isinstance(problem, sqlite3.Error) and "user-defined function" in str(problem)
+    return _INTERRUPTS.pop() if was_ours and _INTERRUPTS else None
 
 
 _MAX_PARAMETERS = 30_000  # of one statement; SQLite takes 32,766

@@ -98,6 +98,7 @@ class ReplicaManager(IndexReader):
         self, row_ids: RowIds, pending: Pending, limit: int, previews: bool = False
     ) -> None:
         super().__init__(limit)
+        self._limit = limit
         self._row_ids = row_ids
         self._pending = pending
         self._previews = previews
@@ -124,7 +125,7 @@ class ReplicaManager(IndexReader):
 
     def fits(self, living: int) -> bool:
         """Test whether a namespace of so many memories may be held."""
-        return living <= most_memories(self._memory_limit)
+        return living <= most_memories(self._limit)
 
     def _load(self, namespace: str, send: Send) -> bool:
         """Read all of a namespace; False if it is too large. One thread does, others wait."""
@@ -226,7 +227,7 @@ class ReplicaManager(IndexReader):
                 if replica.watermark is old:
                     replica.watermark = new
                 if replica.namespace in self._indexes:
-                    self._indexes.move_to_end(replica.namespace)
+                    self._use(replica.namespace)
 
     def _catch_up(self, behind: Sequence[tuple[Replica, Watermark, Watermark]], send: Send) -> bool:
         """Apply the deltas of replicas between two watermarks; False if there is more to do."""
@@ -279,15 +280,10 @@ class ReplicaManager(IndexReader):
             self.forget(list(self._indexes))
         self._worker.close()
 
-    @property
-    def nbytes(self) -> int:
-        """Bytes of memory."""
-        return self._index_bytes
-
     # Indexes
 
-    def _spare(self) -> str | None:
-        return next((name for name in self._indexes if not self._pinned[name]), None)
+    def _may_go(self, namespace: str, kept: str | None) -> bool:
+        return not self._pinned[namespace]
 
     def _drop(self, namespace: str) -> None:
         super()._drop(namespace)
