@@ -575,7 +575,7 @@ def test_an_interrupt_of_a_long_check_is_no_finding(
     with Memory.open(path, embedder=None) as memory:
         memory.add_many([f"The cello of {n}." for n in range(50)])
         memory.backup(tmp_path / "b.db")
-    calls = {
+    calls: dict[str, Callable[[], object]] = {
         "doctor": lambda: memory.doctor(),
         "verify": lambda: memory.verify(),
         "backup": lambda: memory.backup(tmp_path / "c.db"),
