@@ -92,7 +92,7 @@ $(BIN)/pip:
 
 # The command line and the server.
 $(USABLE): pyproject.toml hatch_build.py src/salience_native.c | $(BIN)/pip
-	$(INSTALL) ".[cli,server]"
+	$(INSTALL) ".[server]"
 	touch $(USABLE)
 
 # These, and what the tests need.
@@ -102,5 +102,5 @@ $(READY): pyproject.toml hatch_build.py src/salience_native.c | $(BIN)/pip
 
 clean:
 	rm -rf $(VENV) .venv-integrations build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
-	rm -f src/salience_native*.so src/salience_native*.pyd
+	rm -rf src/salience_native*.so src/salience_native*.pyd src/salience/embedders/wordllama
 	rm -rf clients/typescript/node_modules clients/typescript/dist clients/typescript/build

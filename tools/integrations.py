@@ -24,7 +24,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 TESTS = ROOT / "tests" / "frameworks"
 ENVIRONMENTS = ROOT / ".venv-integrations"
-PROJECT = ".[cli,client,server]"  # a real server is started beside each framework
+PROJECT = ".[client,server]"  # a real server is started beside each framework
 TEST_TOOLS = ("hypothesis", "pytest")
 _WIDTHS = (17, 13, 21, 10, 10, 7)  # of the columns of the table
 _COUNTS = re.compile(r"^(?:=+ )?(\d+ (?:passed|failed|error|skipped).*?) in [\d.]+s", re.MULTILINE)

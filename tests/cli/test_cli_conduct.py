@@ -144,14 +144,6 @@ def test_version_and_help(run: Run) -> None:
         )
 
 
-def test_without_its_libraries_it_says_how_to_get_them(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    assert cli.main(["stats"]) == 2
-    assert "pip install 'salience[cli]'" in capsys.readouterr().err
-
-
 def test_a_real_process_keeps_stdout_pure(tmp_path: Path) -> None:
     def ran(*arguments: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(

@@ -15,6 +15,7 @@ from typing import Any
 
 import mcp.client.stdio  # noqa: F401  # now: it keeps the stderr that there is when it is imported
 import pytest
+import typer
 
 from salience.ranking.profiles import BUILT_IN
 from salience.records.fields import FIELDS
@@ -82,7 +83,6 @@ def test_every_page_can_be_reached_from_the_readme() -> None:
 
 
 def test_the_page_names_every_command_and_no_other_and_only_options_that_there_are() -> None:
-    typer = pytest.importorskip("typer", reason="the extra 'cli' is not installed")
     from salience.cli.app import app
 
     commands = dict(_commands(typer.main.get_command(app)))

@@ -54,7 +54,7 @@ def test_the_package_is_this_one_and_starts_the_server(server: Any) -> None:
     (command,) = package["packageArguments"]
     assert command["value"] in {name for group in COMMANDS.values() for name in group}
     (extras,) = package["runtimeArguments"]
-    assert extras["value"] == "salience[cli,mcp]"
+    assert extras["value"] == "salience[mcp]"
 
 
 def test_its_variables_exist_and_the_key_is_secret(server: Any) -> None:

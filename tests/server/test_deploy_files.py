@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 
 from salience.server.guard import GuardSettings
 from salience.server.problems import KINDS
@@ -26,7 +27,6 @@ from salience.write.items import SECRETS_VARIABLE, secret_policy
 from support.pages import ROOT, page
 
 yaml = pytest.importorskip("yaml", reason="the extra 'import' is not installed")
-typer = pytest.importorskip("typer", reason="the extra 'cli' is not installed")
 
 PAGE = "docs/deploying.md"
 FILES = ("Dockerfile", "compose.yaml", "kubernetes.yaml", "salience.service")

@@ -7,7 +7,6 @@ it done, 2 wrong input, 3 the store or the embedder cannot be used, 130 interrup
 from __future__ import annotations
 
 import gc
-import importlib.util
 import io
 import os
 import sys
@@ -27,10 +26,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = sys.argv[1:] if arguments is None else list(arguments)
     if given[:1] == ["hook"] and is_event(given):  # an agent waits: import nothing more
         return run(given[1], given[3] if len(given) > 2 else None)
-    missing = [name for name in ("typer", "rich") if importlib.util.find_spec(name) is None]
-    if missing:
-        _complain(f"the command line needs {' and '.join(missing)}; pip install 'salience[cli]'")
-        return WRONG
     _ready_streams()
     if arguments is None:
         gc.set_threshold(50_000, 20, 20)  # a command makes next to no cycles to collect

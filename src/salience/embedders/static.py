@@ -10,7 +10,7 @@ from functools import cached_property, lru_cache
 from itertools import chain
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,12 +24,10 @@ from salience.embedders._batching import (
     knows_as_english,
     unit_rows,
 )
+from salience.embedders._bpe import BytePairs
 from salience.embedders.protocol import EmbedderIdentity, Kind, Rows
 from salience.errors import EmbedderError, InvalidInput
 from salience.lazily import dataclass, field, regex
-
-if TYPE_CHECKING:
-    from tokenizers import Tokenizer
 
 MODEL = "l2_supercat_256"
 VOCABULARY = 32_000
@@ -46,13 +44,14 @@ _BATCH_CHARS = 131_072
 _WIDE_MAX_TOKENS = 4_096  # the vectors of longer texts are gathered in half precision
 _BLANKS_AND_WORD = regex(" +[^ ]*")
 _SPECIAL = regex("\u2581|</?s>|<unk>")  # a blank or a mark to the tokenizer
+_MARK = regex("(</?s>|<unk>)")
 _CACHED_WORD_CHARS = 32  # the longest word whose tokens are kept
 _CACHED_WORDS = 100_000
 
 
 @dataclass(frozen=True, eq=False)
 class _Model:
-    tokenizer: Tokenizer
+    pairs: BytePairs
     table: NDArray[np.float16]  # as in the file: a cast would delay the start
     _word_tokens: dict[str, list[int]] = field(default_factory=dict)
 
@@ -75,21 +74,19 @@ class _Model:
     def _tokens_of_word(self, word: str) -> list[int]:
         ids = self._word_tokens.get(word)
         if ids is None:
-            # The tokenizer puts a blank before any text but the empty one.
-            ids = self._tokenize(word) if word else self._blank
+            ids = self.pairs.tokens("\u2581" + word.replace(" ", "\u2581"))
             if len(word) <= _CACHED_WORD_CHARS:
                 if len(self._word_tokens) >= _CACHED_WORDS:
                     self._word_tokens.clear()
                 self._word_tokens[word] = ids
         return ids
 
-    @cached_property
-    def _blank(self) -> list[int]:
-        blank = self.tokenizer.token_to_id("\u2581")
-        return [] if blank is None else [blank]
-
     def _tokenize(self, text: str) -> list[int]:
-        ids: list[int] = self.tokenizer.encode(text, add_special_tokens=False).ids
+        """The ids of a text that may hold marks, each of which is a token."""
+        ids: list[int] = []
+        for part in filter(None, _MARK.split(text)):
+            mark = _MARK.fullmatch(part)
+            ids += [self.pairs.ids[part]] if mark else self._tokens_of_word(part)
         return ids
 
     @cached_property
@@ -101,10 +98,9 @@ class _Model:
 class StaticEmbedder:
     """row(text) = s / |s|, s = sum over the text's tokens t of w_t (v_t - Q'Q v_t).
 
-    v_t are the 256-dimensional token vectors of WordLlama, read from the installed `wordllama`
-    package without importing it; w_t is `token_weights[t]` (1 by default); Q is an orthonormal
-    basis of `common_directions` (none by default). So the default is the normalised mean of the
-    token vectors.
+    v_t are the 256-dimensional token vectors of WordLlama, which come with the wheel; w_t is
+    `token_weights[t]` (1 by default); Q is an orthonormal basis of `common_directions` (none by
+    default). So the default is the normalised mean of the token vectors.
 
     A row does not depend on its batch, to the bit. Queries and documents are embedded alike. The
     model is loaded once, by the first `embed`; threads share it.
@@ -113,7 +109,8 @@ class StaticEmbedder:
         token_weights: shape (32000,), finite and not negative: the weight of each token, by id.
         common_directions: shape (k, 256), 1 <= k < 256, finite: directions that all texts share,
             to be projected out. They need not be orthogonal or of unit length.
-        folder: a folder laid out as the `wordllama` package; default: the installed package.
+        folder: a folder laid out as the `wordllama` package; default: the one in this package, or
+            the installed `wordllama` where there is none.
 
     Raises:
         InvalidInput: the arrays are not of that shape or range.
@@ -185,13 +182,10 @@ class StaticEmbedder:
 
     def _model_folder(self) -> Path:
         if self._folder is None:
-            spec = importlib.util.find_spec("wordllama")
-            if spec is None or not spec.submodule_search_locations:
-                raise EmbedderError(
-                    "the default embedder reads its model from the wordllama package, which is "
-                    "not installed; pip install salience again, or choose another embedder"
-                )
-            self._folder = Path(spec.submodule_search_locations[0])
+            self._folder = Path(__file__).with_name("wordllama")
+            spec = None if self._folder.is_dir() else importlib.util.find_spec("wordllama")
+            if spec and spec.submodule_search_locations:
+                self._folder = Path(spec.submodule_search_locations[0])
         return self._folder
 
     def check(self) -> None:
@@ -204,8 +198,8 @@ class StaticEmbedder:
         for file in (folder / _WEIGHTS, folder / _TOKENIZER):
             if not file.is_file():
                 raise EmbedderError(
-                    f"the default embedder needs {file}, which is not there; install the package "
-                    "wordllama again, or choose another embedder"
+                    f"the default embedder needs {file}, which is not there; install salience "
+                    "again, or choose another embedder"
                 )
 
     def _load(self) -> _Model:
@@ -216,20 +210,22 @@ class StaticEmbedder:
 
 
 def _load_model(folder: Path) -> _Model:
-    # Imported here: importing this module must stay light.
-    from safetensors.numpy import load_file
-    from tokenizers import Tokenizer
-
     try:
-        tokenizer = Tokenizer.from_file(str(folder / _TOKENIZER))
-        table = load_file(folder / _WEIGHTS)["embedding.weight"]
-    except Exception as error:  # both libraries raise plain exceptions
+        pairs = BytePairs(_tokenizer_model(folder))
+        with open(folder / _WEIGHTS, "rb") as file:
+            header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
+            [tensor] = [header[name] for name in header if name != "__metadata__"]
+            start = file.tell() + tensor["data_offsets"][0]
+        table = np.fromfile(folder / _WEIGHTS, np.float16, VOCABULARY * DIMENSIONS, offset=start)
+        if tensor["dtype"] != "F16" or tensor["shape"] != [VOCABULARY, DIMENSIONS]:
+            raise ValueError(f"its table has the shape {tensor['shape']} of {tensor['dtype']}")
+        return _Model(pairs, table.reshape(VOCABULARY, DIMENSIONS))
+    except (OSError, ValueError, LookupError, TypeError) as error:
         raise EmbedderError(f"the model in {folder} cannot be read: {error}") from error
-    if table.shape != (VOCABULARY, DIMENSIONS):
-        raise EmbedderError(f"the model in {folder} has a table of shape {table.shape}")
-    tokenizer.no_padding()
-    tokenizer.no_truncation()
-    return _Model(tokenizer, table)
+
+
+def _tokenizer_model(folder: Path) -> Any:
+    return json.loads((folder / _TOKENIZER).read_bytes())["model"]
 
 
 def _add_tokens(
@@ -288,8 +284,7 @@ def known_words() -> tuple[str, ...]:
     not there or cannot be read.
     """
     try:
-        file = StaticEmbedder()._model_folder() / _TOKENIZER
-        tokens = json.loads(file.read_bytes())["model"]["vocab"]
+        tokens = _tokenizer_model(StaticEmbedder()._model_folder())["vocab"]
     except (EmbedderError, OSError, ValueError, KeyError):
         return ()
     whole = (token[1:] for token in tokens if token[:1] == "\u2581")
