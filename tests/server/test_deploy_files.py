@@ -72,7 +72,8 @@ def test_every_command_is_one_that_salience_has_with_options_that_it_knows() -> 
     tried = list(commands())
     assert {arguments[0] for arguments in tried} == {"serve", "migrate", "keys"}
     for arguments in tried:
-        command, options = typer.main.get_command(app), list(arguments)
+        command: Any = typer.main.get_command(app)
+        options = list(arguments)
         while hasattr(command, "commands"):
             command = command.commands[options.pop(0)]
         command.make_context("salience", options)  # refuses what it does not know
@@ -96,7 +97,8 @@ def test_the_page_lists_every_setting_with_its_option_and_default(
         for names, option, default in rows
         for name in names.replace("`", "").split(", ")
     }
-    command = typer.main.get_command(app).commands["serve"]
+    group: Any = typer.main.get_command(app)
+    command = group.commands["serve"]
     options = {option for param in command.params for option in param.opts} | {"none"}
     defaults = {"SALIENCE_DB": "memory.db"}
     for name in ("SALIENCE_INDEX_BYTES", SECRETS_VARIABLE):  # of every process with a store
