@@ -6,12 +6,9 @@
 import os
 from collections import Counter
 from collections.abc import Generator
-from functools import cache
 
 import pytest
 from hypothesis import settings
-
-from salience.embedders import static
 
 _SLOWEST = 25  # cases that are named after a run
 
@@ -26,9 +23,6 @@ os.environ["NUMBA_DISABLE_JIT"] = "1"
 # Reading the certificates takes a client of HTTP 20 ms, and no test leaves this machine.
 os.environ.pop("SSL_CERT_FILE", None)
 os.environ["SSL_CERT_DIR"] = os.path.dirname(__file__)
-
-# The model is read once: a memory that reads it again takes as long as fifty cases.
-static._load_model = cache(static._load_model)
 
 _phase_began = pytest.StashKey[float]()
 _processor_seconds: Counter[str] = Counter()

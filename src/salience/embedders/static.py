@@ -209,6 +209,7 @@ class StaticEmbedder:
             return self._model
 
 
+@lru_cache(maxsize=2)
 def _load_model(folder: Path) -> _Model:
     try:
         pairs = BytePairs(_tokenizer_model(folder))

@@ -1,0 +1,239 @@
+"""Linear models of short texts: a static embedding and hashed n-grams, weighed and summed.
+
+score(text) = b + E e(text) + sum over groups g of f_g W_g(text) / sqrt(n_g), e the row of the
+bundled static embedder, W_g the sum of the weights of the n_g n-grams of the group, by their hash.
+Weights and rows are small whole numbers, whose sums are exact in any order and on any processor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache, lru_cache
+from itertools import chain
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from salience.embedders.static import DIMENSIONS, StaticEmbedder
+from salience.lazily import regex
+
+BUCKETS = 12_288
+MAX_CHARS = 400
+"""Characters of a text that are read, half of them from its end."""
+GROUPS = ("characters", "words", "places", "before")
+ROW_UNIT = 127.0
+"""The integer that stands for 1 in an embedded row."""
+
+_ZERO, _LEVELS = 79, 46  # a weight is a printable character: `O` is 0, `!` is -46, `}` is 46
+_BATCH_TEXTS = 256
+_TOKEN = regex(r"\w+(?:'\w+)?|[^\w\s]")
+_DIGITS = regex(r"\d")
+_END = " .!\u3002\uff01\u2026\u2019'\")"
+_BASE, _MIXER = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD6E8FEB86659FD93)
+_INVERSE = np.uint64(pow(int(_BASE), -1, 1 << 64))
+_HALF = np.uint64(32)
+
+
+class Grams(NamedTuple):
+    """The n-grams of texts: the bucket of each, and where those of a text and group begin.
+
+    Group g of text t has `buckets[starts[4 * t + g]:starts[4 * t + g + 1]]`.
+    """
+
+    buckets: NDArray[np.int64]
+    starts: NDArray[np.int64]
+
+    @property
+    def factors(self) -> NDArray[np.float64]:
+        """1 / sqrt(n) of each text and group, shape (texts, groups); 0 where there is none."""
+        counts = np.diff(self.starts)
+        return np.where(counts, 1.0 / np.sqrt(np.maximum(counts, 1)), 0.0).reshape(-1, len(GROUPS))
+
+
+def rows(texts: Sequence[str]) -> NDArray[np.float32]:
+    """The rows of the static embedder in units of 1 / ROW_UNIT, shape (texts, 256)."""
+    return np.rint(_embedder().embed([_cut(text) for text in texts]) * np.float32(ROW_UNIT))
+
+
+@cache
+def _embedder() -> StaticEmbedder:
+    return StaticEmbedder()
+
+
+def grams(texts: Sequence[str], before: Sequence[str]) -> Grams:
+    """The n-grams of texts, each with the text before it, "" if there is none."""
+    plain = [
+        each for pair in zip(map(_plain, texts), map(_plain, before), strict=True) for each in pair
+    ]
+    ends = np.cumsum([0, *map(len, plain)])
+    spans: list[NDArray[np.int64]] = []
+    for at, (text, start) in enumerate(zip(plain, ends.tolist(), strict=False)):
+        if at % 2:
+            parts = [_spans_before(text)]
+        else:
+            words, places = _words(text)
+            parts = [_characters(len(text), (2, 3, 4, 5), 0), words, places]
+        spans += [part + np.array((start, start, 0)) for part in parts]
+    first, last, salt = np.concatenate(spans).T
+    whole = np.frombuffer("".join(plain).encode("utf-32-le"), np.uint32).astype(np.uint64)
+    powers, inverses = np.full((2, len(whole) + 1), [[_BASE], [_INVERSE]])
+    powers[0] = inverses[0] = 1
+    np.cumprod(powers, out=powers)
+    np.cumprod(inverses, out=inverses)
+    sums = np.zeros(len(whole) + 1, np.uint64)
+    np.cumsum((whole + np.uint64(1)) * powers[:-1], out=sums[1:])
+    hashed = (sums[last] - sums[first]) * inverses[first] + salt.astype(np.uint64) * _MIXER
+    hashed = (hashed ^ (hashed >> _HALF)) * _MIXER
+    return Grams(
+        ((hashed >> _HALF) % np.uint64(BUCKETS)).astype(np.int64), np.cumsum([0, *map(len, spans)])
+    )
+
+
+@lru_cache(maxsize=1024)
+def _characters(length: int, sizes: tuple[int, ...], salt: int) -> NDArray[np.int64]:
+    """The spans of so many characters of a text of a length."""
+    return _array((at, at + n, salt) for n in sizes for at in range(length - n + 1))
+
+
+def _words(text: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The spans of the words, and those at the two ends of a text."""
+    tokens = [found.span() for found in _TOKEN.finditer(text)]
+    words = [
+        (tokens[at][0], tokens[at + n][1], 1) for n in (0, 1, 2) for at in range(len(tokens) - n)
+    ]
+    end, length = len(text.rstrip(_END)), len(text)
+    inner = [span for span in tokens if span[1] <= end]
+    places = [(tokens[0][0], tokens[n][1], 2) for n in range(min(4, len(tokens)))]
+    places += [(inner[-n][0], inner[-1][1], 3) for n in range(1, min(4, len(inner)) + 1)]
+    places += [(1, n, 4) for n in (3, 4, 5) if n <= length]
+    places += [(end - n, end, 5) for n in (1, 2, 3, 4, 5) if n <= end]
+    return _array(words), _array([*places, (end, length, 6)])
+
+
+def _spans_before(text: str) -> NDArray[np.int64]:
+    if not text.strip():
+        return _array(())
+    tokens = [(*found.span(), 8) for found in _TOKEN.finditer(text)]
+    ends = [*tokens, (len(text) - 2, len(text), 9)]
+    return np.concatenate([_characters(len(text), (2, 3, 4), 7), _array(ends)])
+
+
+def _array(spans: Iterable[tuple[int, int, int]]) -> NDArray[np.int64]:
+    """Spans: first and last place in a text, and what they are for."""
+    flat = np.fromiter(chain.from_iterable(spans), np.int64)
+    return flat.reshape(-1, 3)
+
+
+def _plain(text: str) -> str:
+    """The text as its n-grams are read: in lower case, all digits alike, between blanks."""
+    text = " ".join(_cut(text).replace("\u2019", "'").lower().split())
+    return f" {_DIGITS.sub('0', text)} "
+
+
+def _cut(text: str) -> str:
+    half = MAX_CHARS // 2
+    return text if len(text) <= MAX_CHARS else f"{text[:half]} {text[-half:]}"
+
+
+class LinearModel:
+    """A linear model, read from its file of weights.
+
+    `heads` are its answers by name, each with the names of its outputs: of one output the
+    probability that it holds, of several the probability of each, in sum 1.
+    """
+
+    def __init__(self, file: Path) -> None:
+        head, _, body = file.read_text(encoding="ascii").partition("\n\n")
+        lines = dict(line.split(": ") for line in head.splitlines())
+        self.heads: Mapping[str, tuple[str, ...]] = {
+            name[5:]: tuple(value.split())
+            for name, value in lines.items()
+            if name.startswith("head ")
+        }
+        self._units = {name: _numbers(lines[name]) for name in ("rows", "grams", "bias")}
+        self._groups = _numbers(lines["groups"])
+        self._sharpness = _numbers(lines["sharpness"]).tolist()
+        outputs = sum(map(len, self.heads.values()))
+        weights = (
+            np.frombuffer(body.replace("\n", "").encode(), np.uint8).astype(np.float32) - _ZERO
+        )
+        self._of_rows, self._of_grams = np.split(weights.reshape(-1, outputs), [DIMENSIONS])
+
+    def scores(
+        self, texts: Sequence[str], before: Sequence[str] | None = None
+    ) -> NDArray[np.float64]:
+        """The scores of texts, each perhaps with the text before it: (texts, outputs)."""
+        before = ("",) * len(texts) if before is None else before
+        parts = [
+            self._scores(texts[at : at + _BATCH_TEXTS], before[at : at + _BATCH_TEXTS])
+            for at in range(0, len(texts), _BATCH_TEXTS)
+        ]
+        return np.concatenate(parts) if parts else np.zeros((0, self._of_rows.shape[1]))
+
+    def _scores(self, texts: Sequence[str], before: Sequence[str]) -> NDArray[np.float64]:
+        found = grams(texts, before)
+        taken = self._of_grams.take(found.buckets, axis=0)
+        sums = np.zeros((len(found.starts) - 1, taken.shape[1]))
+        filled = np.diff(found.starts) > 0
+        sums[filled] = np.add.reduceat(taken, found.starts[:-1][filled], axis=0)
+        factors = (found.factors * self._groups)[:, :, np.newaxis]
+        weighed = sums.reshape(len(texts), len(GROUPS), -1) * factors
+        by_grams = weighed[:, 0] + weighed[:, 1] + weighed[:, 2] + weighed[:, 3]
+        by_rows = rows(texts) @ self._of_rows
+        units = self._units
+        return by_grams * units["grams"] + by_rows * (units["rows"] / ROW_UNIT) + units["bias"]
+
+    def probabilities(
+        self, texts: Sequence[str], before: Sequence[str] | None = None
+    ) -> dict[str, NDArray[np.float64]]:
+        """The probabilities of each head: (texts, outputs of the head)."""
+        scores = self.scores(texts, before)
+        return probabilities(scores, self.heads, self._sharpness)
+
+
+def probabilities(
+    scores: NDArray[np.float64], heads: Mapping[str, Sequence[str]], sharpness: Sequence[float]
+) -> dict[str, NDArray[np.float64]]:
+    """The probabilities of each head, of the scores times the sharpness of the head."""
+    found, start = {}, 0
+    for (name, outputs), factor in zip(heads.items(), sharpness, strict=True):
+        part = scores[:, start : start + len(outputs)] * factor
+        start += len(outputs)
+        part = np.hstack([np.zeros_like(part), part]) if len(outputs) == 1 else part
+        exps = np.exp(part - part.max(axis=1, keepdims=True))
+        found[name] = (exps / exps.sum(axis=1, keepdims=True))[:, -len(outputs) :]
+    return found
+
+
+def save(
+    file: Path,
+    heads: Mapping[str, Sequence[str]],
+    groups: Mapping[str, float],
+    of_rows: NDArray[Any],
+    of_grams: NDArray[Any],
+    bias: NDArray[Any],
+    sharpness: Sequence[float],
+) -> None:
+    """Write the weights (256 and BUCKETS rows of one column an output) as text.
+
+    `groups` are the factors of the groups of n-grams.
+    """
+    lines, body = [f"head {name}: {' '.join(names)}" for name, names in heads.items()], []
+    for name, weights in (("rows", of_rows), ("grams", of_grams)):
+        unit = np.maximum(np.abs(weights).max(axis=0), 1e-9) / _LEVELS
+        lines.append(f"{name}: {_written(unit)}")
+        levels = np.rint(weights / unit).astype(int) + _ZERO
+        body += ["".join(map(chr, row)) for row in levels]
+    lines.append(f"groups: {_written([groups[name] for name in GROUPS])}")
+    lines += [f"bias: {_written(bias)}", f"sharpness: {_written(sharpness)}"]
+    file.write_text("\n".join([*lines, "", *body, ""]), encoding="ascii")
+
+
+def _numbers(text: str) -> NDArray[np.float64]:
+    return np.array([float(number) for number in text.split()])
+
+
+def _written(numbers: Sequence[float] | NDArray[Any]) -> str:
+    return " ".join(f"{number:.6g}" for number in numbers)
