@@ -9,7 +9,7 @@ import pytest
 
 from salience import Memory
 from salience.errors import RerankerError
-from salience.rerankers import HttpReranker, reranked, resolve
+from salience.rerankers import HttpReranker, get, reranked, resolve
 from support.scripted_server import Handler, Server, answer, drop
 
 pytest.importorskip("httpx", reason="the extra 'openai' is not installed")
@@ -92,7 +92,9 @@ def test_a_refusal_carries_the_words_of_the_server_and_not_the_key(
 
 def test_a_search_is_reranked_by_a_server_and_goes_on_without_it(server: Server) -> None:
     model = resolve(f"http:m@{server.url}")
-    with Memory.open("ram://", embedder=None) as memory:
+    reranker = get(model)
+    assert isinstance(reranker, HttpReranker)
+    with reranker, Memory.open("ram://", embedder=None) as memory:
         memory.add("house house cello", id="far")
         memory.add("a red house", id="near")
         profile = reranked("balanced", model, share=1.0)

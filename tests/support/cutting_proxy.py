@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -22,7 +22,7 @@ class CuttingProxy(ThreadingHTTPServer):
     has the worker of each request that may change something, and whether the answer was lost.
     """
 
-    daemon_threads = True
+    daemon_threads = False  # each closes its connection before the server is left
 
     def __init__(self, server: RealServer) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
@@ -38,17 +38,19 @@ class CuttingProxy(ThreadingHTTPServer):
     def connect(self) -> tuple[HTTPConnection, int]:
         """A connection to the server, and its worker; 0 for the only one."""
         for _ in range(MAX_CONNECTIONS):
-            connection = HTTPConnection("127.0.0.1", self._upstream.port, timeout=300)
-            connection.request("GET", "/health")
-            answer = connection.getresponse()
-            worker = 0
-            if self._several:
-                worker = worker_of(self._upstream, connection.sock.getsockname()[1])
-            answer.read()
-            if not self._several or worker != self._last:
-                self._last = worker
-                return connection, worker
-            connection.close()
+            with ExitStack() as unused:
+                connection = HTTPConnection("127.0.0.1", self._upstream.port, timeout=300)
+                unused.callback(connection.close)
+                connection.request("GET", "/health")
+                answer = connection.getresponse()
+                worker = 0
+                if self._several:
+                    worker = worker_of(self._upstream, connection.sock.getsockname()[1])
+                answer.read()
+                if not self._several or worker != self._last:
+                    self._last = worker
+                    unused.pop_all()
+                    return connection, worker
         raise AssertionError("no other worker takes a connection")
 
 

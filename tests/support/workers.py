@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import httpx
@@ -47,17 +47,20 @@ def _inode(local: int, remote: int) -> str:
 def clients_by_worker(server: RealServer, key: str | None = None) -> dict[int, httpx.Client]:
     """A client for each worker, with one connection that stays open."""
     found: dict[int, httpx.Client] = {}
-    for _ in range(MAX_CONNECTIONS):
-        client = server.client(key, limits=httpx.Limits(max_connections=1))
-        with client.stream("GET", f"{server.url}/health") as answer:
-            stream = answer.extensions["network_stream"]
-            port = stream.get_extra_info("client_addr")[1]
-            answer.read()
-        pid = worker_of(server, port)
-        if pid in found:
-            client.close()
-        else:
-            found[pid] = client
-        if len(found) == len(workers(server)):
-            return found
+    with ExitStack() as opened:
+        for _ in range(MAX_CONNECTIONS):
+            client = server.client(key, limits=httpx.Limits(max_connections=1))
+            opened.callback(client.close)
+            with client.stream("GET", f"{server.url}/health") as answer:
+                stream = answer.extensions["network_stream"]
+                port = stream.get_extra_info("client_addr")[1]
+                answer.read()
+            pid = worker_of(server, port)
+            if pid in found:
+                client.close()
+            else:
+                found[pid] = client
+            if len(found) == len(workers(server)):
+                opened.pop_all()
+                return found
     raise AssertionError(f"only {len(found)} of {workers(server)} took connections")

@@ -15,6 +15,7 @@ from salience.access.plans import KeyText
 from salience.errors import StoreClosed
 from salience.stores.postgres import PostgresStore
 from salience.testing import WordHashEmbedder
+from support.waiting import until_awaited
 
 
 def run(body: Callable[[AsyncMemory, PostgresStore], Awaitable[Any]], url: str) -> Any:
@@ -72,8 +73,13 @@ def test_a_write_that_is_cancelled_is_done_whole_or_not_at_all(database: str) ->
     async def body(memory: AsyncMemory, store: PostgresStore) -> None:
         await memory.add("An apple.", id="one")
         lock = "SELECT FROM spaces WHERE namespace = 'default' FOR UPDATE"
-        with locked(database, lock), pytest.raises(TimeoutError):
-            await asyncio.wait_for(memory.add("A pear.", id="two"), 0.3)
+        waiting = "SELECT FROM pg_locks WHERE NOT granted"
+        with locked(database, lock) as holder:
+            write = asyncio.create_task(memory.add("A pear.", id="two"))
+            await until_awaited(lambda: holder.execute(waiting).rowcount)
+            write.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await write
         assert (await memory.add("A pear.", id="two", on_conflict="skip")).id == "two"
         assert {record.id for record in await memory.get_all()} == {"one", "two"}
         assert await memory.verify()

@@ -3,7 +3,6 @@
 import asyncio
 import gc
 import threading
-import time
 import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -25,6 +24,7 @@ from salience.testing import WordHashEmbedder
 from salience.testing.conformance._case import Clock
 from support.examples import examples
 from support.steps import FILTERED, NEIGHBOURS, apply, ids, steps
+from support.waiting import until
 
 EMBEDDER = WordHashEmbedder()
 LIMIT = 1 << 30
@@ -153,15 +153,17 @@ def test_threads_that_search_a_namespace_first_read_it_once(store: PostgresStore
 
         def reading(namespace: str, send: Any) -> None:
             read.append(namespace)
-            time.sleep(0.2)
+            until(lambda: len(begun) == 12)
             own(namespace, send)
 
+        def search() -> None:
+            begun.append(threading.get_ident())
+            found.append(memory.search("topic3", touch=False).ids)
+
         store.replicas._read_all = reading  # type: ignore[method-assign]
+        begun: list[int] = []
         found: list[tuple[str, ...]] = []
-        threads = [
-            threading.Thread(target=lambda: found.append(memory.search("topic3", touch=False).ids))
-            for _ in range(12)  # more than there are connections
-        ]
+        threads = [threading.Thread(target=search) for _ in range(12)]  # connections are fewer
         for thread in threads:
             thread.start()
         for thread in threads:
