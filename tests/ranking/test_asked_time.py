@@ -8,7 +8,10 @@ from random import Random
 
 import pytest
 
-from salience import Memory
+from salience import Memory, Profile
+from salience.ranking.signals import OnDate
+from salience.ranking.stages import cut, retrieve, score
+from salience.retrieval.routes import MatchAll
 from support.examples import some
 
 MakeQuestion = Callable[[str, Random], tuple[str, date, date]]
@@ -231,3 +234,16 @@ def test_what_is_to_come_is_found_among_many_others() -> None:
         memory.add("Aunt Vera visits on Saturday.", created_at="2026-03-18")
         found = memory.search("What's on tomorrow?", now=NOW)
     assert found[0].content == "Aunt Vera visits on Saturday."
+
+
+def test_the_end_of_a_time_is_no_part_of_it() -> None:
+    times = {"begin": "2026-03-18", "last": "2026-03-18T23:59:59", "end": "2026-03-19"}
+    of_time = Profile("of time", retrieve(MatchAll()) >> score(OnDate()) >> cut())
+    with Memory("ram://", clock=lambda: NOW) as memory:
+        memory.add_many(
+            [{"content": f"Ate {id}.", "id": id, "created_at": at} for id, at in times.items()]
+        )
+        hits = memory.search("What did I eat on March 18, 2026?", profile=of_time)
+        scores = {hit.id: hit.score for hit in hits}
+    assert scores["begin"] == scores["last"] == 1.0
+    assert scores["end"] == pytest.approx(0.7, abs=1e-4)

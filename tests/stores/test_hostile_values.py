@@ -22,7 +22,7 @@ from salience.errors import InvalidInput, SalienceError
 from salience.stores import migrate
 from salience.testing import WordHashEmbedder
 from support.doors import CHAT, FUNCTIONS, call, doors, endless
-from support.examples import examples
+from support.examples import examples, one_of
 from support.hostile import HOSTILE, Colour, Count, Word, shared
 
 DOORS = doors()
@@ -34,7 +34,7 @@ def fill(memory: Memory) -> None:
     memory.add("Another fruit", id="other", kind="fact")
 
 
-@pytest.fixture(params=["file", "postgres"])
+@pytest.fixture(params=["file", pytest.param("postgres", marks=pytest.mark.deep)])
 def memory(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Memory]:
     is_file = request.param == "file"
     address: Any = tmp_path / "memory.db" if is_file else request.getfixturevalue("database")
@@ -89,12 +89,15 @@ def test_any_value_anywhere_is_taken_or_refused_and_harms_nothing(
     assert_in_order(memory)
 
 
+@pytest.mark.parametrize(
+    "hostile", [HOSTILE[::8], pytest.param(HOSTILE, marks=pytest.mark.deep)], ids=["some", "all"]
+)
 @pytest.mark.parametrize("name", Settings.__annotations__)
 def test_any_setting_is_taken_or_refused_at_opening(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, hostile: list[Callable[[], Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)  # a log of searches may be asked for at "apple"
-    for make in HOSTILE:
+    for make in hostile:
         values: dict[str, Any] = {"embedder": WordHashEmbedder(), name: make()}
         try:
             with Memory("ram://", **values) as memory:
@@ -108,7 +111,7 @@ def test_any_setting_is_taken_or_refused_at_opening(
                 raise
 
 
-@pytest.mark.parametrize("make", HOSTILE)
+@pytest.mark.parametrize("make", one_of(8, HOSTILE))
 def test_any_value_is_taken_or_refused_by_what_writes_files(
     make: Callable[[], Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -128,7 +131,7 @@ def test_any_value_is_taken_or_refused_by_what_writes_files(
         assert memory.verify()
 
 
-@pytest.mark.parametrize("make", HOSTILE)
+@pytest.mark.parametrize("make", one_of(8, HOSTILE))
 def test_what_a_function_of_the_caller_gives_is_checked(make: Callable[[], Any]) -> None:
     class Own(WordHashEmbedder):
         def embed(self, texts: Any, *, kind: Any = "document") -> Any:

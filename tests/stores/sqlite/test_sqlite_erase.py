@@ -18,6 +18,7 @@ from salience.stores.sqlite import connection
 from salience.stores.sqlite.records import SqliteRecords
 from salience.stores.sqlite.writes import IN_LOG, OVERWRITTEN, REWRITTEN
 from salience.stores.tables import erase
+from support.suite.writers import acting
 from support.waiting import HANG_SECONDS
 
 ERASING: dict[str, Callable[[Memory], object]] = {
@@ -161,3 +162,16 @@ def test_a_receipt_says_what_has_become_of_the_bytes(tmp_path: Path) -> None:
             reader.execute("COMMIT")
         receipt = memory.forget_user("nobody", rewrite=True)
         assert (receipt.memories, receipt.rewritten, receipt.disk) == (0, True, REWRITTEN)
+
+
+@pytest.mark.parametrize("count", [9, 10, 11, 25])
+def test_a_user_is_taken_out_of_more_events_than_are_rewritten_at_once(
+    tmp_path: Path, count: int
+) -> None:
+    memory, _ = filled(tmp_path / "memory.db", 1)
+    with memory:
+        for _ in range(count):
+            acting(memory, "ana").feedback("m0", "useful")
+        receipt = memory.forget_user("ana")
+        assert receipt.erased["mentions"] == count
+        assert "ana" not in {event.actor for event in memory.history("m0").events}
