@@ -39,8 +39,17 @@ def _processor_time() -> float:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave the layers of a profile, which differ from it in numbers alone, to `make deep`."""
+    """Leave to `make deep` all but one in so many cases of a test, where it says so.
+
+    And the layers of a profile, which differ from it in numbers alone.
+    """
+    seen: Counter[str] = Counter()
     for item in items:
+        test = item.nodeid.partition("[")[0]
+        one_in = item.get_closest_marker("one_in")
+        if one_in is not None and seen[test] % one_in.args[0]:
+            item.add_marker("deep")
+        seen[test] += 1
         case = getattr(item, "callspec", None)
         if case is not None and "." in str(case.params.get("profile", "")):
             item.add_marker("deep")

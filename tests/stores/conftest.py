@@ -14,18 +14,16 @@ from salience.testing.conformance._durability import Concurrency, Durability
 from salience.testing.conformance._filters import Filters
 from salience.testing.conformance._writes import Adding, Deleting, Linking, Updating
 from support.shared_postgres import Databases
-from support.suite.atomicity import Atomicity, SameFacts
-from support.suite.changes import DeletingMany, Exports, Upserts
-from support.suite.erasure import ErasureReceipts, ForgettingUsers, Tombstones
+from support.suite.atomicity import Atomicity
+from support.suite.changes import Exports
+from support.suite.erasure import ErasureReceipts, ForgettingUsers
 from support.suite.events import EventLog, TimeTravel
-from support.suite.keys import AccessKeys
-from support.suite.listings import EventPages, Listing
+from support.suite.listings import Listing
 from support.suite.reads import Accesses
 from support.suite.reembedding import Reembedding
-from support.suite.search import Namespaces
 from support.suite.versions import Versions
 from support.suite.write_outcomes import IdempotencyKeys
-from support.suite.writers import UndoingWriters, Writers
+from support.suite.writers import UndoingWriters
 
 WORKER = """
 import json, sys
@@ -99,39 +97,45 @@ def workers() -> Iterator[Callable[[Path | str], Worker]]:
 
 
 _LONG = {
-    "test_a_call_that_is_killed_has_done_all_or_nothing",
+    "test_every_memory_has_both_vectors_that_others_write_meanwhile",
     "test_no_answer_tells_of_another_namespace",
     "test_searching_while_everything_changes",
+}
+"""The suite's longest tests, which `make test` has on a file alone."""
+_LONGEST = {
+    "test_a_call_that_is_killed_has_done_all_or_nothing",
+    "test_many_are_added_in_order_and_counted",
     "test_ten_thousand_memories",
 }
-"""The suite's longest tests, which `make test` has on a file alone, and the last nowhere."""
+"""Those that it has nowhere."""
 _OWN_CODE: dict[str, set[type]] = {
     "TestPostgres": {
         *(Adding, Updating, Deleting, Linking, Filters, Durability, Concurrency),
-        *(Listing, Namespaces, Accesses, EventLog, EventPages, TimeTravel, Reembedding),
-        *(Atomicity, SameFacts, IdempotencyKeys, DeletingMany, Upserts, Exports, Versions),
-        *(AccessKeys, ErasureReceipts, ForgettingUsers, Tombstones, Writers, UndoingWriters),
+        *(Listing, Accesses, EventLog, TimeTravel, Reembedding, Atomicity, IdempotencyKeys),
+        *(Exports, Versions, ErasureReceipts, ForgettingUsers, UndoingWriters),
     },
     "TestSqliteInMemory": {Concurrency},
-    "TestSqliteSnapshots": {
-        *(Durability, Reembedding, Accesses, Exports, SameFacts),
-        *(ErasureReceipts, ForgettingUsers, Writers),
-    },
+    "TestSqliteSnapshots": {Durability, Reembedding, Accesses, ForgettingUsers},
 }
-"""The parts of the suite for which a store has code of its own; elsewhere the rest is `deep`."""
+"""The parts of the suite for which a store has code of its own, by one case of each test.
+
+The rest is `deep` there.
+"""
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Leave to `make deep` what the suite tries on one store by the code of another."""
+    had: set[tuple[str, str]] = set()
     for item in items:
         if not isinstance(item, pytest.Function) or item.cls is None:
             continue
-        own = _OWN_CODE.get(item.cls.__name__)
-        name = item.originalname
+        store, name = item.cls.__name__, item.originalname
+        own = _OWN_CODE.get(store)
         part = next(base for base in item.cls.__mro__ if name in vars(base))
-        is_again = own is not None and (part not in own or name in _LONG)
-        if is_again or name == "test_ten_thousand_memories":
+        is_here = own is None or (part in own and name not in _LONG and (store, name) not in had)
+        had.add((store, name))
+        if not is_here or name in _LONGEST:
             item.add_marker("deep")
 
 

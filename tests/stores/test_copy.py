@@ -63,6 +63,7 @@ def everything(url: str) -> dict[str, Any]:
         }
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("source", "target"),
     [

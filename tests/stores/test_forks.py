@@ -57,6 +57,7 @@ def fork(url: str, kind: str = "waiting") -> None:
     assert (ran.stderr, ran.returncode) == ("", 0)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("kind", ["waiting", "awaited"])
 def test_a_memory_at_a_server(kind: str) -> None:
     with serve_memory("ram://", embedder=None) as memory:

@@ -22,7 +22,7 @@ from salience.errors import InvalidInput, SalienceError
 from salience.stores import migrate
 from salience.testing import WordHashEmbedder
 from support.doors import CHAT, FUNCTIONS, call, doors, endless
-from support.examples import examples, one_of
+from support.examples import examples
 from support.hostile import HOSTILE, Colour, Count, Word, shared
 
 DOORS = doors()
@@ -111,7 +111,8 @@ def test_any_setting_is_taken_or_refused_at_opening(
                 raise
 
 
-@pytest.mark.parametrize("make", one_of(8, HOSTILE))
+@pytest.mark.one_in(8)
+@pytest.mark.parametrize("make", HOSTILE)
 def test_any_value_is_taken_or_refused_by_what_writes_files(
     make: Callable[[], Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -131,7 +132,8 @@ def test_any_value_is_taken_or_refused_by_what_writes_files(
         assert memory.verify()
 
 
-@pytest.mark.parametrize("make", one_of(8, HOSTILE))
+@pytest.mark.one_in(8)
+@pytest.mark.parametrize("make", HOSTILE)
 def test_what_a_function_of_the_caller_gives_is_checked(make: Callable[[], Any]) -> None:
     class Own(WordHashEmbedder):
         def embed(self, texts: Any, *, kind: Any = "document") -> Any:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -27,6 +28,7 @@ def seen(memory: Memory) -> list[Any]:
     return [*ranked, records, memory.get_all({"access_count": {"gt": 0}}).total]
 
 
+@pytest.mark.deep
 @settings(
     max_examples=examples(25),
     deadline=None,

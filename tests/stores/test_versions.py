@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from salience import Memory
-from support.examples import some
 from support.waiting import HANG_SECONDS
 
 PROCESSES = 3
@@ -24,7 +23,8 @@ with Memory.open(sys.argv[1], embedder=None) as memory:
 """
 
 
-@pytest.mark.parametrize("store", some(["sqlite", "postgres"], 1))
+@pytest.mark.deep
+@pytest.mark.parametrize("store", ["sqlite", "postgres"])
 def test_no_increment_of_any_process_is_lost(
     store: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:

@@ -18,11 +18,3 @@ def some(values: Iterable[Any], count: int) -> list[Any]:
     """The cases of a test: the first `count` values, and the others as `deep`."""
     cases = [*values]
     return cases[:count] + [pytest.param(case, marks=pytest.mark.deep) for case in cases[count:]]
-
-
-def one_of(count: int, values: Iterable[Any]) -> list[Any]:
-    """The cases of a test: the first of each `count` values, and the others as `deep`."""
-    return [
-        pytest.param(value, marks=pytest.mark.deep) if place % count else value
-        for place, value in enumerate(values)
-    ]

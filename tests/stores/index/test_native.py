@@ -326,6 +326,7 @@ def chats() -> Iterator[tuple[Memory, list[str]]]:
         yield memory, queries(5, items)
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("exact_below", [100, 20_000])
 @pytest.mark.parametrize("profile", profiles.BUILT_IN)
 def test_searches_are_the_same(
@@ -467,6 +468,7 @@ def spoiled(argument: Any, rng: np.random.Generator) -> Any:
     return several[int(rng.integers(len(several)))]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.filterwarnings("ignore:.*:RuntimeWarning")
 @pytest.mark.parametrize("name", KERNELS)
 def test_what_is_no_input_is_refused(variant: str, name: str) -> None:

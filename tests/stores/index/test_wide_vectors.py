@@ -50,6 +50,7 @@ def ask_at_every_door(width: int, count: int) -> None:
             assert "cello" in str(tools.call("search_memories", query="Ben plays the cello"))
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.usefixtures("low_thresholds")
 def test_memories_are_added_and_found(width: int) -> None:

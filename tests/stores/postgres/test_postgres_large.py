@@ -79,6 +79,7 @@ def test_a_result_says_that_it_is_approximate_and_why(both: tuple[Memory, Memory
     assert held.explain("topic3 word4", found.ids[0]).degraded == ()
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(("question", "options"), QUESTIONS)
 def test_where_all_are_candidates_hits_are_those_of_the_index(
     both: tuple[Memory, Memory], question: str, options: dict[str, Any]
@@ -91,6 +92,7 @@ def test_where_all_are_candidates_hits_are_those_of_the_index(
         assert all(hit.explanation and hit.explanation.value == hit.score for hit in found)
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("profile", profiles.names())
 def test_every_profile_finds(both: tuple[Memory, Memory], profile: str) -> None:
     found, known = (each.search("topic5 word7", profile=profile, **ASKED) for each in both)
@@ -180,6 +182,7 @@ def test_terms_are_counted_and_noted(database: str, monkeypatch: pytest.MonkeyPa
         held.delete_all(namespace="default")
 
 
+@pytest.mark.deep
 def test_every_door_says_so(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(MEMORY_VARIABLE, "0")
     with Memory.open(database, embedder="none") as memory:

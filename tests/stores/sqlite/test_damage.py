@@ -296,6 +296,7 @@ ONE_BAD_ROW = {  # what is damaged, whether the memory is still found, the check
 }
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("damage", ONE_BAD_ROW)
 def test_one_bad_row_never_stops_its_namespace(damage: str, tmp_path: Path) -> None:
     path = tmp_path / "memory.db"

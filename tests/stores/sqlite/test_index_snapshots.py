@@ -165,6 +165,7 @@ def damage(change: Callable[[bytearray], Any]) -> Callable[[Path], None]:
     return damaged
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     "spoil",
     [
@@ -300,6 +301,7 @@ LONG = "\n\n".join(
 )
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("loaded", [True, False])
 @pytest.mark.parametrize(
     "erase",

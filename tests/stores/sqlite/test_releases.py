@@ -86,6 +86,7 @@ def test_all_that_it_holds_is_there(memory: Memory) -> None:
     assert other.search("heron", touch=False).ids == ("heron",)
 
 
+@pytest.mark.one_in(5)
 def test_its_keys_are_kept(file: Path) -> None:
     with Keyring.open(f"sqlite:///{file}") as keys:
         [key] = keys.list()
@@ -114,6 +115,7 @@ def test_the_doctor_finds_it_sound(memory: Memory) -> None:
     assert memory.doctor(), memory.doctor().findings
 
 
+@pytest.mark.one_in(5)
 def test_it_is_backed_up_and_restored(memory: Memory, tmp_path: Path) -> None:
     memory.backup(tmp_path / "copy.db")
     memory.close()
@@ -124,6 +126,7 @@ def test_it_is_backed_up_and_restored(memory: Memory, tmp_path: Path) -> None:
         check(again)
 
 
+@pytest.mark.one_in(5)
 def test_it_is_exported(memory: Memory, tmp_path: Path) -> None:
     memory.export(tmp_path / "all.jsonl")
     with opened(tmp_path / "other.db") as other:

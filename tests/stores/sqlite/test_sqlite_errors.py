@@ -159,6 +159,7 @@ def test_a_file_without_its_counter_is_refused(filled: Path, damage: str) -> Non
     refused(filled, "counter is damaged; restore it from a backup")
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     "damage",
     [
@@ -405,6 +406,7 @@ def as_nobody(path: Path, options: str = "") -> subprocess.CompletedProcess[str]
     )
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("options", ["", "?mode=ro"])
 @pytest.mark.parametrize("folder_writable", some([False, True], 1))
 def test_a_file_without_write_permission_can_be_read(

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from salience import Memory
 from salience.testing import WordHashEmbedder
 from salience.testing.conformance._case import WORDS
@@ -89,6 +91,7 @@ def test_accesses_of_several_processes_add_up(tmp_path: Path, workers: Start) ->
         assert len(memory.get_all({"access_count": 40})) == 1
 
 
+@pytest.mark.deep
 def test_concurrent_writers_lose_nothing(tmp_path: Path) -> None:
     path, names, rounds = tmp_path / "memory.db", "abcd", 8
     processes = [  # the file does not exist yet: all of them try to make it

@@ -33,6 +33,7 @@ OLD: dict[str, Any] = {"source": "chat", "seen": 1, "place": {"city": "Lisbon", 
 class MetadataMerging(StoreCase):
     """`update(metadata=...)` and `update(replace_metadata=...)`."""
 
+    @pytest.mark.one_in(10)
     @pytest.mark.parametrize(
         ("changes", "after"),
         [

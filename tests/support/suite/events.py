@@ -486,6 +486,7 @@ class Judgments(StoreCase):
         with pytest.raises(NotFound, match="nobody"):
             memory.feedback("nobody", "useful")
 
+    @pytest.mark.one_in(4)
     @pytest.mark.parametrize("kinds", list(combinations_with_replacement(FEEDBACK_WEIGHTS, 2)))
     def test_judgements_add_up_in_any_order(
         self, memory: Memory, clock: Clock, kinds: tuple[str, str]

@@ -126,6 +126,7 @@ class Listing(StoreCase):
             assert ids == sorted(ids, reverse=order == "newest")
             assert len(set(ids)) == 25
 
+    @pytest.mark.one_in(3)
     @pytest.mark.parametrize("lister", [by_pages, one_by_one])
     @pytest.mark.parametrize("filters", [None, FILTERS], ids=["all", "filtered"])
     def test_pages_hold_under_writes(
@@ -192,6 +193,7 @@ class Listing(StoreCase):
         with pytest.raises(InvalidInput, match=r"^order: there is no 'up'; use newest or oldest"):
             memory.get_all(order="up")  # type: ignore[arg-type]
 
+    @pytest.mark.one_in(4)
     @pytest.mark.parametrize(
         "text",
         [

@@ -74,6 +74,7 @@ class Rankings(StoreCase):
     def test_every_profile_finds_the_same(self, both: tuple[Memory, Memory]) -> None:
         self._compare(both, [q["text"] for q in sample.questions()][::5])
 
+    @pytest.mark.deep
     def test_so_it_does_after_changes(self, both: tuple[Memory, Memory], clock: Clock) -> None:
         ids = sorted(record.id for record in both[1].get_all(limit=10_000))
         for memory in both:

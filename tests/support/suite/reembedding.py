@@ -42,6 +42,7 @@ class ErasureDuringSearch(StoreCase):
             assert (column.shape, column.dtype) == (kinds[name].shape, kinds[name].dtype), name
             assert all(value is None or value != value for value in column.flat), name
 
+    @pytest.mark.one_in(7)
     @pytest.mark.parametrize("profile", BUILT_IN)
     @pytest.mark.parametrize("left", [(), ("x",)], ids=["all", "all but one"])
     def test_a_search_outlives_what_it_looks_at(

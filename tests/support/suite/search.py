@@ -552,6 +552,7 @@ class Namespaces(StoreCase):
 class Scripts(StoreCase):
     """Texts of every script are stored unchanged and found."""
 
+    @pytest.mark.one_in(3)
     @pytest.mark.parametrize(
         ("content", "query"),
         [

@@ -81,6 +81,7 @@ class Versions(StoreCase):
         memory.add("A cello stands there.", id="y")
         clock.pass_(days=1)
 
+    @pytest.mark.one_in(4)
     @pytest.mark.parametrize("change", CHANGES)
     def test_a_change_adds_one(self, memory: Memory, clock: Clock, change: str) -> None:
         self.add_two(memory, clock)
