@@ -379,23 +379,22 @@ def test_brackets_are_text_and_no_markup(run: Run) -> None:
     assert "[red]" in run("search", "Press enter", "--explain").out
 
 
-def test_demo_recalls_explains_and_says_what_next(run: Run, tmp_path: Path) -> None:
+def test_demo_recalls_explains_and_says_what_next_on_a_screen(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
     for _ in range(2):  # the second time the memories are there already
         shown = run("demo", "--db", "demo.db")
         assert shown.code == 0
         assert "score (balanced)" in shown.out
         assert "salience search --db demo.db --namespace demo" in shown.out
         assert "\x1b" not in shown.out
+        lines = shown.out.splitlines()
+        assert len(lines) <= 24
+        assert max(map(len, lines)) <= 80
     assert run("stats", "--db", "demo.db", "--namespace", "demo", "--json").json["memories"] == 230
     result = run("demo", "--db", "demo.db", "--json").json["result"]
     assert result["hits"][0]["explanation"]
-
-
-def test_demo_fits_a_screen(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "80")
-    lines = run("demo", "--db", "demo.db").out.splitlines()
-    assert len(lines) <= 24
-    assert max(map(len, lines)) <= 80
 
 
 def test_demo_writes_only_into_a_store_that_was_named(

@@ -10,7 +10,6 @@ import signal
 import sqlite3
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,7 +19,7 @@ import salience
 from salience import Memory, cli
 from salience.arithmetic import KERNELS
 from salience.cli import output
-from support.waiting import HANG_SECONDS
+from support.waiting import HANG_SECONDS, until
 
 if TYPE_CHECKING:
     from cli.conftest import Run
@@ -373,9 +372,7 @@ def test_an_interrupted_import_says_what_was_done_so_far(tmp_path: Path) -> None
         cwd=tmp_path,
     )
     log = tmp_path / "memory.db-wal"
-    while not log.exists() or log.stat().st_size < 1_000_000:  # some batches have been written
-        assert process.poll() is None
-        time.sleep(0.01)
+    until(lambda: log.exists() and log.stat().st_size > 1_000_000)  # some batches are written
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=HANG_SECONDS)
     assert process.returncode == 130

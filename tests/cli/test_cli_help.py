@@ -124,6 +124,7 @@ def _completed(shell: str, script: str, tmp_path: Path) -> str:
     return ran.stdout
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     ("words", "found"),
     [

@@ -176,6 +176,7 @@ def test_a_search_shows_title_and_path_of_a_note_without_marks(run: Run, tmp_pat
     assert not set("#*[]`") & set(shown)
 
 
+@pytest.mark.deep
 def test_a_vault_of_two_hundred_notes(run: Run, tmp_path: Path) -> None:
     made = vault(tmp_path / "vault")
     ran = run("import", "--sync", "vault")

@@ -111,6 +111,7 @@ def test_audit_names_what_mends(old: Run) -> None:
     assert old("audit", "--mend", "dormant").code == 2
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("count", [2, 5])
 def test_each_command_that_an_audit_names_mends_its_finding(
     run: Run, tmp_path: Path, count: int
@@ -151,13 +152,17 @@ def test_each_command_that_an_audit_names_mends_its_finding(
         assert findings()[name].count == 0, remedy
 
 
-def test_report_counts_and_draws(old: Run, tmp_path: Path) -> None:
+def test_report_counts(old: Run) -> None:
     told = old("report", "--points", "3", "--ahead", "10", "--json").json
     assert len(told["times"]) == 3
     assert told["counts"]["dormant"] == [0, 22, 22]
     shown = old("report", "--points", "3")
     assert "22" in shown.out
     assert "if no memory is used again" in shown.err
+
+
+@pytest.mark.deep
+def test_report_draws(old: Run, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     made = old("report", "--out", str(tmp_path / "zones.png"))
     assert made.code == 0

@@ -315,6 +315,7 @@ def test_the_doctor_finds_another_version(run: Run, entered: Path, tmp_path: Pat
     assert not checks["start"]["ok"]
 
 
+@pytest.mark.deep
 def test_the_doctor_finds_a_server_that_ends_and_says_why(run: Run, entered: Path) -> None:
     change(entered, args=["mcp", "--tools", "hammer"])
     code, checks = examined(run)
@@ -340,6 +341,7 @@ def test_the_doctor_finds_a_server_that_is_away(run: Run, home: Path) -> None:
     assert (code, checks["store"]["ok"]) == (1, False)
 
 
+@pytest.mark.deep
 def test_the_doctor_finds_a_key_that_is_refused(
     run: Run, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
