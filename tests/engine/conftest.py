@@ -7,11 +7,10 @@ import pytest
 from salience import Memory
 from salience.testing import WordHashEmbedder
 from support.bad_input import NOW
-from support.examples import some
 from support.served import opened
 
 
-@pytest.fixture(scope="module", params=some(["ram://", "http"], 1))
+@pytest.fixture(scope="module", params=["ram://", pytest.param("http", marks=pytest.mark.deep)])
 def memory(request: pytest.FixtureRequest) -> Iterator[Memory]:
     with opened(request.param, embedder=WordHashEmbedder(), clock=lambda: NOW) as memory:
         memory.add("An apple a day.", id="taken", vectors={"image": [1.0, 0.0]})

@@ -9,7 +9,6 @@ import pytest
 
 from salience.server.app import create_app
 from salience.server.settings import ServerSettings
-from support.examples import some
 from support.mcp_client import ALL_TOOLS, Connection, in_process, over_http
 from support.served import Server
 
@@ -22,7 +21,13 @@ def address() -> Iterator[str]:
     server.close()
 
 
-@pytest.fixture(params=some(["embedded", "http", "bridge"], 1))
+@pytest.fixture(
+    params=[
+        "embedded",
+        pytest.param("http", marks=pytest.mark.deep),
+        pytest.param("bridge", marks=pytest.mark.deep),
+    ]
+)
 def tools(request: pytest.FixtureRequest) -> Iterator[Connection]:
     """All tools over a memory of this process, at a server, and of a bridge to that."""
     if request.param == "embedded":

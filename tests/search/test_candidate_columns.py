@@ -38,6 +38,7 @@ def fold(table: CandidateTable, at: int, weights: Mapping[str, float] = {}) -> f
     return result
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("name", NAMES)
 def test_parts_and_factors_give_the_scores_to_the_bit(name: str) -> None:
     memory = crowd(6)
@@ -138,6 +139,7 @@ def test_a_stage_that_adds_memories_enters_them() -> None:
     assert [(step.entered, step.left) for step in table.stages[:2]] == [(0, 1), (1, 2)]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("profile", ["activation", "vitality.knowledge"])
 def test_what_paths_gave_adds_up_to_the_activation(profile: str, seed: int) -> None:

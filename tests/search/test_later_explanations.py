@@ -40,6 +40,7 @@ def trees(result: SearchResult) -> list[Any]:
     return [(hit.explanation and hit.explanation.to_dict(), str(hit.explanation)) for hit in result]
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("held", [2_048, 0])
 @pytest.mark.parametrize(
     "profile", ["balanced", "composite", "six_factor", "vitality", "activation", "multi_route"]

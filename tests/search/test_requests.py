@@ -171,6 +171,7 @@ def store(person: str, noisy: bool = False) -> Memory:
     return memory
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("noisy", [False, True])
 def test_a_context_holds_what_bears_on_a_request(noisy: bool) -> None:
     missed, empty = [], []

@@ -9,13 +9,13 @@ import pytest
 
 from salience import Memory
 from salience.testing import WordHashEmbedder
-from support.examples import some
 
 PROCESSES = 3
 ROUNDS = 8
 
 
-@pytest.mark.parametrize("kind", some(["sqlite", "postgres"], 1))
+@pytest.mark.one_in(2)
+@pytest.mark.parametrize("kind", ["sqlite", "postgres"])
 def test_the_same_facts_of_several_processes_are_one_memory_each(
     request: pytest.FixtureRequest,
     tmp_path: Path,

@@ -1,9 +1,5 @@
 """How many examples a property is tried on."""
 
-from collections.abc import Iterable
-from typing import Any
-
-import pytest
 from hypothesis import settings
 
 
@@ -12,9 +8,3 @@ def examples(count: int, least: int = 5) -> int:
     if settings.get_current_profile_name() == "deep":
         return count
     return min(count, max(least, count // 3), settings().max_examples)
-
-
-def some(values: Iterable[Any], count: int) -> list[Any]:
-    """The cases of a test: the first `count` values, and the others as `deep`."""
-    cases = [*values]
-    return cases[:count] + [pytest.param(case, marks=pytest.mark.deep) for case in cases[count:]]

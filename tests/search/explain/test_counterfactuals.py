@@ -133,6 +133,7 @@ def _sum() -> Signal:
     return 0.5 * similarity() + 0.5 * importance()
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     ("part", "field", "value"),
     [

@@ -37,6 +37,7 @@ class Checked(HTMLParser):
         self.text += data
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("profile", sorted(profiles.BUILT_IN))
 @pytest.mark.parametrize("id", ["risotto", "salad"])
 def test_the_page_is_sound_and_loads_nothing(profile: str, id: str) -> None:

@@ -16,7 +16,6 @@ from salience.errors import NotFound
 from salience.ranking import profiles
 from salience.search.explain import ExplainReport
 from salience.testing import WordHashEmbedder
-from support.examples import some
 from support.kitchen import QUERY, check_snapshot, crowd, kitchen
 
 PROFILES = sorted(
@@ -33,7 +32,8 @@ def check_sums(tree: Explanation) -> None:
             assert value == node.value or (math.isnan(value) and math.isnan(node.value))
 
 
-@pytest.mark.parametrize("profile", some(PROFILES, 3))
+@pytest.mark.one_in(6)
+@pytest.mark.parametrize("profile", PROFILES)
 @pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.deep)])
 def test_the_root_is_the_score_and_a_memory_that_is_no_hit_has_a_stage_that_dropped_it(
     profile: str, seed: int
@@ -65,7 +65,8 @@ def test_contributions_add_up_to_the_score(profile: str) -> None:
         assert sum(hit.explanation.contributions().values()) == pytest.approx(hit.score, abs=1e-12)
 
 
-@pytest.mark.parametrize("profile", some(PROFILES, 3))
+@pytest.mark.deep
+@pytest.mark.parametrize("profile", PROFILES)
 def test_stores_agree(profile: str, tmp_path: Path) -> None:
     with crowd(8) as ram, crowd(8, f"sqlite:///{tmp_path / 'memory.db'}") as file:
         for record in [*ram.get_all(limit=12)][::2]:

@@ -279,14 +279,8 @@ def test_sqlite_finds_the_same_terms(corpus: tuple[list[Doc], sqlite3.Connection
     assert ours == theirs
 
 
-@pytest.mark.parametrize(
-    "question",
-    [
-        pytest.param(question, marks=[pytest.mark.deep] * bool(place % 5))
-        for place, question in enumerate(sample.questions()[::2])
-    ],
-    ids=lambda q: str(q["id"]),
-)
+@pytest.mark.one_in(5)
+@pytest.mark.parametrize("question", sample.questions()[::2], ids=lambda q: str(q["id"]))
 def test_against_sqlite(
     corpus: tuple[list[Doc], sqlite3.Connection], question: dict[str, str]
 ) -> None:

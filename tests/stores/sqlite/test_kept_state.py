@@ -14,7 +14,6 @@ from salience import Memory
 from salience.stores.index import vector_index
 from salience.testing.embedder import WordHashEmbedder
 from salience.write import items
-from support.examples import some
 
 SUBJECTS = ("Ana", "Ben", "My sister")
 STATED = (
@@ -70,7 +69,8 @@ def outcome(
     return added.outcome, place(added.id), match, added.similarity
 
 
-@pytest.mark.parametrize("seed", some(range(4), 1))
+@pytest.mark.one_in(4)
+@pytest.mark.parametrize("seed", range(4))
 def test_a_process_finds_what_a_new_one_would(
     seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
