@@ -227,6 +227,7 @@ def test_a_memory_may_tell_of_a_day_by_its_weekday(question: str, answer: str) -
         assert memory.search(question, now=NOW)[0].content == answer
 
 
+@pytest.mark.deep
 def test_what_is_to_come_is_found_among_many_others() -> None:
     with Memory("ram://") as memory:
         old = [{"content": f"On tomorrow: {n}", "created_at": "2025-06-01"} for n in range(2500)]

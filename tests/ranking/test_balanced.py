@@ -40,6 +40,7 @@ def first(turns: Turns, question: str, **options: Any) -> str:
         return memory.search(question)[0].content
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("memories", "limit", "depth"), [(50, 5, 200), (2400, 5, 240), (50, 300, 300)]
 )

@@ -96,6 +96,7 @@ def test_weights_change_the_formula_and_nothing_else() -> None:
             composite.weighted(wrong)  # type: ignore[arg-type]
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("name", BUILT_IN)
 def test_every_weight_of_a_built_in_profile_can_be_set(name: str) -> None:
     profile = profiles.get(name)
@@ -353,6 +354,7 @@ def changes(old: Explanation, new: Explanation) -> list[tuple[float, float]]:
     return inner or [(old.value, new.value)]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", [name for name in BUILT_IN if "." not in name])
 def test_a_weight_changes_the_factor_of_its_part_and_nothing_else(name: str) -> None:
     memory, weights = crowd(4), profiles.get(name).weights
