@@ -62,7 +62,7 @@ async def _done(tools: Tools, function: dict[str, Any]) -> str:
     try:
         arguments = json.loads(function["arguments"] or "{}")
     except ValueError as problem:
-        return f"the arguments are no JSON: {problem}"
+        return f"the arguments are not JSON: {problem}"
     return await tools.call(function["name"], arguments)
 
 

@@ -57,7 +57,7 @@ class InvalidInput(SalienceError, ValueError):
 
 
 class IdTaken(InvalidInput):
-    """A memory was to be added under an id that another one has."""
+    """The id of a memory to be added is taken."""
 
 
 class InvalidProfile(InvalidInput):
@@ -65,14 +65,14 @@ class InvalidProfile(InvalidInput):
 
 
 class NotFound(SalienceError, KeyError):
-    """There is no memory (or profile, or run) of that name in the namespaces searched."""
+    """There is no such memory, profile or run in the namespaces searched."""
 
     def __str__(self) -> str:
         return str(self.args[0]) if self.args else "not found"
 
 
 class VersionConflict(SalienceError):
-    """The memory has another version than the one named; `record` is the memory as it is now.
+    """The memory has a different version; `record` is the memory as it is now.
 
     Nothing has been changed when it is raised.
     """
@@ -82,8 +82,8 @@ class VersionConflict(SalienceError):
         self.if_version = if_version
         super().__init__(
             f"the memory {record.id!r} has the version {record.version}, not {shown(if_version)}: "
-            "it was changed meanwhile; look at it again, and give "
-            f"if_version={record.version} to change it as it is now"
+            "somebody changed it first; read it again, then pass "
+            f"if_version={record.version}"
         )
 
 
@@ -96,7 +96,7 @@ class StoreClosed(StoreError):
 
 
 class NotWritable(StoreError):
-    """The store can be read and not be written; nothing was written.
+    """The store can be read but not written; nothing was written.
 
     `brief` says why without the name of a file or a server.
     """
@@ -107,18 +107,18 @@ class NotWritable(StoreError):
 
 
 class DiskFull(NotWritable):
-    """The disk of the store has no room for a write."""
+    """The disk of the store is full; nothing was written."""
 
     def __init__(self, message: str = "", brief: str = "its disk is full") -> None:
         super().__init__(message, brief)
 
 
 class NotEmpty(StoreError):
-    """Memories are to be brought into a namespace that holds others already."""
+    """The namespace to import into already holds memories."""
 
 
 class ServerBusy(StoreError):
-    """A server has no room for the request now; `retry_after` are the seconds to wait."""
+    """The server is busy; `retry_after` is the number of seconds to wait."""
 
     def __init__(self, message: str = "", retry_after: float = 1.0) -> None:
         super().__init__(message)
@@ -126,7 +126,7 @@ class ServerBusy(StoreError):
 
 
 class AccessDenied(SalienceError):
-    """A server does not take the key, or the key lacks the scope that the request needs."""
+    """The server refused the key, or the key lacks the required scope."""
 
 
 class Locked(SalienceError):

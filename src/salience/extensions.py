@@ -63,6 +63,6 @@ def load_entry_point(kind: str, name: str) -> Any:
             raise InvalidInput(
                 kind,
                 f"the entry point {name!r} of {entry.value} cannot be loaded: {problem}",
-                "mend or uninstall its package",
+                "fix or uninstall its package",
             ) from problem
     return None

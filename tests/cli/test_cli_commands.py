@@ -141,7 +141,7 @@ def test_update_merges_metadata_or_replaces_them(notes: Run) -> None:
     ("arguments", "said", "code"),
     [
         (["river"], "give a text, --set or --metadata", 2),
-        (["river", "--metadata", "[1]"], "is no JSON object", 2),
+        (["river", "--metadata", "[1]"], "is not a JSON object", 2),
         (["river", "--metadata", "{}", "--replace-metadata", "{}"], "give one of the two", 2),
         (["river", "--set", "importance"], "write it as importance=0.8", 2),
         (["river", "--set", "importance=much"], "write its value as JSON", 2),

@@ -68,7 +68,7 @@ def test_without_an_embedder_words_are_searched_and_the_lack_is_named(run: Run) 
         (("search", "x", "--profile", "best"), 2, "there is no 'best'"),
         (("search", "x", "--profile", "none.json"), 2, "none.json cannot be read"),
         (("search", "x", "--filter", "{speaker"), 2, "filter: is not JSON"),
-        (("search", "x", "--filter", "[1]"), 2, "filter: is no JSON object"),
+        (("search", "x", "--filter", "[1]"), 2, "filter: is not a JSON object"),
         (("search", "x", "--filter", '{"colour": 1}'), 2, "colour"),
         (("search", "x", "--weights", '{"colour": 1}'), 2, "weights.colour"),
         (("search", "x", "--now", "soon"), 2, "now: 'soon' is not a date"),
@@ -83,7 +83,7 @@ def test_without_an_embedder_words_are_searched_and_the_lack_is_named(run: Run) 
         (("list", "--cursor", "x"), 2, "cursor: is not one of a listing"),
         (("add", ""), 2, "content: is empty"),
         (("add", "x", "--importance", "7"), 2, "importance: is 7"),
-        (("add", "x", "--metadata", "7"), 2, "metadata: is no JSON object"),
+        (("add", "x", "--metadata", "7"), 2, "metadata: is not a JSON object"),
         (("add", "x", "--links", '[{"type": "likes"}]'), 2, "there is no 'likes'"),
         (("add", "x", "--id", "river"), 2, "'river' is taken"),
         (("add", "bad \udcff"), 2, "lone surrogate"),
@@ -105,7 +105,7 @@ def test_without_an_embedder_words_are_searched_and_the_lack_is_named(run: Run) 
         (("stats", "--db", "foreign.db"), 3, "another program"),
         (("stats", "--db", "notes.jsonl"), 3, "not a database"),
         (("add", "x", "--db", "no/folder/x.db"), 3, "there is no folder"),
-        (("stats", "--db", "mysql://x"), 2, "names no store"),
+        (("stats", "--db", "mysql://x"), 2, "is not the address of a store"),
     ],
 )
 def test_what_is_wrong_is_said_in_a_line(

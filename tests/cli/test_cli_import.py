@@ -422,8 +422,8 @@ def test_a_pipe_that_nobody_writes_to_is_not_waited_for(
     for name in ("pipe", "pipe.json", "m.db-wal"):
         os.mkfifo(tmp_path / name)
     assert "is a pipe that nobody writes to" in run("import", "pipe").err
-    assert "pipe: is no regular file" in run("--db", "pipe", "stats").err
-    assert "m.db-wal: is no regular file" in run("--db", "m.db", "add", "x").err
+    assert "pipe: is not a regular file" in run("--db", "pipe", "stats").err
+    assert "m.db-wal: is not a regular file" in run("--db", "m.db", "add", "x").err
     run("--db", "o.db", "add", "One")
     for command in ("search x --profile pipe.json", "eval --log pipe", "erased --apply pipe"):
         assert "no regular file" in run("--db", "o.db", *command.split()).err

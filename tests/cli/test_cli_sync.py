@@ -153,7 +153,7 @@ def test_what_is_no_folder_of_notes_is_refused(run: Run, tmp_path: Path) -> None
     put(tmp_path, "a.md", "One.")
     put(tmp_path, "chats/a.jsonl", {"messages": [{"role": "user", "content": "Hi"}]})
     for path in ("a.md", "chats"):
-        assert "is no folder of notes" in run("import", "--sync", path).err
+        assert "is not a folder of notes" in run("import", "--sync", path).err
     put(tmp_path, "n/a.md", "One.")
     assert "is for one folder" in run("import", "--sync", "n", "--update").err
     run("import", "--sync", "n")

@@ -213,7 +213,7 @@ def test_a_malformed_event_breaks_nothing(home: Home, project: Path) -> None:
             answer = home.command("hook", event, folder=project, text=text)
             assert (answer.code, answer.out) == (0, "")
             assert "Traceback" not in answer.err
-            assert ("is no JSON object" in answer.err) == (text in ("no json", "[1]"))
+            assert ("is not a JSON object" in answer.err) == (text in ("no json", "[1]"))
 
 
 def test_a_store_that_cannot_be_opened_breaks_nothing(home: Home, project: Path) -> None:

@@ -113,7 +113,7 @@ def test_a_model_stays_with_its_owner() -> None:
             assert "which no memory has" in told
         assert memory["ben"].content == "Ben is allergic to nuts."
         smuggled = {"content": {"content": "Mine.", "user_id": "ben"}}
-        assert tools.call("add_memory", smuggled) == "content: is no text; give a text"
+        assert tools.call("add_memory", smuggled) == "content: is not text; give a text"
         added = json.loads(tools.call("add_memory", {"content": "Mine.", "user_id": "ben"}))
         assert memory[added["id"]].user_id == "ana"
 
@@ -124,7 +124,7 @@ def test_a_model_stays_with_its_owner() -> None:
         ("search_memories", "{", "arguments: are not JSON"),
         ("search_memories", "[" * 100_000, "arguments: are not JSON"),
         (["search_memories"], "{}", "name: is ['search_memories'], which no tool has"),
-        ("search_memories", "[]", "arguments: are no object"),
+        ("search_memories", "[]", "arguments: are not an object"),
         ("search_memories", "{}", "query: is missing"),
         ("search_memories", {"query": " "}, "query: is empty"),
         ("search_memories", {"query": "x", "limit": "many"}, "limit: "),

@@ -61,7 +61,7 @@ DAMAGED = [
     ("mem0", "a.json", '{"results": [{"id": "x", "memory": "y"', "line 1"),
     ("mem0", "a.json", '{"results": [{"id": "x"}]}', "results 1: has no text 'memory'"),
     ("letta", "a.af", "{}", "no agents"),
-    ("letta", "a.af", '{"agents": [{"name": "x", "messages": 3}]}', "messages is no list"),
+    ("letta", "a.af", '{"agents": [{"name": "x", "messages": 3}]}', "messages is not a list"),
     ("letta", "a.af", '{"agents": [\n{"name": }]}', "line 2"),
     ("mcp-memory", "a.jsonl", '{"type": "entity", "name": "x"}\n{"name"\n', "line 2"),
     ("mcp-memory", "a.jsonl", '{"type": "entity"}', "has no text 'name'"),

@@ -82,11 +82,11 @@ def _parts(data: dict[str, Any]) -> list[Any]:
 
 WRONG: list[tuple[Change, str]] = [
     (lambda d: d.update(stages=3), "stages: is 3; give a list"),
-    (lambda d: d.update(nme=3), "nme: is no part of a profile; use name, doc, statuses, stages"),
+    (lambda d: d.update(nme=3), "nme: is not a part of a profile; use name, doc, statuses, stages"),
     (lambda d: d.pop("name"), "name: is missing"),
     (lambda d: d.pop("stages"), "stages: is missing"),
     (lambda d: d.update(name=3), "name: is 3; give text"),
-    (lambda d: d["stages"].pop(), "stages[1]: is no cut; end with cut() or pack()"),
+    (lambda d: d["stages"].pop(), "stages[1]: is not a cut; end with cut() or pack()"),
     (lambda d: d["stages"].pop(0), "stages[0]: retrieves nothing; begin with retrieve(...)"),
     (lambda d: d["stages"].pop(1), "have no score"),
     (
@@ -104,7 +104,7 @@ WRONG: list[tuple[Change, str]] = [
     ),
     (
         lambda d: d["stages"][0]["routes"][0].update(minimum=1),
-        "stages[0].routes[0].minimum: is no part of Vector",
+        "stages[0].routes[0].minimum: is not a part of Vector",
     ),
     (lambda d: d["stages"][0].update(depth=0), "stages[0].depth: is 0; give a positive number"),
     (lambda d: d["stages"][0].update(depth=True), "stages[0].depth: is True"),

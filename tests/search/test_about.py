@@ -1,4 +1,4 @@
-"""What a user told of himself: listed by topic, the latest of each attribute, whoever the door."""
+"""What is known about a user: listed by topic, the latest of each attribute, whoever the door."""
 
 from __future__ import annotations
 

@@ -426,7 +426,10 @@ def test_sync_and_async_agree() -> None:
         ({"sections": ["memoirs"]}, "there is no standard 'memoirs'; use identity"),
         ({"sections": ["team"]}, "sections.team.namespace: is missing"),
         ({"sections": ["memories", "memories"]}, "have 'memories' twice"),
-        ({"sections": [{"name": "memories", "budgt": 1}]}, "sections.memories.budgt: is no field"),
+        (
+            {"sections": [{"name": "memories", "budgt": 1}]},
+            "sections.memories.budgt: is not a field",
+        ),
         ({"sections": [{"name": "x", "budget": 1.5}]}, "sections.x.budget: is 1.5"),
         ({"sections": [{"name": "x", "budget": 0}]}, "sections.x.budget: is 0"),
         ({"sections": [{"name": "x", "title": 5}]}, "sections.x.title: must be text, not int"),
@@ -435,7 +438,7 @@ def test_sync_and_async_agree() -> None:
         ({"sections": [{"name": "x", "limit": 0}]}, "sections.x.limit: is 0"),
         ({"sections": [{"name": "x", "filters": {"hue": 1}}]}, "there is no such field"),
         ({"sections": [{"name": "x", "budget": 2001}]}, "have budgets of 2001 tokens of 2000"),
-        ({"sections": [3]}, "3 is no section"),
+        ({"sections": [3]}, "3 is not a section"),
     ],
 )
 def test_wrong_arguments_are_named(arguments: dict[str, Any], message: str) -> None:

@@ -24,7 +24,7 @@ NOT_OF_A_SCHEMA = (
     r"cursor: is not one of a listing|after: is not one of a page",  # they come from answers
     r"as_of: .* is in the future|is in the year|is before (the first time|valid_from)",
     r"weights\..*: .* has no part of that name|context: \S+ has no|: compares no vectors",
-    r"stages|profile|: is no part of a profile",  # the grammar of a profile is the engine's
+    r"stages|profile|: is not a part of a profile",  # the grammar of a profile is the engine's
     r"another name of|cannot contradict itself|cannot supersede itself|no name of a run",
     r"no message with text|have no text of|cannot name several messages|messages\[\d+\]",
     r"item: must be a mapping|nothing says what to erase|metadata, which is merged",

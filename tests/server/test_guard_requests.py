@@ -54,7 +54,7 @@ def test_the_log_has_numbers_and_names_and_no_text(caplog: pytest.LogCaptureFixt
     assert search["key"] == "ana"
     assert (search["method"], search["route"], search["status"]) == ("POST", "/v1/search", 200)
     assert search["trace_id"] == trace
-    assert search["counts"] == {"hits": 2}  # and not the query, which is no number
+    assert search["counts"] == {"hits": 2}  # and not the query, which is not a number
     assert search["bytes_in"] > len(SECRET)
     assert search["bytes_out"] > len(SECRET)
     assert search["ms"] >= 0

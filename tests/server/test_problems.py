@@ -46,7 +46,7 @@ ERRORS: list[tuple[Exception, str, int]] = [
     (InvalidInput("limit", "is 0", "give 1"), "InvalidInput", 422),
     (IdTaken("id", "'x' is taken", "leave the id out"), "IdTaken", 409),
     (InvalidProfile("steps[1].weight", "is text", "give a number"), "InvalidProfile", 422),
-    (ImportProblem("/tmp/x.jsonl", "is no JSON", "mend it", line=3), "ImportProblem", 422),
+    (ImportProblem("/tmp/x.jsonl", "is not JSON", "mend it", line=3), "ImportProblem", 422),
     (NotFound("there is no memory 'x'"), "NotFound", 404),
     (VersionConflict(RECORD, 2), "VersionConflict", 412),
     (Locked("host-7:4242 has been maintaining"), "Locked", 409),
@@ -111,8 +111,8 @@ def test_a_refused_field_is_named_with_its_remedy_and_its_place() -> None:
 
 
 def test_a_line_of_an_import_is_named_without_the_file() -> None:
-    body = problem_of(ImportProblem("/tmp/x", "is no JSON", "mend it", line=3)).to_dict("r1")
-    assert body["errors"] == [{"field": "line 3", "problem": "is no JSON", "remedy": "mend it"}]
+    body = problem_of(ImportProblem("/tmp/x", "is not JSON", "mend it", line=3)).to_dict("r1")
+    assert body["errors"] == [{"field": "line 3", "problem": "is not JSON", "remedy": "mend it"}]
 
 
 def test_a_conflict_has_the_memory_as_it_is_now() -> None:

@@ -62,7 +62,7 @@ def test_an_installed_package_names_its_store_by_an_entry_point(
     assert OPENED == ["mystore://"]
     with pytest.raises(StoreError, match="'gone' of no_such_module:opener cannot be loaded"):
         open_store("gone://")
-    with pytest.raises(InvalidInput, match="names no store"):
+    with pytest.raises(InvalidInput, match="is not the address of a store"):
         open_store("other://")
 
 
@@ -85,7 +85,10 @@ MISTYPED = [  # an address, and what to write instead
     ("psql://host/db", "write postgresql://user@host/database"),
     ("ram://x", "write ram://"),
     ("memory://", "write ram://"),
-    ("mysql://ana:secret@host/db", "names no store; write agent.db, sqlite:///agent.db, postgres"),
+    (
+        "mysql://ana:secret@host/db",
+        "is not the address of a store; write agent.db, sqlite:///agent.db, postgres",
+    ),
     ("agent.db?mode=rw", "mode=ro is the only one"),
     (5, "must be a path, a URL or a store, not int"),
     (b"agent.db", "must be a path, a URL or a store, not bytes"),
@@ -146,7 +149,7 @@ def test_a_file_that_cannot_be_used_says_why(tmp_path: Path) -> None:
     for address, problem in (
         (tmp_path, "is a folder; name a file in it, as"),
         (tmp_path / "no" / "agent.db", "there is no folder .*; make it first"),
-        (tmp_path / "text.db", "file is not a database; give the path of a file that salience"),
+        (tmp_path / "text.db", "file is not a database; give the path of a salience store"),
         (f"{tmp_path}/no.db?mode=ro", r"there is no such file; leave out \?mode=ro to make it"),
     ):
         with pytest.raises(StoreError, match=problem):

@@ -420,7 +420,7 @@ export class Salience {
     return this.#names("/v1/tags", query, options);
   }
 
-  /** What a user told of himself, by topic; what holds of it. */
+  /** What is known about a user, by topic; what holds of it. */
   about(query: Named<Body<"/v1/about">> = {}, options?: CallOptions): Promise<Answer<"/v1/about">> {
     return this.#read("/v1/about", query, options);
   }

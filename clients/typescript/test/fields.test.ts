@@ -59,7 +59,7 @@ test("metadata and filters keep the names that they have", async () => {
   assert.deepEqual(JSON.parse(server.asked[0]!.body), { content: "x", metadata: sent.metadata, user_id: "ana" });
 });
 
-test("what is no object of fields is refused before it is sent, and a promise is told from one", async () => {
+test("what is not an object of fields is refused before it is sent, and a promise is told from one", async () => {
   const client = new Salience(baseUrl);
   const wrong: [unknown, RegExp][] = [
     [5, /the query is a number; give an object/],

@@ -94,7 +94,7 @@ class Keyring(Closing):
         expires_at: Any = None,
         name: str | None = None,
     ) -> NewKey:
-        """Make a key; its text is in the answer, and nowhere else.
+        """Create a key; only this answer has its text.
 
         Args:
             namespaces: names, patterns as `ana/*`, or `*`; one text or several.
@@ -111,7 +111,7 @@ class Keyring(Closing):
         return created
 
     def list(self) -> list[AccessKey]:
-        """List all keys, the oldest first; revoked and expired ones, too."""
+        """List all keys, oldest first, including revoked and expired ones."""
         keys: list[AccessKey] = self._run(ask(ReadKeys()))
         return keys
 
@@ -122,7 +122,7 @@ class Keyring(Closing):
     def rotate(
         self, id: str, *, overlap: timedelta = timedelta(), expires_at: Any = None
     ) -> NewKey:
-        """Give a key another secret; the one before is valid until the overlap has passed.
+        """Give a key a new secret; the old one stays valid during the overlap.
 
         The key keeps its id, namespaces and scopes, and its end, unless there is another. At most
         two secrets are valid at a time: a further rotation ends the oldest.
@@ -137,7 +137,7 @@ class Keyring(Closing):
         return rotated
 
     def revoke(self, id: str) -> AccessKey:
-        """End a key for good, with both of its secrets.
+        """Revoke a key for good, with both of its secrets.
 
         Raises:
             NotFound: there is no such key.
@@ -181,7 +181,7 @@ class Keyring(Closing):
         return self._verdict(text, keys)
 
     def any_key(self) -> bool:
-        """Test whether the store has ever had a key; after the first, it never is open again."""
+        """Test whether the store has ever had a key."""
         keys, asked_at = self._recall(_ALL), time.monotonic()
         if keys is None:
             keys = self._run(ask(ReadKeys()))

@@ -185,7 +185,7 @@ def _change(id: Any, change: Callable[[AccessKey], AccessKey]) -> Plan[AccessKey
         changed = replace(changed, version=key.version + 1)
         if (yield from ask(PutKey(changed))):
             return changed
-    raise StoreError(f"others change the key {shown(id)} all the time; try again")
+    raise StoreError(f"the key {shown(id)} keeps changing; try again")
 
 
 def _end(expires_at: Any, now: datetime) -> datetime | None:

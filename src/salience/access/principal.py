@@ -73,7 +73,7 @@ def parse_patterns(patterns: Any) -> tuple[str, ...]:
     """Names and patterns in their order, each once; one text is one of them.
 
     Raises:
-        InvalidInput: one is no text, too long, or has a star that is no whole last segment.
+        InvalidInput: one is not text, too long, or has a star that is no whole last segment.
     """
     listed = texts("namespaces", patterns)
     if not listed:

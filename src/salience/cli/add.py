@@ -56,7 +56,7 @@ def update(
     replace_metadata: str | None = None,
     if_version: int | None = None,
 ) -> None:
-    """Change the text of a memory, or its fields."""
+    """Change the text or fields of a memory."""
     changes_by_field = dict(_parse_assignment(change) for change in set_ or ())
     for name, keys in (("metadata", metadata), ("replace_metadata", replace_metadata)):
         if keys is not None:
@@ -74,7 +74,7 @@ def _parse_assignment(change: str) -> tuple[str, Any]:
     """A field and its value: texts and times as they are, a list of one text, or JSON."""
     name, sign, value = change.partition("=")
     if not sign:
-        raise InvalidInput("set", f"{change!r} is no change", "write it as importance=0.8")
+        raise InvalidInput("set", f"{change!r} is not a change", "write it as importance=0.8")
     kind = FIELDS[name].type if name in FIELDS else "text"
     if not value:
         return name, None
@@ -104,7 +104,7 @@ def delete(
     rewrite: bool = False,
     **options: Any,
 ) -> None:
-    """Erase memories: by id, by a filter, by their user, or the whole namespace.
+    """Erase memories by id, filter or user, or the whole namespace.
 
     All but ids print a receipt: what was erased, and how that was checked.
     """

@@ -35,7 +35,7 @@ def eval_(
     unanswerable: Path | None = None,
     leave_out: bool = False,
 ) -> None:
-    """Measure the quality of recall on conversations, on recorded searches, or on a notebook."""
+    """Measure recall on conversations, recorded searches, or a bundled notebook."""
     if (folders and log) or not (folders or abstention or log):
         remedy = "give folders, or --abstention, or --log"
         raise InvalidInput("eval", "has nothing, or two things, to measure on", remedy)
@@ -172,7 +172,7 @@ def calibrate(
     requests: list[Path] | None = None,
     generic: bool = False,
 ) -> None:
-    """Fit the weights by which the evidence of a search becomes a probability."""
+    """Fit the weights that turn the evidence of a search into a probability."""
     from salience.evaluation import calibration
 
     with output.progress() as progress:
@@ -255,7 +255,7 @@ def _print_tuned(tuned: Tuned) -> None:
 
 
 def ab(settings: Settings, log: Path, first: str, second: str) -> None:
-    """Ask recorded searches again under two profiles, and tell which found more that was of use."""
+    """Repeat recorded searches under two profiles, and tell which found more of use."""
     from salience.evaluation.searches import compare_profiles
 
     settings.require()

@@ -29,7 +29,7 @@ def get(settings: Settings, record: MemoryRecord, **given: Any) -> None:
 
 @operation("get_all", limit=20)
 def list_(settings: Settings, page: Page, *, order: str, **given: Any) -> None:
-    """List memories in the order of their time, page by page."""
+    """List memories by time, page by page."""
     from salience.cli import render
 
     console = output.console()
@@ -44,7 +44,7 @@ def list_(settings: Settings, page: Page, *, order: str, **given: Any) -> None:
 
 @operation("about", "user")
 def about(settings: Settings, found: About, **given: Any) -> None:
-    """List what a user told of himself, by topic: health, tastes, family, work."""
+    """List what is known about a user, by topic: health, tastes, family, work."""
     from salience.cli import render
 
     if found.facts:
@@ -73,7 +73,7 @@ entities = operation("entities", "prefix")(_show_names)
 
 @takes("zones", without=("cursor",))
 def zones(settings: Settings, limit: int = 20, **options: Any) -> None:
-    """Show the vitality and zone of each memory, the lowest first."""
+    """Show the vitality and zone of each memory, lowest first."""
     if limit < 0:
         raise InvalidInput("limit", f"is {limit}", "give a whole number")
     with settings.open(embeds=False) as memory:
@@ -93,7 +93,7 @@ def zones(settings: Settings, limit: int = 20, **options: Any) -> None:
 
 @operation("stats")
 def stats(settings: Settings, figures: dict[str, Any], **given: Any) -> None:
-    """Show figures about the memories and their store."""
+    """Show statistics of the memories and their store."""
     from salience.cli import render
 
     output.console().print(render.figures(figures))
@@ -110,7 +110,7 @@ def report(
     ahead: Annotated[int, typer.Option(min=0, max=_CENTURY_DAYS)] = 90,
     points: Annotated[int, typer.Option(min=1)] = 74,
 ) -> None:
-    """Show how memories fade: how many are in each zone over time, as a table or a chart."""
+    """Show how many memories are in each zone over time, as a table or chart."""
     with output.progress(step="counting") as progress:
         until = datetime.now(timezone.utc) + timedelta(days=ahead)
         with settings.open(embeds=False) as memory:

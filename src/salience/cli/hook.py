@@ -61,7 +61,7 @@ stop = _event("stop")
 
 
 def mcp(settings: Settings) -> None:
-    """Serve the memories of this folder's project to the agent, by the Model Context Protocol."""
+    """Serve the memories of this folder's project to an agent (Model Context Protocol)."""
     environment = {**os.environ, **_environment(settings)}
     project = find_project(environment.get(PROJECT_FOLDER_VARIABLE) or os.getcwd(), environment)
     if project.is_off:
@@ -96,13 +96,13 @@ def status(settings: Settings) -> None:
 
 
 def share(settings: Settings, namespace: str | None = None) -> None:
-    """Let this repository have the memories of a namespace, such as those of another clone."""
+    """Let this repository use the memories of a namespace, such as another clone's."""
     root = share_project(os.getcwd(), namespace)
     print(f"{root}: {find_project(str(root), {}).namespaces[0]}")
 
 
 def stop_daemon(settings: Settings) -> None:
-    """End the daemon; the next hook starts another one."""
+    """Stop the daemon; the next hook starts another."""
     ended = _ask_daemon("end")
     if ended is None:
         output.nothing("no daemon runs")

@@ -20,7 +20,7 @@ _MAX_DIFFERENCES = 20  # printed for people; --json gives all
 
 @operation("history")
 def history(settings: Settings, history: History, **given: Any) -> None:
-    """Show the events of a memory, and its text before each edit."""
+    """Show the events of a memory, with its text before each edit."""
     from rich.text import Text
 
     from salience.cli import render
@@ -57,7 +57,7 @@ def link(
 
 
 def decay(settings: Settings) -> None:
-    """Let every memory fade by the days since the last time."""
+    """Let every memory fade by the days since the last run."""
     with settings.open(embeds=False) as memory:
         memory.decay_all()
         memories = memory.count()
@@ -66,7 +66,7 @@ def decay(settings: Settings) -> None:
 
 @operation("touch", choices={"use": EVENT_OF_USE}, to_json=lambda _, ids, **__: {"touched": ids})
 def touch(settings: Settings, done: None, *, ids: list[str], **given: Any) -> None:
-    """Count a use of memories."""
+    """Record that memories were used."""
     output.say(f"{len(ids):,} touched")
 
 
@@ -93,7 +93,7 @@ unpin = operation("unpin")(_shows("pinned"))
 
 @takes("supersede")
 def supersede(settings: Settings, **given: Any) -> None:
-    """Replace an outdated memory by a newer one; the old one was true until now."""
+    """Replace an outdated memory with a newer one; the old one held until then."""
     with settings.open(embeds=False) as memory:
         memory.supersede(**given)
         record = memory.get(given["old"])
@@ -126,12 +126,12 @@ def questions(settings: Settings, kept: Questions, **given: Any) -> None:
 
 @operation("add_question")
 def add_question(settings: Settings, kept: LabelledQuestion, **given: Any) -> None:
-    """Keep a question with what answers it; without an id, nothing that is there does."""
+    """Label a question with the memories that answer it; without ids, nothing does."""
     output.say(kept.id)
 
 
 def delete_question(settings: Settings, id: str) -> None:
-    """Drop a labelled question."""
+    """Delete a labelled question."""
     with settings.open(embeds=False) as memory:
         if not memory.delete_question(id):
             raise NotFound(f"there is no question {shown(id)}; salience questions lists them")
@@ -156,7 +156,7 @@ def score_questions(settings: Settings, scores: QuestionScores, **given: Any) ->
 
 @operation("verify", failed=lambda found: not found and not found.repaired)
 def verify(settings: Settings, verification: Verification, **given: Any) -> None:
-    """Check that every memory is what its log of events says."""
+    """Check every memory against its event log."""
     for finding in verification.damage:
         output.say(str(finding))
     for difference in verification.differences[:_MAX_DIFFERENCES]:

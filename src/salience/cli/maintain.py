@@ -64,7 +64,7 @@ def _show_outcome(run: str | None, count: int, action: str, apply: bool) -> None
 
 @operation("archive", to_json=lambda run, ids: {"archived": ids, "run": run})
 def archive(settings: Settings, run: str | None, *, ids: list[str]) -> None:
-    """Archive memories; only a search with --archived finds them then."""
+    """Archive memories, so that only a search with --archived finds them."""
     if run is None:
         output.say("all of them are archived already")
     else:
@@ -117,7 +117,7 @@ def undo(settings: Settings, report: Undone, **given: Any) -> None:
 
 @operation("undo_writer", embeds=True)
 def undo_writer(settings: Settings, report: WriterUndone, *, apply: bool, **given: Any) -> None:
-    """Take back all that one actor wrote and changed since a time; a preview unless --apply."""
+    """Undo everything that one actor did since a time; a preview unless --apply."""
     for id, why in report.left.items():
         output.note(f"left: {id}: {why}")
     if report.erased:
@@ -139,7 +139,7 @@ def undo_writer(settings: Settings, report: WriterUndone, *, apply: bool, **give
     choices={"steps": maintenance.STEPS},
 )
 def maintain(settings: Settings, report: Maintenance, *, dry_run: bool, **given: Any) -> None:
-    """Do the maintenance that is due: expiry, old tasks, links by name; more with --step."""
+    """Run the maintenance that is due: expiry, old tasks, pending links; more with --step."""
     for step in report.steps:
         line = f"{step.name}: {step.changed:,}"
         if step.held_back:
@@ -171,7 +171,7 @@ def _command(action: Action) -> str:
 
 @operation("audit", step="looking", choices={"mend": MENDABLE})
 def audit(settings: Settings, report: Audit, *, mend: Sequence[str] = (), **given: Any) -> None:
-    """Report problems of the memories, with examples and the commands that mend them."""
+    """Report problems of the memories, with examples and the commands that fix them."""
     from rich.text import Text
 
     from salience.cli import render

@@ -32,7 +32,7 @@ def migrate(
     row_security: Annotated[bool | None, typer.Option(show_default=False)] = None,
     citus: bool = False,
 ) -> None:
-    """Bring the schema of a store up to date, or create it in an empty database."""
+    """Upgrade the schema of a store, or create it in an empty database."""
     settings.require()
     before, after = stores.migrate(settings.url, row_security, citus)
     if settings.json:
@@ -54,7 +54,7 @@ def index(settings: Settings) -> None:
 
 
 def copy(settings: Settings, source: str, target: str) -> None:
-    """Copy a store into another, with vectors, links, history and notes, and check the copy."""
+    """Copy a store into another, with vectors, links and history, and check the copy."""
     origin, destination = Settings(db=source), Settings(db=target)
     origin.require()
     with output.progress("what was copied stays; run it again for the rest") as progress:
@@ -79,7 +79,7 @@ def export(
     format: Literal["jsonl", "markdown", "mem0", "eval"] = "jsonl",
     **options: Any,
 ) -> None:
-    """Write everything to a file, history included; import brings it back."""
+    """Write everything to a file, history included, for import to bring back."""
     if user is not None:
         own = {PERSON: user}
         options["filters"] = {"and": [own, options["filters"]]} if "filters" in options else own
@@ -118,7 +118,7 @@ def _export_set(memory: Any, path: Path, filters: Any) -> int:
 
 
 def backup(settings: Settings, path: Path, overwrite: bool = False) -> None:
-    """Copy the whole store to a file while it is in use, and check the copy."""
+    """Back up the whole store to a file while it is in use, and check the copy."""
     bar = output.progress("nothing written", "copying")
     with settings.open(embeds=False) as memory, bar as progress:
         done = memory.backup(path, overwrite=overwrite, progress=progress)
@@ -131,7 +131,7 @@ def restore_backup(
     overwrite: bool = False,
     with_erased: Annotated[bool | None, typer.Option(show_default=False)] = None,
 ) -> None:
-    """Put a checked copy of a backup in the place of a store that nobody has open."""
+    """Restore a store from a backup, after checking it; no program may have it open."""
     with output.progress("nothing restored", "copying") as progress:
         done = stores.restore_backup(
             path, settings.url, overwrite=overwrite, with_erased=with_erased, progress=progress
@@ -140,7 +140,7 @@ def restore_backup(
 
 
 def erased(settings: Settings, apply: Path | None = None) -> None:
-    """Print the list of all that was erased, as hashes, or erase it again from a restored store."""
+    """Print the list of erasures, as hashes, or repeat them in a restored store."""
     store = stores.open_store(settings.url)
     try:
         if apply is None:
@@ -205,7 +205,7 @@ def reembed(
     give_up: bool = False,
     missing: bool = False,
 ) -> None:
-    """Re-embed everything while the store is in use; alone, replace them by --embedder's."""
+    """Re-embed everything with --embedder while the store is in use, or in steps."""
     settings.require()
     chosen = {
         "status": status,

@@ -61,7 +61,7 @@ def vitals(memories: Sequence[ZonedMemory]) -> Table:
 
 
 def about(found: About) -> Table:
-    """A table of what a user told of himself, each topic named once."""
+    """A table of what is known about a user, each topic named once."""
     rows = table("topic", "told", "statement", "memory")
     before = ""
     for fact in found:

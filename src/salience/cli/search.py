@@ -115,7 +115,7 @@ def explain(
 
 @operation("compare", embeds=True, profiles=REQUIRED, failed=lambda found: not found.memories)
 def compare(settings: Settings, comparison: Comparison, **given: Any) -> None:
-    """Compare the hits of several profiles side by side, and show what moved each memory."""
+    """Compare the hits of several profiles, and show what moved each memory."""
     from salience.cli import render
 
     if len(comparison):
@@ -128,7 +128,7 @@ def compare(settings: Settings, comparison: Comparison, **given: Any) -> None:
 def context(
     settings: Settings, profile: ProfileName = "balanced", rerank: str | None = None, **given: Any
 ) -> None:
-    """Write the memories that matter for a query as text for an agent, within a token budget."""
+    """Build a prompt context for a query, within a token budget."""
     with settings.open(profile=profile_of(profile, rerank)) as memory:
         context = memory.get_context(**given)
         if not context.ids:

@@ -148,7 +148,7 @@ def parse_json(name: str, text: str | None, kind: type = dict) -> Any:
     except (ValueError, RecursionError) as problem:
         raise InvalidInput(name, f"is not JSON: {problem}", f"give a JSON {shape}") from None
     if not isinstance(value, kind):
-        raise InvalidInput(name, f"is no JSON {shape}", "see --help")
+        raise InvalidInput(name, f"is not a JSON {shape}", "see --help")
     return value
 
 

@@ -39,14 +39,16 @@ class HookEvent:
         """The event of a request.
 
         Raises:
-            InvalidInput: the agent's input is no JSON object.
+            InvalidInput: the agent's input is not a JSON object.
         """
         try:
             values = json.loads(message["input"] or "{}")
         except (ValueError, RecursionError):
             values = None
         if not isinstance(values, dict):
-            raise InvalidInput("standard input", "is no JSON object", "give the event of the agent")
+            raise InvalidInput(
+                "standard input", "is not a JSON object", "give the event of the agent"
+            )
         agent = message["agent"] or _agent_of(values)
         environment = message["environment"]
         roots = values.get("workspace_roots")

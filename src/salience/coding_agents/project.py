@@ -51,7 +51,7 @@ def find_project(folder: str, environment: Mapping[str, str]) -> Project:
     """The project of a folder; the namespace of the environment's SALIENCE_NAMESPACE goes first.
 
     Raises:
-        InvalidInput: that is no name of a namespace.
+        InvalidInput: that cannot be the name of a namespace.
     """
     here = Path(folder).resolve()
     above = (here, *here.parents)
@@ -77,7 +77,7 @@ def share(folder: str, namespace: str | None) -> Path:
     """Give the repository of a folder the memories of a namespace, or its own again; its folder.
 
     Raises:
-        InvalidInput: that is no name of a namespace.
+        InvalidInput: that cannot be the name of a namespace.
     """
     root = _home(find_project(folder, {}).root)
     shared = {**_shared(), str(root): None if namespace is None else namespace_name(namespace)}

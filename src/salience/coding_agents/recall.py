@@ -79,7 +79,7 @@ class Limits:
         """The limits, as SALIENCE_HOOK_TOKENS and SALIENCE_HOOK_SIMILARITY change them.
 
         Raises:
-            InvalidInput: one is no number.
+            InvalidInput: one is not a number.
         """
         limits = cls()
         if tokens := _number(environment, "SALIENCE_HOOK_TOKENS"):

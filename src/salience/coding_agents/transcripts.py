@@ -50,7 +50,7 @@ def read_turns(
 ) -> tuple[list[Turn], int]:
     """The turns of a transcript from a byte on, and the byte after the last whole line.
 
-    Lines that are no JSON, or of another form, are passed over.
+    Lines that are not JSON, or of another form, are passed over.
 
     Raises:
         OSError: the file cannot be read.

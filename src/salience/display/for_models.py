@@ -189,7 +189,7 @@ def _name(text: str) -> str:
 
 
 def unfenced(text: str) -> str:
-    """A cleaned text in which the tag of the fence is no tag; of the same length as if cleaned."""
+    """A cleaned text without the tag of the fence; of the same length as if cleaned."""
     cleaned = clean(text)
     return _ANGLE.sub(lambda angle: "(" if _begins_tag(cleaned, angle.end()) else angle[0], cleaned)
 

@@ -188,12 +188,12 @@ def _checked(name: str, arguments: str | Mapping[str, Any]) -> dict[str, Any]:
         except (ValueError, RecursionError):
             raise InvalidInput("arguments", "are not JSON", "send a JSON object") from None
     if not isinstance(arguments, Mapping):
-        raise InvalidInput("arguments", "are no object", "send a JSON object")
+        raise InvalidInput("arguments", "are not an object", "send a JSON object")
     _, properties, required = _TOOLS[name]
     given = {each: arguments[each] for each in properties if arguments.get(each) is not None}
     for each in required:
         if not isinstance(given.get(each), str):
-            problem = "is no text" if each in given else "is missing"
+            problem = "is not text" if each in given else "is missing"
             raise InvalidInput(each, problem, "give a text")
     if not isinstance(given.get("tags", []), list):
         raise InvalidInput("tags", "must be a list of texts")

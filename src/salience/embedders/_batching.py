@@ -106,7 +106,7 @@ def checked_rows(candidate: Any, count: int, identity: EmbedderIdentity) -> Rows
         with np.errstate(over="ignore"):  # too large a number is refused below
             rows = np.asarray(candidate, dtype=np.float32)
     except Exception:  # of any kind, in a type from outside
-        raise EmbedderError(f"{identity} gave what is no table of numbers") from None
+        raise EmbedderError(f"{identity} gave what is not a table of numbers") from None
     if rows.shape != (count, identity.dimensions):
         raise EmbedderError(
             f"{identity} gave rows of shape {rows.shape}, not {(count, identity.dimensions)}"
@@ -235,7 +235,7 @@ class FunctionEmbedder:
         try:
             rows = np.asarray(answer, dtype=np.float32)
         except Exception:  # of any kind, in a type from outside
-            raise EmbedderError(f"{self._name} gave what is no table of numbers") from None
+            raise EmbedderError(f"{self._name} gave what is not a table of numbers") from None
         if rows.ndim != 2 or len(rows) != len(texts) or not rows.shape[1]:
             raise EmbedderError(
                 f"{self._name} gave an answer of shape {rows.shape} for {len(texts)} texts"

@@ -102,7 +102,7 @@ class JsonPoster:
         try:
             self._host = self._httpx.URL(url).host
         except self._httpx.InvalidURL as problem:
-            raise InvalidInput("base_url", f"is no URL: {problem}", "check its host") from None
+            raise InvalidInput("base_url", f"is not a URL: {problem}", "check its host") from None
         self._lock = Lock()
         self._client: Any = None
         renew_after_fork(self)

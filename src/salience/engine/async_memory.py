@@ -68,7 +68,7 @@ class AsyncMemory:
 
     @takes(Settings, defaults=SETTINGS)
     def __init__(self, url: Address | Store | None = None, **settings: Unpack[Settings]) -> None:
-        """Open (or make) a store when it is awaited, as `Memory(...)` does.
+        """Open (or create) a store when awaited, as `Memory(...)` does.
 
         Args:
             url: the path of a file, a URL or a store.
@@ -79,7 +79,7 @@ class AsyncMemory:
     @classmethod
     @takes(Settings, defaults=SETTINGS)
     async def open(cls, url: Address | Store | None = None, **settings: Unpack[Settings]) -> Self:
-        """Open (or make) a store, as `Memory.open` does.
+        """Open (or create) a store, as `Memory.open` does.
 
         Args:
             url: the path of a file, a URL or a store.
@@ -111,7 +111,7 @@ class AsyncMemory:
         await self.close()
 
     async def close(self) -> None:
-        """Write what is queued and release the store.
+        """Write queued accesses and release the store.
 
         Raises:
             StoreError: what was queued could not be written; says how many accesses are not
@@ -124,11 +124,11 @@ class AsyncMemory:
 
     @property
     def namespace(self) -> str:
-        """The namespace whose memories this sees."""
+        """The namespace that this memory reads and writes."""
         return self._core.namespace
 
     def within(self, namespace: str, *, actor: str | None = None) -> Self:
-        """Give the memory of another namespace in the same store; closing either closes both.
+        """Return the memory of another namespace in the same store; closing either closes both.
 
         What is done through it was done by `actor`; by that of this memory if none is given.
         """

@@ -262,7 +262,7 @@ class Dispatcher:
         if self.embedder is None or self.recovery is None:
             raise EmbedderError("there is no embedder; open the store with one")
         if self.recovery.is_waiting:
-            raise EmbedderError(f"{self.recovery.problem}; it is asked again in the background")
+            raise EmbedderError(f"{self.recovery.problem}; it is retried in the background")
         started = time.perf_counter()
         try:
             rows = self.embedder.embed(op.texts, kind=op.kind)

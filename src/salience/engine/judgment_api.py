@@ -91,7 +91,7 @@ class JudgmentApi(PlanRunner):
         self._run(update.put_links([link], scope))
 
     def supersede(self, old: str, new: str, *, if_version: int | None = None) -> None:
-        """Let a memory take the place of an older one.
+        """Replace an older memory with a newer one; the older one held until then.
 
         The older one becomes `superseded`, and its `valid_to` becomes the time from which the newer
         one holds: its `valid_from`, else its creation. Nothing of it is lost: "activation" recalls
@@ -138,7 +138,7 @@ class JudgmentApi(PlanRunner):
         limit: int | None = None,
         cursor: str | None = None,
     ) -> Zones:
-        """Label each memory by its vitality (active, stale, fading, dormant), the liveliest first.
+        """Label each memory by its vitality (active, stale, fading, dormant), liveliest first.
 
         The zones are computed for a time, the present by default; no memory is moved. Memories in
         the archive, and those that were consolidated, are in no zone. With a `limit` the result is
@@ -161,7 +161,7 @@ class JudgmentApi(PlanRunner):
         entities: bool = False,
         as_of: Moment = None,
     ) -> Graph:
-        """Get the memories that links lead to from one, in whatever direction, and these links.
+        """Get the memories linked to one, in either direction, and the links between them.
 
         Args:
             around: the id of the memory.
@@ -181,7 +181,7 @@ class JudgmentApi(PlanRunner):
         return self._run_at(plan, as_of)
 
     def history(self, id: str, *, limit: int = 1000, cursor: str | None = None) -> History:
-        """List what happened to a memory, oldest first, with its versions; looking is not a use.
+        """List the events of a memory, oldest first, with its versions; not counted as a use.
 
         Pass the page's `cursor` to get the next one; it is None at the end. A page has the versions
         that the memory had meanwhile, the one at its beginning included. Of a history of several
@@ -206,7 +206,7 @@ class JudgmentApi(PlanRunner):
         order: Order = "oldest",
         wait: float = 0.0,
     ) -> EventPage:
-        """Get one page of what has happened to the memories of this namespace, oldest first.
+        """List one page of the events in this namespace, oldest first.
 
         Pass the page's `cursor` as `after` to get the next page; at the end it is empty, and its
         cursor finds what happens later. Events of erased memories are erased, too; an event "erase"
@@ -244,7 +244,7 @@ class JudgmentApi(PlanRunner):
         at: Moment = None,
         filters: Filters = None,
     ) -> LabelledQuestion:
-        """Keep a question with the memories that answer it, in the place of the one with its id.
+        """Label a question with the memories that answer it; replaces the one with its id.
 
         At most 1,000 are kept. One is erased with the last memory that answers it, all of them with
         the namespace.
@@ -264,7 +264,7 @@ class JudgmentApi(PlanRunner):
         return self._run(kept)
 
     def delete_question(self, id: str) -> bool:
-        """Drop a labelled question; False if there is none of that id."""
+        """Delete a labelled question; False if there is none with that id."""
         return self._run(drop_question(self._core.namespace, id))
 
     def score_questions(self, profiles: Sequence[ProfileLike] = ("balanced",)) -> QuestionScores:
@@ -300,7 +300,7 @@ class JudgmentApi(PlanRunner):
     def searches(
         self, after: str | None = None, *, limit: int = 100, below: float | None = None
     ) -> SearchPage:
-        """Get one page of the recorded searches of this namespace, newest first.
+        """List one page of the recorded searches of this namespace, newest first.
 
         They are those that `search_log` keeps; without one the page is empty and says so.
 
@@ -325,7 +325,7 @@ class JudgmentApi(PlanRunner):
         now: Moment = None,
         utility: float | None = None,
     ) -> None:
-        """Count a use of memories: "reference" (it went into an answer), "read" or "retrieval".
+        """Record a use of memories: "reference" (it went into an answer), "read" or "retrieval".
 
         It is counted within a second and never waited for, unless there is a `utility`. `search`
         counts a retrieval of its hits itself. A "write" says that what a memory is about was edited

@@ -60,7 +60,7 @@ class LifecycleApi(PlanRunner):
         return run
 
     def restore(self, ids: str | Sequence[str]) -> Mapping[str, str]:
-        """Bring memories back from the archive; returns the status that each has again, by id.
+        """Bring memories back from the archive; returns their restored statuses by id.
 
         Raises:
             NotFound: one of them does not exist; nothing was moved.
@@ -113,7 +113,7 @@ class LifecycleApi(PlanRunner):
         return report
 
     def undo(self, run: str) -> Undone:
-        """Take back what a run of `prune`, `archive`, `consolidate` or `maintain` changed.
+        """Undo what a run of `prune`, `archive`, `consolidate` or `maintain` changed.
 
         Memories that were changed again since are left alone, and the result says why.
 
@@ -127,7 +127,7 @@ class LifecycleApi(PlanRunner):
         return undone
 
     def undo_writer(self, actor: str, *, since: Moment = None, apply: bool = False) -> WriterUndone:
-        """Take back all that one actor did from a time on, or preview that.
+        """Undo everything one actor did since a time, or preview that.
 
         What he wrote is archived. What he changed has the state and the text of before, unless
         others have changed it since, which the result names; links are removed or made again.
@@ -158,7 +158,7 @@ class LifecycleApi(PlanRunner):
         summarise: Summariser = consolidation.central_text,
         progress: Progress | None = None,
     ) -> Maintenance:
-        """Do what is due, in steps.
+        """Run the maintenance that is due, in steps.
 
         "expire" archives expired memories, "tasks" completes tasks untouched for 7 days, "links"
         lets links by name find their target. "consolidate", "prune" and "decay" (`decay_all`) are
@@ -245,5 +245,5 @@ class LifecycleApi(PlanRunner):
         return self._run(plan)
 
     def pending_links(self) -> list[Link]:
-        """List the links that lead to no memory yet: to an id, title or alias that none has."""
+        """List the pending links: to an id, title or alias that no memory has yet."""
         return self._run(link_targets.pending_links(self._core.namespace))

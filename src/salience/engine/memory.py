@@ -44,7 +44,7 @@ class Memory(WriteApi, SearchApi, ReadApi, JudgmentApi, LifecycleApi, TransferAp
 
     @takes(Settings, defaults=SETTINGS)
     def __init__(self, url: Address | Store | None = None, **settings: Unpack[Settings]) -> None:
-        """Open (or make) a store.
+        """Open (or create) a store.
 
         Args:
             url: the path of a file, as "agent.db"; a URL: `sqlite:///agent.db`, `postgresql://...`,
@@ -63,7 +63,7 @@ class Memory(WriteApi, SearchApi, ReadApi, JudgmentApi, LifecycleApi, TransferAp
     @classmethod
     @takes(Settings, defaults=SETTINGS)
     def open(cls, url: Address | Store | None = None, **settings: Unpack[Settings]) -> Self:
-        """Open (or make) a store, as `Memory(...)` does.
+        """Open (or create) a store, as `Memory(...)` does.
 
         Args:
             url: the path of a file, a URL or a store.
@@ -82,11 +82,11 @@ class Memory(WriteApi, SearchApi, ReadApi, JudgmentApi, LifecycleApi, TransferAp
 
     @property
     def namespace(self) -> str:
-        """The namespace whose memories this sees."""
+        """The namespace that this memory reads and writes."""
         return self._core.namespace
 
     def within(self, namespace: str, *, actor: str | None = None) -> Self:
-        """Give the memory of another namespace in the same store; closing either closes both.
+        """Return the memory of another namespace in the same store; closing either closes both.
 
         What is done through it was done by `actor`; by that of this memory if none is given.
         """
@@ -98,7 +98,7 @@ class Memory(WriteApi, SearchApi, ReadApi, JudgmentApi, LifecycleApi, TransferAp
     def tools(
         self, style: Style = "openai", *, max_tokens: int = 2000, **owner: Unpack[Owner]
     ) -> Tools:
-        """Give tools for a loop of function calls: search, add, update and delete memories.
+        """Return tools for a function-calling loop: search, add, update and delete memories.
 
         Args:
             style: "openai" (chat completions), "responses" (OpenAI's responses) or "anthropic".
@@ -149,7 +149,7 @@ class Memory(WriteApi, SearchApi, ReadApi, JudgmentApi, LifecycleApi, TransferAp
         missing: bool = False,
         progress: Callable[[int, int], None] | None = None,
     ) -> int:
-        """Re-embed a whole store with an embedder; returns how many were made.
+        """Re-embed a whole store; returns the number of vectors made.
 
         If no embedder is named, the default one replaces its own vectors, and no other's. With
         `missing`, only memories stored without a vector get one. Searches go on meanwhile with the
@@ -192,7 +192,7 @@ class Memory(WriteApi, SearchApi, ReadApi, JudgmentApi, LifecycleApi, TransferAp
         self._core.dispatcher.flush()
 
     def close(self) -> None:
-        """Write what is queued and release the store.
+        """Write queued accesses and release the store.
 
         Raises:
             StoreError: what was queued could not be written; says how many accesses are not

@@ -259,7 +259,7 @@ def narrowed(method: str, filters: Filters, fields: Mapping[str, Any], *others: 
     """The filter with the conditions on fields that a method was given as keywords.
 
     Raises:
-        TypeError: one is no field.
+        TypeError: one is not a field.
         InvalidInput: names the keyword that is wrong.
     """
     check_names(method, fields, FieldFilters, "filters", *others)

@@ -1,6 +1,6 @@
 """Recovery: what happens while an embedder does not answer, and when it answers again.
 
-It is left alone, so that nobody waits for it, and is asked again in the background. Searches go on
+It is left alone, so that nobody waits for it, and is retried in the background. Searches go on
 by words, and memories are kept without vectors. Once it answers, those get their vectors.
 """
 

@@ -157,7 +157,7 @@ def _recorded(name: str, value: Any) -> AskedSearch:
         return AskedSearch("default", text(name, value))
     values = mapping(name, value)
     for key in values.keys() - {"query", "namespace", "relevant"}:
-        raise InvalidInput(f"{name}.{key}", "is no field of a search", "use query, relevant")
+        raise InvalidInput(f"{name}.{key}", "is not a field of a search", "use query, relevant")
     relevant = texts(f"{name}.relevant", values.get("relevant", ()))
     namespace = text(f"{name}.namespace", values.get("namespace", "default"))
     return AskedSearch(namespace, text(f"{name}.query", values.get("query")), frozenset(relevant))

@@ -81,7 +81,7 @@ class SearchApi(PlanRunner):
         everywhere: bool = False,
         **options: Unpack[ExplainOptions],
     ) -> ExplainReport:
-        """Say why a memory is returned for a query or not, and what would change it.
+        """Explain why a query returns a memory or not, and what would change that.
 
         The answer holds the tree of its score, where and by how much it missed if it is no hit,
         and for each part of the score and each weight the value that would turn the outcome.
@@ -113,7 +113,7 @@ class SearchApi(PlanRunner):
         everywhere: bool = False,
         **options: Unpack[ExplainOptions],
     ) -> list[ExplainReport]:
-        """Say of up to 20 memories of one ranking what `explain` says of each, in their order.
+        """Explain up to 20 memories of one ranking, in the order of their ids.
 
         Args:
             query: what is asked, in words.
@@ -153,7 +153,7 @@ class SearchApi(PlanRunner):
     def candidates(
         self, query: str, *, hits: int = 10, **options: Unpack[ExplainOptions]
     ) -> CandidateTable:
-        """List all that a search ranks, as columns: the hits, and what came behind them.
+        """List everything that a search ranks, as columns: the hits, then the rest.
 
         The answer holds the values of each part of the score, the ranks on the routes, and how many
         memories each stage was given and let pass. Nothing is touched.
@@ -177,7 +177,7 @@ class SearchApi(PlanRunner):
     def compare(
         self, query: str, profiles: Sequence[ProfileLike], **options: Unpack[CompareOptions]
     ) -> Comparison:
-        """Rank for one query under two or more profiles, side by side; touches nothing.
+        """Compare the hits of two or more profiles for one query; no use is counted.
 
         Args:
             query: what is asked, in words.
@@ -197,7 +197,7 @@ class SearchApi(PlanRunner):
     def get_context(
         self, query: str, max_tokens: int = 2000, **options: Unpack[ContextOptions]
     ) -> Context:
-        """Write down what matters for a query, to be read, in at most `max_tokens` tokens.
+        """Build a prompt context for a query, in at most `max_tokens` tokens.
 
         With an empty query nothing is searched: the context is what is known of the user, and the
         other sections that list memories.
@@ -240,7 +240,7 @@ class ReadApi(PlanRunner):
         return self._run_at(plan, as_of)
 
     def get_many(self, ids: Iterable[str], *, as_of: Moment = None) -> list[MemoryRecord | None]:
-        """Get memories by id, in the order of the ids; None in the place of one that is not there.
+        """Get memories by id, in the order of the ids; None for each that is missing.
 
         Args:
             ids: the ids of the memories.
@@ -265,7 +265,7 @@ class ReadApi(PlanRunner):
         as_of: Moment = None,
         **fields: Unpack[FieldFilters],
     ) -> Page:
-        """Get one page of the memories that pass a filter, with their `total`.
+        """List one page of the memories that pass a filter, with their `total`.
 
         They are ordered by `created_at`, and those of the same time by their order of writing:
         "newest" or "oldest" first. Pass the page's `cursor` to get the next one; it is None at the
@@ -291,7 +291,7 @@ class ReadApi(PlanRunner):
     def about(
         self, user: str | None = None, *, filters: Filters = None, limit: int = 1000
     ) -> About:
-        """List what a user told of himself and what holds of it, by topic, the newest first.
+        """List what is known about a user, by topic, newest first.
 
         Found are statements of health, standing instructions, tastes, family, work, places and
         other circumstances by the words of ten languages, the facts of `extract`, and memories of
@@ -371,7 +371,7 @@ class ReadApi(PlanRunner):
         limit: int = 100,
         cursor: str | None = None,
     ) -> NamePage:
-        """Get one page of the tags of memories that pass a filter, with the number of each.
+        """List one page of the tags of memories that pass a filter, with their counts.
 
         Tags count as one if they differ in case alone, as filters compare them; the most frequent
         spelling is shown. They are ordered by their case-folded text. Only those that begin with
@@ -392,7 +392,7 @@ class ReadApi(PlanRunner):
         limit: int = 100,
         cursor: str | None = None,
     ) -> NamePage:
-        """Get one page of the entities of memories that pass a filter, as `tags` does of tags.
+        """List one page of the entities of memories that pass a filter, with their counts.
 
         Raises:
             InvalidInput: names the argument that is wrong.

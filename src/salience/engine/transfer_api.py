@@ -30,7 +30,7 @@ class TransferApi(PlanRunner):
         vectors: bool = False,
         progress: Progress | None = None,
     ) -> Transferred:
-        """Write everything of this namespace as lines of JSON: memories, history, links, archive.
+        """Export this namespace as JSON lines: memories, history, links, archive.
 
         The memories are as they were when it began, whatever is written meanwhile. A file at a path
         appears when it is complete.
@@ -54,7 +54,7 @@ class TransferApi(PlanRunner):
         everywhere: bool = False,
         progress: Progress | None = None,
     ) -> Transferred:
-        """Write all that `export` has written into this namespace, which has to be empty.
+        """Import what `export` has written into this namespace, which must be empty.
 
         The file is checked to its end before anything is written. An import that was broken off
         goes on where it was if it is called again. Memories without a vector get one by the
@@ -68,7 +68,7 @@ class TransferApi(PlanRunner):
 
         Raises:
             InvalidInput: the file is damaged, and in which line; nothing was written.
-            NotEmpty: the namespace holds memories already.
+            NotEmpty: the namespace already holds memories.
         """
         return import_from(self._core, source, everywhere, progress)
 
@@ -79,7 +79,7 @@ class TransferApi(PlanRunner):
         overwrite: bool = False,
         progress: Callable[[int, int], None] | None = None,
     ) -> Backup:
-        """Copy the whole store, all its namespaces, to a file, while it is in use.
+        """Back up the whole store, with all namespaces, to a file while it is in use.
 
         The copy is of one moment, is checked, and appears when it is complete; only its owner can
         read it. It is a store like any other: open it, or bring it back with `restore_backup`.
@@ -107,7 +107,7 @@ class TransferApi(PlanRunner):
         with_erased: bool | None = None,
         progress: Callable[[int, int], None] | None = None,
     ) -> Backup:
-        """Put a copy of a backup at the path of a store that nobody has open.
+        """Restore a store from a backup; no program may have the store open.
 
         The backup is checked first and stays as it is. Logs of the store that was there go with it;
         what was erased from it after the backup was made is erased from the copy, too, and counted
@@ -133,16 +133,16 @@ class TransferApi(PlanRunner):
         return stores.restore_backup(backup, url, **rules)
 
     def doctor(self, *, fix: bool = False) -> Diagnosis:
-        """Look for damage in the whole store, all its namespaces; true if all is well.
+        """Check the whole store, with all namespaces, for damage; true if all is well.
 
         Looks at the schema, indexes, orphans, vectors, what memories are found by, and compares
         every memory with its history (`verify`); in a file also at the checksum of every row and
         the write-ahead log. All texts are read.
 
         Args:
-            fix: mend what can be. Rows that cannot be are written to a file, which the findings
-                name, before they are taken out: beside a store in a file, in the current folder
-                for PostgreSQL.
+            fix: repair what is possible. Other damaged rows are written to a file, which the
+                findings name, before they are removed: next to a store in a file, in the current
+                folder for PostgreSQL.
 
         Raises:
             StoreError: the store cannot be read; or is to be mended and cannot be written; or the

@@ -156,7 +156,7 @@ class WriteApi(PlanRunner):
 
     @takes(RecordFields, MemoryChanges, defaults=UNCHANGED)
     def update(self, /, id: str, **changes: Any) -> MemoryRecord:
-        """Change fields of a memory; those that are left out stay as they are.
+        """Change fields of a memory; omitted fields stay as they are.
 
         The fields that judgements set (`boost`, `review` and others) can be changed, too.
 
@@ -183,10 +183,10 @@ class WriteApi(PlanRunner):
         return self._run(update.delete(text("id", id), self._core.write_context(), if_version))
 
     def delete_many(self, ids: Iterable[str]) -> Erased:
-        """Erase the memories of some ids; returns how many there were, as `delete` does.
+        """Erase memories by id; returns how many there were.
 
         Raises:
-            InvalidInput: an id is no text; nothing was erased.
+            InvalidInput: an id is not text; nothing was erased.
         """
         scope = self._core.write_context()
         op = Delete(scope.namespace, scope.erasing("delete"), texts("ids", ids, required=True))
@@ -203,7 +203,7 @@ class WriteApi(PlanRunner):
         rewrite: bool = False,
         **fields: Unpack[FieldFilters],
     ) -> ErasureReceipt:
-        """Erase what passes a filter, or (if it is named) a whole namespace; returns a receipt.
+        """Erase the memories that pass a filter, or a whole namespace by name; returns a receipt.
 
         The receipt counts what was erased and says how that was checked; its `memories` is the
         number of memories. With `rewrite`, the whole file, or all tables of PostgreSQL, are
@@ -233,7 +233,7 @@ class WriteApi(PlanRunner):
         return self._erase(Delete(namespace_name(namespace), erasing, where=where), rewrite)
 
     def forget_user(self, user_id: str, *, rewrite: bool = False) -> ErasureReceipt:
-        """Erase all memories of a person in this namespace, with what names the user elsewhere.
+        """Erase all memories of a person in this namespace, and their name elsewhere in it.
 
         Memories with this `user_id`, and those with this `speaker` that have no other user, go with
         their history, links and idempotency keys: what `{"person": user_id}` finds in a filter. The

@@ -213,7 +213,7 @@ def read_run(path: Path) -> list[Outcome]:
     except OSError as problem:
         raise InvalidInput("run", f"{path} cannot be read: {problem.strerror}", remedy) from None
     except ValueError as problem:
-        raise InvalidInput("run", f"{path} is no JSON: {problem}", remedy) from None
+        raise InvalidInput("run", f"{path} is not JSON: {problem}", remedy) from None
     try:
         if document["format"] != FORMAT:
             raise ValueError(document["format"])

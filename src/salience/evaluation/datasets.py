@@ -82,7 +82,7 @@ def load_unanswerable(folder: str | Path) -> dict[str, tuple[str, ...]]:
             with regular_file(path) as file:
                 document = json.loads(file.read().decode("utf-8"))
         except ValueError as problem:
-            raise ImportProblem(path, f"is no JSON: {problem}", "mend the file") from None
+            raise ImportProblem(path, f"is not JSON: {problem}", "repair the file") from None
         asked = document.get("questions") if isinstance(document, dict) else None
         if not isinstance(asked, list) or not all(isinstance(each, str) for each in asked):
             raise ImportProblem(

@@ -155,7 +155,7 @@ def _filled(
         try:
             memory = opened(store)
             if memory.stats(everywhere=True)["memories"]:
-                raise InvalidInput("db", "holds memories already", "give an empty database")
+                raise InvalidInput("db", "already holds memories", "give an empty database")
             for done, conversation in enumerate(members):
                 report_progress("writing", done, len(members))
                 added = memory.within(conversation.place).add_many(conversation.memories)

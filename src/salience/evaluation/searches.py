@@ -41,7 +41,7 @@ _PAGE = 1_000
 def read_searches(path: str | Path) -> list[RecordedSearch]:
     """The searches of a file that `Memory.open(search_log=...)` has kept, oldest first.
 
-    Searches of several namespaces, or with a filter that is no mapping, are left out.
+    Searches of several namespaces, or with a filter that is not a mapping, are left out.
 
     Raises:
         InvalidInput: the file cannot be read, or a line is no search, and which.

@@ -94,7 +94,7 @@ _LOOKED_AT = 20  # lines
 def documents(path: Any, told: Told, gathered: bool = False) -> Iterator[tuple[str, Any]]:
     """The JSON of a file with its place: one document (""), or one of each line.
 
-    Lines that are no JSON are left out, unless the whole is. `gathered`, the lines are one
+    Lines that are not JSON are left out, unless the whole is. `gathered`, the lines are one
     document: a list of their objects, each with its place.
     """
     gathered_lines = []
@@ -144,7 +144,7 @@ def entries(
     """The objects of a document with their places.
 
     They are the elements of an array, of the lists under some names in an object, or the document
-    itself. What is no object is left out.
+    itself. What is not an object is left out.
     """
     lists: dict[str, Any] = {"": [document]}
     if isinstance(document, list):

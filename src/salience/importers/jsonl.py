@@ -66,7 +66,7 @@ def read(path: Place, told: Told) -> Iterator[Item]:
     it will be refused.
 
     Raises:
-        ImportProblem: the document is broken; a line is no JSON object, unless it is left out.
+        ImportProblem: the document is broken; a line is not a JSON object, unless it is left out.
     """
     ids = Ids()
     for place, document in documents(path, told):
@@ -292,7 +292,7 @@ def read_csv(place: Place, told: Told) -> Iterator[Item]:
             yield item
     except csv.Error as problem:
         raise ImportProblem(
-            place, f"is no table: {problem}", "save it as CSV", line=rows.line_num
+            place, f"is not a table: {problem}", "save it as CSV", line=rows.line_num
         ) from None
 
 

@@ -136,7 +136,7 @@ def read(place: Place, told: Told) -> Iterator[Item]:
     line, else the name of the file. `[[Links]]`, in its front matter too, and links to files of
     notes become links of type "mentions" to the note that is named by path, file, title, alias or
     day; the targets that no note has are also listed in `metadata["unresolved_links"]`. Hidden
-    files and folders are left out. Title and tags of the front matter that are no text, and dates
+    files and folders are left out. Title and tags of the front matter that are not text, and dates
     that are no time, stay in the metadata. The time of a note is a date in its front matter, else
     in the name of the file, else that of the file's last change. A note that says nothing is
     skipped, and named to `told.blank`. A note that an export has written is the memory that it was,
@@ -312,7 +312,7 @@ def read_roam(place: Place, told: Told) -> Iterator[Item]:
     """Yield the pages of the JSON of a graph, each a list of its blocks.
 
     Raises:
-        ImportProblem: the file is no JSON; a page has no title, unless it is left out.
+        ImportProblem: the file is not JSON; a page has no title, unless it is left out.
     """
     assert isinstance(place, Path)
     notes: list[Note] = []

@@ -151,7 +151,7 @@ class Shape:
         messages = at(entry, self.messages) or []
         if not isinstance(messages, list):
             raise ImportProblem(
-                place, f"{where or 'it'}: its {self.messages} are no list", "export it again"
+                place, f"{where or 'it'}: its {self.messages} are not a list", "export it again"
             )
         turns: list[Item] = []
         for number, message in enumerate(messages, start=1):

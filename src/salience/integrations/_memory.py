@@ -179,7 +179,7 @@ def scope(*labels: str) -> str:
     what is longer than a name may be ends in a hash of the whole.
 
     Raises:
-        InvalidInput: there is no label, or one is no text that can be kept.
+        InvalidInput: there is no label, or one is not text that can be kept.
     """
     if not labels:
         raise InvalidInput("scope", "has no label", "give at least one, as the id of the user")

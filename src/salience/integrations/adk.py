@@ -94,7 +94,7 @@ class SalienceMemoryService(BaseMemoryService):
         """Remember those of some events that have text, and are not remembered yet.
 
         Raises:
-            InvalidInput: an event is too large, or the metadata is no JSON; nothing was written.
+            InvalidInput: an event is too large, or the metadata is not JSON; nothing was written.
         """
         turns = []
         for event in events:
@@ -126,7 +126,7 @@ class SalienceMemoryService(BaseMemoryService):
         A note without an id that says the same as another is not added again.
 
         Raises:
-            InvalidInput: a note has no text or a wrong time, or the metadata is no JSON; nothing
+            InvalidInput: a note has no text or a wrong time, or the metadata is not JSON; nothing
                 was written.
         """
         notes = []

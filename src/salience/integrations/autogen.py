@@ -113,7 +113,7 @@ class SalienceMemory(Memory, Component[SalienceMemoryConfig]):
         """Find memories, best first; for an empty query the newest ones, in the order of time.
 
         Args:
-            query: what is asked; of content that is no text, its description.
+            query: what is asked; of content that is not text, its description.
             cancellation_token: stops waiting when it is cancelled.
             limit: the most memories, instead of that of the constructor.
             filters: a condition that each memory must meet, as `Memory.search` takes it.
@@ -123,7 +123,7 @@ class SalienceMemory(Memory, Component[SalienceMemoryConfig]):
             InvalidInput: an argument is wrong.
         """
         if kwargs:
-            raise InvalidInput(min(kwargs), "is no option of query", "use limit and filters")
+            raise InvalidInput(min(kwargs), "is not an option of query", "use limit and filters")
         text = query if isinstance(query, str) else _text(query)
         return _result(await _cancellable(self._find(text, filters, limit), cancellation_token))
 
@@ -133,7 +133,7 @@ class SalienceMemory(Memory, Component[SalienceMemoryConfig]):
         """Remember a content with its metadata; a text that is known already is kept once.
 
         Raises:
-            InvalidInput: it is empty, too large, or its metadata are no JSON.
+            InvalidInput: it is empty, too large, or its metadata are not JSON.
         """
         values = dict(content.metadata or {})
         kept: dict[str, Any] = {"mime_type": content.model_dump(include={"mime_type"})["mime_type"]}
@@ -203,7 +203,7 @@ def _text(content: MemoryContent) -> str:
 
 
 def _data(content: bytes | Mapping[str, Any] | Image) -> Any:
-    """A content that is no text, as JSON has it."""
+    """A content that is not text, as JSON has it."""
     match content:
         case bytes():
             return {"bytes": b64encode(content).decode()}

@@ -266,7 +266,7 @@ def _items(documents: Any, policy: DuplicatePolicy) -> list[dict[str, Any]]:
         DuplicateDocumentError: two have one id, and the policy is FAIL or NONE.
     """
     if not isinstance(documents, list) or not all(isinstance(d, Document) for d in documents):
-        raise InvalidInput("documents", "is no list of documents", "give a list of Document")
+        raise InvalidInput("documents", "is not a list of documents", "give a list of Document")
     items: dict[str, dict[str, Any]] = {}
     for number, document in enumerate(documents):
         if document.content is None or not document.content.strip():
@@ -334,7 +334,7 @@ def _condition(condition: Mapping[str, Any]) -> Mapping[str, Any]:
     operator = condition["operator"]
     known: Mapping[str, Any] = _COMPARISONS if "field" in condition else _LOGIC
     if operator not in known:
-        raise FilterError(f"{operator!r} is no operator here; use {', '.join(known)}")
+        raise FilterError(f"{operator!r} is not an operator here; use {', '.join(known)}")
     if "field" in condition:
         return _COMPARISONS[operator](_path(condition["field"]), condition["value"])
     return _LOGIC[operator]([_condition(part) for part in condition["conditions"]])

@@ -3,7 +3,7 @@
     agent = Agent("anthropic:claude-sonnet-5-5", capabilities=[Recall("agent.db", user_id="ana")])
     await agent.run("Where do I live?", conversation_id="chat-1")
 
-What is found is shown to the model right before the words of the user, and is no part of the
+What is found is shown to the model right before the words of the user, and is not a part of the
 messages of the run.
 """
 

@@ -112,7 +112,7 @@ class SalienceStore(MemoryStore):
         """Remember a fact; one that says the same as another is not added again.
 
         Raises:
-            InvalidInput: it is empty or too large, or the metadata is no JSON.
+            InvalidInput: it is empty or too large, or the metadata is not JSON.
         """
         return await self._opened.awaited.add(content, kind="fact", metadata=metadata)
 

@@ -43,7 +43,7 @@ from salience.write.reading import read_table
 
 SHOWN_EXAMPLES = 3  # examples of each finding
 MENDABLE = ("duplicates", "junk", "orphaned")
-"""The findings that an audit can mend itself; the others need a judgement or another command."""
+"""The findings that an audit can fix itself; the others need a judgement or another command."""
 _READ_CHUNK_TEXTS = 4096
 
 Progress = Callable[[str, int, int], None]

@@ -129,13 +129,13 @@ def run_events(namespace: str, run: str) -> Plan[list[Event]]:
     """The plan of reading the events of a run, oldest first.
 
     Raises:
-        InvalidInput: that is no name of a run.
+        InvalidInput: that cannot be the id of a run.
         NotFound: no run of that name did anything here.
     """
     kind, _, place = run.rpartition("-") if isinstance(run, str) else ("", "", "")
     if not kind or not (place.isdecimal() and len(place) <= _MAX_SEQ_DIGITS):
         raise InvalidInput(
-            "run", f"{shown(run)} is no name of a run", "take it from what it printed"
+            "run", f"there is no run {shown(run)}", "use the id that the run printed or returned"
         )
     log: Iterable[Event] = yield from ask(Events(namespace, after=int(place)))
     events = [event for event in log if event.payload.get(RUN_KEY) == run]

@@ -298,7 +298,7 @@ def _links_around(id: str, namespace: str, log: Sequence[Event]) -> Plan[list[_L
         graph.relinked(key[:1])
         graph.settle(links_of)
         step = _Linked(since, **{name: float(graph.column(name, (id,))[0]) for name in GRAPH})
-        if str(step[1:]) != str(steps[-1][1:]):  # NaN is no change
+        if str(step[1:]) != str(steps[-1][1:]):  # NaN is not a change
             steps.append(step)
     return steps
 

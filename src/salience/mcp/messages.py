@@ -22,7 +22,7 @@ def answerable(message: str) -> str:
     """A message with U+FFFD for each half of a character.
 
     A request whose other parts are wrong keeps its id and its method, so that its refusal has the
-    id. A text that is no JSON is returned as it is.
+    id. A text that is not JSON is returned as it is.
     """
     try:
         jsonrpc_message_adapter.validate_json(message, by_name=False)

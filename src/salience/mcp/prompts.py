@@ -23,9 +23,9 @@ _BUDGET = 2_000
 _REMEMBER = Prompt(
     name="remember",
     title="Remember",
-    description="Keep what this conversation has settled, or one thing in particular.",
+    description="Remember what this conversation has settled, or one thing in particular.",
     arguments=[
-        PromptArgument(name="what", description="What to remember; all that is lasting by default.")
+        PromptArgument(name="what", description="What to remember; default: everything lasting.")
     ],
 )
 _RECALL = Prompt(

@@ -277,7 +277,7 @@ def _mistake(error: ErrorDetails, model: type[BaseModel]) -> tuple[str, str, str
     """The argument that is wrong, the problem and the remedy."""
     name = ".".join(str(part) for part in error["loc"]) or "arguments"
     if error["type"] == "extra_forbidden":
-        return name, "is no parameter", f"use {', '.join(model.model_fields)}"
+        return name, "is not a parameter", f"use {', '.join(model.model_fields)}"
     if error["type"] == "missing":
         return name, "is missing", "give it a value"
     if error["type"] in ("too_short", "too_long"):  # a list, of which pydantic says more

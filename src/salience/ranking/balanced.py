@@ -77,7 +77,7 @@ PARTS: Mapping[str, Mapping[str, str]] = {
         "contains_number": "query for a number: contains one",
         "contains_names": "query for a name: contains some",
         "of_kind": "query for a kind of thing, as sports: names one",
-        "about_user": "query for advice: what the user told of himself",
+        "about_user": "query for advice: what the user said about themselves",
     },
     "set by users": {
         "importance": "its importance, above or below the usual 0.5",

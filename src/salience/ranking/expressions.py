@@ -238,7 +238,7 @@ class Col(Signal):
             return ev.candidates.floats(self.name)
         except (ValueError, TypeError):
             raise InvalidProfile(
-                self.name, "is no number", "take lookup(...) for texts, or another column"
+                self.name, "is not a number", "take lookup(...) for texts, or another column"
             ) from None
 
     def explain(self, ev: Evaluation, row: int) -> Explanation:
@@ -290,7 +290,7 @@ class Sum(Elementwise):
     def _added(self, program: Program, places: Sequence[int]) -> int:
         """The place of the sum of the values at some places."""
         first, *rest = places
-        rest = [place for place in rest if program.numbers[place] != 0.0]  # adding 0 is no step
+        rest = [place for place in rest if program.numbers[place] != 0.0]  # adding 0 is not a step
         return self._step(program, (first, *rest)) if rest else first
 
     def combine(self, first: Values, *rest: Values) -> Values:

@@ -155,7 +155,7 @@ class Profile:
         for name in data:
             if name not in _PARTS:
                 raise InvalidProfile(
-                    str(name), "is no part of a profile", f"use {', '.join(_PARTS)}"
+                    str(name), "is not a part of a profile", f"use {', '.join(_PARTS)}"
                 )
         for name in ("name", "stages"):
             if name not in data:

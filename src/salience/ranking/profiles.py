@@ -340,7 +340,7 @@ def get_all(profiles: Sequence[ProfileLike]) -> list[Profile]:
     """Several profiles, each as `get` finds it.
 
     Raises:
-        InvalidInput: they are no list, or no profile has one of the names.
+        InvalidInput: they are not a list, or no profile has one of the names.
         InvalidProfile: a file or mapping describes none.
     """
     if isinstance(profiles, (str, Mapping)) or not isinstance(profiles, Sequence):

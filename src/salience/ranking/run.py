@@ -199,7 +199,7 @@ class Reweighing:
             (part, signal, values)
             for part, signal in run.profile.parts
             for values in [self._evaluation.column(signal)]
-            if part.factor or signal.reads_subtotal or np.any(values)  # adding 0 is no step
+            if part.factor or signal.reads_subtotal or np.any(values)  # adding 0 is not a step
         ]
         names = run.profile.pipeline.wanted[self._at] | read | {"id", "namespace"}
         columns = {name: scored.columns[name] for name in names & scored.columns.keys()}

@@ -171,7 +171,7 @@ def _check_fields(kind: type, values: Mapping[str, Any], path: str) -> None:
     hints = _hints(kind)
     for name in values:
         if name not in hints:
-            problem = f"is no part of {kind.__name__}"
+            problem = f"is not a part of {kind.__name__}"
             raise InvalidProfile(f"{path}.{name}", problem, _remedy(name, hints))
     for field in fields(kind):
         if field.name not in values and field.default is field.default_factory is MISSING:

@@ -113,7 +113,7 @@ def apply(before: Values, event: Event) -> dict[str, Any]:
 def check_payload(type: str, payload: Values) -> None:
     """Raise a ValueError if a stored payload lacks what the type of its event needs."""
     if not FIELDS.keys() >= {*payload.get("set", ()), *payload.get("was", ())}:
-        raise ValueError("an event sets what is no field")
+        raise ValueError("an event sets what is not a field")
     if "written_by" in payload.get("set", ()):
         raise ValueError("an event sets who wrote its memory, which its own actor says")
     if type == "feedback" and payload.get("feedback") not in {**FEEDBACK_WEIGHTS, **SCORE_STEPS}:

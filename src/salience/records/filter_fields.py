@@ -35,7 +35,7 @@ def register_filter_field(name: str, field: FilterField) -> None:
         InvalidInput: the name means something in filters already.
     """
     if name in FIELDS or name.startswith(("$", "metadata")) or name in _TAKEN:
-        raise InvalidInput("filter_fields", f"{name!r} has a meaning already", "choose another")
+        raise InvalidInput("filter_fields", f"{name!r} already has a meaning", "choose another")
     _FIELDS.register(name, field)
 
 

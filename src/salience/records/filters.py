@@ -202,7 +202,7 @@ def _checked(condition: Filter, path: str, depth: int) -> Filter:
         if condition.operator not in OPERATORS:
             raise InvalidInput(
                 f"{path}.{condition.field}",
-                f"{shown(condition.operator)} is no operator",
+                f"{shown(condition.operator)} is not an operator",
                 f"use one of {', '.join(OPERATORS)}",
             )
         name, operator = composed("field", condition.field), condition.operator
@@ -241,7 +241,7 @@ def _conditions(name: str, value: Any, path: str) -> list[Filter]:
         if operator not in OPERATORS:
             raise InvalidInput(
                 f"{path}.{name}",
-                f"{shown(key)} is no operator",
+                f"{shown(key)} is not an operator",
                 f"use one of {', '.join(OPERATORS)}",
             )
         conditions.append(_compare(name, kind, operator, operand, path))

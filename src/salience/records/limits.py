@@ -31,7 +31,7 @@ class Limits:
         """From a mapping of some of the limits by name; the others have their defaults.
 
         Raises:
-            InvalidInput: there is no such limit, or its value is no whole number in [1, 100000000].
+            InvalidInput: there is no such limit, or a value is no integer in [1, 100000000].
         """
         if limits is None or isinstance(limits, Limits):
             return limits or DEFAULT_LIMITS

@@ -174,7 +174,7 @@ class AsyncRemoteMemory(AtServer, AsyncMemory):
         rewrite: bool = False,
         **fields: Unpack[FieldFilters],
     ) -> ErasureReceipt:
-        """Erase what passes a filter, or (if it is named) a whole namespace; returns a receipt.
+        """Erase the memories that pass a filter, or a whole namespace by name; returns a receipt.
 
         Args:
             filters: a condition on what to erase.
@@ -194,7 +194,7 @@ class AsyncRemoteMemory(AtServer, AsyncMemory):
         return await self._call(CALLS["delete_all"], arguments, namespace)
 
     async def forget_user(self, user_id: str, *, rewrite: bool = False) -> ErasureReceipt:
-        """Erase all memories of a user, with what names the user elsewhere; returns a receipt.
+        """Erase all memories of a person, and their name elsewhere; returns a receipt.
 
         Raises:
             InvalidInput: it is no id, or `rewrite`, which is for the owner of the store.
@@ -267,7 +267,7 @@ class AsyncRemoteMemory(AtServer, AsyncMemory):
 
         Raises:
             InvalidInput: the file is damaged, and in which line; nothing was written.
-            StoreError: the namespace holds memories already.
+            StoreError: the namespace already holds memories.
         """
         call = CALLS["import_"]
         request = self._remote.upload(call, everywhere=boolean("everywhere", everywhere))

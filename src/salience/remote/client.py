@@ -47,7 +47,7 @@ class Client(Closing):
         namespace: str | None = None,
         timeout: float | None = DEFAULT_TIMEOUT_SECONDS,
     ) -> None:
-        """Make a client; nothing is sent yet.
+        """Create a client; nothing is sent yet.
 
         Args:
             url: the address of the server, as `http://host:port`; by default that in the
@@ -82,7 +82,7 @@ class Client(Closing):
         return self.ask("search", {"query": query, "threshold": threshold, **options})
 
     def get_context(self, query: str, max_tokens: int = 2000, **options: Any) -> Answer:
-        """Write down what matters for a query, in at most `max_tokens` tokens: its `text`.
+        """Build a prompt context for a query, in at most `max_tokens` tokens: its `text`.
 
         Raises:
             InvalidInput: names the argument that is wrong.

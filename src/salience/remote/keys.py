@@ -38,7 +38,7 @@ class RemoteKeys(Closing):
     def create(
         self, namespaces: Any, scopes: Any, *, expires_at: Any = None, name: str | None = None
     ) -> NewKey:
-        """Make a key; its text is in the answer, and nowhere else.
+        """Create a key; only this answer has its text.
 
         If the answer is lost, so is the text: revoke the key, and make another.
 
@@ -70,7 +70,7 @@ class RemoteKeys(Closing):
     def rotate(
         self, id: str, *, overlap: timedelta = timedelta(), expires_at: Any = None
     ) -> NewKey:
-        """Give a key another secret; the one before is valid until the overlap has passed.
+        """Give a key a new secret; the old one stays valid during the overlap.
 
         Raises:
             NotFound: there is no such key.
@@ -82,7 +82,7 @@ class RemoteKeys(Closing):
         return _new_key(self._send(f"/{segment(text('id', id))}/rotate", values))
 
     def revoke(self, id: str) -> AccessKey:
-        """End a key for good, with both of its secrets.
+        """Revoke a key for good, with both of its secrets.
 
         Raises:
             NotFound: there is no such key.

@@ -74,7 +74,7 @@ class AtServer:
 
     @property
     def namespace(self) -> str:
-        """The namespace whose memories this sees."""
+        """The namespace that this memory reads and writes."""
         return self._remote.namespace or SETTINGS["namespace"]
 
     @property
@@ -83,7 +83,7 @@ class AtServer:
         return self._remote.scopes
 
     def within(self, namespace: str, *, actor: str | None = None) -> Self:
-        """Give the memory of another namespace at the same server; closing either closes both.
+        """Return the memory of another namespace at the same server; closing either closes both.
 
         Raises:
             InvalidInput: an actor is given; the server takes the owner of the key.
@@ -215,7 +215,7 @@ class RemoteMemory(AtServer, Memory):
         rewrite: bool = False,
         **fields: Unpack[FieldFilters],
     ) -> ErasureReceipt:
-        """Erase what passes a filter, or (if it is named) a whole namespace; returns a receipt.
+        """Erase the memories that pass a filter, or a whole namespace by name; returns a receipt.
 
         Args:
             filters: a condition on what to erase.
@@ -235,7 +235,7 @@ class RemoteMemory(AtServer, Memory):
         return self._call(CALLS["delete_all"], arguments, namespace)
 
     def forget_user(self, user_id: str, *, rewrite: bool = False) -> ErasureReceipt:
-        """Erase all memories of a user, with what names the user elsewhere; returns a receipt.
+        """Erase all memories of a person, and their name elsewhere; returns a receipt.
 
         Raises:
             InvalidInput: it is no id, or `rewrite`, which is for the owner of the store.
@@ -285,7 +285,7 @@ class RemoteMemory(AtServer, Memory):
         vectors: bool = False,
         progress: Progress | None = None,
     ) -> Transferred:
-        """Write everything of this namespace as lines of JSON, as `Memory.export` does.
+        """Export this namespace as JSON lines, as `Memory.export` does.
 
         `progress` is called with the number of memories received.
 
@@ -309,13 +309,13 @@ class RemoteMemory(AtServer, Memory):
         everywhere: bool = False,
         progress: Progress | None = None,
     ) -> Transferred:
-        """Write all that `export` has written into this namespace, as `Memory.import_` does.
+        """Import what `export` has written into this namespace, as `Memory.import_` does.
 
         `progress` is called with the number of bytes sent.
 
         Raises:
             InvalidInput: the file is damaged, and in which line; nothing was written.
-            StoreError: the namespace holds memories already.
+            StoreError: the namespace already holds memories.
         """
         call = CALLS["import_"]
         request = self._remote.upload(call, everywhere=boolean("everywhere", everywhere))

@@ -148,5 +148,7 @@ def _key(key: Any) -> str | None:
     if key is None:
         return None
     if not isinstance(key, str) or not key.isascii() or not key.isprintable() or not key.strip():
-        raise InvalidInput("api_key", "is no key", "give the text that `salience keys create` gave")
+        raise InvalidInput(
+            "api_key", "is not a key", "give the text that `salience keys create` gave"
+        )
     return key.strip()

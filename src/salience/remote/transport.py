@@ -184,7 +184,7 @@ def _json(response: httpx.Response) -> Any:
     """The JSON of an answer, None for an empty one; text that is none is an error of the server.
 
     Raises:
-        StoreError: a success that is no JSON.
+        StoreError: a success that is not JSON.
     """
     if not response.content:
         return None

@@ -87,7 +87,7 @@ def _registered_function(reranker: Any) -> str:
     if not callable(reranker) or isinstance(reranker, type):
         raise InvalidInput(
             "model",
-            f"{shown(reranker)} is no reranker",
+            f"{shown(reranker)} is not a reranker",
             "give a function of (query, texts), or a name such as cross-encoder:<model>",
         )
     name = f"{named.__module__}.{named.__qualname__}"

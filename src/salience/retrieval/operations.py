@@ -923,7 +923,7 @@ class CheckWritable(Op):
 
 
 class CheckStore(Op):
-    """Look for damage in the whole store, and mend what can be with `fix` -> tuple of Finding.
+    """Look for damage in the whole store; with `fix` repair what is possible -> tuple of Finding.
 
     What is damaged and cannot be mended is kept in a file of its own before it is taken out. With a
     namespace, only its rows and the structure that all share are looked at, and nothing is mended.

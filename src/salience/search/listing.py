@@ -209,7 +209,7 @@ def parse_ids(ids: Any) -> tuple[str, ...]:
     return tuple(text("ids", id) for id in listed)
 
 
-# A listing of what a user told of himself: the statements that hold, by topic
+# A listing of what users said about themselves: the statements that hold, by topic
 
 TOPIC_KEY = "about_user"
 """The key of the metadata with the topic of a fact that a model found about the user."""
@@ -237,7 +237,7 @@ class PersonalFact(Result):
 
 @dataclass(frozen=True, repr=False)
 class About(Result):
-    """A listing of what a user told of himself, by topic, the newest first.
+    """A listing of what users said about themselves, by topic, the newest first.
 
     `read` of `total` statements were looked at, the newest.
     """
@@ -258,7 +258,7 @@ class About(Result):
 
 
 def about(namespace: str, user: Any, filters: Filters, limit: Any, now: datetime) -> Plan[About]:
-    """The plan of listing what holds of all that a user told of himself.
+    """The plan of listing what holds of all that users said about themselves.
 
     Raises:
         InvalidInput: names the argument that is wrong.

@@ -52,7 +52,7 @@ class RecordedSearch(Result):
 
     @classmethod
     def of(cls, line: str) -> RecordedSearch | None:
-        """The search of a line; None if it was in several namespaces, or its filter is no mapping.
+        """The search of a line; None if it had several namespaces, or a filter that is no mapping.
 
         Raises:
             ValueError, KeyError, TypeError, IndexError, OverflowError, OSError: it is no search.
@@ -181,7 +181,7 @@ class SearchRecorder:
             "probability": to_json(result.probability),
             "ms": round(result.timings_ms["total"], 3),
         }
-        if filters is not None:  # one that is no mapping cannot be asked again
+        if filters is not None:  # one that is not a mapping cannot be asked again
             line["filters"] = to_json(filters) if isinstance(filters, Mapping) else None
         try:
             self._append(json.dumps(line).encode() + b"\n")

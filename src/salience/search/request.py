@@ -282,7 +282,7 @@ def _words(profile: Profile, options: Mapping[str, Any], limit: int) -> dict[str
     """The texts of `WordOptions` that were given, checked.
 
     Raises:
-        InvalidInput: one is no text, or the profile does not compare it.
+        InvalidInput: one is not text, or the profile does not compare it.
     """
     words: dict[str, str] = {}
     for name, (kinds, lacks) in _COMPARED.items():

@@ -333,9 +333,9 @@ async def _body(call: Call) -> Body:
     try:
         body = msgspec.json.decode(raw) if raw else {}
     except (msgspec.DecodeError, UnicodeDecodeError):
-        raise Refused(Problem("InvalidRequest", "the body is no JSON in UTF-8")) from None
+        raise Refused(Problem("InvalidRequest", "the body is not JSON in UTF-8")) from None
     if not isinstance(body, dict):
-        raise InvalidInput("body", "is no JSON object", "send one")
+        raise InvalidInput("body", "is not a JSON object", "send one")
     return body
 
 
@@ -397,7 +397,7 @@ def _filters(arguments: Body, is_needed: bool = True) -> Body | None:
     None without any, if none `is_needed`.
 
     Raises:
-        InvalidInput: `filters` is no mapping.
+        InvalidInput: `filters` is not a mapping.
     """
     given = _own_filters(arguments)
     parts: list[Body] = [given] if given else []
@@ -443,7 +443,7 @@ def _batch(body: Body) -> list[tuple[str, Body]]:
     """
     items = body.get("memories")
     if not isinstance(items, list) or not 0 < len(items) <= _MAX_BATCH:
-        raise InvalidInput("memories", "is no list", f"give from 1 to {_MAX_BATCH:,} memories")
+        raise InvalidInput("memories", "is not a list", f"give from 1 to {_MAX_BATCH:,} memories")
     for place, item in enumerate(items):
         if not isinstance(item, dict) or not isinstance(item.get("memory_id"), str):
             problem = "has no memory_id"
@@ -487,7 +487,7 @@ def _schema(value: Any) -> Body | None:
     except (ValueError, RecursionError):
         schema = value
     if schema is not None and not isinstance(schema, dict):
-        raise InvalidInput("schema", "is no JSON schema", "give an object")
+        raise InvalidInput("schema", "is not a JSON schema", "give an object")
     return schema
 
 
@@ -503,7 +503,7 @@ def _unpacked(id: Any) -> Body:
         filters, instructions = wanted["filters"], wanted["instructions"]
         schema = _schema(wanted["schema"])
     except (LookupError, RecursionError, TypeError, ValueError, zlib.error):
-        raise InvalidInput("memory_export_id", "is no id of an export", "create one") from None
+        raise InvalidInput("memory_export_id", "is not an id of an export", "create one") from None
     wishes = instructions if isinstance(instructions, str) else None
     return {"filters": filters, "schema": schema, "instructions": wishes}
 

@@ -52,7 +52,7 @@ class McpDoor:
             Refused: the token lacks the scope of the tool.
         """
         scope["state"]["route"] = PATH
-        # The protocol compares fields with the body, and blanks around one are no part of it.
+        # The protocol compares fields with the body, and blanks around one are not a part of it.
         scope["headers"] = [(name, value.strip()) for name, value in scope["headers"]]
         manager = await self._opened()
         request = Request(scope, receive)

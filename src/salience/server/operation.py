@@ -205,7 +205,7 @@ def operation(
     tag: str,
     **details: Any,
 ) -> Callable[[Endpoint], Endpoint]:
-    """Enter a function for what is no method of a memory; `source` describes it."""
+    """Enter a function for what is not a method of a memory; `source` describes it."""
 
     def enter(endpoint: Endpoint) -> Endpoint:
         OPERATIONS.append(
@@ -281,7 +281,7 @@ def check_profile(profile: Any) -> None:
     if isinstance(profile, str) and (profile.endswith(".json") or set(profile) & set("/\\:")):
         raise InvalidInput(
             "profile",
-            f"{shown(profile)} is no name of a profile",
+            f"{shown(profile)} is not the name of a profile",
             "give the name of one (GET /v1/profiles lists them), or the JSON object itself",
         )
 

@@ -110,7 +110,7 @@ def _refuse_misplaced_password(name: str) -> None:
             return
     raise InvalidInput(
         "url",
-        f"{shown(_masked(name))} names no store",
+        f"{shown(_masked(name))} is not the address of a store",
         "write postgresql://user:password@host/database, in the password %40 for @, %2F for /, "
         f"%3F for ? and %23 for #; a file of that name is {SQLITE}NAME",
     )
@@ -133,7 +133,7 @@ def public_url(url: str) -> str:
 
 
 def unknown_store(url: str, others: Iterable[str] = ()) -> InvalidInput:
-    """The error of a URL that names no store, with what may be meant; never with a password.
+    """The error of a URL of no store, with what may be meant; never with a password.
 
     `others` are schemes besides those of salience itself.
     """
@@ -146,13 +146,15 @@ def unknown_store(url: str, others: Iterable[str] = ()) -> InvalidInput:
         path = path or "agent.db"
         return InvalidInput("url", problem, f"write {SQLITE}{path}, or the path alone: {path}")
     if meant == "ram":
-        return InvalidInput("url", f"{shown(_masked(url))} names no store", "write ram://")
+        return InvalidInput(
+            "url", f"{shown(_masked(url))} is not the address of a store", "write ram://"
+        )
     if meant is not None:
         right = "postgresql://user@host/database" if meant.startswith("postgres") else f"{meant}://"
-        return InvalidInput("url", f"{scheme}:// names no store", f"write {right}")
+        return InvalidInput("url", f"{scheme}:// is not the address of a store", f"write {right}")
     schemes = "".join(f", {other}://..." for other in others)
     return InvalidInput(
-        "url", f"{scheme}:// names no store", f"write {_EXAMPLES}{schemes} or ram://"
+        "url", f"{scheme}:// is not the address of a store", f"write {_EXAMPLES}{schemes} or ram://"
     )
 
 

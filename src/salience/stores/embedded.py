@@ -238,7 +238,7 @@ class EmbeddedStore(IndexReader):
             if page is not None:
                 return operations.Listing.of(page, op.limit)
             self._state.version = None  # an edit has given one of them another row meanwhile
-        raise StoreError("others change these memories all the time; try again")
+        raise StoreError("these memories keep changing; try again")
 
     def _page(
         self, op: operations.ListRecords

@@ -67,7 +67,9 @@ def parse_messages(messages: Any) -> list[ChatMessage]:
     for i, message in enumerate(elements("messages", messages, MAX_MESSAGES)):
         if not isinstance(message, Mapping) or not isinstance(message.get("role"), str):
             raise InvalidInput(
-                f"messages[{i}]", "is no chat message", 'write {"role": "user", "content": "..."}'
+                f"messages[{i}]",
+                "is not a chat message",
+                'write {"role": "user", "content": "..."}',
             )
         side = _side(message["role"])
         words = "" if side is None else message_text(message, f"messages[{i}]")
@@ -257,7 +259,7 @@ def message_items(content: Sequence[Any], common: Mapping[str, Any]) -> list[dic
     for i, message in enumerate(content):
         if not isinstance(message, Mapping) or "role" not in message:
             remedy = 'write {"role": "user", "content": "..."}, or add memories by add_many'
-            raise InvalidInput(f"content[{i}]", "is no chat message", remedy)
+            raise InvalidInput(f"content[{i}]", "is not a chat message", remedy)
         words = message_text(message, f"content[{i}]")
         if words.strip():
             speaker = common.get("speaker") or message.get("name") or message["role"]
@@ -282,7 +284,7 @@ def message_text(message: Mapping[str, Any], name: str) -> str:
     content = [content] if isinstance(content, Mapping) else content  # a part of its own
     is_list = isinstance(content, list | tuple)
     if not is_list or not all(isinstance(part, str | Mapping) for part in content):
-        raise InvalidInput(name, "has a content that is no text", "give text, or a list of parts")
+        raise InvalidInput(name, "has a content that is not text", "give text, or a list of parts")
     return "\n".join(map(native, spoken(content)))
 
 

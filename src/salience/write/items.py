@@ -186,7 +186,9 @@ def parse_item(source: Any, scope: WriteContext, dimensions: Mapping[str, int]) 
     unknown = set(source) - ITEM_KEYS
     if unknown:
         raise InvalidInput(
-            str(sorted(unknown, key=str)[0]), "is no field", f"use {', '.join(sorted(ITEM_KEYS))}"
+            str(sorted(unknown, key=str)[0]),
+            "is not a field",
+            f"use {', '.join(sorted(ITEM_KEYS))}",
         )
     values = {
         name: check_field(name, value, scope.limits)
@@ -362,7 +364,7 @@ def _links(value: Any) -> list[Mapping[str, Any]]:
     for place, link in enumerate(links):
         for key in link.keys() - set(LINK_KEYS):
             raise InvalidInput(
-                f"links[{place}].{key}", "is no field of a link", f"use {', '.join(LINK_KEYS)}"
+                f"links[{place}].{key}", "is not a field of a link", f"use {', '.join(LINK_KEYS)}"
             )
     return links
 

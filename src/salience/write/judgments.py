@@ -44,7 +44,7 @@ def use_events(ids: Any, use: Any, session: Any, scope: WriteContext) -> tuple[E
     """The events of a use of memories.
 
     Raises:
-        InvalidInput: there is no such use, or an id or the session is no text.
+        InvalidInput: there is no such use, or an id or the session is not text.
     """
     use, session_id = native(use), optional_text("session_id", session)
     if not isinstance(use, str) or use not in EVENT_OF_USE:

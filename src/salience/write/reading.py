@@ -28,7 +28,7 @@ def not_found(id: str, namespace: str, what: str = "memory") -> NotFound:
 
 def contention_error(id: str) -> StoreError:
     """The error for a memory that others have changed during each of `MAX_ATTEMPTS`."""
-    return StoreError(f"the memory {id!r} is changed by others all the time; try again")
+    return StoreError(f"the memory {id!r} keeps changing; try again")
 
 
 def read_record(id: str, namespace: str) -> Plan[MemoryRecord | None]:
@@ -57,7 +57,7 @@ def check_version(record: MemoryRecord, if_version: int | None) -> None:
     """Refuse a memory that has another version.
 
     Raises:
-        VersionConflict: it was changed meanwhile.
+        VersionConflict: somebody changed it first.
     """
     if if_version is not None and record.version != if_version:
         raise VersionConflict(record, if_version)

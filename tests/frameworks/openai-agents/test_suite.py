@@ -12,7 +12,7 @@ from support.suites import source_of
 
 FILES = ("tests/memory/test_session.py", "tests/memory/test_session_limit.py")
 CONNECTIONS = "counts and closes the connections that SQLiteSession keeps for its threads"
-CORRUPT_ROWS = "writes rows that are no JSON into the tables of SQLiteSession"
+CORRUPT_ROWS = "writes rows that are not JSON into the tables of SQLiteSession"
 LOCKS = "looks at the locks of files that SQLiteSession shares"
 TABLES = "reads the tables of SQLiteSession with a connection of its own"
 COMMIT = "puts a connection of SQLite that fails or waits in the place of the session's own"

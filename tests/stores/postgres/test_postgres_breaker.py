@@ -191,7 +191,7 @@ def test_closing_an_awaited_memory_without_the_server_does_so_too(
     monkeypatch.setattr(access_queue, "WRITE_DELAY_SECONDS", 600.0)
 
     class Silent(WordHashEmbedder):
-        """A model that is asked again in the background, as it takes its time to fail."""
+        """A model that is retried in the background, as it takes its time to fail."""
 
         def embed(self, texts: Sequence[str], *, kind: Kind = "document") -> Rows:
             time.sleep(0.2)

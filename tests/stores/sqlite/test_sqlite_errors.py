@@ -51,7 +51,7 @@ def refused(path: Path, *signs: str, options: str = "") -> None:
 
 def test_a_text_file_is_refused_and_kept(path: Path) -> None:
     path.write_text("my shopping list\n" * 100)
-    refused(path, "not a database", "give the path of a file that salience made")
+    refused(path, "not a database", "give the path of a salience store")
     assert path.read_text() == "my shopping list\n" * 100
 
 

@@ -48,7 +48,7 @@ def import_(
     all_: bool = False,
     formats: bool = False,
 ) -> None:
-    """Import exports, JSON lines, notes, chats, and what other memory systems keep."""
+    """Import exports, JSON lines, notes, chats, and data of other memory systems."""
     # Imported here, because no other command needs the formats.
     from salience.cli.importing.sources import How, folder_at, sources
     from salience.cli.importing.sync import keep_in_step

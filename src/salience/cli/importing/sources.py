@@ -153,5 +153,5 @@ def folder_at(path: str, how: How) -> Source:
     place = located(path)
     kind = (how.format or detect(place)) if isinstance(place, Path) and place.is_dir() else None
     if kind not in ("markdown", "basic-memory", "text"):
-        raise InvalidInput("sync", f"{path} is no folder of notes", "import it without --sync")
+        raise InvalidInput("sync", f"{path} is not a folder of notes", "import it without --sync")
     return Source(place, place, how, kind)

@@ -26,7 +26,7 @@ def inspect(
     open_: bool = False,
     write: bool = False,
 ) -> None:
-    """Show in a browser what is recalled and why, until it is interrupted.
+    """Show in a browser what is recalled and why, until interrupted.
 
     Only this machine is served, and nothing is written.
     """

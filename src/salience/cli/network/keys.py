@@ -30,7 +30,7 @@ def create(
     expires: str | None = None,
     name: str | None = None,
 ) -> None:
-    """Make a key, and print it once."""
+    """Create a key and print it once."""
     scopes = [one.strip() for listed in scope or () for one in listed.split(",") if one.strip()]
     if not scopes:
         raise InvalidInput("--scope", "is missing", f"give some of {','.join(SCOPES)}")
@@ -42,7 +42,7 @@ def create(
 
 
 def list_(settings: Settings) -> None:
-    """List all keys, the oldest first; their secrets cannot be read."""
+    """List all keys, oldest first, without their secrets."""
     settings.require()
     with _opened(settings) as keys:
         listed = keys.list()
@@ -66,7 +66,7 @@ def list_(settings: Settings) -> None:
 def rotate(
     settings: Settings, key_id: str, overlap: str = "0m", expires: str | None = None
 ) -> None:
-    """Give a key another secret, and print it once."""
+    """Give a key a new secret and print it once."""
     settings.require()
     with _opened(settings) as keys:
         kept = _duration("--overlap", overlap)
@@ -75,7 +75,7 @@ def rotate(
 
 
 def revoke(settings: Settings, key_id: str) -> None:
-    """End a key for good."""
+    """Revoke a key for good."""
     settings.require()
     with _opened(settings) as keys:
         revoked = keys.revoke(key_id)

@@ -22,7 +22,7 @@ def mcp(
     read_only: bool = False,
     profile: str | None = None,
 ) -> None:
-    """Serve the memory to one program over stdin and stdout, by the Model Context Protocol.
+    """Serve the memory over stdin and stdout (Model Context Protocol).
 
     With --db http://... it passes everything on to that server, and loads nothing itself.
     """

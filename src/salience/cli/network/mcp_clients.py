@@ -48,7 +48,7 @@ def install(
     print_: bool = False,
     yes: bool = False,
 ) -> None:
-    """Enter the memory in a program's file of MCP servers, after showing the change.
+    """Add the memory to a program's MCP configuration, after showing the change.
 
     All else in the file stays as it is, and a copy of it is kept beside.
     """
@@ -79,7 +79,7 @@ def install(
 def doctor(
     settings: Settings, programs: Names = None, project: bool = False, name: str = "salience"
 ) -> None:
-    """Find what is wrong with the memory in programs: file, command, store, key, start, tools.
+    """Find out why the memory does not work in a program.
 
     Without a program, all are looked at whose file names the server. It starts the server as they
     would, and lists its tools.
@@ -159,7 +159,7 @@ def _texts(
             return before, before
         return before, program.with_server(before, name, entry)
     except ValueError as problem:
-        raise InvalidInput(str(file), str(problem), "mend it, or change it by hand") from None
+        raise InvalidInput(str(file), str(problem), "repair it, or edit it by hand") from None
 
 
 def _names(program: Program, folder: Path | None, name: str) -> bool:
@@ -180,5 +180,7 @@ def _without_key(text: str, env: dict[str, Any]) -> str:
 
 def _agreed(question: str) -> bool:
     if not sys.stdin.isatty():
-        raise InvalidInput("--yes", "is missing, and nobody can be asked", "give --yes or --print")
+        raise InvalidInput(
+            "--yes", "is missing, and there is no terminal to ask on", "give --yes or --print"
+        )
     return typer.confirm(question, err=True)

@@ -26,7 +26,7 @@ def serve(
     cors_origin: list[str] | None = None,
     sample: bool = False,
 ) -> None:
-    """Serve the memories over HTTP, until it is interrupted.
+    """Serve the memories over HTTP until interrupted.
 
     Without a key in the store (`salience keys create`) only this machine is served.
     """
@@ -68,7 +68,7 @@ _SAMPLE_CALLS = (
 
 
 def openapi(settings: Settings, whole: bool = False) -> None:
-    """Print the OpenAPI document of the server, from which clients are generated."""
+    """Print the server's OpenAPI document, from which clients are generated."""
     check_installed("openapi")
     from salience.server.app import create_app
     from salience.server.openapi import document

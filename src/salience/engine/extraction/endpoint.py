@@ -194,7 +194,7 @@ class Extractor(Closing):
         environment names no model.
 
         Raises:
-            InvalidInput: there is a URL without a model, or the timeout is no number.
+            InvalidInput: there is a URL without a model, or the timeout is not a number.
         """
         prefix = "SALIENCE_EXTRACTION_"
         given = {name: environment.get(prefix + name) for name in ("MODEL", "URL", "KEY")}
@@ -206,7 +206,7 @@ class Extractor(Closing):
         try:
             timeout = float(text)
         except ValueError:
-            raise InvalidInput(f"{prefix}TIMEOUT", "is no number", "give seconds") from None
+            raise InvalidInput(f"{prefix}TIMEOUT", "is not a number", "give seconds") from None
         url = given["URL"] or PUBLIC_ENDPOINT
         return cls(given["MODEL"], base_url=url, api_key=given["KEY"], timeout=timeout)
 

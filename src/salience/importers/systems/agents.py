@@ -58,13 +58,15 @@ def _of_letta(place: Place, document: Any, told: Told) -> Iterator[Entry]:
     elif isinstance(document.get("core_memory"), list):  # the first version: one agent
         yield from _of_agent(place, document, _objects(place, document, "core_memory"), told)
     else:
-        raise ImportProblem(place, "is no agent file: it has no agents", "export the agent again")
+        raise ImportProblem(
+            place, "is not an agent file: it has no agents", "export the agent again"
+        )
 
 
 def _objects(place: Place, document: Mapping[str, Any], name: str) -> list[Entry]:
     objects = document.get(name) or []
     if not isinstance(objects, list) or not all(isinstance(each, dict) for each in objects):
-        raise ImportProblem(place, f"{name} is no list of objects", "export the agent again")
+        raise ImportProblem(place, f"{name} is not a list of objects", "export the agent again")
     return objects
 
 

@@ -41,7 +41,7 @@ def _of_mcp(place: Place, document: Any, told: Told) -> Iterator[Entry]:
                 if not _text(place, where, entry, name):
                     raise ImportProblem(place, f"{where}: {name!r} is blank", "remove it")
             if not is_relation and not isinstance(entry.get("observations", []), list):
-                problem = f"{where}: its observations are no list"
+                problem = f"{where}: its observations are not a list"
                 raise ImportProblem(place, problem, "repair it")
             found.append((where, entry))
         except ImportProblem as problem:
@@ -94,7 +94,7 @@ def _of_entity(
         )
         words = observation if isinstance(observation, str) else words
         if not isinstance(words, str):
-            problem = f"{where}: its observations are no list of texts"
+            problem = f"{where}: its observations are not a list of texts"
             told.left_out(ImportProblem(place, problem, "repair it"))
         elif words := clean(words):
             yield {

@@ -84,7 +84,9 @@ def _langgraph(place: Place, told: Told, gathered: bool) -> Iterator[tuple[str, 
             if isinstance(place, Path):  # PostgreSQL has read it already
                 value = _archives.json_of(place, id, value)
             if not isinstance(value, dict):
-                raise ImportProblem(place, f"{id}: its value is no JSON object", "remove the row")
+                raise ImportProblem(
+                    place, f"{id}: its value is not a JSON object", "remove the row"
+                )
         except ImportProblem as problem:
             told.left_out(problem)
             continue

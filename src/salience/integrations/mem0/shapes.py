@@ -196,7 +196,7 @@ def settings_of(config: Mapping[str, Any]) -> dict[str, Any]:
     """
     for name in config:
         if name not in _KNOWN and name not in _WITHOUT_MEANING:
-            raise InvalidInput(str(name), "is no setting", f"use {', '.join(_KNOWN)}")
+            raise InvalidInput(str(name), "is not a setting", f"use {', '.join(_KNOWN)}")
     values: dict[str, Any] = {"custom_instructions": config.get("custom_instructions")}
     if (part := _part(config, "vector_store")) is not None:
         store = _own(part, "vector_store", '{"url": "agent.db"}')

@@ -65,7 +65,7 @@ class Archived(TypedDict):
     """The memories that are in the archive."""
 
     archived: int
-    run: NotRequired[Annotated[str, Field(description="The name of the change, to undo it.")]]
+    run: NotRequired[Annotated[str, Field(description="The id of the run, for undo.")]]
 
 
 class Undone(TypedDict):
@@ -90,11 +90,11 @@ async def link_memories(
     target: Annotated[str, Field(description="The id of the memory that it leads to."), ID],
     type: Annotated[
         LinkType,
-        Field(description="How they belong together."),
+        Field(description="How they are related."),
     ] = "mentions",
-    weight: Annotated[float, Field(ge=0, le=1, description="How closely.")] = 1.0,
+    weight: Annotated[float, Field(ge=0, le=1, description="How closely, 0 to 1.")] = 1.0,
 ) -> Answer:
-    """Link a memory with another: linked memories keep each other alive, and are found together."""
+    """Link two memories: linked memories keep each other alive and are found together."""
     await caller.memory.link(source, target, type, weight)
     content = {"source": one_line(source), "type": type, "target": one_line(target)}
     return Answer(content, f"{content['source']} {type} {content['target']} now.")
@@ -106,13 +106,13 @@ async def add_conversation(
     messages: Annotated[
         list[Turn],
         Listed,
-        Field(min_length=1, max_length=MAX_TURNS, description="In their order."),
+        Field(min_length=1, max_length=MAX_TURNS, description="The messages, in order."),
     ],
     session_id: Annotated[
-        str | None, Field(description="The conversation that they begin or continue.")
+        str | None, Field(description="The conversation that they start or continue.")
     ] = None,
 ) -> Answer:
-    """Keep the turns of a conversation word for word, to be found as what was said in it."""
+    """Keep the turns of a conversation word for word."""
     turns: list[Any] = [dict(message) for message in messages]
     options: Any = {} if session_id is None else {"session_id": session_id}
     result = await caller.memory.add(turns, **options)
@@ -136,13 +136,13 @@ async def archive_memories(caller: Caller, ids: Ids) -> Answer:
 async def undo(
     caller: Caller,
     run: Annotated[
-        str | None, Field(description="The name of a change, as archive_memories gives it.")
+        str | None, Field(description="The run to undo, as archive_memories returned it.")
     ] = None,
     id: Annotated[
-        str | None, Field(description="The id of a memory, whose last edit is taken back."), ID
+        str | None, Field(description="The id of a memory whose last edit to undo."), ID
     ] = None,
 ) -> Answer:
-    """Take back a run of upkeep, or the last change of a memory's text, fields or status.
+    """Undo a run of upkeep, or the last change of a memory's text, fields or status.
 
     What was changed again since is left alone, and what was deleted is gone.
     """
@@ -231,7 +231,7 @@ class Document(TypedDict):
 
 @tool("Search", scope=READ, result=Results)
 async def search(caller: Caller, query: Query) -> Answer:
-    """Search the memory; fetch reads what is found."""
+    """Search the memory; use fetch to read a result."""
     result = await caller.memory.search(query, limit=_HITS)
 
     def write(found: Any, left_out: int) -> Answer:
@@ -242,7 +242,7 @@ async def search(caller: Caller, query: Query) -> Answer:
 
 @tool("Fetch", scope=READ, result=Document)
 async def fetch(caller: Caller, id: Id) -> Answer:
-    """Read a memory by the id that search gave."""
+    """Read a memory by an id from search."""
     record = await caller.memory.get(id)
     if record is None:
         raise NotFound(f"there is no memory {shown(id)}")

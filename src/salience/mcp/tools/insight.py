@@ -25,9 +25,9 @@ _EXCERPT_CHARACTERS, _BRIEF_CHARACTERS = 400, 100
 _BRIEF_CHANGES = 3
 _MAX_PARTS = _MAX_WEIGHTS = 5
 
-Prefix = Annotated[str, Field(description="Only those that begin with this, in any case.")]
-NameLimit = Annotated[int, Field(ge=1, le=MAX_NAMES, description="The most names.")]
-PageCursor = Annotated[str | None, Field(description="The next_cursor of the page before.")]
+Prefix = Annotated[str, Field(description="Only names that begin with this, in any case.")]
+NameLimit = Annotated[int, Field(ge=1, le=MAX_NAMES, description="Maximum number of names.")]
+PageCursor = Annotated[str | None, Field(description="The next_cursor of the previous page.")]
 
 
 class Happening(TypedDict):
@@ -124,7 +124,7 @@ class Explanation(TypedDict):
     rank: NotRequired[int]
     of: Annotated[int, Field(description="The memories that were scored.")]
     score: NotRequired[float]
-    parts: Annotated[list[Part], Field(description="They add up to the score, the largest first.")]
+    parts: Annotated[list[Part], Field(description="They add up to the score, largest first.")]
     against: NotRequired[Annotated[str, Field(description="Which of the two comes first.")]]
     outlook: str
     weights: list[Turn]
@@ -136,11 +136,13 @@ class Explanation(TypedDict):
 async def get_history(
     caller: Caller,
     id: Id,
-    limit: Annotated[int, Field(ge=1, le=MAX_EVENTS, description="The most events.")] = 1_000,
+    limit: Annotated[
+        int, Field(ge=1, le=MAX_EVENTS, description="Maximum number of events.")
+    ] = 1_000,
     cursor: PageCursor = None,
     max_tokens: MaxTokens = DEFAULT_TOKENS,
 ) -> Answer:
-    """List what happened to a memory: when it was written, changed, used, judged and linked."""
+    """List the events of a memory: when it was written, changed, used, judged and linked."""
     history = await caller.memory.history(id, limit=limit, cursor=cursor)
     events = [_happening(*each) for each in zip(history.events, history.numbers, strict=True)]
 
@@ -177,7 +179,7 @@ async def list_tags(
     cursor: PageCursor = None,
     max_tokens: MaxTokens = DEFAULT_TOKENS,
 ) -> Answer:
-    """List the tags in use with the number of their memories: use them again, and to filter."""
+    """List the tags in use with the number of their memories, to reuse and to filter by."""
     page = await caller.memory.tags(prefix, limit=limit, cursor=cursor)
     return _names(page, caller.budget(max_tokens))
 
@@ -197,7 +199,7 @@ async def list_entities(
 
 @tool("Get statistics", scope=READ, result=Stats)
 async def get_stats(caller: Caller, as_of: AsOf = None) -> Answer:
-    """Count what is remembered."""
+    """Count the memories."""
     figures = await caller.memory.stats(as_of=as_of)
     content = {
         "memories": figures["memories"],
@@ -213,16 +215,16 @@ async def explain_memory(
     query: Query,
     id: Id,
     limit: Annotated[
-        int, Field(ge=1, le=1_000, description="The number of hits that it has to be among.")
+        int, Field(ge=1, le=1_000, description="The number of hits that count as found.")
     ] = 10,
     against: Annotated[
         str | None,
-        Field(description="The id of another memory: why one stands before the other."),
+        Field(description="The id of another memory: why one ranks before the other."),
         ID,
     ] = None,
     max_tokens: MaxTokens = DEFAULT_TOKENS,
 ) -> Answer:
-    """Say why a search returns a memory or not, which parts its score has, what would change it."""
+    """Explain why a search returns a memory or not, its score, and what would change that."""
     report = await caller.memory.explain(query, id, limit=limit, against=against)
     content = _explanation(report)
 

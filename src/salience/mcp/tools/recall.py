@@ -66,12 +66,12 @@ async def search_memories(
     as_of: AsOf = None,
     min_similarity: Annotated[
         float | None,
-        Field(ge=-1, le=1, description="Leave out what is less like the query in meaning."),
+        Field(ge=-1, le=1, description="Leave out memories less similar to the query."),
     ] = None,
     include_archived: Annotated[bool, Field(description="Search the archive, too.")] = False,
     cut: Annotated[
         Literal["auto", "none"] | None,
-        Field(description="auto leaves out what does not answer the query; none nothing."),
+        Field(description="auto leaves out what does not answer the query; none keeps all."),
     ] = None,
     max_tokens: MaxTokens = DEFAULT_TOKENS,
 ) -> Answer:
@@ -107,7 +107,7 @@ async def get_context(
         int | None, Field(ge=1, description="Maximum number of memories of one writer.")
     ] = None,
 ) -> Answer:
-    """Write down what matters for a question or task, in one text within a budget of tokens.
+    """Build one text of what matters for a question or task, within a token budget.
 
     It begins with what is known of the user. Take it at the start of a task; search_memories gives
     single memories with their ids and evidence.
@@ -143,12 +143,12 @@ async def get_memory(
     caller: Caller,
     id: Id,
     start: Annotated[
-        int, Field(ge=0, description="The character to begin at, to read on where one was cut.")
+        int, Field(ge=0, description="The character to start at, to continue where a text was cut.")
     ] = 0,
     as_of: AsOf = None,
     max_tokens: MaxTokens = DEFAULT_TOKENS,
 ) -> Answer:
-    """Read one memory in full by its id; a long one in parts."""
+    """Read one memory in full by its id, a long one in parts."""
     record = await caller.memory.get(id, as_of=as_of)
     if record is None:
         when = "" if as_of is None else f" as of {shown(as_of)}"
@@ -176,7 +176,7 @@ async def list_memories(
     ] = "newest",
     limit: Annotated[int, Field(ge=1, le=MAX_PAGE, description="Maximum number of memories.")] = 20,
     cursor: Annotated[
-        str | None, Field(description="The next_cursor of the page before; same arguments.")
+        str | None, Field(description="The next_cursor of the previous page; same arguments.")
     ] = None,
     as_of: AsOf = None,
     max_tokens: MaxTokens = DEFAULT_TOKENS,

@@ -13,7 +13,9 @@ from salience.errors import InvalidInput, NotFound, shown
 from salience.mcp.tool import DELETE, ID, WRITE, Answer, Caller, Id, Texts, meaning, tool
 from salience.write.outcomes import Outcome
 
-Text = Annotated[str, Field(description="What to remember, in words that stand for themselves.")]
+Text = Annotated[
+    str, Field(description="What to remember, understandable without the conversation.")
+]
 Title = Annotated[str | None, meaning("title")]
 NewTags = Annotated[Texts | None, meaning("tags")]
 Importance = Annotated[float | None, meaning("importance", ge=0, le=1)]
@@ -21,7 +23,7 @@ NewKind = Annotated[str | None, meaning("kind")]
 Expires = Annotated[str | None, meaning("expires_at")]
 Supersedes = Annotated[str | None, meaning("supersedes"), ID]
 IfVersion = Annotated[
-    int | None, Field(ge=1, description="Do it only if the memory still has this version.")
+    int | None, Field(ge=1, description="Only if the memory still has this version.")
 ]
 
 
@@ -74,11 +76,11 @@ async def add_memory(
     importance: Importance = None,
     expires_at: Expires = None,
     source: Annotated[
-        str | None, Field(max_length=512, description="Where it comes from, as a file or a URL.")
+        str | None, Field(max_length=512, description="Where it comes from, such as a file or URL.")
     ] = None,
     supersedes: Supersedes = None,
     force: Annotated[
-        bool, Field(description="Add it even if a memory says the same already.")
+        bool, Field(description="Add it even if a memory already says the same.")
     ] = False,
 ) -> Answer:
     """Remember something lasting: a preference, a decision, a fact, a plan, a correction.
@@ -137,7 +139,7 @@ async def update_memory(
     content: Annotated[str | None, Field(description="Its new text.")] = None,
     title: Title = None,
     kind: NewKind = None,
-    tags: Annotated[Texts | None, Field(description="All of its tags from now on.")] = None,
+    tags: Annotated[Texts | None, Field(description="Its new tags, replacing all others.")] = None,
     importance: Importance = None,
     expires_at: Expires = None,
     valid_to: Annotated[str | None, meaning("valid_to")] = None,
@@ -145,7 +147,7 @@ async def update_memory(
     supersedes: Supersedes = None,
     if_version: IfVersion = None,
 ) -> Answer:
-    """Correct a memory: what is left out stays as it is, and its history keeps what it said.
+    """Correct a memory: omitted fields stay as they are, and its history keeps the old text.
 
     If the world has changed, rather add what holds now with supersedes=ID: so both stay known,
     each for its time.
@@ -177,7 +179,7 @@ async def update_memory(
 
 @tool("Delete a memory", scope=DELETE, result=Deleted, destructive=True, idempotent=True)
 async def delete_memory(caller: Caller, id: Id, if_version: IfVersion = None) -> Answer:
-    """Erase a memory with its history, for good; to mark it as wrong or outdated, give feedback."""
+    """Erase a memory and its history for good; to mark it as wrong, use give_feedback."""
     erased = await caller.memory.delete(id, if_version=if_version)
     if not erased:
         raise NotFound(f"there is no memory {shown(id)}")
@@ -197,7 +199,7 @@ async def give_feedback(
     ],
     reason: Annotated[str | None, Field(max_length=2_000, description="Why.")] = None,
 ) -> Answer:
-    """Judge a memory after it was used: later searches rank by that."""
+    """Judge a memory after using it; later searches rank by that."""
     record = await caller.memory.feedback(id, verdict, reason)
     values = {
         "id": one_line(record.id),

@@ -127,7 +127,7 @@ class StateInForce(Signal):
 
     @staticmethod
     def _said(ev: Evaluation, match: Floats) -> NDArray[np.bool_]:
-        """True for what was said of the attribute, and is no question."""
+        """True for what was said of the attribute, and is not a question."""
         reading, table = ev.query.reading, ev.candidates
         told = table.floats("is_question") == 0.0
         if not reading.state:

@@ -185,7 +185,7 @@ class Pipeline:
             raise InvalidProfile("stages[0]", "retrieves nothing", "begin with retrieve(...)")
         if not any("pack.tokens" in stage.writes() for stage in self.stages):
             last = f"stages[{len(self.stages) - 1}]"
-            raise InvalidProfile(last, "is no cut", "end with cut() or pack()")
+            raise InvalidProfile(last, "is not a cut", "end with cut() or pack()")
         if not any("score" in stage.formulas() for stage in self.stages):
             raise InvalidProfile("stages", "have no score", "add score(...)")
         written: set[str] = set()

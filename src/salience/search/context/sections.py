@@ -45,8 +45,9 @@ class Section:
     """A named part of a context.
 
     `source` is "search" (the memories that matter for the query, best first), "about_user" (the
-    same of what the user told of himself: health, tastes, circumstances, instructions), "recent"
-    (the newest, in the order of time) or "listed" (all that pass the filter, in the order of time).
+    same of what the user said about themselves: health, tastes, circumstances, instructions),
+    "recent" (the newest, in the order of time) or "listed" (all that pass the filter, in the order
+    of time).
     `budget` is in tokens, or a share of all if it is a float; without one a section takes what the
     others leave. Sections of high `priority` are packed first. With `whole`, nothing may be left
     out.
@@ -181,12 +182,12 @@ def _section(section: SectionLike) -> Section:
             raise InvalidInput("sections", f"there is no standard {shown(section)}", remedy)
         section = {"name": section}
     if not isinstance(section, Mapping) or not isinstance(section.get("name"), str):
-        raise InvalidInput("sections", f"{shown(section)} is no section", 'give {"name": ...}')
+        raise InvalidInput("sections", f"{shown(section)} is not a section", 'give {"name": ...}')
     keys = [field.name for field in fields(Section)]
     for key in section:
         if key not in keys:
             path = f"sections.{section['name']}.{key}"
-            raise InvalidInput(path, "is no field of a section", f"use {', '.join(keys)}")
+            raise InvalidInput(path, "is not a field of a section", f"use {', '.join(keys)}")
     base = STANDARD.get(section["name"], Section(section["name"]))
     filled = replace(base, **section)
     if filled.name == "team" and filled.namespace is None:

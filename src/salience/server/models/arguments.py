@@ -244,7 +244,7 @@ def _refusal(problem: ValidationError, body: bytes, members: Mapping[str, Argume
         pointer = "#" + "".join(f"/{_escaped(part)}" for part in path)
         what, remedy = _sentence(error["msg"]), ""
         if error["type"] == "extra_forbidden":
-            what, remedy = "is no field", f"use {', '.join(sorted(members))}"
+            what, remedy = "is not a field", f"use {', '.join(sorted(members))}"
         elif error["type"] == "missing":
             what, remedy = "is missing", "give it a value"
         name, *place = map(str, path or ("body",))
@@ -266,7 +266,7 @@ def no_query(names: Sequence[str], body: Arguments | None) -> Refused:
     mistakes = [
         FieldProblem(
             name,
-            "is no parameter of the URL here",
+            "is not a parameter of the URL here",
             "send it in the body" if name in in_body else "leave it out",
         )
         for name in dict.fromkeys(names)

@@ -138,7 +138,7 @@ _ITEMS = Argument(
     "add",
     plus={"content": _CONTENT, "extract": _EXTRACT},
     answers={
-        201: Answer(description="It is a memory now.", body=_ADDED),
+        201: Answer(description="It was added.", body=_ADDED),
         200: Answer(description="Nothing new was stored; the outcome says why.", body=_ADDED),
     },
     headers=("Idempotency-Key",),

@@ -46,7 +46,7 @@ from salience.stores.index.routes import route_search, word_scores
 _FEATURE = {name: place for place, name in enumerate(FEATURES)}
 _PREVIOUS = {f"previous.{name}": place for name, place in _FEATURE.items()}
 _COMPUTED = frozenset({*_FEATURE, *_PREVIOUS, *GRAPH, "id", "namespace", "position"})
-"""Columns that are no field of a memory."""
+"""Columns that are not a field of a memory."""
 
 
 class NamespaceIndex:

@@ -3,7 +3,7 @@
 They are copied: where a file is mapped, somebody who cuts it short ends the process. The file has
 the arrays one after the other, each on pages of its own and with unwritten room behind it, so that
 what is added to an array takes new pages and copies nothing. Behind them are a header (JSON: whose
-index this is, dtype, shape, place and checksum of each array, and all that is no array) and the
+index this is, dtype, shape, place and checksum of each array, and all that is not an array) and the
 digest of that.
 """
 
@@ -210,5 +210,5 @@ class SnapshotFile:
         return Saved(self.tree, arrays)
 
     def attribute(self, name: str) -> Any:
-        """A value that the index itself has saved under a name, if that is no array."""
+        """A value that the index itself has saved under a name, if that is not an array."""
         return self.tree["attributes"][name]["json"]

@@ -135,7 +135,7 @@ class PostgresStore(TableWriter):
         for _ in range(_MAX_ATTEMPTS):
             with suppress(NotReplicated):  # what others erased meanwhile, or what gave way
                 return self.connections.read(partial(self._answers, batch), namespaces)
-        raise StoreError("others change these memories all the time; try again")
+        raise StoreError("these memories keep changing; try again")
 
     def _answers(self, batch: Sequence[operations.Op], send: Send) -> list[Any]:
         names = self.replicas.named(batch)

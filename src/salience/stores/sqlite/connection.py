@@ -53,7 +53,7 @@ _REMEDIES = (
     ("disk is full", "free some room or raise the limit, then try again; nothing was lost"),
     ("readonly", "open it with ?mode=ro, or make the file and its folder writable"),
     ("locked", "another process has held its write lock for too long; try again"),
-    ("not a database", "give the path of a file that salience made, or of none"),
+    ("not a database", "give the path of a salience store, or a new path"),
     ("malformed", f"{DAMAGED}; without one, SQLite's `.recover` saves what can be read"),
     ("utf-8", DAMAGED),
     ("unsupported file format", DAMAGED),
@@ -186,7 +186,7 @@ def _check_path(path: str, read_only: bool) -> None:
         raise StoreError(f"{path}: is a folder; name a file in it, as {Path(path, 'memory.db')}")
     for name in (path, *(f"{path}-{log}" for log in ("wal", "shm", "journal"))):
         if os.path.exists(name) and not os.path.isfile(name):
-            raise StoreError(f"{name}: is no regular file; move it away, or name another")
+            raise StoreError(f"{name}: is not a regular file; move it away, or name another")
     if read_only and not exists:
         raise StoreError(f"{path}: there is no such file; leave out ?mode=ro to make it")
     if not has_folder:
@@ -241,8 +241,8 @@ def prepare_schema(db: sqlite3.Connection, path: str, read_only: bool) -> None:
         [tables] = db.execute("SELECT count(*) FROM sqlite_schema").fetchone()
     if application != APPLICATION_ID and (tables or application):
         raise StoreError(
-            f"{path}: is a SQLite file of another program; give the path of a file that "
-            "salience made, or of none"
+            f"{path}: is the SQLite file of another program, not a salience store; "
+            "give another path"
         )
     with translate_errors(path):
         check_schema(db, path)

@@ -381,7 +381,7 @@ class SqliteRecords(SqliteReader, TableWriter):
             ) from problem
 
     def check_store(self, op: CheckStore) -> tuple[Finding, ...]:
-        """Look for damage, and mend what can be; of `:memory:` there is none."""
+        """Look for damage, and repair what can be repaired; of `:memory:` there is none."""
         if self._full_path is None:
             return ()
         if op.fix:

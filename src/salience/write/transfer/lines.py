@@ -170,7 +170,7 @@ def _check_texts(value: Any) -> None:
 
 
 def check_header(line: Fields) -> None:
-    """Refuse a file that is no export, or one of a newer version.
+    """Refuse a file that is not an export, or one of a newer version.
 
     Raises:
         InvalidInput: says so.

@@ -76,7 +76,7 @@ def load(
 
     Raises:
         InvalidInput: the file is damaged, and in which line; nothing was written.
-        NotEmpty: a namespace holds memories already.
+        NotEmpty: a namespace already holds memories.
     """
     contents = _check(name, read, scope.limits, report)
     if target is not None and len(contents.namespaces) != 1:

@@ -54,7 +54,7 @@ def checks(program: Program, file: Path, name: str) -> Iterator[Check]:
     try:
         entry = program.servers(read_text(file)).get(name)
     except (OSError, ValueError) as problem:
-        yield check("file", False, f"{file}: {problem}", "mend the file, or restore a copy of it")
+        yield check("file", False, f"{file}: {problem}", "repair the file, or restore a copy of it")
         return
     if not isinstance(entry, Mapping):
         yield check("file", False, f"{file} has no server {name}", install)
@@ -66,7 +66,9 @@ def checks(program: Program, file: Path, name: str) -> Iterator[Check]:
         return
     found = shutil.which(command, path=env.get("PATH"))
     if found is None:
-        yield check("command", False, f"{command} is no program", f"{install} names the one of now")
+        yield check(
+            "command", False, f"{command} is not a program", f"{install} names the one of now"
+        )
         return
     yield check("command", True, found)
     yield _version(check, found, env)
@@ -116,7 +118,7 @@ def _store(check: Checker, arguments: Sequence[str], env: Mapping[str, str]) -> 
         if folder.is_dir() and os.access(folder, os.W_OK):
             return check("store", True, f"{db}, which is made by the first memory")
         remedy = f"mkdir -p {folder}, or name another store with --db"
-        return check("store", False, f"{folder} is no folder to write in", remedy)
+        return check("store", False, f"{folder} is not a folder to write in", remedy)
     try:
         with Memory.open(db, **options) as memory:
             count = memory.count()

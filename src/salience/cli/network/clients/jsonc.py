@@ -54,14 +54,14 @@ def with_member(text: str, path: Sequence[str], value: Any) -> str:
     """The text with a value at a path of keys, made where there are none.
 
     Raises:
-        ValueError: the text is damaged, or what is on the path is no object.
+        ValueError: the text is damaged, or what is on the path is not an object.
     """
     if not text.strip(_MARK).strip():
         return text[: text.startswith(_MARK)] + _dumped(_nested(path, value), "", "\n") + "\n"
     node, _ = _Reader(text).document()
     for depth, key in enumerate(path):
         if node.members is None:
-            raise ValueError(f"{'.'.join(path[:depth]) or 'the file'} is no object")
+            raise ValueError(f"{'.'.join(path[:depth]) or 'the file'} is not an object")
         member = node.member(key)
         if member is None:
             return _inserted(text, node, key, _nested(path[depth + 1 :], value))
@@ -259,4 +259,4 @@ class _Reader:
 
     def _damaged(self) -> ValueError:
         line = self._text.count("\n", 0, self._place) + 1
-        return ValueError(f"line {line} is no JSON")
+        return ValueError(f"line {line} is not JSON")

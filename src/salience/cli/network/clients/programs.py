@@ -50,7 +50,7 @@ class Program:
         values = toml_tables.read(text) if self.is_toml else jsonc.read(text)
         servers = values.get(self.key, {}) if isinstance(values, dict) else None
         if not isinstance(servers, dict):
-            raise ValueError(f"{self.key} is no object")
+            raise ValueError(f"{self.key} is not an object")
         return servers
 
     def with_server(self, text: str, name: str, entry: Mapping[str, Any]) -> str:

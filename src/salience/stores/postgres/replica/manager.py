@@ -214,7 +214,7 @@ class ReplicaManager(IndexReader):
                 return
             if self._catch_up(behind, send):
                 return
-        raise StoreError("others change these memories all the time; try again")
+        raise StoreError("these memories keep changing; try again")
 
     def _mark_used(
         self,

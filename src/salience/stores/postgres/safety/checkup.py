@@ -289,7 +289,7 @@ def _fresh_schema(connection: psycopg.Connection[Any]) -> _Schema | None:
 
 
 def check_store(connections: Connections, *, fix: bool) -> tuple[tuple[Finding, ...], list[str]]:
-    """Look for damage, and mend what can be with `fix`; the findings, and all namespaces.
+    """Look for damage, and repair it with `fix`; the findings, and all namespaces.
 
     Raises:
         StoreError: the role does not see all namespaces.
