@@ -39,8 +39,8 @@ import numpy as np
 from salience import Memory, arithmetic
 from salience.embedders import Embedder, Kind, StaticEmbedder
 from salience.evaluation.datasets import load
-from salience.evaluation.metrics import Metrics, mean, per_query
 from salience.evaluation.synthetic_chats import queries, realistic
+from salience.retrieval.metrics import Metrics, mean, per_query
 
 EMBEDDER: Embedder = StaticEmbedder()
 ITEMS = 4_000  # written at once

@@ -18,12 +18,12 @@ from functools import partial
 from typing import Any
 
 from salience.evaluation.datasets import Conversation
-from salience.evaluation.metrics import MEASURES, Metrics, difference
 from salience.evaluation.runner import evaluate
 from salience.evaluation.synthetic_chats import NOUNS, realistic
 from salience.language.english import STOP_WORDS
 from salience.language.tokens import words as words_of
 from salience.records.validation import unit
+from salience.retrieval.metrics import MEASURES, Metrics, difference
 
 TYPO_MIN_LETTERS = 4
 """Letters of the shortest word that gets a typo."""

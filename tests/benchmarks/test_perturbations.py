@@ -24,8 +24,8 @@ from perturbations import (
 )
 from salience.errors import InvalidInput
 from salience.evaluation.datasets import Conversation
-from salience.evaluation.metrics import MEASURES
 from salience.importers.conversation import Query
+from salience.retrieval.metrics import MEASURES
 
 TURNS = tuple(
     {

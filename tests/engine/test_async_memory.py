@@ -2,8 +2,6 @@
 
 import asyncio
 import gc
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Awaitable, Callable
@@ -36,12 +34,6 @@ def run(body: Callable[[AsyncMemory], Awaitable[Any]], url: str = "ram://") -> A
 def test_the_same_methods() -> None:
     assert [name for name in dir(AsyncMemory) if not name.startswith("_")] == PUBLIC
     assert {"add", "add_many", "search", "explain", "get", "update", "delete"} <= set(PUBLIC)
-
-
-def test_what_is_generated_is_what_its_sources_give() -> None:
-    command = [sys.executable, str(ROOT / "tools" / "generate_async.py"), "--check"]
-    checked = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert checked.returncode == 0, checked.stdout + checked.stderr
 
 
 def test_memories_are_iterated_counted_and_got() -> None:

@@ -15,10 +15,10 @@ from salience.cli import main
 from salience.evaluation import datasets, notebook
 from salience.evaluation.abstention import evaluate, exchanged
 from salience.evaluation.datasets import Conversation
-from salience.evaluation.metrics import auroc, expected_calibration_error
 from salience.importers import ImportProblem
 from salience.importers.conversation import Query
 from salience.ranking.profiles import get
+from salience.retrieval.metrics import auroc, expected_calibration_error
 
 CONFIDENCES = st.lists(st.floats(0, 1), min_size=1, max_size=12)
 

@@ -19,12 +19,11 @@ from salience.evaluation.comparison import (
     Judged,
     Outcome,
     compare_runs,
-    mean_intervals,
     read_run,
     run_to_json,
 )
-from salience.evaluation.metrics import MEASURES
 from salience.evaluation.page import page
+from salience.retrieval.metrics import MEASURES, mean_intervals
 
 TALKS = {
     "memories": [

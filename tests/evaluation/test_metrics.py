@@ -8,7 +8,7 @@ from math import log2
 import pytest
 
 from salience.errors import SalienceError
-from salience.evaluation.metrics import MEASURES, difference, mean, per_query
+from salience.retrieval.metrics import MEASURES, difference, mean, per_query
 
 
 def test_measures_of_a_tiny_run() -> None:

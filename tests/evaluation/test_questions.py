@@ -9,9 +9,10 @@ import pytest
 
 from salience import Memory
 from salience.errors import InvalidInput
-from salience.evaluation import datasets, metrics
-from salience.evaluation.questions import conversation
+from salience.evaluation import datasets
+from salience.evaluation.datasets import labelled_set
 from salience.ranking import profiles
+from salience.retrieval import metrics
 
 
 def test_profiles_are_measured_as_eval_does() -> None:
@@ -58,7 +59,7 @@ def test_questions_are_exported_as_a_set(tmp_path: Path) -> None:
         asked = memory.add_question("Where does Ana live?", "m")
         memory.add_question("What is not there?")
         path = tmp_path / "own.json"
-        path.write_text(json.dumps(conversation(memory)))
+        path.write_text(json.dumps(labelled_set(memory)))
     [member] = datasets.load(tmp_path)
     [query] = member.queries
     assert (query.id, query.text, query.relevant) == (asked.id, asked.query, ("m",))

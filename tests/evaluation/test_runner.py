@@ -10,7 +10,6 @@ import pytest
 
 from salience.cli import main
 from salience.evaluation import datasets
-from salience.evaluation.metrics import MEASURES
 from salience.evaluation.runner import Check, evaluate
 from salience.importers import ImportProblem
 from salience.ranking.explanation import Explanation
@@ -19,6 +18,7 @@ from salience.ranking.profile import Profile
 from salience.ranking.stages import cut, retrieve, score
 from salience.records.record import MemoryRecord
 from salience.records.validation import timestamp
+from salience.retrieval.metrics import MEASURES
 from salience.retrieval.routes import Vector
 from salience.search.results import Hit, SearchResult
 

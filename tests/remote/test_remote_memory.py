@@ -314,17 +314,19 @@ async def opened():
 memory = asyncio.run(opened())
 assert asyncio.run(added(memory, "An apple.")) and asyncio.run(added(memory, "A pear."))
 
-async def forked():
-    await memory.count()
+async def forked(memory, same):
+    assert await memory.count() == await same.count() == 2
     if child := os.fork():
         return os.waitpid(child, 0)[1]
     try:
         await memory.count()
     except StoreError as problem:
-        os._exit(0 if "inside the event loop of its parent" in str(problem) else 2)
+        if "forked inside" in str(problem):
+            os._exit(0 if asyncio.run(memory.count()) == asyncio.run(same.count()) == 2 else 3)
+        os._exit(2)
     os._exit(1)
 
-assert asyncio.run(forked()) == 0
+assert asyncio.run(forked(memory, memory.within(memory.namespace))) == 0
 asyncio.run(memory.close())
 """
 

@@ -109,9 +109,9 @@ def export(
 
 def _export_set(memory: Any, path: Path, filters: Any) -> int:
     """Write the memories and labelled questions as a set; the number of memories."""
-    from salience.evaluation.questions import conversation
+    from salience.evaluation.datasets import labelled_set
 
-    made = conversation(memory, filters)
+    made = labelled_set(memory, filters)
     with written(path) as write:
         write(dump(made))
     return len(made["memories"])

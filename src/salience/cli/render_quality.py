@@ -8,10 +8,10 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 
 from salience.cli import render
-from salience.evaluation.comparison import COMPARED, Change, Interval, Judged, Outcome, intervals
-from salience.evaluation.metrics import MEASURES
+from salience.evaluation.comparison import COMPARED, Change, Judged, Outcome, intervals
 from salience.evaluation.rankings import LeftOut
 from salience.evaluation.runner import Report
+from salience.retrieval.metrics import MEASURES, Interval
 
 
 def report(report: Report) -> RenderableType:

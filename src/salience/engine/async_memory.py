@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Coroutine, Generator
+from collections.abc import Callable, Coroutine, Generator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial, update_wrapper
 from typing import Any, Concatenate, ParamSpec, Self, Unpack
 
-from salience.display.async_function_calls import AsyncTools
-from salience.display.function_calls import Owner, Style
+from salience.display.function_calls import Offered, Owner, Style, Tools
 from salience.engine.core import Core
 from salience.engine.judgment_api import MAX_WAIT_SECONDS, POLL_SECONDS
 from salience.engine.memory import Memory, shown_memory, tool_limits
@@ -39,9 +39,8 @@ def awaited(
     """
 
     async def call(self: AsyncMemory, /, *args: P.args, **options: P.kwargs) -> T:
-        work = partial(method, self._beside, *args, **options)
-        threads = self._core.dispatcher.searchers if searches else None
-        return await until_cancelled(work, threads)
+        work = partial(getattr(self._beside, method.__name__), *args, **options)
+        return await until_cancelled(work, self._threads(searches))
 
     return update_wrapper(call, method)
 
@@ -93,6 +92,13 @@ class AsyncMemory:
         """
         return await cls(url, **settings)
 
+    @classmethod
+    def _of(cls, memory: Any) -> Self:
+        """The awaited side of a memory that is open: closing either closes both."""
+        awaited = object.__new__(cls)
+        awaited._core = memory._core
+        return awaited
+
     def __getattr__(self, name: str) -> Any:
         if name not in ("_core", "_transport"):
             raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
@@ -142,6 +148,10 @@ class AsyncMemory:
         memory = object.__new__(Memory)
         memory._core = self._core
         return memory
+
+    def _threads(self, searches: bool) -> ThreadPoolExecutor | None:
+        """The threads for a method; None for those of the event loop."""
+        return self._core.dispatcher.searchers if searches else None
 
     # What writes
     add = awaited(Memory.add)
@@ -258,6 +268,24 @@ class AsyncMemory:
         return AsyncTools(self, style, *tool_limits(owner, max_tokens))
 
     tools.__doc__ = Memory.tools.__doc__
+
+
+class AsyncTools(Offered):
+    """`Tools` of an `AsyncMemory`: each call in a thread."""
+
+    async def answers(self, message: Any) -> list[dict[str, Any]]:
+        return await until_cancelled(partial(self._tools.answers, message))
+
+    answers.__doc__ = Tools.answers.__doc__
+
+    async def call(self, name: str, arguments: str | Mapping[str, Any]) -> str:
+        return await until_cancelled(partial(self._tools.call, name, arguments))
+
+    call.__doc__ = Tools.call.__doc__
+
+    @property
+    def _tools(self) -> Tools:
+        return Tools(self._memory._beside, self._style, self._owner, self._max_tokens)
 
 
 class AsyncIteration:

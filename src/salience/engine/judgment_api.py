@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from importlib import import_module
 
 from salience.engine.core import PlanRunner
 from salience.lifecycle.neighbourhood import Graph, graph
@@ -36,6 +35,7 @@ from salience.retrieval.questions import (
     drop_question,
     put_question,
     read_questions,
+    score,
 )
 from salience.search import search
 from salience.search.listing import MAX_PAGE, order_of
@@ -280,7 +280,6 @@ class JudgmentApi(PlanRunner):
             SalienceError: `ir_measures` is not installed.
         """
         asked = [each for each in self.questions() if each.relevant]
-        score = import_module("salience.evaluation.questions").score  # which stands above
         scores = []
         for profile in profiles_by_name.get_all(profiles):
             ranked = {}

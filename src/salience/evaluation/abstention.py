@@ -18,11 +18,11 @@ from salience.embedders import resolve
 from salience.engine.memory import Memory
 from salience.evaluation import datasets, notebook
 from salience.evaluation.datasets import Conversation
-from salience.evaluation.metrics import DEPTH, auroc, expected_calibration_error
 from salience.evaluation.runner import Progress
 from salience.importers.conversation import Query
 from salience.lazily import asdict, dataclass
 from salience.ranking.profile import Profile
+from salience.retrieval.metrics import DEPTH, auroc, expected_calibration_error
 
 MAIN_SPEAKERS = 2
 _AUTO: dict[str, Any] = {"cut": "auto"}

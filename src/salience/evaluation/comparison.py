@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from salience.closing import regular_file
 from salience.errors import InvalidInput
-from salience.evaluation.metrics import MEASURES, Metrics, mean
+from salience.retrieval import metrics
+from salience.retrieval.metrics import CONFIDENCE, MEASURES, Interval, Metrics, mean, mean_intervals
 
 # Outcomes: what each question of a set was answered, and the means of them
 
@@ -93,53 +93,7 @@ class Outcome:
 
 def intervals(judged: Sequence[Judged]) -> dict[str, Interval]:
     """The interval of the mean of each measure, over conversations resampled."""
-    if not judged:
-        return {}
-    values = np.array([[each.metrics[name] for name in MEASURES] for each in judged])
-    found = mean_intervals(values, [each.conversation for each in judged])
-    return {
-        name: (max(0.0, low), min(1.0, high))  # no measure is outside
-        for name, (low, high) in zip(MEASURES, found, strict=True)
-    }
-
-
-# Confidence intervals of means over questions, by resampling whole conversations
-
-SAMPLES = 10_000
-CONFIDENCE = 0.95
-_SEED = 0  # the same questions give the same interval
-
-Interval = tuple[float, float]
-
-
-def mean_intervals(
-    values: NDArray[np.float64], conversations: Sequence[str], confidence: float = CONFIDENCE
-) -> list[Interval]:
-    """The interval of the mean of each column: the quantiles of the means of drawn conversations.
-
-    Args:
-        values: one row a question, one column a measure or a difference of measures, in [-1, 1].
-        conversations: the conversation of each row.
-        confidence: the share of cases, in (0, 1), in which the mean of all is in the interval.
-    """
-    names, groups = np.unique(np.asarray(conversations, dtype=object), return_inverse=True)
-    if len(names) == 1:
-        groups = np.arange(len(values))
-    clusters = int(groups.max()) + 1
-    means = values.mean(axis=0)
-    if clusters == 1:  # a single question says nothing of others
-        return [(-1.0, 1.0)] * values.shape[1]
-    sums = np.zeros((clusters, values.shape[1]))
-    np.add.at(sums, groups, values)
-    sizes = np.bincount(groups, minlength=clusters).astype(float)
-    drawn = np.random.default_rng(_SEED).multinomial(
-        clusters, np.full(clusters, 1.0 / clusters), SAMPLES
-    )
-    deviations = drawn @ sums / (drawn @ sizes)[:, None] - means
-    widened = means + deviations * np.sqrt(clusters / (clusters - 1))
-    outside = (1.0 - confidence) / 2.0
-    low, high = np.quantile(widened, (outside, 1.0 - outside), axis=0)
-    return [(float(a), float(b)) for a, b in zip(low, high, strict=True)]
+    return metrics.intervals([e.metrics for e in judged], [e.conversation for e in judged])
 
 
 FORMAT = "salience.eval/1"

@@ -8,10 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from salience.closing import regular_file
+from salience.display.result import to_json
+from salience.engine.memory import Memory
 from salience.importers import ImportProblem, conversation
 from salience.importers.conversation import Query
 from salience.lazily import dataclass, replace
 from salience.records.validation import timestamp
+from salience.search.request import Filters
 from salience.write import chat
 
 
@@ -101,3 +104,26 @@ def _read(path: Path) -> Conversation:
     ]
     queries = tuple(query for query in conversation.queries(path) if query.relevant)
     return Conversation(path.stem, memories, queries, max(times, default=None))
+
+
+def labelled_set(memory: Memory, filters: Filters = None) -> dict[str, Any]:
+    """A namespace and its labelled questions as a file of a set that `eval` and `tune` read.
+
+    `filters` is a condition that the memories meet.
+    """
+    turns = [
+        {
+            "id": record.id,
+            "text": record.content,
+            "speaker": record.speaker,
+            "session": record.session_id,
+            "created_at": to_json(record.created_at),
+        }
+        for record in memory.iterate(filters, order="oldest")
+    ]
+    queries = [
+        {"id": each.id, "text": each.query, "relevant": [*each.relevant]}
+        for each in memory.questions()
+        if each.relevant
+    ]
+    return {"memories": turns, "queries": queries}

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from salience.evaluation.comparison import COMPARED, Change, Interval, Outcome, intervals
-from salience.evaluation.metrics import Metrics
+from salience.evaluation.comparison import COMPARED, Change, Outcome, intervals
+from salience.retrieval.metrics import Interval, Metrics
 
 _LABEL, _PLOT, _FIGURE, _ROW = 260, 420, 150, 22  # pixels
 _STYLE = """

@@ -14,7 +14,6 @@ from salience.engine.memory import Memory
 from salience.errors import InvalidInput
 from salience.evaluation import datasets
 from salience.evaluation.datasets import Conversation
-from salience.evaluation.metrics import DEPTH
 from salience.evaluation.runner import Progress
 from salience.evaluation.searches import questions, read_searches
 from salience.importers.conversation import Query
@@ -22,6 +21,7 @@ from salience.lazily import dataclass
 from salience.ranking.profile import Profile
 from salience.ranking.run import RankedRun
 from salience.ranking.weights import weighted
+from salience.retrieval.metrics import DEPTH
 from salience.search.search import rank
 from salience.stores.address import Address
 

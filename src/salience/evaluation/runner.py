@@ -19,13 +19,14 @@ from typing import Any, Literal
 from salience.embedders import resolve
 from salience.engine.memory import Memory
 from salience.errors import InvalidInput
-from salience.evaluation import datasets, metrics
+from salience.evaluation import datasets
 from salience.evaluation.comparison import Judged, Outcome
 from salience.evaluation.datasets import Conversation
 from salience.importers.conversation import Query
 from salience.lazily import dataclass, field
 from salience.ranking.profile import Profile
 from salience.ranking.profiles import get as profile_named
+from salience.retrieval import metrics
 from salience.retrieval.routes import Vector
 from salience.search.results import SearchResult
 from salience.stores import open_store

@@ -23,14 +23,13 @@ import numpy as np
 from salience.embedders import EmbedderLike
 from salience.engine.memory import Memory
 from salience.errors import InvalidInput
-from salience.evaluation.comparison import mean_intervals
 from salience.evaluation.datasets import Conversation
-from salience.evaluation.metrics import load_ir_measures
 from salience.evaluation.runner import Progress, Report, ask, measure
 from salience.importers.conversation import Query
 from salience.ranking.profile import Profile
 from salience.ranking.profiles import get as profile_named
 from salience.records.events import Event
+from salience.retrieval.metrics import load_ir_measures, mean_intervals
 from salience.search.recording import RecordedSearch, parse_line, read_lines
 from salience.stores.address import Address
 

@@ -8,7 +8,7 @@ from copy import copy
 from functools import partial, update_wrapper
 from hashlib import sha256
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar, Unpack, cast
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar, Unpack
 
 from salience.closing import Closing
 from salience.display.for_models import clean
@@ -24,11 +24,6 @@ from salience.retrieval.plan import in_thread
 from salience.retrieval.turnstile import until_cancelled
 from salience.search.request import Filters
 from salience.stores.address import Address, public_url
-
-if TYPE_CHECKING:
-    from salience.remote.async_transport import AsyncTransport
-    from salience.remote.transport import Transport
-
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -58,28 +53,22 @@ class Opened(Closing):
             SalienceError: the address cannot be opened.
         """
         self._owns_store = not isinstance(memory, Memory | AsyncMemory)
-        self._owns_sync = not isinstance(memory, Memory)
         if not isinstance(memory, Memory | AsyncMemory):
             self.sync = Memory(memory, **settings)
             return
         if settings:
             problem = "is a setting for a memory that is opened here, and this one is open already"
             raise InvalidInput(min(settings), problem, "leave it out, or give an address")
-        self.sync = memory if isinstance(memory, Memory) else _sync_side(memory)
+        self.sync = memory if isinstance(memory, Memory) else memory._beside
 
     @property
     def awaited(self) -> AsyncMemory:
         """The side that is awaited, in any event loop."""
-        if not _is_remote(self.sync):
-            memory = object.__new__(AsyncMemory)
-            memory._core = self.sync._core
-            return memory
-        from salience.remote.async_memory import AsyncRemoteMemory
+        if "_remote" not in vars(self.sync):
+            return AsyncMemory._of(self.sync)
+        from salience.remote.async_memory import AsyncRemoteMemory  # which needs an extra
 
-        remote = object.__new__(AsyncRemoteMemory)
-        remote._remote = vars(self.sync)["_remote"]
-        remote._transport = cast("AsyncTransport", _InThreads(vars(self.sync)["_transport"]))
-        return remote
+        return AsyncRemoteMemory._of(self.sync)
 
     def within(self, namespace: str) -> Opened:
         """The same store in another namespace; closing either closes both."""
@@ -93,7 +82,7 @@ class Opened(Closing):
 
     def close(self) -> None:
         """Close what was opened here."""
-        if self._owns_store or (self._owns_sync and _is_remote(self.sync)):
+        if self._owns_store:
             self.sync.close()
 
     async def aclose(self) -> None:
@@ -105,22 +94,6 @@ class Opened(Closing):
 
     async def __aexit__(self, *error: object) -> None:
         await self.aclose()
-
-
-class _InThreads:
-    """The connections to a server, awaited in threads: no loop owns them, so all share them."""
-
-    def __init__(self, transport: Transport) -> None:
-        self._transport = transport
-
-    async def send(self, *arguments: Any) -> Any:
-        return await in_thread(self._transport.send, *arguments)
-
-    async def download(self, *arguments: Any) -> None:
-        await in_thread(self._transport.download, *arguments)
-
-    async def close(self) -> None:
-        await in_thread(self._transport.close)
 
 
 def awaited(
@@ -144,31 +117,6 @@ def without_items(filters: Filters) -> Filter | None:
     if "kind" in filter_fields(where):
         return where
     return all_of(where, parse_filter({"kind": {"ne": ITEM_KIND}}))
-
-
-def _is_remote(memory: Memory | AsyncMemory) -> bool:
-    """Test whether a memory is at a server; importing its class would need an extra."""
-    return "_remote" in vars(memory)
-
-
-def _sync_side(awaited: AsyncMemory) -> Memory:
-    """The `Memory` beside an `AsyncMemory`.
-
-    Raises:
-        StoreClosed: it was not awaited yet.
-    """
-    if not _is_remote(awaited):
-        memory = object.__new__(Memory)
-        memory._core = awaited._core
-        return memory
-    from salience.remote.memory import RemoteMemory
-    from salience.remote.transport import Transport
-
-    _ = vars(awaited).get("_transport") or awaited._core  # which tells that it is not open yet
-    remote = object.__new__(RemoteMemory)
-    remote._remote = vars(awaited)["_remote"]
-    remote._transport = Transport(remote._remote)
-    return remote
 
 
 def scope(*labels: str) -> str:

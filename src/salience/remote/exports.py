@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import codecs
 import json
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, Self
 
@@ -88,12 +88,6 @@ def sent_lines(source: Any, progress: Progress | None) -> Iterator[Callable[[], 
             yield bytes(part)
 
         yield parts
-
-
-async def awaited(parts: Iterable[bytes]) -> AsyncIterator[bytes]:
-    """The same parts for an event loop."""
-    for part in parts:
-        yield part
 
 
 # Batches: the items of `add_many`, so many in a request as a server takes

@@ -10,17 +10,10 @@ from typing import IO, Any, Self, Unpack
 
 from salience.display.result import short_repr
 from salience.engine.lifecycle_api import Progress
-from salience.engine.memory import Memory  # sync only
-
-# async: from salience.engine.async_memory import AsyncMemory
+from salience.engine.memory import Memory
 from salience.engine.options import SETTINGS, Settings, narrowed, takes
 from salience.engine.reembedding import Reembedding
-
-# async: from salience.engine.async_memory import AsyncIteration
-from salience.engine.search_api import (
-    ITERATION_PAGE,
-    Iteration,  # sync only
-)
+from salience.engine.search_api import ITERATION_PAGE, Iteration
 from salience.errors import InvalidInput, NotFound, StoreError
 from salience.records.field_filters import FIELD_DEFAULTS, FieldFilters
 from salience.records.record import MemoryRecord
@@ -29,9 +22,7 @@ from salience.remote.calls import CALLS, Call
 from salience.remote.errors import as_embedded, refuse_rewrite
 from salience.remote.exports import Batches, Received, sent_lines
 from salience.remote.settings import RemoteSettings
-from salience.remote.transport import Transport  # sync only
-
-# async: from salience.remote.async_transport import AsyncTransport
+from salience.remote.transport import Transport
 from salience.retrieval.cursor import encode_cursor
 from salience.retrieval.erasure import ErasureReceipt
 from salience.retrieval.operations import Order, Place
@@ -121,8 +112,22 @@ class RemoteMemory(AtServer, Memory):
             AccessDenied: it does not take the key.
         """
         self._remote = RemoteSettings.of("Memory", url, **settings)
-        self._transport = Transport(self._remote)  # sync only
-        self._greet()  # sync only
+        self._transport = Transport(self._remote)
+        self._greet()
+
+    @classmethod
+    def greeted(cls, settings: RemoteSettings) -> Self:
+        """The memory at the server of some settings, which has answered."""
+        memory = cls.over(Transport(settings), settings)
+        memory._greet()
+        return memory
+
+    @classmethod
+    def over(cls, transport: Transport, settings: RemoteSettings) -> Self:
+        """The memory at a server that is connected already."""
+        memory = object.__new__(cls)
+        memory._remote, memory._transport = settings, transport
+        return memory
 
     def _greet(self) -> None:
         """Learn what the key may do, and its namespace unless another was chosen."""
@@ -136,9 +141,6 @@ class RemoteMemory(AtServer, Memory):
         self._remote = self._remote.greeted(answer)
 
     def __enter__(self) -> Self:
-        # async: if "_transport" not in vars(self):
-        # async:     self._transport = AsyncTransport(self._remote)
-        # async:     self._greet()
         return self
 
     def flush(self) -> None:
@@ -270,12 +272,12 @@ class RemoteMemory(AtServer, Memory):
         sent = CALLS["get_all"].request({"filters": filters}).body["filters"]
         return RemoteIteration(self, sent, order, page_size, cursor)
 
-    def __contains__(self, id: object) -> bool:  # sync only
-        if not isinstance(id, str):  # sync only
-            return False  # sync only
-        with suppress(InvalidInput):  # sync only
-            return self.get_many([id])[0] is not None  # sync only
-        return False  # sync only
+    def __contains__(self, id: object) -> bool:
+        if not isinstance(id, str):
+            return False
+        with suppress(InvalidInput):
+            return self.get_many([id])[0] is not None
+        return False
 
     def export(
         self,
@@ -329,8 +331,7 @@ class RemoteMemory(AtServer, Memory):
         Raises:
             InvalidInput: always.
         """
-        return Memory.reembed(*args, **options)  # sync only
-        # async: return await AsyncMemory.reembed(*args, **options)
+        return Memory.reembed(*args, **options)
 
     @staticmethod
     def reembedding(*args: Any, **options: Any) -> Reembedding:
@@ -339,15 +340,10 @@ class RemoteMemory(AtServer, Memory):
         Raises:
             InvalidInput: always.
         """
-        return Memory.reembedding(*args, **options)  # sync only
-        # async: return await AsyncMemory.reembedding(*args, **options)
+        return Memory.reembedding(*args, **options)
 
-    def _run(self, plan: Plan[T], *, searches: bool = False) -> T:  # sync only
-        raise _beside_the_store()  # sync only
-
-    # async: @property
-    # async: def _beside(self) -> Any:
-    # async:     raise _beside_the_store()
+    def _run(self, plan: Plan[T], *, searches: bool = False) -> T:
+        raise _beside_the_store()
 
 
 def _beside_the_store() -> InvalidInput:
@@ -359,11 +355,11 @@ def _beside_the_store() -> InvalidInput:
     return InvalidInput("url", "is the address of a server, not of a store", remedy)
 
 
-class Pages:
-    """The place of an iteration, and the page that it is on."""
+class RemoteIteration(Iteration):
+    """Memories of a server one after the other, read page by page."""
 
     def __init__(
-        self, memory: AtServer, filters: Any, order: Order, page_size: int, cursor: str | None
+        self, memory: Memory, filters: Any, order: Order, page_size: int, cursor: str | None
     ) -> None:
         self._memory: Any = memory
         self._filters = filters
@@ -379,9 +375,10 @@ class Pages:
         """The cursor behind the memory that came last; None before the first."""
         return self._last
 
-
-class RemoteIteration(Pages, Iteration):
-    """Memories of a server one after the other, read page by page."""
+    @property
+    def has_read(self) -> bool:
+        """True if the next memory is there, or the end."""
+        return self._index < len(self._page) or not self._has_more
 
     def __next__(self) -> MemoryRecord:
         while self._index >= len(self._page):

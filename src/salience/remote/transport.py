@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-# async: import asyncio
 import time
 from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import salience
@@ -12,42 +12,119 @@ from salience.errors import StoreClosed, StoreError
 from salience.forks import by_proxy, connected, leave_to_parent, renew_after_fork
 from salience.remote.calls import Request
 from salience.remote.errors import Tries, error_of
-
-# async: from salience.remote.exports import awaited
-# async: from salience.remote.http import ClientsByLoop, httpx
-from salience.remote.http import httpx  # sync only
 from salience.remote.settings import RemoteSettings
+from salience.retrieval.turnstile import stop_if_cancelled
+
+try:
+    import httpx
+except ImportError:
+    raise StoreError('a server needs the extra `client`: pip install "salience[client]"') from None
 
 CONNECT_SECONDS = 10.0  # at most, until a server takes the connection
 MAX_CONNECTIONS = 100
 NDJSON = "application/x-ndjson"
 
 
-class Connections:
-    """The part of a transport that waits for nothing: its options, traces and errors."""
+class Transport:
+    """The connections to one server, which threads and namespaces share."""
 
-    _settings: RemoteSettings
     _is_closed = False
 
-    def _client_options(self) -> dict[str, Any]:
-        """The arguments of a client of httpx."""
+    def __init__(self, settings: RemoteSettings) -> None:
+        self._settings = settings
+        self._client: httpx.Client = self._connected()
+        self.threads = self._new_threads()
+        renew_after_fork(self)
+
+    def after_fork(self) -> None:
+        """Open connections of its own, and take threads, in the copy of a process."""
+        leave_to_parent(self._client)
+        self._client, self.threads = self._connected(), self._new_threads()
+
+    @staticmethod
+    def _new_threads() -> ThreadPoolExecutor:
+        """The threads in which requests are awaited: one for each connection, made when needed."""
+        return ThreadPoolExecutor(MAX_CONNECTIONS, "salience-requests")
+
+    def send(self, request: Request, content: Callable[[], Iterable[bytes]] | None = None) -> Any:
+        """The JSON of the answer; None if it has none. `content` gives the body of an upload again.
+
+        Raises:
+            SalienceError: what the server refused, or why it cannot be reached.
+        """
+        tries = Tries(request)
+        while True:
+            try:
+                response = self._response(request, content)
+            except httpx.TransportError as problem:
+                pause = tries.pause_after_failure(*self._failure(problem))
+            else:
+                members = _json(response)
+                if response.is_success:
+                    return members
+                error = error_of(request, response.status_code, response.headers, members)
+                pause = tries.pause_after_refusal(error, response.status_code, _code(members))
+            stop_if_cancelled()
+            time.sleep(pause)
+
+    def _response(
+        self, request: Request, content: Callable[[], Iterable[bytes]] | None
+    ) -> httpx.Response:
+        options, started = self._options(request), time.perf_counter()
+        client = self._client
+        try:
+            if content is None:
+                return client.request(**options, json=request.body)
+            options["headers"]["Content-Type"] = NDJSON
+            chunks = content()
+            return client.request(**options, content=chunks)
+        finally:
+            self._trace(request, started)
+
+    def download(self, request: Request, write: Callable[[bytes], object]) -> None:
+        """Hand the bytes of an answer to a function as they come; nothing is sent again.
+
+        Raises:
+            SalienceError: what the server refused, or where the answer broke off.
+        """
+        options, started = self._options(request), time.perf_counter()
+        client = self._client
+        try:
+            with client.stream(**options) as response:
+                if response.is_success:
+                    for chunk in response.iter_bytes():
+                        write(chunk)
+                    return
+                response.read()
+                status, members = response.status_code, _json(response)
+                raise error_of(request, status, response.headers, members)
+        except httpx.TransportError as problem:
+            error, _ = self._failure(problem)
+            raise error from None
+        finally:
+            self._trace(request, started)
+
+    def close(self) -> None:
+        """Close the connections; no request can be sent any more."""
+        self._is_closed = True
+        self._client.close()
+
+    def _connected(self) -> Any:
+        """A client of httpx for the server; see `connected`."""
         settings = self._settings
         seconds = settings.timeout
         connect = CONNECT_SECONDS if seconds is None else min(seconds, CONNECT_SECONDS)
         headers = {"User-Agent": f"salience/{salience.__version__}"}
         if settings.api_key is not None:
             headers["Authorization"] = f"Bearer {settings.api_key}"
-        return {
+        options = {
             "headers": headers,
             "timeout": httpx.Timeout(seconds, connect=connect),
             "limits": httpx.Limits(
                 max_connections=MAX_CONNECTIONS, max_keepalive_connections=MAX_CONNECTIONS
             ),
         }
-
-    def _connected(self, kind: Callable[..., Any]) -> Any:
-        """A client of httpx for the server; see `connected`."""
-        return connected(kind, httpx, self._settings.url, **self._client_options())
+        return connected(httpx.Client, httpx, settings.url, **options)
 
     def _options(self, request: Request) -> dict[str, Any]:
         """The arguments of httpx for a request."""
@@ -81,94 +158,6 @@ class Connections:
             return StoreError(f"{url} {waited} ({brief})"), True
         what = f"the connection to {url}{by_proxy(url)}"
         return StoreError(f"{what} broke off ({brief}: {problem})"), True
-
-
-class Transport(Connections):
-    """The connections to one server, which threads and namespaces share."""
-
-    def __init__(self, settings: RemoteSettings) -> None:
-        self._settings = settings
-        # async: self._clients = ClientsByLoop(self._open_client)
-        self._client = self._open_client()  # sync only
-        renew_after_fork(self)
-
-    def after_fork(self) -> None:
-        """Open connections of its own, in the copy of a process."""
-        # async: leave_to_parent(self._clients)
-        # async: self._clients = ClientsByLoop(self._open_client)
-        leave_to_parent(self._client)  # sync only
-        self._client = self._open_client()  # sync only
-
-    def _open_client(self) -> httpx.Client:
-        client: httpx.Client = self._connected(httpx.Client)
-        return client
-
-    def send(self, request: Request, content: Callable[[], Iterable[bytes]] | None = None) -> Any:
-        """The JSON of the answer; None if it has none. `content` gives the body of an upload again.
-
-        Raises:
-            SalienceError: what the server refused, or why it cannot be reached.
-        """
-        tries = Tries(request)
-        while True:
-            try:
-                response = self._response(request, content)
-            except httpx.TransportError as problem:
-                pause = tries.pause_after_failure(*self._failure(problem))
-            else:
-                members = _json(response)
-                if response.is_success:
-                    return members
-                error = error_of(request, response.status_code, response.headers, members)
-                pause = tries.pause_after_refusal(error, response.status_code, _code(members))
-            time.sleep(pause)
-
-    def _response(
-        self, request: Request, content: Callable[[], Iterable[bytes]] | None
-    ) -> httpx.Response:
-        options, started = self._options(request), time.perf_counter()
-        # async: client = self._clients.here()
-        client = self._client  # sync only
-        try:
-            if content is None:
-                return client.request(**options, json=request.body)
-            options["headers"]["Content-Type"] = NDJSON
-            # async: chunks = awaited(content())
-            chunks = content()  # sync only
-            return client.request(**options, content=chunks)
-        finally:
-            self._trace(request, started)
-
-    def download(self, request: Request, write: Callable[[bytes], object]) -> None:
-        """Hand the bytes of an answer to a function as they come; nothing is sent again.
-
-        Raises:
-            SalienceError: what the server refused, or where the answer broke off.
-        """
-        options, started = self._options(request), time.perf_counter()
-        # async: client = self._clients.here()
-        client = self._client  # sync only
-        try:
-            with client.stream(**options) as response:
-                if response.is_success:
-                    # async: async for chunk in response.aiter_bytes():
-                    for chunk in response.iter_bytes():  # sync only
-                        write(chunk)
-                    return
-                response.read()
-                status, members = response.status_code, _json(response)
-                raise error_of(request, status, response.headers, members)
-        except httpx.TransportError as problem:
-            error, _ = self._failure(problem)
-            raise error from None
-        finally:
-            self._trace(request, started)
-
-    def close(self) -> None:
-        """Close the connections; no request can be sent any more."""
-        self._is_closed = True
-        # async: await self._clients.close()
-        self._client.close()  # sync only
 
 
 def _is_plain(problem: BaseException | None) -> bool:

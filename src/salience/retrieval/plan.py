@@ -7,9 +7,13 @@ only place in the package where anything waits.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from salience.errors import StoreError
 from salience.retrieval.operations import Op
+
+if TYPE_CHECKING:
+    from asyncio import AbstractEventLoop
 
 T = TypeVar("T")
 Request = TypeVar("Request")  # a batch of operations, or a task of a store
@@ -42,7 +46,27 @@ def drive(plan: Generator[Request, Any, T], perform: Callable[[Request], Any]) -
 
 
 async def in_thread(work: Callable[..., T], *arguments: Any, **named: Any) -> T:
-    """Call `work` in a thread, so that an event loop never waits for it; returns its result."""
+    """Call `work` in a thread, so that an event loop never waits for it; returns its result.
+
+    Raises:
+        StoreError: no event loop runs here.
+    """
     import asyncio  # here: who never awaits need not wait for its import either
 
+    running_loop()
     return await asyncio.to_thread(work, *arguments, **named)
+
+
+def running_loop() -> AbstractEventLoop:
+    """The event loop that runs here; a process that was forked inside one has it no more.
+
+    Raises:
+        StoreError: there is none.
+    """
+    import asyncio
+
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        problem = "no event loop runs here, as in a process forked inside that of its parent"
+        raise StoreError(f"{problem}; begin one by asyncio.run") from None

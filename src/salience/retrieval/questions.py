@@ -213,3 +213,20 @@ def _checked(
 def _ids(name: str, ids: Any) -> tuple[str, ...]:
     listed: Sequence[Any] = [ids] if isinstance(ids, str) else elements(name, ids, MAX_IDS)
     return tuple(dict.fromkeys(text(name, id) for id in listed))
+
+
+def score(
+    profile: str, questions: Sequence[LabelledQuestion], ranked: Mapping[str, Sequence[str]]
+) -> ProfileScore:
+    """The score of a profile that has found these ids for each question, by its id.
+
+    Raises:
+        SalienceError: `ir_measures` is not installed.
+    """
+    from salience.retrieval import metrics  # which few programs need
+
+    values = metrics.per_query({each.id: each.relevant for each in questions}, ranked)
+    measured = [*values.values()]
+    means, bounds = metrics.mean(measured), metrics.intervals(measured, [""] * len(measured))
+    measures = {name: Measure(mean, *bounds[name]) for name, mean in means.items()}
+    return ProfileScore(profile, len(measured), measures, values)

@@ -14,7 +14,7 @@ from threading import Event, Lock, get_ident
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from salience.retrieval.operations import Op, Rerank
-from salience.retrieval.plan import Plan
+from salience.retrieval.plan import Plan, running_loop
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
@@ -157,10 +157,13 @@ async def until_cancelled(work: Callable[[], T], threads: ThreadPoolExecutor | N
     """Call `work` in one of some threads, by default the loop's, so that no event loop waits.
 
     If cancelled, it is stopped where it next asks `stop_if_cancelled`, and may tidy up.
+
+    Raises:
+        StoreError: no event loop runs here.
     """
     import asyncio  # here: who never awaits need not wait for its import either
 
-    context, loop, cancelled = copy_context(), asyncio.get_running_loop(), Event()
+    context, loop, cancelled = copy_context(), running_loop(), Event()
     context.run(_CANCELLED.set, cancelled)
     with without_full_collections():
         running = loop.run_in_executor(threads, context.run, work)

@@ -20,6 +20,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from salience.errors import SalienceError
 
 MEASURES = ("R@5", "R@10", "R@20", "Hit@1", "Hit@10", "MRR", "nDCG@10")
@@ -89,6 +92,57 @@ def mean(measured: Sequence[Metrics]) -> Metrics:
     if not measured:
         return {}
     return {name: fmean(metrics[name] for metrics in measured) for name in MEASURES}
+
+
+# Confidence intervals of means over questions, by resampling whole conversations
+
+SAMPLES = 10_000
+CONFIDENCE = 0.95
+_SEED = 0  # the same questions give the same interval
+
+Interval = tuple[float, float]
+
+
+def mean_intervals(
+    values: NDArray[np.float64], conversations: Sequence[str], confidence: float = CONFIDENCE
+) -> list[Interval]:
+    """The interval of the mean of each column: the quantiles of the means of drawn conversations.
+
+    Args:
+        values: one row a question, one column a measure or a difference of measures, in [-1, 1].
+        conversations: the conversation of each row.
+        confidence: the share of cases, in (0, 1), in which the mean of all is in the interval.
+    """
+    names, groups = np.unique(np.asarray(conversations, dtype=object), return_inverse=True)
+    if len(names) == 1:
+        groups = np.arange(len(values))
+    clusters = int(groups.max()) + 1
+    means = values.mean(axis=0)
+    if clusters == 1:  # a single question says nothing of others
+        return [(-1.0, 1.0)] * values.shape[1]
+    sums = np.zeros((clusters, values.shape[1]))
+    np.add.at(sums, groups, values)
+    sizes = np.bincount(groups, minlength=clusters).astype(float)
+    drawn = np.random.default_rng(_SEED).multinomial(
+        clusters, np.full(clusters, 1.0 / clusters), SAMPLES
+    )
+    deviations = drawn @ sums / (drawn @ sizes)[:, None] - means
+    widened = means + deviations * np.sqrt(clusters / (clusters - 1))
+    outside = (1.0 - confidence) / 2.0
+    low, high = np.quantile(widened, (outside, 1.0 - outside), axis=0)
+    return [(float(a), float(b)) for a, b in zip(low, high, strict=True)]
+
+
+def intervals(measured: Sequence[Metrics], conversations: Sequence[str]) -> dict[str, Interval]:
+    """The interval of the mean of each measure, over conversations resampled."""
+    if not measured:
+        return {}
+    values = np.array([[metrics[name] for name in MEASURES] for metrics in measured])
+    found = mean_intervals(values, conversations)
+    return {
+        name: (max(0.0, low), min(1.0, high))  # no measure is outside
+        for name, (low, high) in zip(MEASURES, found, strict=True)
+    }
 
 
 # Confidence
