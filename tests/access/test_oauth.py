@@ -123,6 +123,20 @@ def test_an_issuer_that_answers_nonsense_is_logged(
     assert "cannot be read" in caplog.text
 
 
+def test_an_issuer_on_this_machine_is_asked_by_no_proxy(
+    issuer: Issuer, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    for name in ("http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    monkeypatch.delenv("no_proxy", raising=False)
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    verifier = TokenVerifier(OAuthSettings(ISSUER, AUDIENCE, issuer.url))
+    assert isinstance(verifier.verify(issuer.token()), Principal)
+    away = TokenVerifier(OAuthSettings(ISSUER, AUDIENCE, "https://login.example.com/jwks.json"))
+    assert away.verify(issuer.token()) == "unknown"
+    assert "asked by the proxy of HTTPS_PROXY" in caplog.text
+
+
 def test_wrong_settings() -> None:
     for change, field in (
         ({"issuer": ""}, "issuer"),

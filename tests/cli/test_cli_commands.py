@@ -498,3 +498,25 @@ def test_a_time_before_anything_was_known_is_told(notes: Run) -> None:
     for command in (("search", "river"), ("list",), ("count",), ("get", "river")):
         said = notes(*command, "--as-of", "2001-01-01").err
         assert said.count("nothing was known yet at 2001-01-01") == 1
+
+
+def test_the_beginning_of_an_id_will_do_where_no_other_begins_so(run: Run) -> None:
+    ids = ["aaaa1111-one", "bbbb2222-two", "cccc3333", "cccc3333-more", "dddd4444-x", "dddd4444-y"]
+    for id in ids:
+        assert run("add", f"The note {id}.", "--id", id).code == 0
+    assert run("get", "aaaa1111", "--json").json["id"] == "aaaa1111-one"
+    assert run("get", "[m:bbbb2222]", "--json").json["id"] == "bbbb2222-two"
+    assert run("get", "cccc3333", "--json").json["id"] == "cccc3333"  # a whole one
+    for given, says in {"dddd4444": "begins the ids of 2", "aaaa111": "no memory"}.items():
+        ran = run("get", given)
+        assert ran.code != 0
+        assert says in ran.err
+    assert run("update", "aaaa1111", "The first note.").code == 0
+    assert run("link", "aaaa1111", "bbbb2222").out == "aaaa1111-one mentions bbbb2222-two\n"
+    assert run("supersede", "aaaa1111", "bbbb2222").code == 0
+    assert run("history", "aaaa1111", "--json").json["events"][0]["id"] == "aaaa1111-one"
+    assert "bbbb2222-two" in run("explain", "note", "bbbb2222").out
+    assert run("pin", "aaaa1111").code == 0
+    assert run("archive", "cccc3333-m", "--json").json["archived"] == ["cccc3333-more"]
+    assert run("delete", "aaaa1111", "dddd4444-y", "--json").json["deleted"] == 2
+    assert run("delete", "dddd4444", "--json").json["deleted"] == 1

@@ -312,6 +312,31 @@ def test_a_frozen_daemon_is_replaced(own_home: Home, project: Path) -> None:
     assert list(remembered(own_home, project).values()) == [RULE]
 
 
+def test_a_daemon_whose_threads_all_hang_is_replaced(own_home: Home, project: Path) -> None:
+    program = (
+        "from salience.coding_agents import daemon; daemon._HUNG_SECONDS = 0.5; "
+        "daemon._REQUEST_SECONDS = 600.0; raise SystemExit(daemon.main())"
+    )
+    hanging = subprocess.Popen([sys.executable, "-c", program], env=own_home.environment)
+    until(lambda: own_home.sockets)
+    until(lambda: own_home.daemon() is not None)
+    sockets = []
+    try:
+        for _ in range(4):  # requests that never end hold the threads
+            sockets.append(socket.socket(socket.AF_UNIX))
+            sockets[-1].connect(str(own_home.sockets[0]))
+        assert own_home.hook("prompt", project, prompt=RULE).err == ""
+        assert hanging.wait(60) == -signal.SIGKILL
+    finally:
+        for each in sockets:
+            each.close()
+        hanging.kill()
+    second = own_home.daemon()
+    assert second is not None
+    assert second["pid"] != hanging.pid
+    assert list(remembered(own_home, project).values()) == [RULE]
+
+
 def test_an_idle_daemon_ends_and_the_next_hook_starts_another(
     own_home: Home, project: Path
 ) -> None:

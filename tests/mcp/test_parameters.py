@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from salience import Memory
 from salience.mcp.tools import TOOLS
-from support.mcp_client import Connection, text_of
+from support.mcp_client import Connection, in_process, text_of
 
 Case = Callable[[Connection], None]
 CASES: dict[tuple[str, str], Case] = {}
@@ -407,6 +409,10 @@ def changes_are_taken_back(c: Connection) -> None:
     assert c.call("undo", id=id)["fields"] == ["content", "importance"]
     assert get(c, id)["content"] == "Ana lives in Porto."
     assert "importance" not in get(c, id)
+    other = add(c, "Porto lies at the sea.")
+    for weight in (0.5, 0.9):
+        c.call("link_memories", source=id, target=other, type="supports", weight=weight)
+    assert c.call("undo", id=id)["fields"] == ["links"]
     assert c.refused("undo").startswith("run: and id: give one of the two")
     assert "was never edited" in c.refused("undo", id=add(c, "The sky is blue."))
     assert "no memory" in c.refused("undo", id="0" * 32)
@@ -478,3 +484,24 @@ def test_every_parameter_has_a_case() -> None:
         for parameter in tool.arguments.model_fields
     }
     assert declared == set(CASES)
+
+
+def test_undo_brings_back_metadata_and_links(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    with (
+        in_process(path, embedder=None) as c,
+        Memory(path, embedder=None) as memory,
+    ):
+        memory.add_many([{"id": "a", "content": "Ana.", "metadata": {"x": 1}}, "Ben."])
+        memory.add("Cora.", id="c")
+        memory.update("a", metadata={"x": 2, "y": 3})
+        assert c.call("undo", id="a")["fields"] == ["metadata"]
+        assert memory["a"].metadata == {"x": 1}
+        memory.link("a", "c", "supports", 0.5)
+        memory.link("a", "c", "supports", 0.9)
+        assert c.call("undo", id="a")["fields"] == ["links"]
+        assert [link.weight for link in memory.links("a")] == [0.5]
+        memory.link("a", "c", "depends_on")
+        c.call("undo", id="a")
+        weights = {link.type: link.weight for link in memory.links("a")}
+        assert weights == {"supports": 0.5, "depends_on": 0.0}

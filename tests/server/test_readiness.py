@@ -94,6 +94,30 @@ def test_a_server_is_not_ready_right_after_a_write_was_refused(
             assert client.get("/ready").status_code == 503
 
 
+def test_a_server_is_not_ready_right_after_a_tool_could_not_write(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("mcp")
+    path = tmp_path / "memory.db"
+    call = {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "tools/call",
+        "params": {"name": "add_memory", "arguments": {"content": "x"}},
+    }
+    headers = {
+        "Accept": "application/json, text/event-stream",
+        "MCP-Protocol-Version": "2025-06-18",
+    }
+    with served(path, monkeypatch) as client:
+        monkeypatch.setattr(operation, "_EACH_SECONDS", 3_600.0)
+        path.rename(tmp_path / "moved.db")
+        assert client.get("/ready").status_code == 200  # of an answer that is kept
+        answer = client.post("/mcp", json=call, headers=headers).json()
+        assert answer["result"]["isError"]
+        assert client.get("/ready").status_code == 503
+
+
 def test_a_server_whose_disk_is_full_is_not_ready(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

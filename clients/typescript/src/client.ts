@@ -21,6 +21,11 @@ export type SearchRequest = Body<"/v1/search">;
 export type MemoryRecord = Schemas["MemoryRecord"];
 /** What an erasure erased, and how that was checked. */
 export type ErasureReceipt = Schemas["ErasureReceipt"];
+/** How many memories were erased, and the ids of those that hold again, as what had replaced them is gone. */
+export interface Erased {
+  deleted: number;
+  restored: string[];
+}
 export type NamesQuery = Omit<Query<"/v1/tags">, "filters"> & { filters?: Filters | null };
 export type NameCount = Schemas["NameCount"];
 export type AccessKey = Schemas["AccessKey"];
@@ -139,18 +144,19 @@ export class Salience {
     );
   }
 
-  /** Erases a memory; false if there is none. */
-  async delete(id: string, options: ChangeOptions = {}): Promise<boolean> {
-    const erased = this.#transport.json(
+  /** Erases a memory; null if there is none. */
+  async delete(id: string, options: ChangeOptions = {}): Promise<Erased | null> {
+    const erased = this.#transport.json<Erased | undefined>(
       { method: "DELETE", path: ["memories", id], headers: change(options), repeatable: "always" },
       options,
     );
-    return (await orNull(erased.then(() => true))) !== null;
+    return orNull(erased.then((told) => told ?? { deleted: 1, restored: [] }));
   }
 
   /** Erases the memories of some ids; gives how many there were. */
-  async deleteMany(ids: readonly string[], options?: WriteOptions): Promise<number> {
-    return (await this.#erase({ ids: [...ids] }, options)).deleted;
+  async deleteMany(ids: readonly string[], options?: WriteOptions): Promise<Erased> {
+    const { deleted, restored } = await this.#erase({ ids: [...ids] }, options);
+    return { deleted, restored };
   }
 
   /**

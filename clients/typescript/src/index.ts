@@ -2,6 +2,7 @@ export {
   Salience,
   type AccessKey,
   type ContextRequest,
+  type Erased,
   type ErasureReceipt,
   type Filters,
   type Further,

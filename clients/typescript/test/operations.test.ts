@@ -59,9 +59,9 @@ test("memories are added, read, changed and erased", async () => {
   const { versions } = await client.history("eve/tea 1");
   assert.deepEqual(versions.map(({ record }) => record.content), ["Eve likes tea.", "Eve likes coffee."]);
 
-  assert.equal(await client.delete("eve/tea 1", { ifVersion: 2 }), true);
-  assert.equal(await client.delete("eve/tea 1"), false);
-  assert.equal(await client.deleteMany([one.id!, "nobody"]), 1);
+  assert.deepEqual(await client.delete("eve/tea 1", { ifVersion: 2 }), { deleted: 1, restored: [] });
+  assert.equal(await client.delete("eve/tea 1"), null);
+  assert.deepEqual(await client.deleteMany([one.id!, "nobody"]), { deleted: 1, restored: [] });
   const receipt = await client.deleteAll({ session_id: "books" });
   assert.deepEqual([receipt.memories, receipt.erased.memories, receipt.remaining.memories], [1, 1, 0]);
   await client.add({ content: "Ana likes tea.", user_id: "ana" });
@@ -71,6 +71,20 @@ test("memories are added, read, changed and erased", async () => {
   );
   assert.equal((await client.deleteAll(null)).memories, 1);
   assert.equal(await client.count(), 0);
+});
+
+test("an erasure names what holds again", async () => {
+  const client = watched();
+  for (const erase of [
+    (id: string) => client.delete(id),
+    (id: string) => client.deleteMany([id]),
+    (id: string) => client.deleteAll({ id }),
+  ]) {
+    await client.add({ id: "old", content: "The port is 6001.", kind: "fact" });
+    await client.add({ id: "new", content: "The port is 6002.", kind: "fact", supersedes: "old" });
+    assert.deepEqual((await erase("new"))?.restored, ["old"]);
+    await client.deleteAll(null);
+  }
 });
 
 test("a namespace of any script is one of its own", async () => {

@@ -120,7 +120,7 @@ test("what is not there is null, and an address without a server of ours is an e
   await using server = await scripted(answer(404, problem("NotFound")));
   const client = new Salience({ baseUrl: server.url });
   assert.equal(await client.get("a"), null);
-  assert.equal(await client.delete("a"), false);
+  assert.equal(await client.delete("a"), null);
 
   await using other = await scripted(answer(404, "<html>"));
   const foreign = await failure(new Salience({ baseUrl: other.url }).get("a"));

@@ -5,18 +5,25 @@ Needs the extra `oauth`. This server is a protected resource: it issues no token
 
 from __future__ import annotations
 
+import json
 import logging
+import time
+import urllib.request
 from collections.abc import Mapping
 from importlib.util import find_spec
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from salience.access.keyring import Refusal
 from salience.access.principal import SCOPES, Principal, parse_patterns
 from salience.errors import InvalidInput, SalienceError, shown
+from salience.forks import by_proxy, is_here
 from salience.lazily import dataclass
 from salience.records.validation import elements, text
 from salience.retrieval.plan import in_thread
+
+if TYPE_CHECKING:
+    from jwt import PyJWKClient
 
 ALGORITHMS = (
     *("RS256", "RS384", "RS512", "PS256", "PS384", "PS512"),
@@ -79,6 +86,28 @@ class OAuthSettings:
         return f"{_WELL_KNOWN}{urlsplit(self.audience).path.rstrip('/')}"
 
 
+def _published_keys(url: str) -> PyJWKClient:
+    """The keys at an address; this machine itself is asked by no proxy."""
+    from jwt import PyJWKClient  # an extra
+
+    class Keys(PyJWKClient):
+        def fetch_data(self) -> Any:
+            if not is_here(url):
+                return super().fetch_data()
+            request = urllib.request.Request(url, headers=self.headers)
+            opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), NoRedirect)
+            with opener.open(request, timeout=self.timeout) as answer:
+                keys = json.load(answer)
+            self._last_successful_fetch = time.monotonic()
+            return keys
+
+    class NoRedirect(urllib.request.HTTPRedirectHandler):
+        def redirect_request(self, *_: Any) -> None:
+            return None
+
+    return Keys(url, timeout=_FETCH_SECONDS)
+
+
 class TokenVerifier:
     """Checks access tokens by the published keys of their issuer, which it keeps for minutes."""
 
@@ -86,10 +115,8 @@ class TokenVerifier:
         if find_spec("jwt") is None or find_spec("cryptography") is None:
             remedy = 'pip install "salience[oauth]"'
             raise SalienceError(f"tokens need PyJWT with its extra `crypto`; {remedy}")
-        from jwt import PyJWKClient  # an extra
-
         self.settings = settings
-        self._keys = PyJWKClient(settings.jwks_url, timeout=_FETCH_SECONDS)
+        self._keys = _published_keys(settings.jwks_url)
 
     @property
     def metadata_url(self) -> str:
@@ -141,7 +168,8 @@ class TokenVerifier:
         except (jwt.DecodeError, InvalidInput):
             return "malformed"
         except (jwt.PyJWKClientConnectionError, OSError, ValueError) as problem:
-            _log.warning("the keys of %s cannot be read: %s", self.settings.issuer, problem)
+            by = by_proxy(self.settings.jwks_url)
+            _log.warning("the keys of %s cannot be read: %s%s", self.settings.issuer, problem, by)
             return "unknown"
         except jwt.PyJWTError:
             return "unknown"

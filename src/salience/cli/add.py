@@ -11,7 +11,7 @@ from typing import Any, Literal
 import typer
 
 from salience.cli import output
-from salience.cli.operations import takes
+from salience.cli.operations import takes, with_whole_ids
 from salience.cli.settings import Settings, parse_json
 from salience.errors import InvalidInput
 from salience.records.field_filters import with_fields
@@ -66,6 +66,7 @@ def update(
     if not changes_by_field:
         raise InvalidInput("update", "has nothing to change", "give a text, --set or --metadata")
     with settings.open() as memory:
+        id = with_whole_ids(memory, {"id": id})["id"]
         changed = memory.update(id, if_version=if_version, **changes_by_field)
     output.tell(settings, changed, changed.id)
 
@@ -127,6 +128,7 @@ def delete(
             _confirm(settings, memory.count(chosen), whose, memory.namespace)
         with output.progress("what was erased is gone; run it again for the rest"):
             if ids:
+                ids = with_whole_ids(memory, {"ids": ids})["ids"]
                 records = zip(ids, memory.get_many(ids), strict=True)
                 missing = list(dict.fromkeys(id for id, record in records if record is None))
                 erased = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from salience.cli import output
-from salience.cli.operations import Command, operation, takes
+from salience.cli.operations import Command, operation, takes, with_whole_ids
 from salience.cli.settings import Settings
 from salience.display.result import to_json
 from salience.errors import NotFound, shown
@@ -95,6 +95,7 @@ unpin = operation("unpin")(_shows("pinned"))
 def supersede(settings: Settings, **given: Any) -> None:
     """Replace an outdated memory with a newer one; the old one held until then."""
     with settings.open(embeds=False) as memory:
+        given = with_whole_ids(memory, given)
         memory.supersede(**given)
         record = memory.get(given["old"])
     assert record is not None

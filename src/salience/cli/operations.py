@@ -136,6 +136,8 @@ def operation(
             embedding = embeds(given) if callable(embeds) else embeds
             bar: Any = output.progress(aftermath, step) if step else nullcontext()
             with settings.open(embeds=embedding) as memory, bar as progress:
+                if method != "add_question":
+                    given = with_whole_ids(memory, given)
                 told = {"progress": progress} if step else {}
                 result = getattr(memory, method)(**given, **told)
                 if row.scope == READ and not result:
@@ -157,6 +159,39 @@ def operation(
         return command
 
     return enter
+
+
+_OF_MEMORIES = ("id", "ids", "old", "new", "source", "target", "one", "other")
+
+
+def with_whole_ids(memory: Memory, given: dict[str, Any]) -> dict[str, Any]:
+    """The arguments with the ids that shortened ones, as contexts and MCP write them, stand for.
+
+    Raises:
+        InvalidInput: a shortened id may stand for several.
+    """
+    from salience.search.context.sections import shortened, whole_id  # which needs NumPy
+
+    names = [name for name in _OF_MEMORIES if given.get(name)]
+    ids = [id for name in names for id in _listed(given[name])]
+    if not ids:
+        return given
+    there = memory.get_many(ids)
+    known: dict[str, str] = {}
+    for id, record in zip(ids, there, strict=True):
+        if record is None and (short := shortened(id)) is not None:
+            page = memory.get_all(short[0], limit=1_000)
+            known[id] = whole_id(id, short[1], [each.id for each in page])
+    return given | {
+        name: known.get(value, value)
+        if isinstance(value := given[name], str)
+        else [known.get(id, id) for id in value]
+        for name in names
+    }
+
+
+def _listed(value: str | list[str]) -> list[str]:
+    return [value] if isinstance(value, str) else value
 
 
 def parameters(method: Callable[..., Any]) -> dict[str, Parameter]:

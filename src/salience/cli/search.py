@@ -9,7 +9,7 @@ import typer
 
 from salience.cli import output
 from salience.cli.completion import one_of
-from salience.cli.operations import REQUIRED, operation, takes
+from salience.cli.operations import REQUIRED, operation, takes, with_whole_ids
 from salience.cli.settings import Settings
 from salience.errors import InvalidInput
 from salience.language.query_analysis import asks_something
@@ -95,6 +95,7 @@ def explain(
 ) -> None:
     """Explain why a query finds a memory or not, and what would change that."""
     with settings.open(profile=profile_of(profile, rerank)) as memory:
+        given = with_whole_ids(memory, given)
         reports = memory.explain_many(**given)
     if html is not None:
         if len(reports) > 1:

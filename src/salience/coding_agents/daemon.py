@@ -2,8 +2,8 @@
 
 It ends, too, when its socket or the folder of its log is removed: no hook finds it any more. A lock
 file makes it the only one; whoever has the lock replaces a socket that a killed daemon left, and
-renews the time of the file, without which a hook takes it for frozen. The folder of the socket is
-this user's alone.
+renews the time of the file, without which a hook takes it for frozen; so it does if requests wait
+and no thread has begun or ended one for long. The folder of the socket is this user's alone.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ _IDLE_SECONDS = 1_800.0
 _THREADS = 4
 _REQUEST_SECONDS = 10.0  # for a client to send its request
 _MAX_REQUEST_BYTES = 16 * 2**20
+_HUNG_SECONDS = 60.0  # in which some thread has to begin or to end a request, if any waits
 _WAIT_SECONDS = 0.5  # between two looks at whether it is time to end
 
 
@@ -46,9 +47,10 @@ class Daemon:
         self._idle_seconds = idle_seconds
         self._ending = threading.Event()
         self._lock = threading.Lock()
-        self._active = 0
+        self._active = 0  # requests that wait or are being answered
+        self._begun = 0  # those of them that a thread has taken
         self._answered = 0
-        self._started = self._last = time.monotonic()
+        self._started = self._last = self._moved = time.monotonic()
 
     def serve(self) -> int:
         """Answer until it is idle or told to end; the exit code."""
@@ -61,7 +63,7 @@ class Daemon:
             return 0  # there is one already
         os.ftruncate(lock, 0)
         os.pwrite(lock, str(os.getpid()).encode(), 0)
-        threading.Thread(target=_show_life, args=(lock,), daemon=True).start()
+        threading.Thread(target=self._show_life, args=(lock,), daemon=True).start()
         with suppress(FileNotFoundError):
             os.unlink(path)
         with socket.socket(socket.AF_UNIX) as listener:
@@ -103,6 +105,9 @@ class Daemon:
             pool.submit(self._serve_one, connection, handler)
 
     def _serve_one(self, connection: socket.socket, handler: Any) -> None:
+        with self._lock:
+            self._begun += 1
+            self._moved = time.monotonic()
         try:
             with connection, suppress(OSError, ValueError):
                 connection.settimeout(_REQUEST_SECONDS)
@@ -115,8 +120,17 @@ class Daemon:
         finally:
             with self._lock:
                 self._active -= 1
+                self._begun -= 1
                 self._answered += 1
-                self._last = time.monotonic()
+                self._last = self._moved = time.monotonic()
+
+    def _show_life(self, lock: int) -> None:
+        """Renew the time of the lock file for as long as the process answers."""
+        while True:
+            waits = self._active > self._begun
+            if not (waits and time.monotonic() - self._moved > _HUNG_SECONDS):
+                os.utime(lock)
+            time.sleep(_WAIT_SECONDS)
 
     def _answer(self, message: dict[str, Any], handler: Any) -> dict[str, Any]:
         if message["event"] == "end":
@@ -132,13 +146,6 @@ class Daemon:
             }
         answer: dict[str, Any] = handler.answer(message)
         return answer
-
-
-def _show_life(lock: int) -> None:
-    """Renew the time of the lock file for as long as the process runs."""
-    while True:
-        os.utime(lock)
-        time.sleep(_WAIT_SECONDS)
 
 
 def _is_at(path: str, file: os.stat_result) -> bool:

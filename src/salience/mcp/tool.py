@@ -25,13 +25,13 @@ from salience.access import Principal, Scope
 from salience.api.docstrings import descriptions
 from salience.engine.async_memory import AsyncMemory
 from salience.engine.options import MemoryFields, RecordFields
-from salience.errors import InvalidInput, shown
+from salience.errors import InvalidInput
 from salience.lazily import dataclass, field
 from salience.mcp.app import MIN_TOKENS, ToolSettings
 from salience.mcp.messages import told
 from salience.records.field_filters import with_fields
 from salience.records.fields import FIELDS
-from salience.search.context.sections import MIN_REF_CHARACTERS, reference
+from salience.search.context.sections import shortened, whole_id
 
 READ: Final = "memories:read"
 WRITE: Final = "memories:write"
@@ -312,16 +312,11 @@ async def _whole_id(memory: AsyncMemory, given: str) -> str:
     Raises:
         InvalidInput: several do.
     """
-    short = given.strip().removeprefix("[").removesuffix("]").removeprefix("m:")
-    start = short.partition("_")[0]  # which may stand for a character that no reference has
-    if not start or len(short) < MIN_REF_CHARACTERS:
+    short = shortened(given)
+    if short is None:
         return given
-    page = await memory.get_all({"id": {"gte": start, "lt": f"{start}\U0010ffff"}}, limit=1_000)
-    found = [record.id for record in page if reference(record.id).startswith(short)]
-    if len(found) > 1:
-        problem = f"{shown(given)} begins the ids of {len(found)} memories"
-        raise InvalidInput("id", problem, "give more of it")
-    return found[0] if found else given
+    page = await memory.get_all(short[0], limit=1_000)
+    return whole_id(given, short[1], [record.id for record in page])
 
 
 Query = Annotated[str, Field(description="What is asked, in words: a question, or a few terms.")]

@@ -13,7 +13,8 @@ FIELDS: dict[str, Field] = {
 }
 LEXICAL = tuple(name for name, field in FIELDS.items() if field.lexical)
 GRAPH = ("in_degree", "is_cut_vertex", "newest_link")  # columns derived from the links
-SESSION_CHUNK = "session_chunk"  # kinds of the memories that a chat is divided into
+CHUNK = "chunk"  # kinds of the memories that a chat is divided into
+SESSION_CHUNK = "session_chunk"
 TURN_CHUNK = "turn_chunk"
 CHAT_CHUNKS = frozenset({SESSION_CHUNK, TURN_CHUNK})
 _UNFILTERED = {"metadata", "accesses"}

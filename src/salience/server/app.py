@@ -26,7 +26,7 @@ from salience.access.oauth import TokenVerifier
 from salience.api.operations import PREFIX, READ
 from salience.engine.async_memory import AsyncMemory
 from salience.engine.extraction import Extractor
-from salience.errors import InvalidInput, SalienceError, StoreError
+from salience.errors import InvalidInput, SalienceError
 from salience.importers import ImportProblem
 from salience.mcp.app import ToolSettings
 from salience.records.validation import namespace_name
@@ -151,8 +151,7 @@ class EncodedPaths:
 
 
 def _problem(request: Request, error: Exception) -> Response:
-    if isinstance(error, StoreError):
-        request.app.state.server.readiness.doubt()
+    request.app.state.server.readiness.doubt(error)
     return ProblemResponse(error)  # type: ignore[return-value]  # Starlette only calls it
 
 

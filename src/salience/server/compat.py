@@ -19,7 +19,7 @@ from starlette.responses import Response
 
 from salience.api.operations import DELETE, READ, WRITE, Scope
 from salience.errors import InvalidInput, shown
-from salience.integrations.mem0.calls import UNSET, Calls, changes_of
+from salience.integrations.mem0.calls import UNSET, Calls, changes_of, told_of
 from salience.integrations.mem0.filters import ENTITIES, conditions, entity_filter
 from salience.integrations.mem0.shapes import (
     MemoryNotFoundError,
@@ -188,7 +188,7 @@ async def delete_all(call: Call) -> Body:
     for name in query.keys() - _HARMLESS:  # that is passed over would erase more than was meant
         raise InvalidInput(name, "is not taken here", f"give {', '.join(ENTITIES)}")
     count = await _run(call, lambda calls: calls.delete_all(ids))
-    return {"message": "Memories deleted successfully!", "deleted": count}
+    return told_of({"message": "Memories deleted successfully!", "deleted": int(count)}, count)
 
 
 @route("GET", "/v1/memories/{id}/history/", "/memories/{id}/history", scope=READ)
@@ -222,7 +222,9 @@ async def batch_delete(call: Call) -> Body:
     """Erase several memories."""
     ids = [id for id, _ in _batch(await _body(call))]
     count = await call.memory.delete_many(ids)
-    return {"message": f"Successfully deleted {count} memories", "deleted": count}
+    return told_of(
+        {"message": f"Successfully deleted {count} memories", "deleted": int(count)}, count
+    )
 
 
 @route("GET", "/v1/entities/", scope=READ)
@@ -243,7 +245,7 @@ async def delete_entity(call: Call) -> Body:
         raise InvalidInput("type", f"is {shown(kind)}", f"use one of {', '.join(_ENTITY_TYPES)}")
     ids = {_ENTITY_TYPES[kind]: call.id}
     count = await _run(call, lambda calls: calls.delete_all(ids))
-    return {"message": "Entity deleted successfully!", "deleted": count}
+    return told_of({"message": "Entity deleted successfully!", "deleted": int(count)}, count)
 
 
 @route("POST", "/reset", scope=DELETE)

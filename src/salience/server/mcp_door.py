@@ -83,6 +83,7 @@ class McpDoor:
         chosen(settings.tools)
 
         def told(error: Exception) -> str:
+            request.app.state.server.readiness.doubt(error)
             problem = problem_of(error)
             if problem.status >= 500:
                 log_failure(request.state.request_id, error)

@@ -19,7 +19,7 @@ from salience.access import Keyring, Principal
 from salience.api.operations import DELETE, PREFIX, READ, Scope
 from salience.engine.async_memory import AsyncMemory
 from salience.engine.extraction import Extractor
-from salience.errors import InvalidInput, NotFound, SalienceError, shown
+from salience.errors import InvalidInput, NotFound, SalienceError, StoreError, shown
 from salience.lazily import dataclass, field
 from salience.records.validation import text
 from salience.server.encoding import JSON
@@ -321,9 +321,10 @@ class Readiness:
             return public(error) if isinstance(error, SalienceError) else _FAILED
         return ""
 
-    def doubt(self) -> None:
-        """Ask again the next time, as the store has just refused something."""
-        self._at = -_LONGEST_SECONDS
+    def doubt(self, error: Exception) -> None:
+        """Ask again the next time, if the store has just refused something."""
+        if isinstance(error, StoreError):
+            self._at = -_LONGEST_SECONDS
 
     def close(self) -> None:
         """Ask no more."""

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from datetime import datetime, timezone
 from functools import cache, lru_cache
+from math import isfinite
 from operator import itemgetter, lt
 from pathlib import Path
 from typing import Any
@@ -253,6 +254,12 @@ _DECODED_FIELDS = [
     (n, d) for n, d in _DECODER_BY_FIELD.items() if d is not None and d is not _decode_time
 ]
 
+_PLAIN_TEXTS = [name for name, field in FIELDS.items() if field.type == "text"]
+_NEVER_NONE = frozenset(("id", "content", "kind", "status"))
+_NUMBERS = [name for name, field in FIELDS.items() if field.type == "number"]
+_WHOLE = frozenset(name for name in _NUMBERS if FIELDS[name].whole)
+_REAL = (float, int)
+
 
 def encode_draft(draft: Draft) -> dict[str, Any]:
     """The values that a store keeps of a record: its fields, features and terms."""
@@ -331,9 +338,28 @@ def record_of(namespace: str, values: Mapping[str, Any]) -> MemoryRecord:
 
 
 def decode_record(namespace: str, values: dict[str, Any]) -> MemoryRecord:
-    """The record of stored values by field name; the dictionary becomes its own."""
-    if type(values["content"]) is not str:
-        raise TypeError("content of another type")
+    """The record of stored values by field name; the dictionary becomes its own.
+
+    Raises:
+        TypeError, ValueError: a value is damaged.
+    """
+    id = values["id"]
+    try:
+        return _decode_record(namespace, values)
+    except DAMAGES as problem:
+        raise ValueError(f"of the memory {id!r}: {problem}") from problem
+
+
+def _decode_record(namespace: str, values: dict[str, Any]) -> MemoryRecord:
+    for name in _PLAIN_TEXTS:
+        if type(values[name]) is not str and (values[name] is not None or name in _NEVER_NONE):
+            raise TypeError(f"{name} of another type")
+    for name in _NUMBERS:  # most of them are none
+        number = values[name]
+        if number is not None and (
+            type(number) not in _REAL or not isfinite(number) or (name in _WHOLE and number % 1)
+        ):
+            raise TypeError(f"{name} that is no {'whole ' * (name in _WHOLE)}number")
     for name in _TIME_FIELDS:  # most of them are none
         seconds = values[name]
         if seconds is not None:

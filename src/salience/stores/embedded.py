@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import os
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -98,7 +98,7 @@ class EmbeddedStore(IndexReader):
             self._closed = True
             self._worker.close()
             try:
-                self._save_what_is_left()
+                self._save_what_is_left(self._indexes)
             finally:
                 with self._lock:
                     for namespace in list(self._indexes):
@@ -152,17 +152,26 @@ class EmbeddedStore(IndexReader):
                 self._epochs[namespace] = -1  # before any
                 self._keep(namespace, index)
 
-    def _save_what_is_left(self) -> None:
-        """Write again the snapshots that went with an erasure."""
+    def _save_what_is_left(self, namespaces: Iterable[str]) -> None:
+        """Write again the snapshots of namespaces that went with an erasure."""
         snapshots = self._records.snapshots
-        for namespace in snapshots.lost & self._indexes.keys() if snapshots is not None else ():
+        if snapshots is None:
+            return
+        for namespace in snapshots.lost & self._indexes.keys() & {*namespaces}:
             table = self._indexes[namespace].table
             try:
                 table.refresh()
-                if snapshots is not None and table.living:
+                if table.living:
                     snapshots.save(table.compacted())
             except Exception as problem:  # the next process loads everything
                 _log.info("no snapshot of %r was written: %s", namespace, problem)
+
+    def _erased(self, namespace: str) -> None:
+        """Write the snapshot of a namespace again after an erasure, unless it was so lately."""
+        snapshots = self._records.snapshots
+        if snapshots is not None and snapshots.is_due(namespace):
+            with self._lock:
+                self._save_what_is_left([namespace])
 
     def _candidates(self, rows: Rows, missing: NDArray[np.bool_]) -> Iterator[NamespaceIndex]:
         """The loaded indexes; then those of rows still missing, whose indexes were dropped."""
@@ -177,12 +186,16 @@ class EmbeddedStore(IndexReader):
     def delete(self, op: operations.Delete) -> Erasure:
         if op.ids is not None or op.where is not None:
             self._keep_through_erasing(op.namespace)
-        return self._records.delete(op)
+        erasure = self._records.delete(op)
+        self._erased(op.namespace)
+        return erasure
 
     def log(self, op: operations.Log) -> tuple[str, ...]:
         if op.erased:
             self._keep_through_erasing(op.namespace)
-        return self._records.log(op)
+        missing = self._records.log(op)
+        self._erased(op.namespace)
+        return missing
 
     def read_records(self, op: operations.ReadRecords) -> list[MemoryRecord | None]:
         rows = op.rows.tolist()

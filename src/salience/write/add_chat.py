@@ -9,7 +9,7 @@ from typing import Any
 from salience.errors import InvalidInput, shown
 from salience.lazily import dataclass, replace
 from salience.records.events import CONTINUED
-from salience.records.fields import CHAT_CHUNKS, SESSION_CHUNK, TURN_CHUNK
+from salience.records.fields import CHAT_CHUNKS, CHUNK, SESSION_CHUNK, TURN_CHUNK
 from salience.records.filters import And, Compare
 from salience.records.record import Edit, MemoryRecord, new_id
 from salience.records.validation import text
@@ -20,7 +20,6 @@ from salience.retrieval.routes import MatchAll
 from salience.write import embedding, items, reading
 from salience.write.add import CHUNK_ITEMS, add, checked_items
 from salience.write.chat import (
-    CHUNK,
     LABELS,
     ChatMessage,
     Mode,

@@ -16,7 +16,7 @@ from salience.display.for_models import spoken
 from salience.errors import InvalidInput, shown
 from salience.language.english import ASSISTANT_NAMES, USER_NAMES
 from salience.lazily import dataclass
-from salience.records.fields import SESSION_CHUNK, TURN_CHUNK
+from salience.records.fields import CHUNK, SESSION_CHUNK, TURN_CHUNK
 from salience.records.record import new_id
 from salience.records.validation import elements, native
 from salience.write.facets import Facets, by_rules, facets_of
@@ -25,7 +25,6 @@ from salience.write.items import BORDERS_KEY
 
 T = TypeVar("T", bound=Mapping[str, Any])
 
-CHUNK = "chunk"
 Mode = Literal["chunks", "hybrid"]
 ItemMode = Literal["chunks", "hybrid", "sides"]
 Side = Literal["user", "asst"]

@@ -186,6 +186,26 @@ def test_ids_with_slashes_pass_through_paths(opened: Open) -> None:
     assert gone.json()["deleted"] == 1
 
 
+def test_an_erasure_names_what_holds_again(opened: Open) -> None:
+    client = opened()
+    native = str(client.base_url).partition("/compat")[0] + "/v1/memories"
+    key = {"Authorization": client.headers["Authorization"].replace("Token", "Bearer")}
+    erasures: dict[str, tuple[str, str, dict[str, Any]]] = {
+        "one": ("DELETE", "/v1/memories/new-one/", {}),
+        "batch": ("DELETE", "/v1/batch/", {"memories": [{"memory_id": "new-batch"}]}),
+        "user": ("DELETE", "/v1/memories/?user_id=user", {}),
+        "entity": ("DELETE", "/v2/entities/user/entity/", {}),
+    }
+    for name, (method, path, body) in erasures.items():
+        old = {"id": f"old-{name}", "content": f"The port of {name} is 6001.", "kind": "fact"}
+        new = {"id": f"new-{name}", "content": f"The port of {name} is 6002.", "kind": "fact"}
+        for item in (old, {**new, "user_id": name, "supersedes": f"old-{name}"}):
+            assert client.post(native, json=item, headers=key).status_code == 201
+        told = client.request(method, path, json=body or None).json()
+        assert told["restored"] == [f"old-{name}"], told
+    assert "restored" not in client.delete("/v1/memories/old-one/").json()
+
+
 def test_a_batch_changes_all_or_nothing(opened: Open) -> None:
     client = opened()
     id = add(client)

@@ -198,6 +198,23 @@ def without_last_steps(connection: psycopg.Connection[Any]) -> None:
         connection.execute("UPDATE salience.meta SET value = %s WHERE key = %s", (version, key))
 
 
+def test_a_chat_that_an_older_program_continued_is_no_use_of_it(empty: str) -> None:
+    with opened(empty) as memory:
+        for role in ("user", "assistant"):
+            memory.add_chat([{"role": role, "content": f"The {role} saw it."}], session_id="s")
+    with psycopg.connect(empty, autocommit=True) as connection:
+        connection.execute(
+            "UPDATE salience.events SET payload = (payload::jsonb - 'continued')::json"
+        )
+        connection.execute("UPDATE salience.memories SET write_count = 7, accesses = '{1, 2, 3}'")
+        connection.execute("UPDATE salience.meta SET value = '19' WHERE key = 'schema'")
+    migrate(empty)
+    with opened(empty) as memory:
+        [chunk] = memory.get_all()
+        assert (chunk.write_count, len(chunk.accesses)) == (0, 1)
+        assert memory.doctor().healthy
+
+
 def test_an_older_schema_learns_from_its_log_what_is_outdated_and_when_all_came(
     empty: str,
 ) -> None:

@@ -388,3 +388,45 @@ def test_a_doctor_works_out_only_what_other_programs_did(
         worked_out.clear()
         assert memory.doctor().healthy
         assert not worked_out
+
+
+BROKEN = {
+    "importance": ("'abc'", "x'00'", "9e999", "-9e999"),
+    "confidence": ("'x'", "9e999"),
+    "access_count": ("'x'", "2.5"),
+    "version": ("'q'", "1.5"),
+    "pinned": ("'q'",),
+    "kind": ("x'ff'",),
+    "tier": ("x'00'",),
+    "created_at": ("1e300",),
+    "tags": ("'{'",),
+}
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), [(field, value) for field, values in BROKEN.items() for value in values]
+)
+def test_a_value_that_is_none_of_its_field_is_handed_out_by_nothing(
+    field: str, value: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "m.db"
+    with Memory.open(path, embedder=None) as memory:
+        memory.add("Ana lives in Porto.", id="broken")
+        memory.add("Ana has a cat.", id="sound")
+    with closing(connect(str(path), False)) as db:
+        db.execute("DROP TRIGGER only_this_schema")
+        db.execute(f"UPDATE memories SET {field} = {value} WHERE id = 'broken'")
+    with Memory.open(path, embedder=None) as memory:
+        for profile in ("balanced", "six_factor", "vitality"):
+            found = memory.search("Ana", touch=False, profile=profile)
+            assert found.ids == ("sound",)
+            assert any("what is stored of broken is damaged" in lack for lack in found.degraded)
+        for call in (
+            lambda: memory.get("broken"),
+            lambda: memory.get_many(["broken"]),
+            lambda: list(memory.get_all()),
+        ):
+            with pytest.raises(StoreError, match=r"broken.*salience doctor"):
+                call()
+        assert memory.get("sound") is not None
+        assert any("broken" in finding.examples for finding in memory.doctor().findings)

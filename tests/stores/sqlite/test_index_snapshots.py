@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import math
 import os
 import shutil
 import sqlite3
@@ -24,7 +25,7 @@ from salience.stores.index import snapshot
 from salience.stores.index.memory_table import MemoryTable
 from salience.stores.sqlite import snapshots
 from salience.testing import WordHashEmbedder
-from support.waiting import HANG_SECONDS
+from support.waiting import HANG_SECONDS, until
 
 TEXTS = (
     "Ana moved to Lisbon in March.",
@@ -41,6 +42,7 @@ QUESTIONS = ("Where does Ana live?", "Who plays the cello?", "river", "bicycles 
 def least(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(snapshots, "LEAST_MEMORIES", 3)
     monkeypatch.setattr(snapshots, "_MAX_CHANGED_SHARE", 100.0)
+    monkeypatch.setattr(snapshots, "_REWRITTEN_SECONDS", math.inf)  # when it is closed alone
 
 
 @pytest.fixture
@@ -439,6 +441,54 @@ def test_one_that_is_being_written_while_a_memory_is_erased_does_not_appear(
         assert b"gone" not in file.read_bytes()  # that of what is left
         with opened(path) as memory:
             assert memory.doctor().findings == ()
+
+
+@pytest.mark.parametrize("erase", ["delete", "delete_all", "delete_many"])
+def test_a_process_that_is_killed_after_an_erasure_has_left_another(
+    path: Path, erase: str, loads: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(snapshots, "_REWRITTEN_SECONDS", 3_600.0)
+    file = path.parent / "memory.db-index-1"
+    memory = opened(path)
+    calls: dict[str, Callable[[], object]] = {
+        "delete": lambda: memory.delete("m1"),
+        "delete_all": lambda: memory.delete_all({"id": "m1"}),
+        "delete_many": lambda: memory.delete_many(["m1", "m5"]),
+    }
+    calls[erase]()
+    own = memory._core.dispatcher.store._records.snapshots  # type: ignore[attr-defined]
+    until(lambda: not own.lost)
+    copied = shutil.copytree(path.parent, path.parent / "killed") / path.name  # as a kill leaves it
+    memory.close()
+    assert b"m1" not in file.read_bytes()
+    loads.clear()
+    with opened(copied) as again:
+        assert "m1" not in again.search("Who plays the cello?").ids
+        assert again.doctor().healthy
+    assert loads == []
+
+
+def test_many_erasures_write_few_snapshots(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(snapshots, "_REWRITTEN_SECONDS", 3_600.0)
+    monkeypatch.setattr(snapshots, "_REWRITTEN_ERASURES", 10)
+    saved: list[int] = []
+    save = snapshots.Snapshots.save
+
+    def counted(own: snapshots.Snapshots, table: MemoryTable) -> None:
+        saved.append(len(table))
+        save(own, table)
+
+    monkeypatch.setattr(snapshots.Snapshots, "save", counted)
+    with opened(path) as memory:
+        memory.add_many([{"id": f"n{n}", "content": f"The number {n}."} for n in range(40)])
+        memory.search("number")
+        saved.clear()
+        for n in range(35):
+            memory.delete(f"n{n}")
+            for writer in memory._core.dispatcher.store._records.snapshots._writers:  # type: ignore[attr-defined]
+                writer.join()
+    assert 4 <= len(saved) <= 5  # the first, three of ten erasures each, and the last
+    assert files(path) == ["memory.db-index-1"]
 
 
 def test_a_rewritten_file_has_none(path: Path) -> None:

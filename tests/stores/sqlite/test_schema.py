@@ -2,6 +2,7 @@
 
 import re
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,9 @@ from salience import Memory
 from salience.language.features import FEATURES_VERSION
 from salience.stores.migrations import migrations
 from salience.stores.sqlite import connection
-from salience.stores.sqlite.row_checksums import renew_checksums
+from salience.stores.sqlite.row_checksums import checksum_of, renew_checksums
 from salience.stores.sqlite.statements import checksum
+from salience.write.chat import Mode
 
 
 def schema(path: Path) -> dict[str, Any]:
@@ -96,4 +98,32 @@ def test_the_last_step_that_computes_features_is_for_those_of_today(tmp_path: Pa
         db.execute(f"PRAGMA user_version = {migrations('sqlite').index(computing[-1])}")
     with Memory.open(path) as memory:
         assert memory.search("When is the concert?")[0].id == "new"
+        assert memory.doctor().healthy
+
+
+@pytest.mark.parametrize("mode", ["chunks", "hybrid"])
+def test_a_chat_that_an_older_program_continued_is_no_use_of_it(tmp_path: Path, mode: Mode) -> None:
+    path = tmp_path / "memory.db"
+    with Memory.open(path, embedder=None) as memory:
+        for day in range(1, 9):
+            role = "user" if day % 2 else "assistant"
+            said = {"role": role, "content": f"On day {day} we saw the heron."}
+            memory.add_chat([said], session_id="s", mode=mode)
+        memory.add("A draft.", id="draft")
+        memory.update("draft", content="A draft, longer.")  # of what is no chat
+        chunks = {each.id: len(each.accesses) for each in memory.get_all()}
+    with closing(connection.connect(str(path), False)) as db:  # as it would have left them
+        db.execute("UPDATE events SET payload = json_remove(payload, '$.continued')")
+        db.execute(f"UPDATE events SET checksum = {checksum_of('events')}")
+        db.execute(
+            "UPDATE memories SET write_count = 7, accesses = zeroblob(24) "
+            "WHERE sequence IN (SELECT memory FROM events WHERE payload LIKE '%heron%')"
+        )
+        db.execute("ALTER TABLE memories DROP COLUMN derived_by")
+        db.execute("PRAGMA user_version = 25")
+    with Memory.open(path, embedder=None) as memory:
+        assert {each.id: len(each.accesses) for each in memory.get_all()} == chunks
+        counts = {each.id: each.write_count for each in memory.get_all()}
+        assert counts.pop("draft") == 1
+        assert {*counts.values()} == {0}
         assert memory.doctor().healthy

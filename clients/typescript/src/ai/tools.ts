@@ -106,7 +106,8 @@ export function memoryTools(client: Salience, options: MemoryToolsOptions = {}) 
         additionalProperties: false,
       }),
       async execute({ id }, execution) {
-        return { deleted: await client.delete(id, call(execution)) };
+        const erased = await client.delete(id, call(execution));
+        return { deleted: erased !== null, ...(erased?.restored.length && { restored: erased.restored }) };
       },
     }),
   };

@@ -33,7 +33,7 @@ from salience.ranking.profiles import ProfileLike
 from salience.records import validation
 from salience.records.json_values import metadata_mapping
 from salience.records.record import MemoryRecord
-from salience.retrieval.erasure import ErasureReceipt
+from salience.retrieval.erasure import Erased, ErasureReceipt
 from salience.search.listing import MAX_PAGE
 from salience.search.request import MAX_HITS
 from salience.search.results import Hit, SearchResult
@@ -52,6 +52,11 @@ _NOT_EXTRACTED = (
 )
 _log = logging.getLogger(__name__)
 _Render = Callable[[MemoryRecord], dict[str, Any]]
+
+
+def told_of(answer: dict[str, Any], erased: Erased) -> dict[str, Any]:
+    """An answer with the ids of what holds again after an erasure, if there is any."""
+    return {**answer, "restored": list(erased.restored)} if erased.restored else answer
 
 
 @dataclass(frozen=True)
@@ -227,17 +232,22 @@ class Calls:
     def delete(self, memory_id: str, *, delete_linked: bool = False) -> dict[str, Any]:
         """Erase a memory; with `delete_linked` also those whose place it took, one by one.
 
+        What it had replaced, and holds again, is in `restored`, if there is any.
+
         Raises:
             MemoryNotFoundError: there is no such memory.
         """
         linked = (_superseded_by(self.memory, memory_id)) if delete_linked else []
-        if not self.memory.delete(memory_id):
+        erased = self.memory.delete(memory_id)
+        if not erased:
             raise MemoryNotFoundError(memory_id)
         if linked:
-            self.memory.delete_many(linked)
-        return {"message": "Memory deleted successfully!"}
+            others = self.memory.delete_many(linked)
+            left = {*erased.restored, *others.restored}.difference(linked)
+            erased = Erased(erased + others, sorted(left))
+        return told_of({"message": "Memory deleted successfully!"}, erased)
 
-    def delete_all(self, ids: Mapping[str, Any]) -> int:
+    def delete_all(self, ids: Mapping[str, Any]) -> Erased:
         """Erase the memories of all the given ids together; how many there were.
 
         Raises:
@@ -248,7 +258,7 @@ class Calls:
             problem = "at least one is required to delete all memories"
             raise InvalidInput(", ".join(ENTITIES), problem, "to delete all, call reset()")
         receipt: ErasureReceipt = self.memory.delete_all(conditions(where))
-        return receipt.memories
+        return Erased(receipt.memories, receipt.restored)
 
     def history(self, memory_id: str) -> list[dict[str, Any]]:
         """List the changes of a memory; none of one that is not there."""

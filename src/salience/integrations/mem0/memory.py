@@ -13,6 +13,7 @@ from salience.integrations._memory import MemoryLike, Opened, awaited
 from salience.integrations.mem0.calls import (
     UNSET,
     Calls,
+    told_of,
 )
 from salience.integrations.mem0.filters import ENTITIES
 from salience.integrations.mem0.shapes import settings_of
@@ -226,8 +227,7 @@ class Memory(Door):
             ValueError: no id was given.
         """
         ids = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id, "app_id": app_id}
-        self._calls.delete_all(ids)
-        return {"message": "Memories deleted successfully!"}
+        return told_of({"message": "Memories deleted successfully!"}, self._calls.delete_all(ids))
 
     def history(self, memory_id: str) -> list[dict[str, Any]]:
         """List the changes of a memory, oldest first; none of one that was erased."""

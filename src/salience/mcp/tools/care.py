@@ -25,13 +25,15 @@ from salience.mcp.tool import (
     Texts,
     tool,
 )
-from salience.records.events import Event
+from salience.records.events import Event, link_key
 from salience.records.record import MemoryRecord
 
 MAX_TURNS = 200
 _UNDOABLE = (
     "content", "title", "kind", "tags", "importance", "expires_at", "valid_to", "pinned", "status",
+    "metadata",
 )  # fmt: skip
+_OTHER_NAMES = {"metadata": "replace_metadata"}  # as what was added is to go
 
 LinkType = Literal["mentions", "supports", "contradicts", "depends_on", "same_as"]
 Ids = Annotated[
@@ -142,7 +144,7 @@ async def undo(
         str | None, Field(description="The id of a memory whose last edit to undo."), ID
     ] = None,
 ) -> Answer:
-    """Undo a run of upkeep, or the last change of a memory's text, fields or status.
+    """Undo a run of upkeep, or the last change of a memory's text, fields, status or links.
 
     What was changed again since is left alone, and what was deleted is gone.
     """
@@ -171,18 +173,31 @@ async def _undo_edit(caller: Caller, id: str) -> list[str]:
         NotFound: there is no such memory.
         InvalidInput: nothing of it was edited.
     """
-    cursor, last = None, None
-    while last is None or cursor is not None:  # its history is read from the oldest on
+    cursor, events = None, list[Event]()
+    while not events or cursor is not None:  # its history is read from the oldest on
         history = await caller.memory.history(id, cursor=cursor)
-        edits = [event for event in history.events if _undoable(event)]
-        cursor, last = history.cursor, edits[-1] if edits else last
-        if last is None and cursor is None:
+        events += [event for event in history.events if _undoable(event) or _links_from(event, id)]
+        cursor = history.cursor
+        if not events and cursor is None:
             raise InvalidInput("id", f"{shown(id)} was never edited", "see get_history")
-    fields: Any = _undoable(last)
-    record = await caller.memory.get(id)
-    version = None if record is None else record.version
-    await caller.memory.update(id, **fields, if_version=version)
-    return list(fields)
+    last = events.pop()
+    if fields := _undoable(last):
+        record = await caller.memory.get(id)
+        version = None if record is None else record.version
+        changes: Any = {_OTHER_NAMES.get(name, name): value for name, value in fields.items()}
+        await caller.memory.update(id, **changes, if_version=version)
+        return list(fields)
+    same = [
+        event for event in events if _links_from(event, id) and link_key(event) == link_key(last)
+    ]
+    before = same[-1].payload["weight"] if same else None
+    await caller.memory.link(*link_key(last), before or 0.0)
+    return ["links"]
+
+
+def _links_from(event: Event, id: str) -> bool:
+    """Test whether an event made, changed or removed a link from a memory."""
+    return event.type == "link" and event.id == id
 
 
 def _undoable(event: Event) -> dict[str, Any]:

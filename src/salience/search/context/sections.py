@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -284,6 +284,31 @@ def capped(gathered: Sequence[Gathered], most: int) -> tuple[list[Gathered], int
 def reference(id: str) -> str:
     """An id as a reference has it, without the characters that would end one."""
     return re.sub(r"[^\w.:-]", "_", id)
+
+
+def shortened(given: str) -> tuple[dict[str, Any], str] | None:
+    """The filter of what a shortened id, such as [m:1f3a9c02], may stand for, and how that begins.
+
+    None for one of fewer than `MIN_REF_CHARACTERS`.
+    """
+    short = given.strip().removeprefix("[").removesuffix("]").removeprefix("m:")
+    start = short.partition("_")[0]  # which may stand for a character that no reference has
+    if not start or len(short) < MIN_REF_CHARACTERS:
+        return None
+    return {"id": {"gte": start, "lt": f"{start}\U0010ffff"}}, short
+
+
+def whole_id(given: str, short: str, ids: Iterable[str]) -> str:
+    """The only one of some ids that begins in a way; what was given if there is none.
+
+    Raises:
+        InvalidInput: several do.
+    """
+    found = [id for id in ids if reference(id).startswith(short)]
+    if len(found) > 1:
+        problem = f"{shown(given)} begins the ids of {len(found)} memories"
+        raise InvalidInput("id", problem, "give more of it")
+    return found[0] if found else given
 
 
 def with_references(gathered: Sequence[Gathered]) -> list[Gathered]:

@@ -192,6 +192,7 @@ async def _ended(row: Row, call: Call, running: asyncio.Task[Any]) -> dict[str, 
         result = to_json(await running)
         return {"answer": {row.member: result} if row.member else result}
     except Exception as error:
+        call.server.readiness.doubt(error)
         problem, id = problem_of(error), request_id(call.request.scope)
         if problem.status >= 500:
             log_failure(id, error)

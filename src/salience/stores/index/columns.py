@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Hashable, Sequence
 from functools import reduce
@@ -49,14 +50,17 @@ class NumberColumn(Part):
                 self._unset += len(values)
                 return
             self._make_array()
+        before = len(self._values)
         self._values.extend(values)  # None becomes NaN
+        added = self._values.view[before:]
+        added[np.isinf(added)] = np.nan  # damage, which reading the memory tells
 
     def set(self, ordinal: int, value: Any) -> None:
         if not self._has_numbers:
             if value is None:
                 return
             self._make_array()
-        self._values.view[ordinal] = value  # None becomes NaN
+        self._values.view[ordinal] = np.nan if value in (math.inf, -math.inf) else value
 
     def _make_array(self) -> None:
         self._values.fill(np.nan, self._unset)

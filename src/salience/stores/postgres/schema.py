@@ -18,11 +18,11 @@ from salience.stores.postgres.sql.columns import SELECT_MEMORIES, Found, written
 from salience.stores.postgres.wire.database import Database
 from salience.stores.postgres.wire.errors import translate_errors
 from salience.stores.tables.commands import Analyze, Send, Statement
-from salience.stores.tables.event_log import recounted
+from salience.stores.tables.event_log import recounted, unmarked_continuations
 
 _OLDEST_SERVER_VERSION = 160_000
 _COMPOSED_VERSION = 16  # the first whose names are all in the normal form NFC
-_RECOUNTED_VERSION = 19  # the first in which an edit is an access if it changes the content
+_RECOUNTED_VERSION = 20  # the first in which edits are accesses by the rule of today
 _MEMORIES_AT_ONCE = 1000  # read and changed at once when what they are found by is worked out
 _log = logging.getLogger(__name__)
 _MIGRATION_LOCK = 0x5245434C  # "RECL": only one process migrates at a time
@@ -157,16 +157,25 @@ def _compute_words(database: Database, connection: psycopg.Connection[Any]) -> N
 def _recount_edits(connection: psycopg.Connection[Any]) -> None:
     """Work out of the log which edits are accesses, by the rule of today."""
     edited = connection.execute(
-        'SELECT DISTINCT m.namespace, m."row", m.sequence FROM events e JOIN memories m '
-        "ON m.namespace = e.namespace AND m.sequence = e.memory WHERE e.type = 'edit'"
+        'SELECT DISTINCT m.namespace, m."row", m.sequence, m.kind, m.content FROM events e '
+        "JOIN memories m ON m.namespace = e.namespace AND m.sequence = e.memory "
+        "WHERE e.type = 'edit'"
     ).fetchall()
-    for namespace, row, sequence in edited:
+    for namespace, row, sequence, kind, content in edited:
         log = connection.execute(
-            "SELECT type, at, actor, session, payload::text FROM events "
+            "SELECT seq, type, at, actor, session, payload::text FROM events "
             "WHERE namespace = %s AND memory = %s ORDER BY seq",
             (namespace, sequence),
         ).fetchall()
-        if counted := recounted(log):
+        kept = [(seq, type, payload) for seq, type, *_, payload in log]
+        noted = unmarked_continuations(kept, kind, content)
+        for seq, payload in noted.items():
+            connection.execute(
+                "UPDATE events SET payload = %s::json WHERE namespace = %s AND seq = %s",
+                (payload, namespace, seq),
+            )
+        known = [(*own, noted.get(seq, payload)) for seq, *own, payload in log]
+        if counted := recounted(known):
             connection.execute(
                 "UPDATE memories SET write_count = %s, accesses = %s::float8[] "
                 'WHERE namespace = %s AND "row" = %s',

@@ -44,7 +44,7 @@ from salience.stores.sqlite.statements import checksum, define, interrupt_of
 
 APPLICATION_ID = 0x5245434C  # "RECL", in the header of every file that this program made
 _COMPOSED_VERSION = 22  # the first whose names are all in the normal form NFC
-_RECOUNTED_VERSION = 25  # the first in which an edit is an access if it changes the content
+_RECOUNTED_VERSION = 26  # the first in which edits are accesses by the rule of today
 _log = logging.getLogger(__name__)
 BUSY_TIMEOUT_SECONDS = 30.0
 WRITER_POLL_MS = 20  # that a writer's connection waits for the lock before it asks again

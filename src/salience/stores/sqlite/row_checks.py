@@ -6,6 +6,7 @@ import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, timezone
 from functools import partial
+from sys import float_info
 from typing import Any
 
 from salience.display.result import to_json
@@ -242,8 +243,10 @@ def _is_readable(name: str) -> str:
     if kind == "text":
         return f"({name} IS NULL OR typeof({name}) = 'text')"
     is_number = f"typeof({name}) IN ('real', 'integer')"
-    within = f" AND {name} BETWEEN {_FIRST_SECOND} AND {codec.LAST_SECOND}"
-    return f"({name} IS NULL OR {is_number}{within if kind == 'time' else ''})"
+    most = float_info.max
+    least, most = (_FIRST_SECOND, codec.LAST_SECOND) if kind == "time" else (-most, most)
+    is_whole = f" AND {name} = round({name})" if FIELDS[name].whole else ""
+    return f"({name} IS NULL OR {is_number} AND {name} BETWEEN {least} AND {most}{is_whole})"
 
 
 def _recomputed(stored: Mapping[str, Any], must_fit: bool = False) -> dict[str, object] | None:

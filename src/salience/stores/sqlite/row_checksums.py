@@ -13,7 +13,7 @@ from salience.records.events import STATE
 from salience.records.fields import FIELDS, LEXICAL
 from salience.records.validation import composed, composed_json
 from salience.stores.sqlite.statements import checksum
-from salience.stores.tables.event_log import recounted
+from salience.stores.tables.event_log import recounted, unmarked_continuations
 
 DERIVED = (
     "features", "greets", "text_key", "attribute_key",
@@ -152,15 +152,27 @@ def damage_in_sample(db: sqlite3.Connection) -> list[str]:
 def recount_edits(db: sqlite3.Connection) -> None:
     """Work out of the log which edits are accesses, by the rule of today."""
     edited = db.execute(
-        "SELECT DISTINCT m.row, m.space, m.sequence FROM events AS e JOIN memories AS m "
-        "ON m.space = e.space AND m.sequence = e.memory WHERE e.type = 'edit'"
+        "SELECT DISTINCT m.row, m.space, m.sequence, m.kind, m.content FROM events AS e "
+        "JOIN memories AS m ON m.space = e.space AND m.sequence = e.memory WHERE e.type = 'edit'"
     ).fetchall()
-    for row, *memory in edited:
-        log = db.execute(
-            "SELECT type, at, actor, session, payload FROM events "
-            "WHERE space = ? AND memory = ? ORDER BY seq",
-            memory,
-        ).fetchall()
-        if counted := recounted(log):
+    fits = f"checksum IS {checksum_of('events')}"
+    select = (
+        "SELECT seq, type, at, actor, session, payload FROM events "
+        f"WHERE space = ? AND memory = ? AND {fits} ORDER BY seq"
+    )
+    for row, space, memory, kind, content in edited:
+        log = db.execute(select, (space, memory)).fetchall()
+        kept = [(seq, type, payload) for seq, type, *_, payload in log]
+        noted = unmarked_continuations(kept, kind, content)
+        for seq, payload in noted.items():
+            db.execute(
+                "UPDATE events SET payload = ?, checksum = -1 WHERE space = ? AND seq = ?",
+                (payload, space, seq),
+            )
+        if noted:
+            renew = f"UPDATE events SET checksum = {checksum_of('events')} WHERE checksum = -1"
+            db.execute(f"{renew} AND space = ? AND memory = ?", (space, memory))
+        known = [(*own, noted.get(seq, payload)) for seq, *own, payload in log]
+        if counted := recounted(known):
             count = "UPDATE memories SET write_count = ?, accesses = ? WHERE row = ?"
             db.execute(count, (*counted, row))

@@ -9,8 +9,9 @@ it is opened. SQLite trusts its own pages in the same way, and `salience doctor`
 
 Whoever erases removes the snapshots of the namespace: first from `meta`, in the transaction that
 erases, then the files, before the receipt. One that is being written meanwhile has a name already,
-so it is removed as well, or begins after that transaction, and sees it. When the process that has
-erased closes the file, it writes another, of the memories that are left.
+so it is removed as well, or begins after that transaction, and sees it. The process that has erased
+writes another, of the memories that are left: at once, but not again within an hour or a hundred
+erasures, and when it closes the file.
 """
 
 from __future__ import annotations
@@ -18,11 +19,13 @@ from __future__ import annotations
 import errno
 import json
 import logging
+import math
 import os
 import re
 import sqlite3
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import partial
@@ -44,6 +47,7 @@ if TYPE_CHECKING:
 LEAST_MEMORIES = 5_000
 """Memories from which loading an index takes long enough for a snapshot to pay off."""
 _MAX_CHANGED_SHARE = 0.1  # of the memories; with more changes since, everything is loaded again
+_REWRITTEN_SECONDS, _REWRITTEN_ERASURES = 3_600.0, 100  # between two after an erasure
 _LEAST_FREE = 2  # times its size that the disk has to have free
 PARTIAL = ".partial"
 """The end of the name of a file that is not complete yet."""
@@ -71,6 +75,7 @@ class Snapshots:
         self._writers: list[threading.Thread] = []
         self._forgotten: set[int] = set()  # namespaces whose files are to be removed
         self.lost: set[str] = set()  # namespaces whose snapshot went with an erasure
+        self._rewritten: dict[str, tuple[float, int]] = {}  # when last, and erasures since
 
     # Using one
 
@@ -112,6 +117,16 @@ class Snapshots:
             writer.start()
             self._writers.append(writer)
 
+    def is_due(self, namespace: str) -> bool:
+        """Count an erasure; test whether the snapshot that went with it is to be written again."""
+        if namespace not in self.lost:
+            return False
+        now = time.monotonic()
+        last, erasures = self._rewritten.get(namespace, (-math.inf, 0))
+        due = now - last > _REWRITTEN_SECONDS or erasures + 1 >= _REWRITTEN_ERASURES
+        self._rewritten[namespace] = (now, 0) if due else (last, erasures + 1)
+        return due
+
     def close(self) -> None:
         """Wait until those that are being written are there."""
         while self._writers:
@@ -140,6 +155,7 @@ class Snapshots:
                     self._check(db, namespace, space, seq)
                     os.replace(made, _file_of(self._path, space))
                     write_meta(db, _key(space), json.dumps([digest, *_stamp(file)]))
+            self.lost.discard(namespace)
         except Exception as problem:  # a full disk, an erasure: the next process loads everything
             _log.info("%s: no snapshot of %r was written: %s", self._path, namespace, problem)
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from salience.records.events import Event, check_payload, replay
+from salience.records.events import CONTINUED, Event, check_payload, replay
+from salience.records.fields import CHAT_CHUNKS, CHUNK
 from salience.records.record import Embedding
 from salience.records.tombstones import Erasing, Tombstone, name_hash
 from salience.retrieval.operations import (
@@ -212,6 +214,27 @@ def recounted(log: Sequence[Sequence[Any]]) -> tuple[int, bytes] | None:
     if state is None:
         return None
     return state["write_count"], codec.encode("accesses", state["accesses"])
+
+
+def unmarked_continuations(
+    log: Iterable[tuple[int, str, str | None]], kind: str, content: str
+) -> dict[int, str]:
+    """The payloads, by place, that edits would have by which a chat went on, and which lack a mark.
+
+    A row has the place, type and payload of an event of a memory; the oldest is the first.
+    """
+    if kind not in (*CHAT_CHUNKS, CHUNK):
+        return {}
+    noted: dict[int, str] = {}
+    for seq, type, stored in sorted(log, reverse=True):
+        payload = json.loads(stored or "{}") if type == "edit" else {}
+        before = payload.get("was", {}).get("content")
+        if isinstance(before, str):
+            goes_on = content.startswith(before) and not CONTINUED.items() <= payload.items()
+            if goes_on and (text := payload_text({**payload, **CONTINUED})):
+                noted[seq] = text
+            content = before
+    return noted
 
 
 def former_vectors(

@@ -1,0 +1,2 @@
+-- An edit by which a chat goes on is no access: marked in the log, and worked out of it, after this step.
+-- The column `version` of `spaces` is named after the schema: see salience.stores.postgres.sql.columns.VERSION.
