@@ -180,8 +180,10 @@ class Core:
             identity = core.dispatcher.identity
             if identity is None:
                 raise InvalidInput("embedder", "makes no vectors", "name one that does")
-            plan = (embed_missing if missing else reembed)(identity, progress)
-            return drive(plan, core.dispatcher.batch)
+            perform = core.dispatcher.batch
+            if missing:
+                return drive(embed_missing(identity, progress), perform)
+            return drive(reembed(identity, perform, progress), perform)
 
     @property
     def namespace(self) -> str:

@@ -79,20 +79,26 @@ def take_step(
         if step == "compare":
             agreement = compare(core, str(identity), embedder, asked)
         elif step != "status":
-            made = drive(_plan(step, str(identity), progress), core.dispatcher.batch)
+            perform = core.dispatcher.batch
+            made = drive(_plan(step, str(identity), perform, progress), perform)
         figures: VectorSetsFigures = drive(ask(ReadVectorSets()), core.dispatcher.batch)
     return Reembedding(*figures, made, agreement, _next(figures))
 
 
-def _plan(step: Step, identity: str, progress: Callable[[int, int], None] | None) -> Plan[int]:
+def _plan(
+    step: Step,
+    identity: str,
+    perform: reembed.Perform,
+    progress: reembed.Progress | None,
+) -> Plan[int]:
     if step in ("finish", "give_up"):
         yield from reembed.finish(gives_up=step == "give_up")
         return 0
     if step == "roll_back":
-        return (yield from reembed.roll_back(identity, progress))
+        return (yield from reembed.roll_back(identity, perform, progress))
     if step == "fill":
         return (yield from reembed.fill(identity, progress))
-    return (yield from reembed.cut_over(identity, progress))
+    return (yield from reembed.cut_over(identity, perform, progress))
 
 
 def _next(figures: VectorSetsFigures) -> str:

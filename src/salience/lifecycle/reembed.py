@@ -7,12 +7,12 @@ can be taken back in the same way.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from salience.errors import InvalidInput
 from salience.language.passages import vector_name
-from salience.records.record import MemoryRecord
+from salience.records.record import Embedding, MemoryRecord
 from salience.retrieval.candidates import Rows
 from salience.retrieval.operations import (
     CutOver,
@@ -20,25 +20,28 @@ from salience.retrieval.operations import (
     Embed,
     Note,
     Notes,
+    Op,
     PutVectors,
     ReadRecords,
     ReadStats,
     ReadVectorSets,
     Unembedded,
 )
-from salience.retrieval.plan import Plan, ask
+from salience.retrieval.plan import Plan, ask, drive
 from salience.retrieval.vector_sets import VectorSetsFigures
 from salience.write.embedding import MISSING_NOTE
 from salience.write.items import texts_to_embed
 
 _CHUNK_MEMORIES = 1024  # embedded and written at once
+_LAST_MEMORIES = 64  # embedded while those who write wait; twice as many with each attempt
 _MADE_OF_TEXTS = ("content", vector_name(0))
 """The vectors that a memory has once it has all of its own: of its text, of its first passage."""
 
 Progress = Callable[[int, int], None]
+Perform = Callable[[Sequence[Op]], Sequence[Any]]
 
 
-def reembed(identity: str, progress: Progress | None = None) -> Plan[int]:
+def reembed(identity: str, perform: Perform, progress: Progress | None = None) -> Plan[int]:
     """The plan of embedding all memories of a store, of which nothing is kept: how many.
 
     This includes all vectors that an embedder made: of the content, and of a chunk's sides and
@@ -48,7 +51,7 @@ def reembed(identity: str, progress: Progress | None = None) -> Plan[int]:
     figures: VectorSetsFigures = yield from ask(ReadVectorSets())
     if figures.is_former:
         yield from ask(DropVectors())
-    done = yield from cut_over(identity, progress)
+    done = yield from cut_over(identity, perform, progress)
     yield from ask(DropVectors())
     return done
 
@@ -90,32 +93,35 @@ def fill(identity: str, progress: Progress | None = None) -> Plan[int]:
         yield from ask(DropVectors())
     done, before = 0, sets.embedded if sets.beside == identity else 0
     figures: dict[str, Any] = yield from ask(ReadStats(()))
-    for namespace in figures["namespaces"]:
-        while True:
-            # Somebody may have written since; then there is more to embed.
-            unembedded = Unembedded(namespace, "content", _CHUNK_MEMORIES, beside=True)
-            rows: Rows = yield from ask(unembedded)
+    for namespace, left in figures["namespaces"].items():
+        while left > 0:  # what others write meanwhile, maybe without end, is left
+            size = min(left, _CHUNK_MEMORIES)
+            rows: Rows = yield from ask(Unembedded(namespace, "content", size, beside=True))
             if not len(rows):
                 break
             yield from _embed(namespace, rows, identity, beside=True)
-            done += len(rows)
+            done, left = done + len(rows), left - len(rows)
             if progress is not None:
                 progress(before + done, max(before + done, figures["memories"]))
     return done
 
 
-def cut_over(identity: str, progress: Progress | None = None) -> Plan[int]:
+def cut_over(identity: str, perform: Perform, progress: Progress | None = None) -> Plan[int]:
     """The plan of searching the vectors of an embedder in the place of others: how many it made.
 
-    What was written since they were made gets its vectors before.
+    What was written since they were made gets its vectors before, the last few while those who
+    write wait; so it ends, however fast they write.
     """
-    done = yield from fill(identity, progress)
-    while not (yield from ask(CutOver(identity))):
+    done, most = 0, _LAST_MEMORIES
+    while True:
         done += yield from fill(identity, progress)
-    return done
+        last = yield from ask(CutOver(identity, most, lambda own: drive(_vectors(own), perform)))
+        if last is not None:
+            return done + last
+        most *= 2
 
 
-def roll_back(identity: str, progress: Progress | None = None) -> Plan[int]:
+def roll_back(identity: str, perform: Perform, progress: Progress | None = None) -> Plan[int]:
     """The plan of searching the former vectors again: how many were made, of what is newer.
 
     Raises:
@@ -128,7 +134,7 @@ def roll_back(identity: str, progress: Progress | None = None) -> Plan[int]:
         raise InvalidInput(
             "to", f"is {identity}, and the former vectors are of {sets.beside}", "name that"
         )
-    return (yield from cut_over(identity, progress))
+    return (yield from cut_over(identity, perform, progress))
 
 
 def finish(*, gives_up: bool = False) -> Plan[None]:
@@ -166,15 +172,24 @@ def mend(namespace: str, identity: str, is_stopped: Callable[[], bool]) -> Plan[
 def _embed(namespace: str, rows: Rows, identity: str, *, beside: bool) -> Plan[None]:
     """Write the vectors of rows, to be searched or beside."""
     records: list[MemoryRecord | None] = yield from ask(ReadRecords(rows))
+    for name, places, vectors in (yield from _vectors(records)):
+        yield from ask(PutVectors(namespace, name, rows[places], vectors, identity, beside))
+
+
+def _vectors(
+    records: Sequence[MemoryRecord | None],
+) -> Plan[list[tuple[str, list[int], list[Embedding]]]]:
+    """The vectors of records by name, each name with the places of those that have one."""
     texts = [{} if record is None else texts_to_embed(record) for record in records]
     distinct = tuple(dict.fromkeys(text for by_name in texts for text in by_name.values()))
     if not distinct:
-        return
+        return []
     vectors = yield from ask(Embed(distinct, "document"))
     vector_of = dict(zip(distinct, vectors, strict=True))
     names = {name for by_name in texts for name in by_name} - {*_MADE_OF_TEXTS}
+    by_name = []
     for name in (*sorted(names), *reversed(_MADE_OF_TEXTS)):  # with the last it has them all
-        places = [place for place, by_name in enumerate(texts) if name in by_name]
+        places = [place for place, own in enumerate(texts) if name in own]
         if places:
-            named = [vector_of[texts[place][name]] for place in places]
-            yield from ask(PutVectors(namespace, name, rows[places], named, identity, beside))
+            by_name.append((name, places, [vector_of[texts[place][name]] for place in places]))
+    return by_name

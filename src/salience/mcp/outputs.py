@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Annotated, Any, NotRequired, TypeVar
 
 from pydantic import Field
@@ -259,6 +259,11 @@ def _words_of(hit: Hit) -> set[str]:
     return set(terms(" ".join(filter(None, (hit.content[:_READ_CHARACTERS], *names)))))
 
 
+def lacks(degraded: Iterable[str]) -> list[str]:
+    """Sentences on what a search went without."""
+    return [f"Searched without {one_line(lack)}." for lack in degraded]
+
+
 async def hint(
     memory: AsyncMemory,
     result: SearchResult,
@@ -269,7 +274,7 @@ async def hint(
 
     `where` is the filter of the search, and `bounds` are the other arguments that leave hits out.
     """
-    notes = [f"Searched without {one_line(lack)}." for lack in result.degraded]
+    notes = lacks(result.degraded)
     notes += [
         f"No memory has {one_line(word)!r}; searched for {one_line(', '.join(others))}."
         for word, others in result.taken.items()

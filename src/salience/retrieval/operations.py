@@ -459,12 +459,16 @@ class ReadVectorSets(Op):
 
 
 class CutOver(Op):
-    """Search the set beside, of that embedder, in the place of the other, at once -> bool.
+    """Search the set beside, of that embedder, in the place of the other, at once -> int or None.
 
-    The other becomes the set beside. Nothing is done while a memory lacks its vector in the new.
+    The other becomes the set beside. Memories that lack a vector in the new get it while those who
+    write wait: how many they were; None if they are more than `most`, and nothing is done. `embed`
+    makes the vectors of records: names, each with places among the records and their vectors.
     """
 
     embedder: str
+    most: int
+    embed: Callable[[Sequence[MemoryRecord]], Iterable[tuple[str, list[int], list[Embedding]]]]
 
 
 class DropVectors(Op):

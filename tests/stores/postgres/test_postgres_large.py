@@ -8,17 +8,22 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import psycopg
 import pytest
 
 from salience import Memory
 from salience.ranking import profiles
+from salience.records.filters import all_of
+from salience.retrieval import operations
 from salience.stores import build_indexes
 from salience.stores.postgres import PostgresStore
 from salience.stores.postgres.replica import large_namespace as large
 from salience.stores.postgres.replica.manager import MEMORY_VARIABLE
 from salience.testing import WordHashEmbedder
+from salience.testing.conformance._case import perform
 from support.children import PROGRAM
+from support.mcp_client import in_process, text_of
 from support.served import serve_memory
 
 EMBEDDER = WordHashEmbedder()
@@ -68,15 +73,19 @@ def both(
 
 
 def test_a_result_says_that_it_is_approximate_and_why(both: tuple[Memory, Memory]) -> None:
-    memory, held = both
+    memory, _ = both
     found, known = (each.search("topic3 word4", **ASKED) for each in both)
     assert found.approximate
     assert found.degraded[-1].startswith("exactness: the namespace 'default' has 240 memories")
     assert found.to_dict()["approximate"] is True
     assert (known.approximate, known.degraded) == (False, ())
     assert memory.get_context("topic3 word4", now=2e9).degraded == found.degraded
-    assert memory.explain("topic3 word4", found.ids[0]).degraded == found.degraded
-    assert held.explain("topic3 word4", found.ids[0]).degraded == ()
+    for id in (found.ids[0], "m0001"):  # a hit and another
+        told, exact = (each.explain("topic3 word4", id) for each in both)
+        assert (told.approximate, told.degraded) == (True, found.degraded)
+        assert found.degraded[-1] in str(told)
+        assert "exactness: the namespace" in told.to_html()
+        assert (exact.approximate, exact.degraded) == (False, ())
 
 
 @pytest.mark.one_in(4)
@@ -197,3 +206,53 @@ def test_every_door_says_so(database: str, monkeypatch: pytest.MonkeyPatch) -> N
         found = remote.search("cello")
         assert found.approximate
         assert found.degraded[-1].startswith("exactness: ")
+        assert remote.explain("cello", "cello").approximate
+    explain = [*search[:3], "explain", "cello", "cello", *search[5:]]
+    said = subprocess.run(explain, capture_output=True, text=True, check=True)
+    assert "exactness: the namespace" in " ".join(said.stdout.split())
+    told = subprocess.run([*explain, "--json"], capture_output=True, text=True, check=True)
+    assert json.loads(told.stdout)["approximate"] is True
+    with in_process(database, embedder="none") as tools:
+        [*_, lack] = tools.call("explain_memory", query="cello", id="cello")["lacks"]
+        assert lack.startswith("Searched without exactness: the namespace 'default' has 1 ")
+        assert lack in text_of(tools.result("explain_memory", query="cello", id="cello"))
+
+
+@pytest.mark.parametrize("id", ["m0000", "m0120"])
+@pytest.mark.parametrize("length", [2, 40])
+def test_one_vector_of_another_length_decides_nothing(
+    database: str, length: int, id: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Memory.open(database, embedder=EMBEDDER) as memory:
+        fill(memory)
+        expected = memory.search("number5 of topic2", limit=20, **ASKED).ids
+    with psycopg.connect(database, autocommit=True) as connection:
+        connection.execute(
+            "UPDATE salience.vectors v SET vector = %s::salience.halfvec FROM salience.memories m "
+            "WHERE m.id = %s AND (v.namespace, v.row) = (m.namespace, m.row)",
+            (str([1.0] * length), id),
+        )
+
+    def check(limit: int) -> tuple[str, ...]:
+        store = PostgresStore(database, memory=limit)
+        with Memory.open(store, embedder=EMBEDDER) as memory:
+            found = memory.search("number5 of topic2", limit=20, **ASKED)
+            assert len({*found.ids} & {*expected}) > 15
+            assert "vector" in found.hits[0].routes
+            for count in (1, 20):
+                asked = EMBEDDER.embed(["word6 of topic6 said number6"] * count)
+                near = operations.NearestVectors("default", [*asked], 0.9, all_of())
+                rows = {row for row, _ in perform(memory, near)}
+                [record] = perform(memory, operations.ReadRecords(np.array([*rows])))
+                assert record.id == "m0006"
+            memory.add("Something else", id="else")
+            memory.delete("else")
+            return found.degraded
+
+    check(0)
+    monkeypatch.setenv(MEMORY_VARIABLE, "0")
+    assert build_indexes(database) == 2
+    check(0)
+    assert f"the vector 'content' of {id} is damaged" in check(1 << 30)[0]
+    with Memory.open(database, embedder=EMBEDDER) as memory:
+        memory.delete_all(namespace="default")

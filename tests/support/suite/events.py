@@ -233,7 +233,7 @@ class EventLog(StoreCase):
         memory.update("a", content="The boiler needs a repair")
         [row] = perform(memory, operations.RowsById("default", ("a",))).values()
         assert perform(memory, unembedded).tolist() == [row]
-        assert not perform(memory, operations.CutOver("another"))
+        assert perform(memory, operations.CutOver("another", 0, lambda _: [])) is None
         former = perform(memory, operations.FormerVectors("default"))
         assert [name for _, name, _ in former] == ["content"]
 

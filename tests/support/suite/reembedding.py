@@ -19,6 +19,7 @@ from salience.retrieval.plan import drive
 from salience.search.search import search
 from salience.testing.conformance._case import EVERYTHING, StoreCase, perform, search_ids
 from salience.testing.embedder import WordHashEmbedder
+from support.waiting import HANG_SECONDS
 
 NEW = WordHashEmbedder(48)
 
@@ -168,10 +169,43 @@ class Reembedding(StoreCase):
             for writer in writers:
                 writer.join()
         assert problems == []
-        other = Memory.open(memory._core.dispatcher.store, embedder=NEW)
+        self.check_vectors(memory)
+
+    def test_it_ends_however_steadily_others_write(self, memory: Memory) -> None:
+        memory.add_many([f"Box {i} of tea" for i in range(8)])
+        stop, problems = threading.Event(), list[BaseException]()
+
+        def write(number: int) -> None:
+            own, batches = memory.within(f"team {number}"), count()
+            try:
+                while not stop.is_set():
+                    own.add_many([f"Crate {next(batches)} {number} {i}" for i in range(5)])
+            except EmbedderMismatch:
+                pass  # it has been cut over
+            except BaseException as problem:
+                problems.append(problem)
+
+        cut = threading.Thread(target=self.step, args=(memory, "cut_over", NEW), daemon=True)
+        writers = [threading.Thread(target=write, args=(number,)) for number in range(3)]
+        for thread in (*writers, cut):
+            thread.start()
+        cut.join(HANG_SECONDS)
+        stop.set()
+        for writer in writers:
+            writer.join()
+        assert not cut.is_alive()
+        assert problems == []
+        for number in range(3):
+            self.check_vectors(memory.within(f"team {number}"))
+
+    def check_vectors(self, memory: Memory) -> None:
+        """All memories of a namespace are found by their vectors of the new embedder."""
+        store = memory._core.dispatcher.store
+        other = Memory.open(store, embedder=NEW, namespace=memory.namespace)
         assert not other.search("box of tea", touch=False).degraded
         records = list(other.iterate())
-        row_of = perform(other, operations.RowsById("default", tuple(r.id for r in records)))
+        ids = tuple(record.id for record in records)
+        row_of = perform(other, operations.RowsById(memory.namespace, ids))
         rows = np.array(sorted(row_of.values()), dtype=np.int64)
         vectors = perform(other, operations.FetchVectors(rows, "content"))
         texts = [record.content for record in perform(other, operations.ReadRecords(rows))]

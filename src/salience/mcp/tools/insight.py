@@ -13,7 +13,7 @@ from salience.display.for_models import clean, fence, one_line, quoted
 from salience.display.result import to_json
 from salience.lifecycle.verify import MAX_EVENTS
 from salience.mcp.app import DEFAULT_TOKENS, EXPLANATION_META
-from salience.mcp.outputs import MAX_ID_CHARACTERS, fitted
+from salience.mcp.outputs import MAX_ID_CHARACTERS, fitted, lacks
 from salience.mcp.tool import ID, READ, Answer, AsOf, Caller, Id, MaxTokens, Query, tool
 from salience.records.events import Event
 from salience.search.explain import ExplainReport
@@ -126,6 +126,7 @@ class Explanation(TypedDict):
     score: NotRequired[float]
     parts: Annotated[list[Part], Field(description="They add up to the score, largest first.")]
     against: NotRequired[Annotated[str, Field(description="Which of the two comes first.")]]
+    lacks: NotRequired[Annotated[list[str], Field(description="What it went without.")]]
     outlook: str
     weights: list[Turn]
     changes: list[ChangeView]
@@ -242,6 +243,7 @@ async def explain_memory(
 def _brief(report: ExplainReport, content: Mapping[str, Any]) -> Iterator[str]:
     """The verdict, the largest parts of the score, and what would change it."""
     yield f"{content['id']}: {content['verdict']}"
+    yield from content.get("lacks", ())
     if report.against is not None:
         yield str(report.against)
     if report.score is not None:
@@ -271,6 +273,7 @@ def _explanation(report: ExplainReport) -> dict[str, Any]:
         "score": report.score,
         "parts": [Part(name=name, value=value) for name, value in shown.items()],
         "against": None if report.against is None else one_line(str(report.against)),
+        "lacks": lacks(report.degraded) or None,
         "outlook": report.outlook,
         "weights": [
             Turn(weight=turn.name, value=turn.value, needed=turn.needed or 0.0)

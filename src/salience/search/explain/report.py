@@ -66,11 +66,11 @@ class ExplainReport(HtmlResult):
     no score. `why` is the tree of its score, exactly; `why_not` says where it left; `changes` are
     the values of single parts that would bring it in (or, for a hit, remove it), each computed
     again, and None where no cut by the score decides; `left` is what stages noted beside the
-    score, such as `conflict.by`. `probability` is the tree of its chance to answer, None for no
-    candidate and where the profile gives none. `passages` are the parts of a long text that match,
-    at most three, the best first. `weights` has for each weight of the profile the value that turns
-    the outcome; None for a memory that was not ranked. With `against`, the outcome of `changes` and
-    `weights` is which of the two comes first.
+    score, such as `conflict.by`. `approximate` is that of the search. `probability` is the tree of
+    its chance to answer, None for no candidate and where the profile gives none. `passages` are the
+    parts of a long text that match, at most three, the best first. `weights` has for each weight of
+    the profile the value that turns the outcome; None for a memory that was not ranked. With
+    `against`, the outcome of `changes` and `weights` is which of the two comes first.
     """
 
     _readers: ClassVar[Mapping[str, Any]] = {"left": with_tuples}
@@ -88,6 +88,7 @@ class ExplainReport(HtmlResult):
     why_not: WhyNot | None = None
     changes: tuple[Change, ...] | None = None
     left: Mapping[str, Any] = field(default_factory=dict)
+    approximate: bool = False
     degraded: tuple[str, ...] = ()
     taken: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     probability: Explanation | None = None
@@ -166,6 +167,7 @@ class ExplainReport(HtmlResult):
             "weights": to_json(self.weights),
             "against": to_json(self.against),
             "left": {name: to_json(value) for name, value in self.left.items()},
+            "approximate": self.approximate,
             "degraded": list(self.degraded),
             "taken": {word: list(others) for word, others in self.taken.items()},
         }
@@ -297,7 +299,7 @@ def explain(
         if all(run.last_seen(each) is not None for each in (row, rival) if each is not None):
             weights = yield from weight_changes(reweighing, aim)
             report = replace(report, weights=weights)
-        reports.append(replace(report, degraded=degraded))
+        reports.append(replace(report, degraded=degraded, approximate=bool(run.approximate)))
     return reports
 
 

@@ -441,7 +441,7 @@ _SHAPES: dict[type[Result], tuple[tuple[str, ...], dict[str, Any], frozenset[str
         (
             *("query", "id", "content", "namespace", "record", "profile", "limit", "found"),
             *("verdict", "rank", "of", "score", "routes", "why", "why_not", "changes", "left"),
-            *("weights", "against", "probability", "passages", "degraded", "taken"),
+            *("weights", "against", "probability", "passages", "approximate", "degraded", "taken"),
         ),
         {
             "id": str,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -244,9 +245,9 @@ class MemoryTable(Part):
         passages: list[tuple[int, int, bytes]] = []
         for name, owners, blobs in self._feed.vectors(self.namespace, rows):
             ordinals = self.ordinals(np.array(owners, dtype=np.int64))
-            pairs, size = [], self._vector_bytes(name)
+            pairs, size = [], self._vector_bytes(name, blobs)
             for ordinal, row, blob in zip(ordinals.tolist(), owners, blobs, strict=True):
-                if ordinal >= 0 and blob is not None and size in (None, len(blob)):
+                if ordinal >= 0 and blob is not None and len(blob) == size:
                     pairs.append((ordinal, blob))
                 elif ordinal >= 0:
                     self.left_out[row] = f"the vector {name!r} of {self.ids[ordinal]}"
@@ -272,11 +273,15 @@ class MemoryTable(Part):
         # compared with vectors of which it is not known whose they are.
         self.embedder = stored if self.embedder in (None, stored) else ""
 
-    def _vector_bytes(self, name: str) -> int | None:
-        """The length of the vectors that living memories have; of passages, that of contents."""
+    def _vector_bytes(self, name: str, blobs: Sequence[bytes | None]) -> int | None:
+        """The length of the vectors that living memories have; of passages, that of contents.
+
+        Before there are any, that of most.
+        """
         vectors = self.vectors.get("content" if is_vector_name(name) else name)
         if vectors is None or not vectors.any_of(self.alive):
-            return None
+            lengths = Counter(len(blob) for blob in blobs if blob is not None)
+            return max(lengths, key=lengths.__getitem__, default=None)
         return 2 * vectors.dimensions
 
     def _note_damage(self, chunk: Mapping[str, Any]) -> None:

@@ -276,12 +276,12 @@ class PostgresStore(TableWriter):
     def read_vector_sets(self, _: operations.ReadVectorSets) -> VectorSetsFigures:
         return self.connections.read(vector_sets.read_figures, self._all_namespaces())
 
-    def cut_over(self, op: operations.CutOver) -> bool:
+    def cut_over(self, op: operations.CutOver) -> int | None:
         namespaces, least = self._all_namespaces(), most_memories(self._memory_limit) + 1
         names = self.connections.read(vector_sets.read_sets).names_beside()
         indexes.build_indexes(self.connections, least, stored_names=names)  # searches go on
         ask, run = self.connections.read, self.connections.write
-        return vector_sets.cut_over(op.embedder, namespaces, DIALECT, ask, run)
+        return vector_sets.cut_over(op, namespaces, DIALECT, ask, run)
 
     def drop_vectors(self, _: operations.DropVectors) -> None:
         namespaces, ask, run = self._all_namespaces(), self.connections.read, self.connections.write

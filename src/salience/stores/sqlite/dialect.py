@@ -243,16 +243,16 @@ class SqliteDialect:
 
     select_last_rows = Statement("SELECT value FROM counter")
 
-    def select_missing(self, stored_name: str, after: int | None) -> Statement:
+    def select_missing(self, stored_name: str, after: int | None, limit: int) -> Statement:
         """See `Dialect.select_missing`."""
         missing = (
-            'SELECT 1 FROM memories WHERE "row" > %s AND NOT EXISTS (SELECT 1 FROM vectors WHERE '
-            'vectors.space = memories.space AND name = %s AND vectors."row" = memories."row") '
-            "LIMIT 1"
+            "SELECT spaces.name, id FROM memories JOIN spaces ON spaces.space = memories.space "
+            'WHERE "row" > %s AND NOT EXISTS (SELECT 1 FROM vectors WHERE vectors.space = '
+            'memories.space AND vectors.name = %s AND vectors."row" = memories."row") LIMIT %s'
         )
-        return Statement(missing, (after or 0, stored_name))
+        return Statement(missing, (after or 0, stored_name, limit))
 
-    def lock_sets(self, *, alone: bool) -> list[Command]:
+    def lock_sets(self) -> list[Command]:
         """See `Dialect.lock_sets`; whoever writes to the file waits anyway."""
         return []
 

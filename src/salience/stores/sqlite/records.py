@@ -212,9 +212,9 @@ class SqliteRecords(SqliteReader, TableWriter):
         by_row = dict(zip(op.rows.tolist(), op.vectors, strict=True))
         vector_sets.put_vectors(op, by_row, DIALECT, self.run)
 
-    def cut_over(self, op: CutOver) -> bool:
-        """Search the set beside if all memories have its vectors; return whether they do."""
-        return vector_sets.cut_over(op.embedder, (), DIALECT, self.ask, self.run)
+    def cut_over(self, op: CutOver) -> int | None:
+        """Search the set beside, once the last few memories have its vectors."""
+        return vector_sets.cut_over(op, (), DIALECT, self.ask, self.run)
 
     def preview(self) -> SqliteRecords:
         """The same records, read as if the set beside were searched."""

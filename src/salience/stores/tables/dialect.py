@@ -91,11 +91,14 @@ class Dialect(Protocol):
     select_last_rows: Statement
     """Reads where the rows of each namespace end, as one value for `select_missing`."""
 
-    def select_missing(self, stored_name: str, after: Any) -> Statement:
-        """Look for a memory behind the last rows of before, or any, without such a vector."""
+    def select_missing(self, stored_name: str, after: Any, limit: int) -> Statement:
+        """Read namespace and id of memories behind some last rows, or any, without such a vector.
 
-    def lock_sets(self, *, alone: bool) -> list[Command]:
-        """Keep the sets of vectors as they are, together with others or to change them `alone`."""
+        No more than `limit`.
+        """
+
+    def lock_sets(self) -> list[Command]:
+        """Keep out all who write to a namespace, to change the sets of vectors."""
 
     def reload(self, namespace: str | None) -> list[Command]:
         """Let indexes of a namespace read everything again; for None, of all that have to."""

@@ -193,11 +193,11 @@ def put(
 def _begin(op: Put, dialect: Dialect, send: Send) -> tuple[dict[str, NamespaceBatch], str | None]:
     """Lock the namespaces, and read their state: a batch of each, and the embedder."""
     reads = {name: _reads(op, name, dialect) for name in written_namespaces(op)}
-    own = [dialect.enter(name) for name in reads]
-    first = [*dialect.lock_sets(alone=False), SELECT_SETS, *own]
+    first = [*(dialect.enter(name) for name in reads), SELECT_SETS]
     answers = send(*first, *[read for own in reads.values() for read in own.values()])
-    embedder, sets = parse_sets(answers[len(first) - len(own) - 1])
-    heads, rest = answers[len(first) - len(own) : len(first)], iter(answers[len(first) :])
+    *heads, stored_sets = answers[: len(first)]
+    embedder, sets = parse_sets(stored_sets)
+    rest = iter(answers[len(first) :])
     batches = {}
     for (name, selects), head in zip(reads.items(), heads, strict=True):
         batches[name] = NamespaceBatch(name, sets, head)

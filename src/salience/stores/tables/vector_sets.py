@@ -1,7 +1,7 @@
 """The two sets of vectors: filling the one beside, cutting over, dropping.
 
-Whoever writes vectors holds a lock that others may share; a cut-over has it for itself. So it waits
-for the writes that have begun, and those that begin see what it did.
+Whoever writes vectors locks a namespace and then reads which sets there are; a cut-over keeps all
+of them out. So it waits for the writes that have begun, and those that begin see what it did.
 """
 
 from __future__ import annotations
@@ -12,10 +12,18 @@ from typing import Any, Protocol
 
 from salience.errors import StoreError
 from salience.records.record import Embedding
-from salience.retrieval.operations import PutVectors
+from salience.retrieval.operations import CutOver, PutVectors
 from salience.retrieval.vector_sets import VectorSets, VectorSetsFigures
+from salience.stores import codec
 from salience.stores.tables.commands import Abandon, Send, Statement
-from salience.stores.tables.dialect import SELECT_SETS, Dialect, lock, parse_sets
+from salience.stores.tables.dialect import (
+    SELECT_SETS,
+    Dialect,
+    lock,
+    parse_sets,
+    select_stored,
+    stored_by_id,
+)
 
 DROPPED_AT_ONCE = 2_000
 """Vectors of a namespace that are erased in one transaction; its other writers wait for it."""
@@ -42,10 +50,10 @@ def _put(
 ) -> bool:
     """Write vectors; False if they are the first of their name beside, which is noted `alone`."""
     namespace = op.namespace
-    *_, stored_sets, there, found = send(
-        *dialect.lock_sets(alone=alone),
-        SELECT_SETS,
+    *_, there, stored_sets, found = send(
+        *(dialect.lock_sets() if alone else ()),
         lock(namespace),
+        SELECT_SETS,
         Statement(
             'SELECT "row" FROM memories WHERE namespace = %s AND "row" = ANY(%s::integer[])',
             (namespace, list(vectors)),
@@ -92,37 +100,64 @@ def read_figures(send: Send) -> VectorSetsFigures:
 
 
 def cut_over(
-    embedder: str, namespaces: Sequence[str], dialect: Dialect, ask: Run, run: Run
-) -> bool:
-    """Search the set beside if all memories have its vectors; return whether they do.
+    op: CutOver, namespaces: Sequence[str], dialect: Dialect, ask: Run, run: Run
+) -> int | None:
+    """Search the set beside, once the last few memories have its vectors; see `CutOver`.
 
     What has them already is not looked at in the transaction, for which others wait.
     """
     sets = ask(read_sets, namespaces)
     [last] = ask(lambda send: send(dialect.select_last_rows), namespaces)
-    missing = dialect.select_missing(sets.stored_name("content", beside=True), None)
-    if any(ask(lambda send: send(missing), namespaces)):
-        return False
-    return run(partial(_cut_over, embedder, sets.dropped, last[0][0], dialect), namespaces)
+    select = dialect.select_missing(_beside(sets), None, op.most + 1)
+    [missing] = ask(lambda send: send(select), namespaces)
+    if len(missing) > op.most:
+        return None
+    work = partial(_cut_over, op, sets.dropped, last[0][0], missing, dialect)
+    return run(work, namespaces)
 
 
-def _cut_over(embedder: str, dropped: int, last: Any, dialect: Dialect, send: Send) -> bool:
-    *_, stored_sets = send(*dialect.lock_sets(alone=True), SELECT_SETS)
+def _cut_over(
+    op: CutOver, dropped: int, last: Any, missing: Sequence[Any], dialect: Dialect, send: Send
+) -> int:
+    *_, stored_sets = send(*dialect.lock_sets(), SELECT_SETS)
     former, sets = parse_sets(stored_sets)
-    [missing] = send(dialect.select_missing(sets.stored_name("content", beside=True), last))
-    if missing or sets.dropped != dropped:  # others have written since
-        raise Abandon(False)
-    after = sets.cut_over(former, embedder).to_json()
+    [since] = send(dialect.select_missing(_beside(sets), last, op.most + 1))
+    lacking = sorted({(namespace, id) for namespace, id in (*missing, *since)})
+    if len(lacking) > op.most or sets.dropped != dropped:  # others have written since
+        raise Abandon(None)
+    ids: dict[str, list[str]] = {}
+    for namespace, id in lacking:
+        ids.setdefault(namespace, []).append(id)
+    answers = send(*(select_stored(namespace, own) for namespace, own in ids.items()))
+    memories = [
+        (namespace, values["row"], codec.record_of(namespace, values))
+        for namespace, rows in zip(ids, answers, strict=True)
+        for values in stored_by_id(rows, dialect).values()
+    ]
+    vectors = []
+    for name, places, made in op.embed([record for *_, record in memories]):
+        sets = sets.with_beside(op.embedder, name)
+        stored = sets.stored_name(name, beside=True)
+        vectors += [
+            (*memories[at][:2], stored, dialect.vector(vector))
+            for at, vector in zip(places, made, strict=True)
+        ]
+    after = sets.cut_over(former, op.embedder).to_json()
     send(
-        *dialect.replace("meta", [("vectors", after), ("embedder", embedder)]),
+        *dialect.replace("vectors", [(name, kept, row, v) for name, row, kept, v in vectors]),
+        *dialect.replace("meta", [("vectors", after), ("embedder", op.embedder)]),
         *dialect.reload(None),
     )
-    return True
+    return len(memories)
+
+
+def _beside(sets: VectorSets) -> str:
+    return sets.stored_name("content", beside=True)
 
 
 def begin_dropping(dialect: Dialect, send: Send) -> VectorSets:
     """The sets of vectors, of which the one beside is about to be dropped."""
-    *_, stored_sets = send(*dialect.lock_sets(alone=True), SELECT_SETS)
+    *_, stored_sets = send(*dialect.lock_sets(), SELECT_SETS)
     sets = parse_sets(stored_sets)[1].dropping()
     send(*dialect.replace("meta", [("vectors", sets.to_json())]))
     return sets
@@ -174,7 +209,7 @@ def _drop_some(sets: VectorSets, own: tuple[str, list[str]], send: Send) -> bool
 
 def _end_dropping(sets: VectorSets, dialect: Dialect, send: Send) -> bool:
     """Note that there is no set beside; False if somebody has changed the sets meanwhile."""
-    *_, stored_sets = send(*dialect.lock_sets(alone=True), SELECT_SETS)
+    *_, stored_sets = send(*dialect.lock_sets(), SELECT_SETS)
     now = parse_sets(stored_sets)[1]
     if now != sets:
         raise Abandon(now == sets.alone())  # it was noted, and the answer to that was lost

@@ -29,6 +29,7 @@ from salience.stores.postgres.sql.filters import Condition, compile_filter, row_
 from salience.stores.postgres.sql.vectors import (
     NEGATIVE_INNER_PRODUCT,
     inline,
+    of_length,
     split_halves,
 )
 from salience.stores.tables.commands import Statement, set_local
@@ -196,7 +197,7 @@ class Parts:
             parts.append(
                 Condition(
                     f'SELECT v."row" FROM vectors v WHERE {of} AND v.name = {inline(stored)} '
-                    f"AND vector_dims(v.vector) = {size}{where.sql} "
+                    f"AND {of_length(query.vector)}{where.sql} "
                     f"ORDER BY v.vector::halfvec({size}) <#> %s::halfvec({size}) LIMIT {rows}",
                     (*where.parameters, query.vector),
                 )
@@ -213,7 +214,8 @@ class Parts:
         assert query.vector is not None
         return Condition(
             'SELECT v."row" FROM vectors v WHERE v.namespace = %s AND v.name = ANY(%s::text[])'
-            f'{where.sql} GROUP BY v."row" ORDER BY min({_DISTANCE}) LIMIT {rows}',
+            f' AND {of_length(query.vector)}{where.sql} GROUP BY v."row" '
+            f"ORDER BY min({_DISTANCE}) LIMIT {rows}",
             (self.namespace, list(names), *where.parameters, *split_halves(query.vector)),
         )
 

@@ -21,7 +21,8 @@ _INDEX_LOCK = 0x52454349  # only one process builds at a time
 
 _SELECT_WANTED = """
 SELECT namespace, name, size FROM (
-    SELECT v.namespace, v.name, max(vector_dims(v.vector)) AS size FROM spaces s
+    SELECT v.namespace, v.name, mode() WITHIN GROUP (ORDER BY vector_dims(v.vector)) AS size
+    FROM spaces s
     JOIN vectors v ON v.namespace = s.namespace
     WHERE s.living >= %s AND (v.name = ANY(%s::text[])) = %s
     AND v.name !~ '^_?content#' -- all of passages are compared

@@ -19,14 +19,17 @@ from salience.retrieval.vector_sets import OTHER
 from salience.stores.postgres.sql.filters import Condition, row_condition
 from salience.stores.tables.commands import Statement, quote_literal, set_local
 
-_SELECT_ALL_DIMENSIONS = """
+_SAMPLED_VECTORS = 16  # of a name, whose most frequent length is that of all
+_SIZE = f"""(SELECT mode() WITHIN GROUP (ORDER BY vector_dims(vector)) FROM
+    (SELECT v.vector FROM vectors v WHERE v.namespace = %s AND v.name = own.name
+    LIMIT {_SAMPLED_VECTORS}) AS sampled)"""
+_SELECT_ALL_DIMENSIONS = f"""
 WITH RECURSIVE own AS (
     (SELECT name FROM vectors WHERE namespace = %s ORDER BY name LIMIT 1)
     UNION ALL SELECT (SELECT v.name FROM vectors v WHERE v.namespace = %s AND v.name > own.name
         ORDER BY v.name LIMIT 1) FROM own WHERE own.name IS NOT NULL
 )
-SELECT name, (SELECT vector_dims(v.vector) FROM vectors v WHERE v.namespace = %s
-    AND v.name = own.name LIMIT 1) FROM own WHERE name IS NOT NULL
+SELECT name, {_SIZE} FROM own WHERE name IS NOT NULL
 """
 """Reads the lengths of vectors by stored name, each name looked up in the index."""
 _REST_SCALE = 4096.0  # of the second half of a split vector
@@ -58,9 +61,8 @@ def select_dimensions(namespace: str, names: Sequence[str] | None) -> Statement:
         return Statement(_SELECT_ALL_DIMENSIONS, (namespace,) * 3)
     stored = [kept for name in names for kept in (name, f"{OTHER}{name}")]
     return Statement(
-        "SELECT name, size FROM (SELECT name, (SELECT vector_dims(vector) FROM vectors v WHERE "
-        "v.namespace = %s AND v.name = asked.name LIMIT 1) AS size "
-        "FROM unnest(%s::text[]) AS asked (name)) AS own WHERE size IS NOT NULL",
+        f"SELECT name, size FROM (SELECT name, {_SIZE} AS size "
+        "FROM unnest(%s::text[]) AS own (name)) AS own WHERE size IS NOT NULL",
         (namespace, stored),
     )
 
@@ -90,7 +92,8 @@ def _select_nearest_exactly(
         f"SELECT {_PACKED_VECTORS}, array_agg(apart) FROM "
         '(SELECT v."row", v.vector, near.apart FROM '
         f'(SELECT v."row", {_DISTANCE} AS apart FROM vectors v WHERE v.namespace = %s '
-        f"AND v.name = %s{where.sql} ORDER BY apart LIMIT {depth + _TIE_MARGIN_ROWS}) AS near "
+        f"AND v.name = %s AND {of_length(query.vector)}{where.sql} "
+        f"ORDER BY apart LIMIT {depth + _TIE_MARGIN_ROWS}) AS near "
         'JOIN vectors v ON v.namespace = %s AND v.name = %s AND v."row" = near."row" '
         "ORDER BY near.apart) AS v",
         (
@@ -112,7 +115,7 @@ def select_within(namespace: str, name: str, query: Query, distance: float) -> S
     where = row_condition(query.where, "v")
     return Statement(
         f"SELECT {_PACKED_VECTORS} FROM vectors v WHERE v.namespace = %s AND v.name = %s "
-        f"AND {_DISTANCE} <= %s{where.sql}",
+        f"AND CASE WHEN {of_length(query.vector)} THEN {_DISTANCE} <= %s END{where.sql}",
         (namespace, name, *split_halves(query.vector), distance + NOISE, *where.parameters),
     )
 
@@ -132,11 +135,16 @@ def _select_nearest_by_index(
         Statement(
             f'SELECT {_PACKED_VECTORS}, NULL FROM (SELECT v."row", v.vector FROM vectors v WHERE '
             f"v.namespace = {inline(namespace)} AND v.name = {inline(name)} "
-            f"AND vector_dims(v.vector) = {size}{where.sql} "
+            f"AND {of_length(query.vector)}{where.sql} "
             f"ORDER BY v.vector::halfvec({size}) <#> %s::halfvec({size}) LIMIT {rows}) AS v",
             (*where.parameters, query.vector),
         ),
     ]
+
+
+def of_length(vector: NDArray[np.float32]) -> str:
+    """The condition that a stored vector is as long as a given one; of others nothing is known."""
+    return f"vector_dims(v.vector) = {len(vector)}"
 
 
 def inline(text: str) -> str:

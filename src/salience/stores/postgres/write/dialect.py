@@ -266,19 +266,19 @@ class PostgresDialect:
 
     select_last_rows = Statement("SELECT json_object_agg(namespace, counter)::text FROM spaces")
 
-    def select_missing(self, stored_name: str, after: str | None) -> Statement:
+    def select_missing(self, stored_name: str, after: str | None, limit: int) -> Statement:
         """See `Dialect.select_missing`."""
         return Statement(
-            'SELECT 1 FROM spaces s JOIN memories m ON m.namespace = s.namespace AND m."row" > '
-            "coalesce((%s::json ->> s.namespace)::integer, 0) WHERE NOT EXISTS (SELECT FROM "
-            "vectors v WHERE v.namespace = m.namespace AND v.name = %s "
-            'AND v."row" = m."row") LIMIT 1',
-            (after or "{}", stored_name),
+            "SELECT m.namespace, m.id FROM spaces s JOIN memories m ON m.namespace = s.namespace "
+            'AND m."row" > coalesce((%s::json ->> s.namespace)::integer, 0) WHERE NOT EXISTS '
+            "(SELECT FROM vectors v WHERE v.namespace = m.namespace AND v.name = %s "
+            'AND v."row" = m."row") LIMIT %s',
+            (after or "{}", stored_name, limit),
         )
 
-    def lock_sets(self, *, alone: bool) -> list[Command]:
-        """See `Dialect.lock_sets`."""
-        return [Statement(f"SELECT pg_advisory_xact_lock{'' if alone else '_shared'}(1380402262)")]
+    def lock_sets(self) -> list[Command]:
+        """See `Dialect.lock_sets`; whoever locks a row of the table waits, on every node."""
+        return [Statement("LOCK TABLE spaces IN EXCLUSIVE MODE")]
 
     def reload(self, namespace: str | None) -> list[Command]:
         """See `Dialect.reload`; replicas see themselves what is searched after a cut-over."""
