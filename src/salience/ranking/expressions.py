@@ -50,6 +50,10 @@ class Signal:
 
     def children(self) -> tuple[Signal, ...]:
         """The signals this one is made of."""
+        return self._children
+
+    @cached_property
+    def _children(self) -> tuple[Signal, ...]:
         return tuple(v for f in fields(self) for v in _signals(getattr(self, f.name)))
 
     def columns(self) -> frozenset[str]:
@@ -58,6 +62,10 @@ class Signal:
 
     def inputs(self) -> frozenset[str]:
         """Every column that the whole tree reads."""
+        return self._inputs
+
+    @cached_property
+    def _inputs(self) -> frozenset[str]:
         return self.columns().union(*(child.inputs() for child in self.children()))
 
     def where_unset(self, unset: Set[str]) -> float | None:
