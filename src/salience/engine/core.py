@@ -10,10 +10,12 @@ from datetime import datetime, timezone
 from typing import Any, Unpack
 
 from salience.embedders import (
+    AUTO,
     BundledEmbedder,
     EmbedderLike,
     SentenceTransformerEmbedder,
     StaticEmbedder,
+    best_installed,
     resolve,
 )
 from salience.embedders.static import known_words
@@ -120,11 +122,20 @@ class Core:
         pause = number("embedder_pause", values["embedder_pause"], MAX_PAUSE_SECONDS) or 0.0
         limits, slow_ms = Limits.of(values["limits"]), values["slow_search_ms"]
         recorder, extract = recorder_for(values["search_log"]), finder_of(values["extract"])
-        model = resolve(embedder)
+        is_auto = isinstance(embedder, str) and embedder == AUTO
+        model = None if is_auto else resolve(embedder)
         if isinstance(model, BundledEmbedder | StaticEmbedder | SentenceTransformerEmbedder):
             model.check()
         shown_url = type(url).__name__ if isinstance(url, Store) else public_url(store_url(url))
         store = url if isinstance(url, Store) else open_store(url)
+        try:
+            stored = None if replace_vectors else store.embedder()
+            if is_auto:
+                model = best_installed(stored)
+        except BaseException:
+            if store is not url:
+                store.close()
+            raise
         dispatcher = Dispatcher(
             store,
             model,
@@ -133,7 +144,6 @@ class Core:
             longest_pause=pause,
         )
         try:
-            stored = None if replace_vectors else store.embedder()
             identity = None if stored is None else dispatcher.identity
             if stored is not None and identity is not None and stored != identity:
                 raise EmbedderMismatch(stored, identity)
