@@ -29,7 +29,8 @@ class Settings(TypedDict, total=False):
     """The settings with which a memory is opened.
 
     namespace: the tenant whose memories this sees; others are invisible.
-    embedder: a name (see `salience.embedders.resolve`), an embedder, or None for words only.
+    embedder: a name (see `salience.embedders.resolve`), an embedder, or None for words only; "auto"
+        is that of the store, or for a new one the best that is installed.
     profile: how to rank when a search does not say: a name, the path of a JSON file, or the content
         of such a file as a mapping.
     clock: a function that gives the present; the system's clock by default.

@@ -30,11 +30,14 @@ def _named(beginning: str) -> list[str]:
     return one_of(FORMATS)(beginning)
 
 
+_FAST = (None, "default", "wordllama", "none")  # another may take seconds for some hundred texts
+
+
 def import_(
     settings: Settings,
     paths: list[str] | None = None,
     format: Annotated[str | None, typer.Option(autocompletion=_named)] = None,
-    batch: Annotated[int, typer.Option(min=1)] = 2048,
+    batch: Annotated[int | None, typer.Option(min=1)] = None,
     mode: Mode = "turns",
     update: bool = False,
     on_conflict: OnConflict = "error",
@@ -57,6 +60,7 @@ def import_(
     if formats:
         _list_formats(settings)
         return
+    batch = batch or (2048 if settings.embedder in _FAST else 128)
     if not paths:
         raise InvalidInput("paths", "are missing", "give a file, a folder or an address")
     for name, other, are_both in (
