@@ -32,6 +32,7 @@ ROWS, DECAY, STEPS = 1.0, 5e-5, 60
 _SUBJECT_OF_TOPIC = {
     "health": "health", "diet": "health", "taste": "preference", "family": "family",
     "work": "work", "place": "place", "home": "place", "project": "project", "tools": "project",
+    "-": "",
 }  # fmt: skip
 
 
@@ -58,6 +59,20 @@ class Line(NamedTuple):
 def read(file: Path = CORPUS) -> list[Line]:
     """The lines of the corpus."""
     return [Line(*line.split("\t")) for line in file.read_text("utf-8").splitlines()]
+
+
+def in_company(lines: Sequence[Line]) -> list[Line]:
+    """The lines, and again those without a sentence before, each after some line of its language.
+
+    So that the sentence before counts where it announces a quotation, and not otherwise.
+    """
+    by_lang = {line.lang: [each for each in lines if each.lang == line.lang] for line in lines}
+    after = [
+        line._replace(before=by_lang[line.lang][at * 7919 % len(by_lang[line.lang])].text)
+        for at, line in enumerate(lines)
+        if line.before == "-"
+    ]
+    return [*lines, *after]
 
 
 class Targets(NamedTuple):
@@ -92,10 +107,6 @@ class Features(NamedTuple):
 
     rows: NDArray[np.float32]
     grams: Any
-
-    def of(self, lines: NDArray[np.int64]) -> Features:
-        """The features of some of the texts."""
-        return Features(self.rows[lines], self.grams[lines])
 
 
 def features(lines: Sequence[Line]) -> Features:
@@ -169,12 +180,14 @@ def folds(lines: Sequence[Line]) -> NDArray[np.int64]:
 
 def held_out(lines: Sequence[Line], groups: NDArray[np.int64]) -> NDArray[np.float64]:
     """The scores of each line by a model that was fitted to the lines of other groups."""
-    of, aims = features(lines), targets(lines)
     scores = np.zeros((len(lines), sum(map(len, HEADS.values()))))
     for group in np.unique(groups):
-        kept, out = np.flatnonzero(groups != group), np.flatnonzero(groups == group)
-        some = Targets(*({head: one[kept] for head, one in part.items()} for part in aims))
-        scores[out] = fit(of.of(kept), some).scores(of.of(out))
+        out = np.flatnonzero(groups == group)
+        seen = in_company([line for line, of in zip(lines, groups, strict=True) if of != group])
+        weights = fit(features(seen), targets(seen))
+        scores[out] = weights.scores(
+            features([line for line, of in zip(lines, groups, strict=True) if of == group])
+        )
     return scores
 
 
@@ -209,15 +222,14 @@ def report(lines: Sequence[Line], scores: NDArray[np.float64]) -> None:
         print(
             f"{name:4}", *(f"{head} {share:.3f}" for head, share in zip(HEADS, shares, strict=True))
         )
-    told = np.array(
-        [line.force in ("told", "planned") and line.holder in ("user", "group") for line in lines]
-    )
     judged = aims.weights["force"] > 0
-    told, chance = told[judged], claims(found)[judged]
+    told = np.isin([line.force for line in lines], ("told", "planned"))
+    told &= np.isin([line.holder for line in lines], ("user", "group"))
+    others = np.isin([line.force for line in lines], ("fiction", "supposed", "quoted"))
+    chance = claims(found)
     print("believed of the user or his group, by the least probability")
     for least in (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9):
-        claimed = chance >= least
-        others = np.array([line.force in ("fiction", "supposed", "quoted") for line in lines])
+        claimed = judged & (chance >= least)
         print(
             f"  {least}: precision {told[claimed].mean():.3f} recall {claimed[told].mean():.3f}"
             f" fiction and such claimed {claimed[others].mean():.3f}"
@@ -247,10 +259,10 @@ def main() -> None:
     report(lines, scores)
     if arguments.folds:
         return
-    aims = targets(lines)
-    weights = fit(features(lines), aims)
+    seen = in_company(lines)
+    weights = fit(features(seen), targets(seen))
     scaled = ROWS * weights.rows, weights.grams, weights.bias
-    linear.save(WEIGHTS, HEADS, GRAMS, *scaled, sharpness(scores, aims))
+    linear.save(WEIGHTS, HEADS, GRAMS, *scaled, sharpness(scores, targets(lines)))
 
 
 if __name__ == "__main__":

@@ -37,7 +37,7 @@ def test_a_cue_is_described_by_texts_as_it_sees_them(cue: Cue) -> None:
 
 
 PACKAGE = Path(salience.__file__).parent
-TABLES = [*sorted(PACKAGE.rglob("tables/*.txt")), PACKAGE / "coding_agents" / "rules.txt"]
+TABLES = sorted(PACKAGE.rglob("tables/*.txt"))
 LISTED = {
     *("stop_words", "marks", "framing", "endings", "others", "state_words"),
     *("months", "weekdays", "numbers", "phrases", "date_marks", "topics"),

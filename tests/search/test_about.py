@@ -24,6 +24,26 @@ TOLD = [
     ("place", "Ich wohne in Kassel."),
     ("preference", "我讨厌开长会。"),
 ]
+NOT_TOLD = (
+    "If I lived in Bergen I would own six umbrellas.",
+    "I wish I had a piano.",
+    "He wrote: I am allergic to bees.",
+    "Translate into Dutch: My brother is a baker.",
+    "In the novel I'm writing, I am a widowed beekeeper.",
+    "Suppose I had a peanut allergy.",
+    "My neighbour is diabetic.",
+    "Am I allergic to kiwis?",
+    "Write a poem in which I am a deaf sailor.",
+    "Wenn ich in Graz wohnen würde, hätte ich einen Hund.",
+    "Si j'étais riche, j'habiterais à Nice.",
+    "Forget that I have asthma.",
+)
+OPPOSITES = (
+    ("I like olives.", "I hate olives."),
+    ("I'm vegetarian.", "I'm not vegetarian any more."),
+    ("I am allergic to eggs.", "The doctor says I am not allergic to eggs after all."),
+    ("I like opera.", "I no longer like opera."),
+)
 _DISLIKED = ("rain", "wind", "noise", "onions", "queues")
 _NOW = datetime(2026, 6, 1, tzinfo=timezone.utc)
 
@@ -37,6 +57,55 @@ def memory() -> Memory:
 def test_a_statement_has_its_topic(memory: Memory, topic: str, text: str) -> None:
     memory.add([{"role": "user", "content": text}])
     assert [(fact.topic, fact.memory.content) for fact in memory.about()] == [(topic, text)]
+
+
+@pytest.mark.parametrize("text", NOT_TOLD)
+def test_what_is_not_told_of_oneself_is_not_listed(memory: Memory, text: str) -> None:
+    memory.add([{"role": "user", "content": text}], user_id="ana")
+    assert memory.about("ana").facts == ()
+
+
+@pytest.mark.parametrize("texts", OPPOSITES)
+def test_of_opposites_the_latest_counts(memory: Memory, texts: tuple[str, str]) -> None:
+    for day, text in enumerate(texts, 1):
+        memory.add(text, id=f"m{day}", speaker="user", created_at=f"2026-03-0{day}")
+    [fact] = memory.about()
+    assert (fact.memory.id, fact.earlier) == ("m2", ("m1",))
+
+
+def test_a_fact_has_its_sentence_how_sure_it_is_and_since_when(memory: Memory) -> None:
+    text = "What a week! I moved to Antwerp. Can you find me a gym?"
+    memory.add(text, speaker="user", created_at="2026-03-01", id="m")
+    [fact] = memory.about()
+    assert (fact.statement, fact.confirmed) == ("I moved to Antwerp.", False)
+    assert fact.probability is not None
+    assert 0.5 <= fact.probability < 1.0
+    assert fact.since == datetime(2026, 3, 1, tzinfo=timezone.utc)
+
+
+def test_a_user_confirms_rejects_and_corrects_what_is_listed(memory: Memory) -> None:
+    for id, text in (("a", "I live in Ghent."), ("b", "I have two dogs."), ("c", "I hate rain.")):
+        memory.add(text, id=id, speaker="user")
+    assert memory.feedback("a", "confirmed").review == "confirmed"
+    memory.feedback("b", "incorrect")
+    memory.update("c", content="I love rain.")
+    found = {fact.memory.id: (fact.probability == 1.0, fact.confirmed) for fact in memory.about()}
+    assert found == {"a": (True, True), "c": (False, False)}
+    memory.feedback("a", "incorrect")
+    assert [fact.memory.id for fact in memory.about()] == ["c"]
+
+
+def test_what_is_made_up_stays_out_of_what_a_context_tells_of_the_user(memory: Memory) -> None:
+    memory.add_many(
+        [
+            {"content": "I'm allergic to wasps.", "speaker": "user"},
+            {"content": "In my novel I'm allergic to silver.", "speaker": "user"},
+        ]
+    )
+    section = {"name": "user", "source": "about_user"}
+    told = memory.get_context("What am I allergic to?", sections=[section]).text
+    assert "wasps" in told
+    assert "silver" not in told
 
 
 def test_what_the_assistant_says_and_what_tells_nothing_are_left_out(memory: Memory) -> None:

@@ -82,7 +82,7 @@ export class Salience {
     delete: (id: string, options?: ChangeOptions) => this.delete(id, options),
   };
 
-  /** Judgements of memories: useful, not_useful, outdated or incorrect. */
+  /** Judgements of memories: useful, confirmed, not_useful, outdated or incorrect. */
   readonly feedback = {
     create: async (judgement: Named<Body<"/v1/feedback">>, options: ChangeOptions = {}): Promise<ScoredMemory> =>
       scored(await this.#write<MemoryRecord>("/v1/feedback", { ...fields(judgement), ...version(options) }, options)),

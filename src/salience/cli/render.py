@@ -24,7 +24,6 @@ from salience.search.context import Context
 from salience.search.explain import ExplainReport
 from salience.search.listing import About
 from salience.search.results import Hit
-from salience.write.dedup.match_index import begins_at
 
 _CONTENT_LINES = 3  # of a memory's text in a list
 _REASONS = 3  # largest parts of a score shown beside it
@@ -62,14 +61,14 @@ def vitals(memories: Sequence[ZonedMemory]) -> Table:
 
 def about(found: About) -> Table:
     """A table of what is known about a user, each topic named once."""
-    rows = table("topic", "told", "statement", "memory")
+    rows = table("topic", "since", "statement", "sure", "memory", numbers=("sure",))
     before = ""
     for fact in found:
-        memory = fact.memory
         topic = "" if fact.topic == before else fact.topic
-        rows.add_row(
-            topic, f"{begins_at(memory):%Y-%m-%d}", shorten(memory.content, 160), memory.id
-        )
+        since = "" if fact.since is None else f"{fact.since:%Y-%m-%d}"
+        likely = "" if fact.probability is None else f"{fact.probability:.2f}"
+        sure = "confirmed" if fact.confirmed else likely
+        rows.add_row(topic, since, shorten(fact.statement, 160), sure, fact.memory.id)
         before = fact.topic
     return rows
 

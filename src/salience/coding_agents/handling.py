@@ -255,7 +255,7 @@ def _item(statement: Statement, number: int, turn: Turn, event: HookEvent) -> di
         "metadata": {
             "source": event.agent,
             "turn": number,
-            "rule": statement.rule,
+            "probability": statement.probability,
             "transcript": None if event.transcript is None else str(event.transcript),
         },
     }

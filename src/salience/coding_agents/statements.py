@@ -1,66 +1,26 @@
-"""Statements of a conversation that are kept: sentences read by the rules, able to stand alone."""
+"""Statements of a conversation that are kept: sentences as they are read, able to stand alone."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
 from itertools import islice
-from pathlib import Path
 from typing import Literal, cast
 
 from salience.coding_agents.transcripts import Turn
-from salience.language.cues import Entry, read_table
 from salience.language.english import STOP_WORDS
+from salience.language.reader import Reading, read
 from salience.language.secrets import secret_in
 from salience.language.tokens import words
 from salience.lazily import dataclass, regex
 
-# The rules by which statements of a session are kept: corrections, conventions and decisions
-
 Kind = Literal["correction", "convention", "decision", "finding"]
 Speaker = Literal["user", "assistant"]
-_TABLE = read_table("rules", Path(__file__).parent)
-
-
-@dataclass(frozen=True)
-class Rule:
-    """A pattern of a sentence that is kept, who has to say it, and examples of both kinds."""
-
-    name: str
-    kind: Kind
-    speakers: tuple[Speaker, ...]
-    pattern: re.Pattern[str]
-    catches: tuple[str, ...]
-    must_not_catch: tuple[str, ...]
-
-
-def _read_rule(entry: Entry) -> Rule:
-    kind, speakers = entry.purpose.split(", ")
-    return Rule(
-        entry.name,
-        cast("Kind", kind),
-        cast("tuple[Speaker, ...]", tuple(speakers.split(" or "))),
-        regex(entry.pattern),
-        tuple(entry.catches),
-        tuple(entry.must_not_catch),
-    )
-
-
-def _any_language(name: str) -> re.Pattern[str]:
-    return regex("|".join(_TABLE[one].pattern for one in _TABLE if one.startswith(name)))
-
-
-RULES = tuple(_read_rule(entry) for name, entry in _TABLE.items() if not name.startswith("_"))
-"""The rules in their order: the first that catches a sentence names it."""
-SUPPOSED = _any_language("_supposed")
-"""Sentences that ask or suppose."""
-PASSING = _any_language("_passing")
-"""Sentences that are meant for this once."""
-HEADER = regex(_TABLE["_header"].pattern)
-"""The words of a line that ends in a colon, whose list is kept."""
-REASON = regex(_TABLE["_reason"].pattern)
-"""The beginning of a sentence that says why."""
-
+KEPT = 0.4
+"""The least probability with which a sentence of the user is kept."""
+KEPT_OF_ASSISTANT = 0.7
+_IN_EARNEST = ("told", "planned", "ordered")
+_OF_ASSISTANT = ("decision", "finding")  # an assistant lays down no rules
 
 _MIN_BYTES, _MAX_CHARACTERS = 8, 400  # of a sentence; some scripts say much in a few characters
 _MAX_PER_TURN = 12
@@ -89,6 +49,10 @@ _FILLER = regex(
     r"|okay)\b,?\s+)+",
     re.I,
 )
+_REASON = regex(  # the beginning of a sentence that says why
+    r"^(?:because|since|otherwise|that way|the reason|this (?:avoids|keeps|prevents|makes|way)"
+    r"|so that|it(?:'s| is) because)\b"
+)
 _OPENERS = regex(r"^(?:no|nope|nah|wrong|stop|wait|not quite|that's (?:wrong|not right))[.!]*$")
 _CHOICE = regex(r"\b(?:option|approach|variant|choice|plan) ([a-d])\b|\b(\d)\b", re.I)
 _REFERRING = regex(r"\b(?:it|that|this|those|these|them|one|ones)\b", re.I)
@@ -115,13 +79,13 @@ _VAGUE = STOP_WORDS | frozenset(
 
 @dataclass(frozen=True)
 class Statement:
-    """A statement that is kept: its kind and text, who said it, in which turn, by which rule."""
+    """A statement that is kept: its kind and text, who said it, in which turn, how surely."""
 
     kind: Kind
     text: str
     speaker: Speaker
     turn: int
-    rule: str
+    probability: float
 
 
 def statements(turns: Sequence[Turn], first: int = 0) -> Iterator[Statement]:
@@ -134,8 +98,9 @@ def statements(turns: Sequence[Turn], first: int = 0) -> Iterator[Statement]:
     for index, turn in enumerate(turns):
         if index >= first and turn.text:
             context = _Context(said, commands) if turn.role == "user" else _Context("", ())
-            for rule, text in islice(_kept(turn, context), _MAX_PER_TURN):
-                yield Statement(rule.kind, text, turn.role, index, rule.name)
+            for reading, text in islice(_kept(turn, context), _MAX_PER_TURN):
+                kind = cast("Kind", reading.kept)
+                yield Statement(kind, text, turn.role, index, round(reading.keep, 3))
         if turn.role == "user" and turn.text:
             said, commands = "", ()
         else:
@@ -178,61 +143,34 @@ class _Context:
         return sentences[-1] if sentences else None
 
 
-def _kept(turn: Turn, context: _Context) -> Iterator[tuple[Rule, str]]:
-    """The rule and the text of each statement of a turn that is kept."""
-    header: Rule | None = None
+def _kept(turn: Turn, context: _Context) -> Iterator[tuple[Reading, str]]:
+    """The reading and the text of each statement of a turn that is kept."""
     opener = ""  # a "no" that stands alone
     for line in _lines(_both_ends(turn.text)):
         bullet = _BULLET.match(line)
-        if header is not None and bullet:
-            text = line[bullet.end() :].strip()
-            if _is_lasting(text):
-                yield header, text
-            continue
-        header = _header(line, turn.role)
-        if header is not None:
-            continue
         sentences = list(_sentences(line[bullet.end() :] if bullet else line))
-        for place, sentence in enumerate(sentences):
+        readings = read([_plain(sentence) for sentence in sentences])
+        for place, (sentence, reading) in enumerate(zip(sentences, readings, strict=True)):
             if _OPENERS.match(_plain(sentence)):
                 opener = f"{sentence.rstrip('.!')}, "
                 continue
-            rule = _rule(opener + sentence, turn.role)
-            opener = ""
-            if rule is None:
+            if opener:
+                [reading], opener = read([_plain(opener + sentence)]), ""
+            if not _is_kept(sentence, reading, turn.role):
                 continue
-            if place + 1 < len(sentences) and REASON.search(_plain(sentences[place + 1])):
+            if place + 1 < len(sentences) and _REASON.search(_plain(sentences[place + 1])):
                 sentence = f"{sentence} {sentences[place + 1]}"
-            if alone := _standing_alone(sentence, rule.kind, context):
-                yield rule, alone
+            if alone := _standing_alone(sentence, cast("Kind", reading.kept), context):
+                yield reading, alone
 
 
-def _rule(sentence: str, speaker: Speaker) -> Rule | None:
-    """The rule by which a sentence is kept, None if it is not."""
-    plain = _REQUEST.sub("", _plain(sentence))
-    if plain != _plain(sentence):
-        plain = plain.rstrip("?")  # a request in the form of a question
-    if not _is_lasting(plain) or plain.endswith(("?", "\uff1f")) or SUPPOSED.search(plain):
-        return None
-    found = (rule for rule in RULES if speaker in rule.speakers and rule.pattern.search(plain))
-    return next(found, None)
-
-
-def _is_lasting(text: str) -> bool:
-    plain = _plain(text)
-    right_length = len(plain.encode()) >= _MIN_BYTES and len(plain) <= _MAX_CHARACTERS
-    return right_length and not PASSING.search(plain) and not secret_in(text)
-
-
-def _header(line: str, speaker: Speaker) -> Rule | None:
-    """The rule for the list under a line, None if that announces none."""
-    plain = _plain(line)
-    if speaker != "user" or not plain.endswith(":") or len(plain) > _MAX_CHARACTERS:
-        return None
-    if not HEADER.search(plain) or SUPPOSED.search(plain) or PASSING.search(plain):
-        return None
-    name = "decided" if "decid" in plain or "decision" in plain else "the_convention"
-    return next(rule for rule in RULES if rule.name == name)
+def _is_kept(sentence: str, reading: Reading, speaker: Speaker) -> bool:
+    plain = _plain(sentence)
+    if len(plain.encode()) < _MIN_BYTES or len(plain) > _MAX_CHARACTERS or secret_in(sentence):
+        return False
+    if speaker == "assistant":
+        return reading.keep >= KEPT_OF_ASSISTANT and reading.kept in _OF_ASSISTANT
+    return reading.keep >= KEPT and reading.force in _IN_EARNEST
 
 
 def _standing_alone(sentence: str, kind: Kind, context: _Context) -> str | None:
@@ -271,7 +209,7 @@ def _sentences(line: str) -> list[str]:
 
 
 def _plain(text: str) -> str:
-    """The text as the rules read it."""
+    """The text as it is read."""
     return " ".join(text.translate(_QUOTES).lower().replace("**", "").split())
 
 

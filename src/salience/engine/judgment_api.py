@@ -355,14 +355,14 @@ class JudgmentApi(PlanRunner):
         session_id: str | None = None,
         if_version: int | None = None,
     ) -> MemoryRecord:
-        """Judge a memory: useful (+1), not_useful (-1), outdated (-1) or incorrect (-3).
+        """Judge a memory: useful or confirmed (+1), not_useful or outdated (-1), incorrect (-3).
 
         The weights add up to `feedback_for` and `feedback_against`, which "six_factor" ranks by;
-        `relevance_score` (0.5 at first) moves by 0.1 for each, within [0, 1]. An outdated or
-        incorrect memory is marked for `review` as the last of both that it was judged to be. One
-        that was ever judged `outdated` fades twice as fast, whatever is said of it later;
-        `update(id, outdated=False)` takes that back. `context` is a reason to store with the
-        judgement.
+        `relevance_score` (0.5 at first) moves by 0.1 for each, within [0, 1]. A confirmed, outdated
+        or incorrect memory is marked for `review` as the last of these that it was judged to be;
+        `about` lists a confirmed one as certain, and not the others. One that was ever judged
+        `outdated` fades twice as fast, whatever is said of it later; `update(id, outdated=False)`
+        takes that back. `context` is a reason to store with the judgement.
 
         Raises:
             NotFound: there is no such memory.

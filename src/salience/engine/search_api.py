@@ -294,15 +294,18 @@ class ReadApi(PlanRunner):
         """List what is known about a user, by topic, newest first.
 
         Found are statements of health, standing instructions, tastes, family, work, places and
-        other circumstances by the words of ten languages, the facts of `extract`, and memories of
-        the kind "profile". Of one attribute the latest statement counts, and is listed with the
-        ids of the `earlier` ones. What was superseded, judged or has expired is left out.
+        other circumstances in ten languages, the facts of `extract`, and memories of the kind
+        "profile". Each has the sentence that tells it, the probability that it holds, and since
+        when. What is supposed, wished, quoted, made up or asked is left out; so is what was
+        superseded, judged outdated or incorrect, or has expired. Of one attribute, and of two
+        opposites, the latest counts, and is listed with the ids of the `earlier` ones.
 
         Args:
             user: the person: the `user_id`, or the speaker of memories that have no other
                 user; everybody in the namespace by default.
             filters: a further condition.
-            limit: the most statements to read, the newest.
+            limit: the most memories to read, the newest of those told in the words of a statement,
+                and as many of what else the user said.
 
         Raises:
             InvalidInput: names the argument that is wrong.

@@ -6,11 +6,11 @@ labelled sentences in ten languages. What it is unsure of it does not claim: see
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import cache, lru_cache
+from collections.abc import Iterable, Sequence
+from functools import cache
 from pathlib import Path
 
-from salience.language.linear import LinearModel
+from salience.language import linear
 from salience.lazily import dataclass, regex
 
 HOLDERS = ("user", "other", "group", "nobody")
@@ -52,10 +52,34 @@ class Reading:
     keep: float
     denied: float
 
+    @property
+    def instructs(self) -> bool:
+        """True for a standing instruction."""
+        return self.force == "ordered" and self.keep >= BELIEVED
+
+    @property
+    def belief(self) -> float:
+        """The probability that it is an instruction that stands, or else that it is told."""
+        return self.keep if self.instructs else self.told
+
+    @property
+    def topic(self) -> str:
+        """Its topic as one of TOPICS, whether it is believed or not."""
+        if self.instructs:
+            return "instruction"
+        return {"project": "work"}.get(self.subject, self.subject)
+
+
+BELIEVED = 0.5
+"""The least probability of what is claimed."""
+TOPICS = ("health", "instruction", "preference", "family", "work", "place", "other")
+"""The topics of what somebody tells of himself, in the order in which they matter."""
+_APART, _NEAR = 0.3, 0.5  # in the probability of a denial, and the cosine, of what is opposite
+
 
 @cache
-def _model() -> LinearModel:
-    return LinearModel(WEIGHTS)
+def _model() -> linear.LinearModel:
+    return linear.LinearModel(WEIGHTS)
 
 
 def read(sentences: Sequence[str], before: Sequence[str] | None = None) -> list[Reading]:
@@ -83,7 +107,9 @@ def read(sentences: Sequence[str], before: Sequence[str] | None = None) -> list[
     ]
 
 
-@lru_cache(maxsize=_RECENT_TEXTS)
+_read: dict[str, tuple[Reading, ...]] = {}  # the texts of a write are read when they are stored
+
+
 def read_text(text: str) -> tuple[Reading, ...]:
     """Read the sentences of a text, each after the one before it."""
     [readings] = read_texts([text])
@@ -92,17 +118,38 @@ def read_text(text: str) -> tuple[Reading, ...]:
 
 def read_texts(texts: Sequence[str]) -> list[tuple[Reading, ...]]:
     """Read the sentences of several texts at once."""
-    split = [sentences_of(text) for text in texts]
-    flat = [one for sentences in split for one in sentences]
-    before = [one for sentences in split for one in ("", *sentences[:-1])[: len(sentences)]]
+    known = {text: _read.get(text) for text in texts}
+    new = {text: sentences_of(text) for text, readings in known.items() if readings is None}
+    flat = [one for sentences in new.values() for one in sentences]
+    before = [one for sentences in new.values() for one in ("", *sentences)[: len(sentences)]]
     readings = iter(read(flat, before))
-    return [tuple(next(readings) for _ in sentences) for sentences in split]
+    for text, sentences in new.items():
+        known[text] = tuple(next(readings) for _ in sentences)
+    if len(_read) + len(new) > _RECENT_TEXTS:
+        _read.clear()
+    _read.update({text: known[text] or () for text in list(new)[:_RECENT_TEXTS]})
+    return [known[text] or () for text in texts]
 
 
 def sentences_of(text: str) -> list[str]:
     """The sentences of a text, at most MAX_SENTENCES."""
     found = (sentence.strip() for sentence in _SENTENCE.findall(text))
     return [sentence for sentence in found if sentence][:MAX_SENTENCES]
+
+
+def believed(readings: Iterable[Reading]) -> Reading | None:
+    """The sentence that matters most of those that are claimed, None if there is none."""
+    claimed = [reading for reading in readings if reading.belief >= BELIEVED]
+    rank = TOPICS.index
+    return min(claimed, key=lambda one: (rank(one.topic), -one.belief), default=None)
+
+
+def opposite(one: Reading, other: Reading) -> bool:
+    """Test whether of two sentences about nearly the same one denies what the other says."""
+    if abs(one.denied - other.denied) < _APART:
+        return False
+    near, far = linear.rows([one.text, other.text]) / linear.ROW_UNIT
+    return float(near @ far) >= _NEAR
 
 
 def _likeliest(names: Sequence[str], chances: Sequence[float]) -> str:

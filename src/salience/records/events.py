@@ -37,7 +37,9 @@ STATE = ("created_at", *(n for n, f in FIELDS.items() if f.patchable and n != "m
 ACCESSES = ("last_accessed", "access_count", "write_count", "accesses")
 _KEPT_BY_STORES = ("updated_at", "version", *ACCESSES)
 """The fields that an edit changes besides those that it names."""
-FEEDBACK_WEIGHTS = {"useful": 1.0, "not_useful": -1.0, "outdated": -1.0, "incorrect": -3.0}
+FEEDBACK_WEIGHTS = {
+    "useful": 1.0, "confirmed": 1.0, "not_useful": -1.0, "outdated": -1.0, "incorrect": -3.0,
+}  # fmt: skip
 """The weight of each kind of feedback."""
 SCORE_STEPS = {"promote": 0.15, "demote": -0.15}
 RELEVANCE_STEP, REINFORCEMENT = 0.1, 0.1

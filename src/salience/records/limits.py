@@ -66,7 +66,8 @@ TIERS = ("short", "medium", "long")
 NATURES = ("episodic", "semantic")
 CONTENT_TYPES = ("text", "conversation", "document", "event", "fact")
 LAYERS = ("episodic", "knowledge", "activity", "entity")
-REVIEWS = ("outdated", "incorrect")
+CONFIRMED = "confirmed"
+REVIEWS = ("outdated", "incorrect", CONFIRMED)
 
 
 @dataclass(frozen=True)

@@ -163,7 +163,7 @@ class Feedback:
         self._client = client
 
     def create(self, memory_id: str, type: str, context: str | None = None) -> Answer:
-        """Judge a memory: useful, not_useful, outdated or incorrect, perhaps with a reason.
+        """Judge a memory: useful, confirmed, not_useful, outdated or incorrect; give a reason.
 
         Raises:
             NotFound: there is no such memory.

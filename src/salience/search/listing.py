@@ -9,10 +9,9 @@ from typing import Any, Literal
 from salience.display.html import HtmlResult, header, memory_cell, nothing, section, table
 from salience.display.result import Result, data_frame, field_names
 from salience.errors import InvalidInput, shown
-from salience.language.english import ASSISTANT_NAMES
-from salience.language.features import FEATURES, features
+from salience.language.english import ASSISTANT_NAMES, USER_NAMES
+from salience.language.reader import TOPICS, Reading, believed, opposite, read_texts
 from salience.language.statements import Statement, statement_of
-from salience.language.statements.personal import TOPICS, topic_of
 from salience.language.tokens import fold, words
 from salience.lazily import dataclass, replace
 from salience.records.filters import (
@@ -26,6 +25,7 @@ from salience.records.filters import (
     of_person,
     parse_filter,
 )
+from salience.records.limits import CONFIRMED
 from salience.records.record import MemoryRecord
 from salience.records.validation import (
     MAX_IDS,
@@ -216,23 +216,32 @@ TOPIC_KEY = "about_user"
 SOURCE_LINK = "depends_on"
 """The type of the links from such a fact to the memories that it was found in."""
 SAID_OF_SELF = all_of(STATED, Not(Compare("speaker", "in", tuple(sorted(ASSISTANT_NAMES)))))
-"""Statements about who says them, but for those of an assistant."""
+"""Statements about who says them, but for those of an assistant, by the words they are told in."""
+_SAID_BY_USER = all_of(Compare("speaker", "in", tuple(sorted(USER_NAMES))), Not(STATED))
 _EXTRACTED = Compare(f"metadata.{TOPIC_KEY}", "exists", True)
 _PROFILE, _FACT = Compare("kind", "eq", "profile"), Compare("kind", "eq", "fact")
+_NOT_GIVEN = Not(Or((_EXTRACTED, _PROFILE, _FACT)))
 
 
 @dataclass(frozen=True, repr=False)
 class PersonalFact(Result):
-    """A statement of a user about himself, its topic, and the ids of those that it takes over from.
+    """A statement of a user about himself that is believed, and the memory that it stands in.
 
-    `earlier` are older statements of the same attribute, newest first.
+    `statement` is the sentence, `probability` how surely it tells what holds (None for what a
+    model or a user gave as a fact), `since` the time from which it holds, as far as is known.
+    `earlier` are the ids of those that it takes over from, newest first. One that the user
+    `confirmed` is certain.
     """
 
-    _shown = ("topic", "memory")
+    _shown = ("topic", "statement")
 
     topic: str
     memory: MemoryRecord
     earlier: tuple[str, ...] = ()
+    statement: str = ""
+    probability: float | None = None
+    since: datetime | None = None
+    confirmed: bool = False
 
 
 @dataclass(frozen=True, repr=False)
@@ -264,13 +273,20 @@ def about(namespace: str, user: Any, filters: Filters, limit: Any, now: datetime
         InvalidInput: names the argument that is wrong.
     """
     user, limit = optional_text("user", user), integer("limit", limit, 1, MAX_PAGE)
-    where = all_of(_in_force(now.timestamp()), _told(user), parse_filter(filters))
-    listing, total = yield [ListRecords(namespace, where, limit), CountRecords(namespace, where)]
-    found = tuple(record.id for record in listing.records if TOPIC_KEY in record.metadata)
+    of_user = None if user is None else of_person(user)
+    given = parse_filter(filters)
+    wheres = [
+        all_of(_in_force(now.timestamp()), part, given)
+        for part in (_told(user), all_of(_SAID_BY_USER, _NOT_GIVEN, of_user))
+    ]
+    asked = [ListRecords(namespace, where, limit) for where in wheres]
+    stated, said, *totals = yield [*asked, *(CountRecords(namespace, where) for where in wheres)]
+    records = (*stated.records, *said.records)
+    found = tuple(record.id for record in records if TOPIC_KEY in record.metadata)
     links = (yield from ask(LinksOf(namespace, found))) if found else ()
     restated = {link.target for link in links if link.type == SOURCE_LINK}
-    facts = _facts([each for each in listing.records if each.id not in restated], user)
-    return About(user, facts, len(listing.records), total)
+    facts = _facts([each for each in records if each.id not in restated], user)
+    return About(user, facts, len(records), sum(totals))
 
 
 def _told(user: str | None) -> Filter:
@@ -289,47 +305,85 @@ def _in_force(now: float) -> Filter:
     """The filter of memories that still hold, as far as is known."""
     return all_of(
         Compare("status", "eq", "active"),
-        Compare("review", "exists", False),
+        Or((Compare("review", "exists", False), Compare("review", "eq", CONFIRMED))),
         Not(Compare("expires_at", "lte", now)),
         Not(Compare("valid_to", "lte", now)),
     )
 
 
+@dataclass(frozen=True)
+class Told:
+    """A memory with the sentence of it that is believed, and the attribute that it states."""
+
+    record: MemoryRecord
+    reading: Reading
+    statement: Statement | None
+
+    def takes_over(self, older: Told) -> bool:
+        """Test whether this leaves nothing of an older one to tell."""
+        newer, other = self.statement, older.statement
+        if newer is not None and other is not None and newer.key == other.key:
+            return newer.contradicts(other) or newer.confirms(other)
+        same = _words_of(self.reading.text) == _words_of(older.reading.text)
+        return same or opposite(self.reading, older.reading)
+
+
 def _facts(records: Sequence[MemoryRecord], user: str | None) -> tuple[PersonalFact, ...]:
-    """The latest statement of each attribute, by topic."""
-    latest: dict[Any, list[tuple[MemoryRecord, Statement | None, list[str]]]] = {}
-    for record in sorted(records, key=begins_at, reverse=True):
-        statement = statement_of(record.content)
-        key = " ".join(words(fold(record.content))) if statement is None else statement.key
-        told = latest.setdefault(key, [])
-        newer = next((each for each in told if _takes_over(each[1], statement)), None)
+    """What is believed, the latest of what excludes each other, by topic."""
+    latest: list[tuple[Told, list[Told]]] = []
+    for told in sorted(told_in(records, user), key=lambda one: begins_at(one.record), reverse=True):
+        newer = next((each for each in latest if each[0].takes_over(told)), None)
         if newer is None:
-            told.append((record, statement, []))
+            latest.append((told, []))
         else:
-            newer[2].append(record.id)
-    facts = [
-        PersonalFact(_topic(record, user), record, (*ids,))
-        for told in latest.values()
-        for record, _, ids in told
-    ]
+            newer[1].append(told)
+    facts = [_fact(told, earlier) for told, earlier in latest]
     return tuple(sorted(facts, key=lambda fact: TOPICS.index(fact.topic)))
 
 
-def _topic(record: MemoryRecord, user: str | None) -> str:
-    """The topic that a model gave to a fact, or else that of its words."""
-    given = record.metadata.get(TOPIC_KEY)
-    if given in TOPICS:
-        return str(given)
-    text = record.content
+def told_in(records: Sequence[MemoryRecord], user: str | None = None) -> Iterator[Told]:
+    """The memories that tell something that is believed."""
+    for record, readings in zip(
+        records, read_texts([_of_user(record.content, user) for record in records]), strict=True
+    ):
+        found = believed(readings)
+        if found is None and readings and (_is_given(record) or record.review == CONFIRMED):
+            found = readings[0]
+        if found is not None:
+            yield Told(record, found, statement_of(record.content))
+
+
+def _is_given(record: MemoryRecord) -> bool:
+    """Test whether somebody, or a model, gave a memory as a fact about the user."""
+    return TOPIC_KEY in record.metadata or record.kind in ("profile", "fact")
+
+
+def _fact(told: Told, earlier: Sequence[Told]) -> PersonalFact:
+    record, reading = told.record, told.reading
+    topic, is_confirmed = record.metadata.get(TOPIC_KEY), record.review == CONFIRMED
+    same = [each.record for each in earlier if _confirms(told, each)]
+    return PersonalFact(
+        str(topic) if topic in TOPICS else reading.topic,
+        record,
+        tuple(each.record.id for each in earlier),
+        reading.text,
+        1.0 if is_confirmed else None if _is_given(record) else round(reading.belief, 3),
+        min(map(begins_at, (record, *same))),
+        is_confirmed,
+    )
+
+
+def _confirms(newer: Told, older: Told) -> bool:
+    if newer.statement is None or older.statement is None:
+        return (newer.reading.denied > 0.5) == (older.reading.denied > 0.5)
+    return newer.statement.confirms(older.statement)
+
+
+def _of_user(text: str, user: str | None) -> str:
+    """A text about a user by name, as it is read: of whom it is told."""
     is_by_name = user is not None and text.lower().startswith(f"{user.lower()} ")
-    if is_by_name:
-        text = f"User{text[len(user or '') :]}"
-    tokens = words(text)
-    return topic_of(text, tokens, features(text, tokens)[FEATURES.index("personal")])
+    return f"User{text[len(user or '') :]}" if is_by_name else text
 
 
-def _takes_over(newer: Statement | None, older: Statement | None) -> bool:
-    """Test whether a later statement with the same key leaves nothing of an older one to tell."""
-    if newer is None or older is None:
-        return newer is older
-    return newer.contradicts(older) or newer.confirms(older)
+def _words_of(text: str) -> str:
+    return " ".join(words(fold(text)))

@@ -18,7 +18,7 @@ from salience.embedders._http import (
     endpoint_url,
 )
 from salience.errors import EmbedderError, ExtractionError, InvalidInput
-from salience.language.statements.personal import TOPICS
+from salience.language.reader import TOPICS
 from salience.lazily import dataclass, regex
 from salience.search.listing import TOPIC_KEY
 

@@ -6,12 +6,10 @@ A statement counts, not a question; a question that states something first count
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from functools import cache
 
 from salience.language.cues import CueTable
 from salience.language.english import ASKS
-from salience.language.languages import ENGLISH, language_of
 from salience.language.languages.table import CueName, Language
 from salience.language.tokens import fold
 from salience.lazily import regex
@@ -58,17 +56,6 @@ def _asks(sentence: str, language: Language | None) -> bool:
     return bool(asks)
 
 
-# Topics of what somebody tells of himself: health, instructions, tastes, family, work, places
-
-TOPICS = ("health", "instruction", "preference", "family", "work", "place", "other")
-"""The topics in the order in which they matter; diets are of health."""
-_OF_KINDS = {HEALTH: "health", INSTRUCTION: "instruction", PREFERENCE: "preference"}
-_OF_ATTRIBUTES = {
-    "employer": "work",
-    "job": "work",
-    "residence": "place",
-    "favourite": "preference",
-}
 _FAMILY = {
     "en": rf"\b(?:{RELATIVES}|married|divorced|engaged|widow\w*)\b",
     "de": r"\b(?:frau|mann|partner\w*|freundin|sohn|toechter|tochter|kind\w*|baby|mutter|vater"
@@ -97,14 +84,3 @@ _FAMILY = {
 def family_words(code: str) -> re.Pattern[str]:
     """The pattern of words for relatives and pets in the folded text of a language."""
     return re.compile(fold(_FAMILY[code]))
-
-
-def topic_of(text: str, tokens: Sequence[str], told: float) -> str:
-    """The topic of a text of these words that makes such a statement of who says it."""
-    if told in _OF_KINDS:
-        return _OF_KINDS[told]
-    language, folded = language_of(tokens), fold(text)
-    if family_words("en" if language is None else language.code).search(folded):
-        return "family"
-    state = (language or ENGLISH).state(folded)
-    return "other" if state is None else _OF_ATTRIBUTES.get(state[0].partition(" ")[0], "other")

@@ -194,7 +194,7 @@ async def give_feedback(
     caller: Caller,
     id: Id,
     verdict: Annotated[
-        Literal["useful", "not_useful", "outdated", "incorrect"],
+        Literal["useful", "confirmed", "not_useful", "outdated", "incorrect"],
         Field(description="What it turned out to be."),
     ],
     reason: Annotated[str | None, Field(max_length=2_000, description="Why.")] = None,

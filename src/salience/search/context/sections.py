@@ -19,7 +19,7 @@ from salience.retrieval.candidates import Candidates
 from salience.retrieval.operations import ListRecords, ReadRecords, RowsById
 from salience.retrieval.plan import Plan, ask
 from salience.search.cutoff import DOUBTFUL
-from salience.search.listing import SAID_OF_SELF
+from salience.search.listing import SAID_OF_SELF, told_in
 from salience.search.passages import Passage, excerpt, matching_passages
 from salience.search.request import MAX_HITS, SearchRequest
 from salience.search.search import rank
@@ -212,7 +212,7 @@ def gather(section: Section, request: SearchRequest, *, asked: bool, trace: bool
         found, final = len(whole), run.final
         records = yield from ask(ReadRecords(final.rows, sound=True))
         passages = yield from matching_passages(request.profile, run.query, final.rows, records)
-        items = _items(final, records, passages)
+        items = _believed(section, _items(final, records, passages))
         below: tuple[Item, ...] = ()
         if trace and len(final) < found:
             rest = whole.take(~np.isin(whole.rows, final.rows))
@@ -226,8 +226,9 @@ def gather(section: Section, request: SearchRequest, *, asked: bool, trace: bool
             return Gathered(section, items, degraded, taken, probability, below)
         note = f"{section.name}: nothing matches the query; the most recent instead"
         section = replace(section, title=f"{section.heading} (nothing matches, the most recent)")
-        return Gathered(section, (yield from _newest(request)), (*degraded, note), taken)
-    items = yield from _newest(request)
+        newest = _believed(section, (yield from _newest(request)))
+        return Gathered(section, newest, (*degraded, note), taken)
+    items = _believed(section, (yield from _newest(request)))
     if not section.whole:
         return Gathered(section, items)
     if len(items) == request.limit:  # there may be more
@@ -260,6 +261,14 @@ def _newest(request: SearchRequest) -> Plan[tuple[Item, ...]]:
     listing = yield from ask(ListRecords(namespace, request.where, request.limit))
     rows = yield from ask(RowsById(namespace, tuple(record.id for record in listing.records)))
     return tuple(Item(record, rows[record.id]) for record in listing.records if record.id in rows)
+
+
+def _believed(section: Section, items: tuple[Item, ...]) -> tuple[Item, ...]:
+    """The memories that belong in a section, which may be of what is believed of the user alone."""
+    if section.source != "about_user":
+        return items
+    told = {one.record.id for one in told_in([item.record for item in items])}
+    return tuple(item for item in items if item.record.id in told)
 
 
 def capped(gathered: Sequence[Gathered], most: int) -> tuple[list[Gathered], int]:

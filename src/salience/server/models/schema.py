@@ -316,7 +316,7 @@ DESCRIPTIONS: Mapping[str, str] = {
     "id": "The id of the memory.",
     "ids": "The ids of the memories.",
     "items": "Texts, or objects with the fields of a memory.",
-    "kind": "The judgement: useful, not_useful, outdated or incorrect.",
+    "kind": "The judgement: useful, confirmed, not_useful, outdated or incorrect.",
     "limit": "Maximum number of memories on a page.",
     "mend": "The findings to mend: duplicates, junk, orphaned.",
     "new": "The id of the memory that holds now.",

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from salience.coding_agents.statements import RULES, Rule, Statement, statements
+from salience.coding_agents.statements import Statement, statements
 from salience.coding_agents.transcripts import Turn
 from salience.language.secrets import secret_in
 
@@ -25,18 +25,6 @@ def kept(*turns: Turn) -> list[Statement]:
 
 def texts(*turns: Turn) -> list[tuple[str, str]]:
     return [(each.kind, each.text) for each in kept(*turns)]
-
-
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
-def test_a_rule_catches_its_examples_and_not_its_counterexamples(rule: Rule) -> None:
-    assert rule.catches
-    assert rule.must_not_catch
-    assert [text for text in rule.catches if not rule.pattern.search(text)] == []
-    assert [text for text in rule.must_not_catch if rule.pattern.search(text)] == []
-
-
-def test_names_of_rules_are_distinct() -> None:
-    assert len({rule.name for rule in RULES}) == len(RULES)
 
 
 def test_a_session_leaves_its_corrections_conventions_and_decisions() -> None:
