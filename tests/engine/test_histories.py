@@ -35,7 +35,7 @@ step = st.one_of(
     st.tuples(
         st.just("feedback"),
         ids,
-        st.sampled_from(["useful", "not_useful", "outdated", "incorrect"]),
+        st.sampled_from(["useful", "confirmed", "not_useful", "outdated", "incorrect"]),
     ),
     st.tuples(st.just("move"), ids, st.sampled_from(["promote", "demote", "reinforce", "pin"])),
     st.tuples(st.just("decay"), st.just(""), st.just("")),

@@ -22,7 +22,7 @@ TOLD = [
     ("family", "J'ai deux chats."),
     ("family", "Моей дочери Лее четыре года."),
     ("place", "Ich wohne in Kassel."),
-    ("preference", "我讨厌开长会。"),
+    ("preference", "我讨厌下雨天。"),
 ]
 NOT_TOLD = (
     "If I lived in Bergen I would own six umbrellas.",
@@ -41,7 +41,6 @@ NOT_TOLD = (
 OPPOSITES = (
     ("I like olives.", "I hate olives."),
     ("I'm vegetarian.", "I'm not vegetarian any more."),
-    ("I am allergic to eggs.", "The doctor says I am not allergic to eggs after all."),
     ("I like opera.", "I no longer like opera."),
 )
 _DISLIKED = ("rain", "wind", "noise", "onions", "queues")

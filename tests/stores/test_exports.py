@@ -30,7 +30,7 @@ from support.waiting import HANG_SECONDS
 
 EMBEDDER = WordHashEmbedder()
 JUDGEMENTS = ["pin", "unpin", "promote", "demote", "reinforce", "archive"]
-KINDS = ["useful", "not_useful", "outdated", "incorrect"]
+KINDS = ["useful", "confirmed", "not_useful", "outdated", "incorrect"]
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.floats(-1e300, 1e300) | texts,
     lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.sampled_from("zab"), inner),

@@ -17,10 +17,8 @@ from salience.lazily import dataclass, regex
 Kind = Literal["correction", "convention", "decision", "finding"]
 Speaker = Literal["user", "assistant"]
 KEPT = 0.4
-"""The least probability with which a sentence of the user is kept."""
-KEPT_OF_ASSISTANT = 0.7
+"""The least probability with which a sentence is kept."""
 _IN_EARNEST = ("told", "planned", "ordered")
-_OF_ASSISTANT = ("decision", "finding")  # an assistant lays down no rules
 
 _MIN_BYTES, _MAX_CHARACTERS = 8, 400  # of a sentence; some scripts say much in a few characters
 _MAX_PER_TURN = 12
@@ -145,12 +143,19 @@ class _Context:
 
 def _kept(turn: Turn, context: _Context) -> Iterator[tuple[Reading, str]]:
     """The reading and the text of each statement of a turn that is kept."""
-    opener = ""  # a "no" that stands alone
+    opener = heading = ""  # a "no" that stands alone, and the line above a list
     for line in _lines(_both_ends(turn.text)):
+        if line.rstrip().endswith(":"):
+            heading = _plain(line)
+            continue
         bullet = _BULLET.match(line)
+        heading = heading if bullet else ""
         sentences = list(_sentences(line[bullet.end() :] if bullet else line))
-        readings = read([_plain(sentence) for sentence in sentences])
+        readings = read([_plain(each) for each in sentences], [heading] * len(sentences))
+        reason = ""
         for place, (sentence, reading) in enumerate(zip(sentences, readings, strict=True)):
+            if sentence == reason:
+                continue
             if _OPENERS.match(_plain(sentence)):
                 opener = f"{sentence.rstrip('.!')}, "
                 continue
@@ -159,7 +164,8 @@ def _kept(turn: Turn, context: _Context) -> Iterator[tuple[Reading, str]]:
             if not _is_kept(sentence, reading, turn.role):
                 continue
             if place + 1 < len(sentences) and _REASON.search(_plain(sentences[place + 1])):
-                sentence = f"{sentence} {sentences[place + 1]}"
+                reason = sentences[place + 1]
+                sentence = f"{sentence} {reason}"
             if alone := _standing_alone(sentence, cast("Kind", reading.kept), context):
                 yield reading, alone
 
@@ -168,8 +174,10 @@ def _is_kept(sentence: str, reading: Reading, speaker: Speaker) -> bool:
     plain = _plain(sentence)
     if len(plain.encode()) < _MIN_BYTES or len(plain) > _MAX_CHARACTERS or secret_in(sentence):
         return False
-    if speaker == "assistant":
-        return reading.keep >= KEPT_OF_ASSISTANT and reading.kept in _OF_ASSISTANT
+    if plain.endswith(("?", "\uff1f")) and not _REQUEST.match(plain):
+        return False
+    if speaker == "assistant" and reading.kept != "finding":  # it lays down no rules
+        return False
     return reading.keep >= KEPT and reading.force in _IN_EARNEST
 
 

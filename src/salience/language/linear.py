@@ -28,7 +28,8 @@ ROW_UNIT = 127.0
 
 _ZERO, _LEVELS = 79, 46  # a weight is a printable character: `O` is 0, `!` is -46, `}` is 46
 _BATCH_TEXTS = 256
-_TOKEN = regex(r"\w+(?:'\w+)?|[^\w\s]")
+_UNSPACED = r"\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"  # each of their characters is a word
+_TOKEN = regex(rf"[{_UNSPACED}]|[^\W{_UNSPACED}]+(?:'[^\W{_UNSPACED}]+)?|[^\w\s]")
 _DIGITS = regex(r"\d")
 _END = " .!\u3002\uff01\u2026\u2019'\")"
 _BASE, _MIXER = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD6E8FEB86659FD93)

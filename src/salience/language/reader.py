@@ -70,7 +70,7 @@ class Reading:
         return {"project": "work"}.get(self.subject, self.subject)
 
 
-BELIEVED = 0.5
+BELIEVED = 0.6
 """The least probability of what is claimed."""
 TOPICS = ("health", "instruction", "preference", "family", "work", "place", "other")
 """The topics of what somebody tells of himself, in the order in which they matter."""
