@@ -33,6 +33,7 @@ pytestmark = pytest.mark.skipif(
     not hasattr(socket, "AF_UNIX"), reason="the daemon needs Unix sockets"
 )
 RULE = "From now on we pin every dependency in requirements.lock."
+FOUND = "The root cause was a stale lockfile."
 
 
 def remembered(home: Home, project: Path) -> dict[str, str]:
@@ -74,9 +75,7 @@ def test_a_transcript_outside_the_folders_of_the_user_is_not_read(
 def test_what_one_session_settles_the_next_is_told(home: Home, project: Path) -> None:
     first = home.hook("session-start", project, source="startup")
     assert (first.code, first.out, first.err) == (0, "", "")
-    path = transcript(
-        home, claude_line("user", RULE), claude_line("assistant", "Decision: we use uv.")
-    )
+    path = transcript(home, claude_line("user", RULE), claude_line("assistant", FOUND))
     stopped = home.hook("stop", project, transcript_path=path)
     assert (stopped.code, stopped.out, stopped.err) == (0, "", "")
     prompt = "how do we pin dependencies?"
@@ -86,7 +85,7 @@ def test_what_one_session_settles_the_next_is_told(home: Home, project: Path) ->
     start = home.hook("session-start", project, session_id="s2", source="startup")
     assert json.loads(start.out)["hookSpecificOutput"]["hookEventName"] == "SessionStart"
     assert RULE in start.context
-    assert "Decision: we use uv." in start.context
+    assert FOUND in start.context
     told = home.hook("prompt", project, session_id="s3", prompt=prompt)
     assert json.loads(told.out)["hookSpecificOutput"]["hookEventName"] == "UserPromptSubmit"
     assert RULE in told.context
@@ -153,7 +152,7 @@ def test_what_is_settled_otherwise_takes_the_place_of_what_was(home: Home, proje
         assert "We use spaces, not tabs." not in standing()
         for state in (home.path / ".local/state/salience/hooks/sessions").iterdir():
             state.unlink()
-    assert len(remembered(home, project)) == 4
+    assert len(remembered(home, project)) == 3
 
 
 def test_a_transcript_is_read_on_from_where_it_was_left(home: Home, project: Path) -> None:
@@ -263,7 +262,7 @@ def test_the_log_holds_no_text_of_a_memory_or_prompt(own_home: Home, project: Pa
 
 def test_several_agents_at_once_start_one_daemon(own_home: Home, project: Path) -> None:
     def start(number: int) -> int:
-        said = f"From now on we name service {number} after a river."
+        said = f"Always use port {number} for the tests."
         return own_home.hook("prompt", project, session_id=f"s{number}", prompt=said).code
 
     with ThreadPoolExecutor(4) as pool:
