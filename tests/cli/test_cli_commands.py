@@ -415,7 +415,7 @@ def test_demo_commands_work(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path:
     import tempfile
 
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    commands = run("demo").out.partition("Try next:")[2].strip().splitlines()
+    commands = run("demo").out.partition("\nTry next")[2].strip().splitlines()[1:]
     assert len(commands) == 3
     for command in commands:
         program, *arguments = shlex.split(command)

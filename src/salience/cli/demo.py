@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from salience.cli import output
 from salience.cli.settings import Settings
+from salience.embedders import StaticEmbedder, best_installed
 from salience.evaluation import sample
 from salience.search.cutoff import verdict
 
@@ -81,7 +82,9 @@ def _show(
     assert first.explanation is not None
     console.print(Text(f"\nWhy {first.id} is the first:", style="bold"))
     console.print(render.score_parts(first.explanation, most=_PARTS))
-    console.print(Text("\nTry next:", style="bold"))
+    better = ", or install 'salience[multilingual]' and use --embedder auto"
+    heading = f"\nTry next{better if isinstance(best_installed(), StaticEmbedder) else ''}:"
+    console.print(Text(heading, style="bold"))
     where = f"--db {quote(settings.db or '')}"
     if settings.namespace:
         where += f" --namespace {quote(settings.namespace)}"
