@@ -4,6 +4,7 @@
 """
 
 import os
+import time
 from collections import Counter
 from collections.abc import Generator
 
@@ -23,6 +24,12 @@ os.environ["NUMBA_DISABLE_JIT"] = "1"
 # Reading the certificates takes a client of HTTP 20 ms, and no test leaves this machine.
 os.environ.pop("SSL_CERT_FILE", None)
 os.environ["SSL_CERT_DIR"] = os.path.dirname(__file__)
+
+# A day is the same one on every machine.
+os.environ["TZ"] = "UTC"
+os.environ.pop("SALIENCE_TIME_ZONE", None)
+if hasattr(time, "tzset"):
+    time.tzset()
 
 _phase_began = pytest.StashKey[float]()
 _processor_seconds: Counter[str] = Counter()

@@ -424,7 +424,7 @@ def test_demo_commands_work(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path:
 
 
 def test_add_takes_what_the_library_takes(run: Run) -> None:
-    taken = set(signature(Memory.add).parameters) - {"self", "content"}
+    taken = set(signature(Memory.add).parameters) - {"self", "content", "time_zone"}
     assert set(signature(add.add).parameters) - {"settings", "text"} == taken
     run(
         *("add", "The flat is in Lisbon.", "--id", "flat", "--tier", "long", "--layer", "entity"),

@@ -154,7 +154,7 @@ def test_a_real_process_keeps_stdout_pure(tmp_path: Path) -> None:
         )
 
     added = ran("add", "Ana plays the piano.", "--embedder", "none", "--json")
-    assert set(json.loads(added.stdout)) == {"id", "ids", "items", "degraded", "pending"}
+    assert set(json.loads(added.stdout)) == {"id", "ids", "items", "degraded", "pending", "run"}
     found = ran("search", "piano", "--json")
     assert [hit["content"] for hit in json.loads(found.stdout)["hits"]] == ["Ana plays the piano."]
     failed = ran("search", "piano", "--json", "--profile", "best")

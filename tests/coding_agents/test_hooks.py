@@ -155,6 +155,22 @@ def test_what_is_settled_otherwise_takes_the_place_of_what_was(home: Home, proje
     assert len(remembered(home, project)) == 3
 
 
+def test_what_a_user_asks_to_forget_is_told_no_longer(home: Home, project: Path) -> None:
+    home.hook("stop", project, transcript_path=transcript(home, claude_line("user", RULE)))
+    assert RULE in home.hook("session-start", project, source="startup").context
+    asked = "Please forget what I said about pinning every dependency."
+    path = transcript(home, claude_line("user", RULE), claude_line("user", asked))
+    home.hook("stop", project, transcript_path=path)
+    assert RULE not in home.hook("session-start", project, source="clear").context
+    with Memory.open(home.store, namespace=namespace_of(project)) as memory:
+        statuses = {record.content: record.status for record in memory.get_all()}
+        assert statuses == {RULE: "archived", asked: "archived"}
+        events = memory.events(limit=100)
+        [run] = {str(e.payload["run"]) for e in events if e.type == "archive"}
+        memory.undo(run)
+    assert RULE in home.hook("session-start", project, source="clear").context
+
+
 def test_a_transcript_is_read_on_from_where_it_was_left(home: Home, project: Path) -> None:
     path = transcript(home, claude_line("user", RULE), claude_line("assistant", "I ran npm ci."))
     home.hook("stop", project, transcript_path=path)

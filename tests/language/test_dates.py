@@ -148,7 +148,6 @@ def search_days(text: str) -> tuple[str, ...] | None:
         ("this monday", "2026-03-09", "2026-03-10"),
         ("who called yesterday", "2026-03-09", "2026-03-10"),
         ("the day before yesterday", "2026-03-08", "2026-03-09"),
-        ("this morning", "2026-03-10", "2026-03-11"),
         ("3 days ago", "2026-03-07", "2026-03-08"),
         ("two weeks ago", "2026-02-23", "2026-03-02"),
         ("last week", "2026-03-02", "2026-03-09"),

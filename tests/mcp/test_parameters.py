@@ -432,6 +432,30 @@ def a_listing_tells_what_changed_since(c: Connection) -> None:
     assert c.refused("list_memories", changed_since="soon").startswith("changed_since: ")
 
 
+@case("search_memories", "now", "time_zone")
+@case("get_context", "now", "time_zone")
+@case("list_memories", "time_zone")
+@case("add_memory", "time_zone")
+def days_are_those_of_a_time_zone(c: Connection) -> None:
+    here, now = "America/Los_Angeles", "2026-05-15T04:00:00Z"
+    before = add(c, "I ate soup.", created_at="2026-05-13T12:00", time_zone=here)
+    assert get(c, before)["created_at"] == "2026-05-13T19:00:00Z"
+    today = add(c, "I ate tacos.", created_at="2026-05-14T12:00", time_zone=here)
+    asked = {"query": "What did I eat yesterday?", "now": now}
+    assert found(c, **asked)[0] == today
+    assert found(c, **asked, time_zone=here)[0] == before
+    late = add(c, "The lamp broke.", created_at="2026-05-14T19:00", time_zone=here)
+    lamp = {"query": "Which lamp broke?", "now": now}
+    assert "- 2026-05-14: The lamp" in c.call("get_context", **lamp, time_zone=here)["context"]
+    assert "- 2026-05-15: The lamp" in c.call("get_context", **lamp)["context"]
+    shown = text_of(c.result("list_memories", since="2026-05-14T19:00", time_zone=here))
+    assert "2026-05-14 19:00 UTC-07:00" in shown
+    assert late in shown
+    assert today not in shown
+    told = c.refused("search_memories", query="lamp", time_zone="Mars")
+    assert told.startswith("time_zone: there is no time zone 'Mars'")
+
+
 @case("search", "query")
 @case("fetch", "id")
 def connectors_search_and_fetch(c: Connection) -> None:
@@ -443,6 +467,19 @@ def connectors_search_and_fetch(c: Connection) -> None:
     assert document.keys() == {"id", "title", "text", "url", "metadata"}
     assert "Ben has a cello." in document["text"]
     assert document["metadata"]["speaker"] == "Ben"
+
+
+def test_what_a_model_is_asked_to_forget_is_archived_and_undone(tools: Connection) -> None:
+    meant = add(tools, "I am allergic to nuts.")
+    said = "Please forget that I am allergic to nuts."
+    stored = tools.call("add_memory", content=said)
+    assert stored["forgotten"] == [meant]
+    assert found(tools, "nuts") == []
+    assert set(tools.call("undo", run=stored["run"])["restored"]) == {meant, stored["id"]}
+    tools.call("archive_memories", ids=[stored["id"]])
+    kept = tools.call("add_conversation", messages=[{"role": "user", "content": said}])
+    assert kept["forgotten"] == [meant]
+    assert tools.call("undo", run=kept["run"])["restored"]
 
 
 def within_budget(c: Connection, tool: str, **arguments: Any) -> None:

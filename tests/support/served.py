@@ -20,6 +20,7 @@ import uvicorn
 
 from salience import AsyncMemory, Memory
 from salience.remote.memory import RemoteMemory
+from salience.search.request import TimeZone
 from salience.server.app import create_app
 from salience.server.settings import ServerSettings
 from salience.stores import Store, open_store
@@ -129,8 +130,10 @@ class Served(RemoteMemory):
     def url(self) -> str:
         return self._remote.url
 
-    def within(self, namespace: str, *, actor: str | None = None) -> Served:
-        other = super().within(namespace, actor=actor)
+    def within(
+        self, namespace: str, *, actor: str | None = None, time_zone: TimeZone = None
+    ) -> Served:
+        other = super().within(namespace, actor=actor, time_zone=time_zone)
         other._server, other._behind = self._server, self._behind.within(namespace)
         other._core = other._behind._core
         return other

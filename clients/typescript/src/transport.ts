@@ -10,6 +10,8 @@ export interface Settings {
   apiKey?: string;
   /** The namespace of the memories; that of the key by default. */
   namespace?: string;
+  /** The time zone of whoever asks, as Europe/Berlin; that of the key by default. */
+  timeZone?: string;
   /** The most milliseconds that an attempt may take, 60,000 by default; Infinity for no limit. */
   timeout?: number;
   /** The function that sends requests; that of the platform by default. */
@@ -65,7 +67,7 @@ export interface Request {
   repeatable: Repeatable;
 }
 
-const SETTINGS = ["baseUrl", "apiKey", "namespace", "timeout", "fetch", "maxRetries", "profile"];
+const SETTINGS = ["baseUrl", "apiKey", "namespace", "timeZone", "timeout", "fetch", "maxRetries", "profile"];
 const OPTIONS = ["signal", "timeout", "namespace", "headers", "asOf", "idempotencyKey", "ifVersion"];
 const DEFAULT_URL = "http://127.0.0.1:8420";
 const DEFAULT_TIMEOUT = 60_000;
@@ -166,12 +168,13 @@ export class Transport {
   }
 
   #init({ method, body, headers }: Request, options: CallOptions): RequestInit {
-    const { apiKey } = this.settings;
+    const { apiKey, timeZone } = this.settings;
     const namespace = options.namespace ?? this.settings.namespace;
     const fields = new Headers(headers);
     if (body !== undefined) fields.set("content-type", mediaType(body));
     if (apiKey !== undefined) fields.set("authorization", `Bearer ${apiKey}`);
     if (namespace !== undefined) fields.set("salience-namespace", encodedText("namespace", namespace));
+    if (timeZone !== undefined) fields.set("salience-time-zone", timeZone);
     for (const [name, value] of Object.entries(options.headers ?? {})) fields.set(name, value);
     const content = body === undefined ? {} : { body: encodedBody(body) };
     return { method, headers: fields, redirect: "manual", ...content }; // a key is not carried elsewhere

@@ -93,6 +93,7 @@ class Keyring(Closing):
         *,
         expires_at: Any = None,
         name: str | None = None,
+        time_zone: str | None = None,
     ) -> NewKey:
         """Create a key; only this answer has its text.
 
@@ -101,11 +102,12 @@ class Keyring(Closing):
             scopes: some of `SCOPES`; one text or several.
             expires_at: a time, as memories take it; None for never.
             name: what it is for, to be shown.
+            time_zone: the zone of its requests, as Europe/Berlin; that of the memory by default.
 
         Raises:
             InvalidInput: an argument is wrong.
         """
-        plan = plans.create(namespaces, scopes, expires_at, name, self._clock())
+        plan = plans.create(namespaces, scopes, expires_at, name, self._clock(), time_zone)
         created = self._run(plan)
         self._forget(created.key.id)
         return created
@@ -213,7 +215,8 @@ class Keyring(Closing):
         if any(end is not None and end <= now for end in ends):
             return "expired"
         self._note_use(key, now)
-        return Principal(key.id, key.namespaces, frozenset(cast(tuple[Scope, ...], key.scopes)))
+        scopes = frozenset(cast(tuple[Scope, ...], key.scopes))
+        return Principal(key.id, key.namespaces, scopes, key.time_zone)
 
     # What is known
 

@@ -19,6 +19,7 @@ from salience.access.principal import SCOPES, Principal, parse_patterns
 from salience.errors import InvalidInput, SalienceError, shown
 from salience.forks import by_proxy, is_here
 from salience.lazily import dataclass
+from salience.records.time_zone import time_zone
 from salience.records.validation import elements, text
 from salience.retrieval.plan import in_thread
 
@@ -189,4 +190,6 @@ class TokenVerifier:
         words = granted.split() if isinstance(granted, str) else elements("scope", granted, 1_000)
         scopes = frozenset(scope for scope in SCOPES if scope in words)
         subject = text("sub", claims["sub"], limit=_MAX_SUBJECT_CHARACTERS)
-        return Principal(f"oauth:{subject}", parse_patterns(names), scopes)
+        zone = claims.get("zoneinfo")  # of OpenID Connect
+        time_zone("zoneinfo", zone)
+        return Principal(f"oauth:{subject}", parse_patterns(names), scopes, zone)

@@ -15,6 +15,7 @@ from salience.display.result import Result
 from salience.errors import InvalidInput, NotFound, StoreError, shown
 from salience.lazily import dataclass, regex, replace
 from salience.records.access_key import AccessKey
+from salience.records.time_zone import time_zone
 from salience.records.validation import optional_timestamp, text
 from salience.retrieval.operations import PutKey, ReadKeys
 from salience.retrieval.plan import Plan, ask
@@ -93,7 +94,9 @@ class NewKey(Result):
     key: AccessKey
 
 
-def create(namespaces: Any, scopes: Any, expires_at: Any, name: Any, now: datetime) -> Plan[NewKey]:
+def create(
+    namespaces: Any, scopes: Any, expires_at: Any, name: Any, now: datetime, zone: Any = None
+) -> Plan[NewKey]:
     """The plan of making a key.
 
     Raises:
@@ -102,9 +105,10 @@ def create(namespaces: Any, scopes: Any, expires_at: Any, name: Any, now: dateti
     patterns, allowed = parse_patterns(namespaces), parse_scopes(scopes)
     end = _end(expires_at, now)
     name = None if name is None else text("name", name, limit=MAX_NAME_CHARACTERS)
+    zone = None if time_zone("time_zone", zone) is None else str(zone)
     for _ in range(_ATTEMPTS):
         secret = KeyText.random()
-        key = AccessKey(secret.id, secret.digest, patterns, allowed, now, end, name)
+        key = AccessKey(secret.id, secret.digest, patterns, allowed, now, end, name, time_zone=zone)
         if (yield from ask(PutKey(key))):
             return NewKey(str(secret), key)
     raise StoreError("no id is free for a new key; try again")

@@ -93,12 +93,14 @@ DEFAULT_NAMESPACE = "default"
 class Principal:
     """The owner of a key or a token: its id, for logs and limits, its namespaces and scopes.
 
-    `namespaces` are names or patterns (see `salience.access.principal`).
+    `namespaces` are names or patterns (see `salience.access.principal`). `time_zone` is that of
+    its requests, unless one has its own; None for that of the memory.
     """
 
     key_id: str
     namespaces: tuple[str, ...]
     scopes: frozenset[Scope]
+    time_zone: str | None = None
 
     def may(self, scope: Scope) -> bool:
         """Test whether it has a scope; none includes another."""

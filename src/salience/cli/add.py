@@ -40,6 +40,9 @@ def add(
             output.note(" ".join(filter(None, (item.outcome, item.match, item.reason))))
         if item.settled_by is not None:
             output.note(f"to settle it: salience supersede {shlex.join(item.settled_by)}")
+        if item.forgets:
+            meant = shlex.join((*item.forgets, item.id or ""))
+            output.note(f"asks to forget: salience archive {meant} (or delete, to erase)")
         if item.secret is not None:
             output.note(f"{item.id} seems to hold a {item.secret}: salience delete {item.id}")
     output.pending(result.pending)

@@ -26,7 +26,7 @@ from salience.cli.help import (
 _SHARED = {
     name: Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=kind)
     for names, kind, default in (
-        (("db", "namespace", "embedder"), str | None, None),
+        (("db", "namespace", "embedder", "time_zone"), str | None, None),
         (("json",), bool, False),
     )
     for name in names

@@ -77,7 +77,9 @@ def _show(
         markup=False,
     )
     console.print(Text.assemble((result.query, "bold yellow"), (f"  {_verdict(result)}", "dim")))
-    console.print(render.hits(result.hits, console.width, ticked=relevant, lines=1, why=False))
+    console.print(
+        render.hits(result.hits, console.width, settings.zone, ticked=relevant, lines=1, why=False)
+    )
     first = result[0]
     assert first.explanation is not None
     console.print(Text(f"\nWhy {first.id} is the first:", style="bold"))

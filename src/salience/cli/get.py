@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta, timezone
+from datetime import datetime, timedelta, timezone, tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -34,7 +34,7 @@ def list_(settings: Settings, page: Page, *, order: str, **given: Any) -> None:
 
     console = output.console()
     if page.memories:
-        console.print(render.records(page.memories, console.width))
+        console.print(render.records(page.memories, console.width, settings.zone))
     output.note(f"{len(page)} of {page.total:,} memories")
     if page.cursor:
         same_order = "" if order == "newest" else f"--order {order} "
@@ -48,7 +48,7 @@ def about(settings: Settings, found: About, **given: Any) -> None:
     from salience.cli import render
 
     if found.facts:
-        output.console().print(render.about(found))
+        output.console().print(render.about(found, settings.zone))
     output.note(f"{len(found):,} facts of {found.total:,} statements")
 
 
@@ -126,12 +126,12 @@ def report(
         draw_chart(history, out, f"How the memories of {settings.namespace or 'default'!r} fade")
     if output.told(settings, {**history.to_dict(), "out": str(out) if out else None}):
         return
-    _table(history)
+    _table(history, settings.zone)
     if out is not None:
         print(out)
 
 
-def _table(history: ZoneHistory) -> None:
+def _table(history: ZoneHistory, zone: tzinfo) -> None:
     from salience.cli import render
     from salience.lifecycle.zone_history import ZONE_ORDER
 
@@ -141,7 +141,7 @@ def _table(history: ZoneHistory) -> None:
     positions = list(range(len(history.times) - 1, -1, -step))[::-1]
     for position, previous in zip(positions, [-1, *positions], strict=False):
         rows.add_row(
-            render.when(history.times[position])
+            render.when(history.times[position], zone)
             + (" *" if history.times[position] > history.now else ""),
             f"{history.totals[position]:,}",
             *(f"{history.share(name)[position]:.1%}" for name in ZONE_ORDER),

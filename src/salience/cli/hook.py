@@ -28,6 +28,7 @@ from salience.coding_agents.project import (
 )
 from salience.coding_agents.project import share as share_project
 from salience.errors import InvalidInput, SalienceError
+from salience.records.time_zone import TIME_ZONE_VARIABLE
 from salience.stores.address import DB_VARIABLE, public_url, store_url
 
 _STATUS_SECONDS = 3.0
@@ -129,6 +130,7 @@ def _environment(settings: Settings) -> dict[str, str]:
         DB_VARIABLE: settings.db,
         NAMESPACE_VARIABLE: settings.namespace,
         EMBEDDER_VARIABLE: settings.embedder,
+        TIME_ZONE_VARIABLE: settings.time_zone,
     }
     return {name: value for name, value in given.items() if value}
 

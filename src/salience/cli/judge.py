@@ -32,7 +32,12 @@ def history(settings: Settings, history: History, **given: Any) -> None:
         line = Text(text or event.link or _payload_summary(event.payload))
         if event.actor:
             line.append(f"  by {event.actor}", style="dim")
-        rows.add_row(f"{event.at:%Y-%m-%d %H:%M:%S}", event.type, f"{version}", line)
+        rows.add_row(
+            render.when(event.at, settings.zone, "%Y-%m-%d %H:%M:%S"),
+            event.type,
+            f"{version}",
+            line,
+        )
     output.console().print(rows)
     if history.cursor:
         output.note(f"more with --cursor {history.cursor}")

@@ -40,7 +40,7 @@ _FLAGS = {
 }
 _OF_CONDITIONS = {"session_id": "session", "user_id": "user", "agent_id": "agent"}
 _METAVARS = {"tags": "TAG", "entities": "NAME"}
-_NOT_TYPED = ("self", "namespaces", "sections", "counter", "progress", "references")
+_NOT_TYPED = ("self", "namespaces", "sections", "counter", "progress", "references", "time_zone")
 
 
 def takes(

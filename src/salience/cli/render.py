@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, tzinfo
 from textwrap import wrap
 from typing import Any
 
@@ -13,6 +13,7 @@ from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
 
+from salience.display.for_models import in_zone
 from salience.language.passages import words
 from salience.language.tokens import shorten
 from salience.lifecycle.zones import ZonedMemory
@@ -29,9 +30,9 @@ _CONTENT_LINES = 3  # of a memory's text in a list
 _REASONS = 3  # largest parts of a score shown beside it
 
 
-def when(moment: datetime) -> str:
-    """A time to the minute."""
-    return moment.strftime("%Y-%m-%d %H:%M")
+def when(moment: datetime, zone: tzinfo, form: str = "%Y-%m-%d %H:%M") -> str:
+    """A time by the clocks of a zone, to the minute unless its form says otherwise."""
+    return in_zone(moment, zone).strftime(form)
 
 
 def table(*columns: str, numbers: Iterable[str] = ()) -> Table:
@@ -59,13 +60,13 @@ def vitals(memories: Sequence[ZonedMemory]) -> Table:
     return rows
 
 
-def about(found: About) -> Table:
+def about(found: About, zone: tzinfo) -> Table:
     """A table of what is known about a user, each topic named once."""
     rows = table("topic", "since", "statement", "sure", "memory", numbers=("sure",))
     before = ""
     for fact in found:
         topic = "" if fact.topic == before else fact.topic
-        since = "" if fact.since is None else f"{fact.since:%Y-%m-%d}"
+        since = "" if fact.since is None else when(fact.since, zone, "%Y-%m-%d")
         likely = "" if fact.probability is None else f"{fact.probability:.2f}"
         sure = "confirmed" if fact.confirmed else likely
         rows.add_row(topic, since, shorten(fact.statement, 160), sure, fact.memory.id)
@@ -100,6 +101,7 @@ def _words(hit: Hit) -> str:
 def hits(
     hits: Sequence[Hit],
     width: int,
+    zone: tzinfo,
     *,
     ticked: frozenset[str] | None = None,
     lines: int = _CONTENT_LINES,
@@ -117,7 +119,7 @@ def hits(
         rank = Text.assemble((tick, "green"), f"{hit.rank}", style="bold")
         score = Text(f"{hit.score:.3f}", style="cyan")
         content = Text(_snippet(hit, lines * room - lines))
-        about = [_origin(hit.record)]
+        about = [_origin(hit.record, zone)]
         if hit.passages:
             about.append(Text(f"passage {hit.passages[0].number} of {hit.passages[0].of}"))
         if why and (parts := largest_parts(hit.explanation)):
@@ -143,9 +145,9 @@ def _joined(texts: Sequence[Text], width: int) -> list[Text]:
     return [line] if line.cell_len <= width else list(texts)
 
 
-def _origin(record: MemoryRecord) -> Text:
+def _origin(record: MemoryRecord, zone: tzinfo) -> Text:
     """The dim line below a memory's text: its speaker or kind, its time, its id."""
-    parts = [record.speaker or record.kind, when(record.created_at), record.id]
+    parts = [record.speaker or record.kind, when(record.created_at, zone), record.id]
     if record.kind == "note" and isinstance(path := record.metadata.get("path"), str):
         parts.append(path)
     return Text(" · ".join(parts), style="dim")
@@ -206,14 +208,14 @@ def record(memory: MemoryRecord) -> Group:
     return Group(Text(memory.content), Text(), fields)
 
 
-def records(memories: Sequence[MemoryRecord], width: int) -> Table:
+def records(memories: Sequence[MemoryRecord], width: int, zone: tzinfo) -> Table:
     """A list of memories: time, content, and below it the speaker or kind and the id."""
     rows = entries(when=16)
     room = max(20, width - 20)
     for memory in memories:
         about = Text(f"{memory.speaker or memory.kind} · {memory.id}", style="dim")
         content = Text(shorten(memory.content, 2 * room - 2))
-        rows.add_row(when(memory.created_at), Group(content, about))
+        rows.add_row(when(memory.created_at, zone), Group(content, about))
     return rows
 
 

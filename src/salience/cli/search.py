@@ -66,7 +66,7 @@ def search(
         from salience.cli import render
 
         console = output.console()
-        console.print(render.hits(result.hits, console.width))
+        console.print(render.hits(result.hits, console.width, settings.zone))
         for hit in result.hits if explain else ():
             assert hit.explanation is not None
             console.print(f"\n{hit.rank}. {hit.id}", style="bold", markup=False)

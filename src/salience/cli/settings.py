@@ -9,7 +9,7 @@ import shlex
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from datetime import datetime
+from datetime import datetime, tzinfo
 from pathlib import Path
 from typing import Any, Self
 
@@ -17,6 +17,7 @@ from salience.engine.memory import Memory
 from salience.errors import InvalidInput, StoreError
 from salience.lazily import dataclass, replace
 from salience.ranking.profile import Profile
+from salience.records.time_zone import own_zone, system_zone
 from salience.stores.address import SQLITE, remote_scheme, store_url
 
 
@@ -35,9 +36,10 @@ class Settings:
     embedder: str | None = None
     json: bool = False
     db_is_option: bool = False
+    time_zone: str | None = None
 
     def __post_init__(self) -> None:
-        for name in ("db", "namespace", "embedder"):
+        for name in ("db", "namespace", "embedder", "time_zone"):
             if getattr(self, name) == "":
                 raise InvalidInput(name, "is empty", "give it a value, or leave it out")
 
@@ -48,9 +50,10 @@ class Settings:
         namespace: str | None = None,
         embedder: str | None = None,
         json: bool = False,
+        time_zone: str | None = None,
     ) -> Self:
         """The settings of a command line."""
-        return cls(db, namespace, embedder, json, db_is_option=db is not None)
+        return cls(db, namespace, embedder, json, db is not None, time_zone)
 
     def over(self, other: Settings) -> Settings:
         """These settings, with those of `other` where these have none."""
@@ -61,6 +64,11 @@ class Settings:
     def url(self) -> str:
         """The URL of the store."""
         return store_url(self.db)
+
+    @property
+    def zone(self) -> tzinfo:
+        """The time zone in which times are printed."""
+        return own_zone(self.time_zone) or system_zone()
 
     @property
     def missing_file(self) -> Path | None:
@@ -117,7 +125,8 @@ class Settings:
 
     def options(self, embeds: bool = True) -> dict[str, Any]:
         """The settings of the memory; a server has its own embedder, and knows whose the key is."""
-        named = {"namespace": self.namespace, "embedder": self.embedder}
+        names = ("namespace", "embedder", "time_zone")
+        named = {name: getattr(self, name) for name in names}
         given = {name: value for name, value in named.items() if value is not None}
         if remote_scheme(self.url):
             return given

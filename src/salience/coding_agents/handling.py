@@ -28,8 +28,10 @@ from salience.coding_agents.statements import Statement, statements
 from salience.coding_agents.transcripts import Turn, read_turns
 from salience.engine.memory import Memory
 from salience.errors import SalienceError, StoreError
+from salience.language.reader import to_forget
 from salience.language.tokens import words
 from salience.records.record import MemoryRecord
+from salience.records.time_zone import TIME_ZONE_VARIABLE
 from salience.remote.settings import KEY_VARIABLE
 from salience.stores.address import DB_VARIABLE, SQLITE, public_url, remote_scheme, store_url
 
@@ -145,7 +147,7 @@ class Handler(Closing):
 
 
 def _store_key(environment: Mapping[str, str], folder: str) -> tuple[str, ...]:
-    """The address of the store, the key of a server, and the name of the embedder.
+    """The address of the store, the key of a server, the embedder, and the time zone.
 
     A relative path is one in the folder where the hook runs.
     """
@@ -153,17 +155,19 @@ def _store_key(environment: Mapping[str, str], folder: str) -> tuple[str, ...]:
     path = url.removeprefix(SQLITE)
     if path != url and not path.startswith(":memory:"):
         url = SQLITE + os.path.join(folder, path)
-    return (url, environment.get(KEY_VARIABLE, ""), environment.get(EMBEDDER_VARIABLE, ""))
+    names = (KEY_VARIABLE, EMBEDDER_VARIABLE, TIME_ZONE_VARIABLE)
+    return (url, *(environment.get(name, "") for name in names))
 
 
-def _open(url: str, api_key: str, embedder: str) -> Memory:
+def _open(url: str, api_key: str, embedder: str, zone: str) -> Memory:
     if remote_scheme(url):
-        return Memory.open(url, api_key=api_key or None)
+        return Memory.open(url, api_key=api_key or None, time_zone=zone or None)
     if url == SQLITE + data_file():
         os.makedirs(os.path.dirname(data_file()), mode=0o700, exist_ok=True)
     if embedder:
-        return Memory.open(url, embedder=None if embedder == "none" else embedder)
-    return Memory.open(url)
+        chosen = None if embedder == "none" else embedder
+        return Memory.open(url, embedder=chosen, time_zone=zone or None)
+    return Memory.open(url, time_zone=zone or None)
 
 
 def _count_uses(memory: Memory, told: Told) -> None:
@@ -190,8 +194,12 @@ def _keep(memory: Memory, event: HookEvent, project: Project, session: Session) 
     items = [
         _item(statement, numbers[statement.turn], turns[statement.turn], event)
         for statement in statements(turns, first)
+        if not to_forget(statement.text)
     ]
     added = 0
+    for turn in turns[first:]:
+        if turn.role == "user":
+            _forget(memory.within(project.namespaces[0]), turn.text, event)
     if items:
         own = memory.within(project.namespaces[0])
         for item, said_before in zip(items, own.get_many([i["id"] for i in items]), strict=True):
@@ -207,6 +215,13 @@ def _keep(memory: Memory, event: HookEvent, project: Project, session: Session) 
         if end > session.read:
             session.before, session.read = session.read, end
     return added
+
+
+def _forget(memory: Memory, text: str, event: HookEvent) -> None:
+    """Retire what sentences of a user ask to be forgotten, each once in a session."""
+    for sentence in to_forget(text):
+        said = {"role": "user", "content": sentence, "id": f"f-{_digest(event.session, sentence)}"}
+        memory.add([said], session_id=event.session, tags=[TAG], on_conflict="skip")
 
 
 def _new_turns(event: HookEvent, session: Session) -> tuple[list[Turn], int, int]:

@@ -7,6 +7,7 @@ prompts are told nothing.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import tzinfo
 
 from salience.display.for_models import fenced
 from salience.engine.memory import Memory
@@ -108,7 +109,7 @@ def recall_at_start(memory: Memory, namespaces: Iterable[str], limits: Limits) -
         for record in memory.within(namespace).get_all(STANDING, limit=_MOST_AT_START)
     ]
     found.sort(key=lambda record: _AT_START.index(record.kind))  # stable: the newest stay in front
-    return _told(found, limits.start_tokens)
+    return _told(found, limits.start_tokens, memory.time_zone)
 
 
 def recall_for_prompt(
@@ -121,12 +122,12 @@ def recall_for_prompt(
     known = set(told)
     result = memory.search(query, limit=_HITS, namespaces=list(namespaces), touch=False)
     near = [hit for hit in result if hit.id not in known and limits.passes(hit, query)]
-    return _told(near, limits.prompt_tokens)
+    return _told(near, limits.prompt_tokens, memory.time_zone)
 
 
-def _told(memories: Sequence[MemoryRecord], max_tokens: int) -> Told:
+def _told(memories: Sequence[MemoryRecord], max_tokens: int, zone: tzinfo) -> Told:
     room = max_tokens - -(-len(_HEAD) // _CHARACTERS_PER_TOKEN) - 1
-    text = fenced(memories, max_tokens=max(room, 1))
+    text = fenced(memories, max_tokens=max(room, 1), zone=zone)
     if not text:
         return NOTHING
     return Told(f"{_HEAD}\n\n{text}", tuple(r for r in memories if f'id "{r.id}"' in text))

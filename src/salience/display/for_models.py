@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone, tzinfo
 from itertools import zip_longest
 from typing import Any, Protocol
 from unicodedata import category, normalize
@@ -124,15 +124,18 @@ def fenced(
     max_tokens: int | None = None,
     count_tokens: Callable[[str], int] | None = None,
     evidence: Sequence[str] = (),
+    zone: tzinfo = timezone.utc,
 ) -> str:
     """A list of memories for a model, inside a fence, each with its provenance; "" for none.
 
     With `max_tokens` the whole text takes no more of them, as `count_tokens` counts (characters / 4
     by default): the first memory that does not fit is cut, those behind it are left out, and the
     text says so. It is "" if not even a part of one fits. `evidence` is said of each of them in its
-    line of provenance, "" for none.
+    line of provenance, "" for none. Times are shown as the clocks of the `zone` do.
     """
-    heads = zip_longest(map(provenance, each := list(memories)), evidence, fillvalue="")
+    each = list(memories)
+    from_where = [provenance(memory, zone) for memory in each]
+    heads = zip_longest(from_where, evidence, fillvalue="")
     lines = (" · ".join(filter(None, head)) for head in heads)
     entries = [
         (f"[{number}] {line}", _quoted(memory))
@@ -157,12 +160,12 @@ def quoted(text: str) -> str:
     return "\n".join(f"    {line}".rstrip() for line in unfenced(text).split("\n"))
 
 
-def provenance(memory: Recalled) -> str:
+def provenance(memory: Recalled, zone: tzinfo = timezone.utc) -> str:
     """The id of a memory, who said it, when, where it comes from, and if it no longer holds."""
     parts = [f"id {_name(memory.id)}"]
     if memory.speaker:
         parts.append(f"said by {_name(memory.speaker)}")
-    parts.append(_minute(memory.created_at))
+    parts.append(minute(memory.created_at, zone))
     if memory.session_id:
         parts.append(f"session {_name(memory.session_id)}")
     source = memory.metadata.get("source")
@@ -173,15 +176,30 @@ def provenance(memory: Recalled) -> str:
     if memory.status != "active":
         parts.append(memory.status)
     if memory.valid_to is not None:
-        parts.append(f"held until {_minute(memory.valid_to)}")
+        parts.append(f"held until {minute(memory.valid_to, zone)}")
     if (end := memory.expires_at) is not None:
         ends = "expired" if end <= datetime.now(timezone.utc) else "expires"
-        parts.append(f"{ends} {_minute(end)}")
+        parts.append(f"{ends} {minute(end, zone)}")
     return " · ".join(parts)
 
 
-def _minute(time: datetime) -> str:
-    return f"{time.astimezone(timezone.utc):%Y-%m-%d %H:%M} UTC"
+def in_zone(moment: datetime, zone: tzinfo) -> datetime:
+    """An instant by the clocks of a zone; as it is beyond the years of their calendar."""
+    try:
+        return moment.astimezone(zone)
+    except (OverflowError, ValueError, OSError):
+        return moment
+
+
+def day(moment: datetime, zone: tzinfo) -> str:
+    """The day of an instant by the calendar of a zone, as 2026-05-31."""
+    return in_zone(moment, zone).date().isoformat()
+
+
+def minute(moment: datetime, zone: tzinfo) -> str:
+    """An instant to the minute, with how far its clocks are from UTC: "... 12:02 UTC+02:00"."""
+    local = in_zone(moment, zone)
+    return f"{local:%Y-%m-%d %H:%M} {timezone(local.utcoffset() or timedelta())}"
 
 
 def _name(text: str) -> str:

@@ -136,7 +136,7 @@ class Tools(Offered):
         if name == "search_memories":
             limit = given.get("limit", 10)
             found = self._memory.search(given["query"], limit=limit, **self._owner)
-            text = fenced(found, max_tokens=self._max_tokens)
+            text = fenced(found, max_tokens=self._max_tokens, zone=self._memory.time_zone)
             return text or "Nothing is remembered about that."
         if name == "add_memory":
             fields = {"kind": "fact", "tags": given.get("tags", ()), **self._owner}

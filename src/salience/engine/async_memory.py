@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import Callable, Coroutine, Generator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from datetime import tzinfo
 from functools import partial, update_wrapper
 from typing import Any, Concatenate, ParamSpec, Self, Unpack
 
@@ -23,7 +24,7 @@ from salience.records.validation import number
 from salience.retrieval.operations import Order
 from salience.retrieval.plan import T, in_thread
 from salience.retrieval.turnstile import until_cancelled
-from salience.search.request import Filters
+from salience.search.request import Filters, TimeZone
 from salience.stores.address import Address, opened_by
 from salience.stores.protocol import Store
 
@@ -133,14 +134,22 @@ class AsyncMemory:
         """The namespace that this memory reads and writes."""
         return self._core.namespace
 
-    def within(self, namespace: str, *, actor: str | None = None) -> Self:
+    def within(
+        self, namespace: str, *, actor: str | None = None, time_zone: TimeZone = None
+    ) -> Self:
         """Return the memory of another namespace in the same store; closing either closes both.
 
-        What is done through it was done by `actor`; by that of this memory if none is given.
+        What is done through it was done by `actor`; by that of this memory if none is given, and
+        so is its time zone.
         """
         memory = object.__new__(type(self))
-        memory._core = self._core.within(namespace, actor)
+        memory._core = self._core.within(namespace, actor, time_zone)
         return memory
+
+    @property
+    def time_zone(self) -> tzinfo:
+        """The time zone of calls that give none, and of what is shown to people and models."""
+        return self._core.searches.zone()
 
     @property
     def _beside(self) -> Memory:

@@ -29,7 +29,9 @@ from salience.language.spelling import Dictionary, english_words
 from salience.language.tokens import count_tokens
 from salience.lifecycle.reembed import embed_missing, reembed
 from salience.ranking import profiles
+from salience.records.filters import Filter, parse_filter
 from salience.records.limits import Limits
+from salience.records.time_zone import localized, own_zone, time_zone
 from salience.records.validation import (
     boolean,
     callable_or_none,
@@ -38,6 +40,7 @@ from salience.records.validation import (
     mapping,
     namespace_name,
     number,
+    optional_timestamp,
     present,
     text,
 )
@@ -46,10 +49,12 @@ from salience.retrieval.plan import Plan, T, drive
 from salience.retrieval.turnstile import Turnstile, stop_if_cancelled
 from salience.search.recording import SearchRecorder, recorder_for
 from salience.search.request import (
+    Filters,
     Moment,
     SearchOptions,
     SearchRequest,
     SearchSettings,
+    TimeZone,
     past_time,
     search_request,
 )
@@ -160,6 +165,7 @@ class Core:
                 number("slow_search_ms", slow_ms),
                 turnstile.turn if isinstance(turnstile, Turnstile) else nullcontext,
                 _DICTIONARY,
+                own_zone(values["time_zone"]),
             )
             actor = None if values["actor"] is None else _actor(values["actor"])
             dedup = DedupPolicy.of(values["dedup"], DedupPolicy())
@@ -200,9 +206,13 @@ class Core:
         """The namespace that searches and writes are about."""
         return self.searches.namespace
 
-    def within(self, namespace: str, actor: str | None = None) -> Core:
-        """The same core for another namespace, and for another actor if there is one."""
-        searches = replace(self.searches, namespace=namespace_name(namespace))
+    def within(self, namespace: str, actor: str | None = None, zone: TimeZone = None) -> Core:
+        """The same core for another namespace, and for another actor and time zone if given."""
+        searches = replace(
+            self.searches,
+            namespace=namespace_name(namespace),
+            time_zone=time_zone("time_zone", zone) or self.searches.time_zone,
+        )
         return Core(
             self.url,
             self.dispatcher,
@@ -224,7 +234,20 @@ class Core:
 
     def time(self, name: str = "clock", value: Any = None) -> datetime:
         """The time that an argument gives; the present by default."""
-        return present(name, self.searches.clock() if value is None else value)
+        told = self.searches.clock() if value is None else value
+        return present(name, localized(told, self.searches.zone()))
+
+    def moment(self, name: str, value: Any) -> datetime | None:
+        """A point in time that an argument gives, in the zone of the memory unless it has one."""
+        return optional_timestamp(name, localized(value, self.searches.zone()))
+
+    def filter(self, filters: Filters) -> Filter | None:
+        """The condition of an argument, its times in the zone of the memory unless they have one.
+
+        Raises:
+            InvalidInput: names what is wrong in it.
+        """
+        return parse_filter(filters, zone=self.searches.zone())
 
     def batch(self, ops: Sequence[Op]) -> list[Any]:
         """Answer every operation, in order; with a line of the trace if that is on."""
@@ -237,8 +260,12 @@ class Core:
         finally:
             self.trace(trace_line(ops, (time.perf_counter() - started) * 1e3))
 
-    def write_context(self) -> WriteContext:
-        """The context of a write that happens now."""
+    def write_context(self, zone: TimeZone = None) -> WriteContext:
+        """The context of a write that happens now, in the time zone that it is given, if any is.
+
+        Raises:
+            InvalidInput: there is no such zone.
+        """
         return WriteContext(
             self.namespace,
             self.dispatcher.embedder is not None,
@@ -248,6 +275,7 @@ class Core:
             self.actor,
             self.searches.limits,
             self.secrets,
+            self.searches.zone(zone),
         )
 
     def request(self, query: str, **options: Unpack[SearchOptions]) -> SearchRequest:
@@ -273,7 +301,7 @@ class PlanRunner:
         Raises:
             InvalidInput: it is no time, or in the future.
         """
-        at = past_time(as_of, self._core.searches)
+        at = past_time(as_of, self._core.searches, self._core.searches.zone())
         if at is not None:
             plan = time_travel.as_of(plan, (self._core.namespace,), at)
         return self._run(plan)

@@ -23,7 +23,6 @@ from salience.lifecycle.zones import Zones, zones
 from salience.ranking import profiles as profiles_by_name
 from salience.ranking.profiles import ProfileLike
 from salience.records.events import Event
-from salience.records.filters import parse_filter
 from salience.records.record import Link, MemoryRecord
 from salience.records.validation import integer, number, text
 from salience.retrieval.operations import LinksOf, Order
@@ -148,7 +147,7 @@ class JudgmentApi(PlanRunner):
         Raises:
             InvalidInput: names the argument that is wrong.
         """
-        at, where = self._core.time("now", now).timestamp(), parse_filter(filters)
+        at, where = self._core.time("now", now).timestamp(), self._core.filter(filters)
         return self._run(zones((self._core.namespace,), at, where, limit, cursor))
 
     def graph(

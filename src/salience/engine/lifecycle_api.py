@@ -14,9 +14,8 @@ from salience.lifecycle.pruning import Pruning
 from salience.lifecycle.undoing import Undone, WriterUndone
 from salience.lifecycle.vitality_history import VitalityHistory, vitality_history
 from salience.lifecycle.zone_history import ZoneHistory
-from salience.records.filters import parse_filter
 from salience.records.record import Link
-from salience.records.validation import boolean, callable_or_none, integer, text, texts, timestamp
+from salience.records.validation import boolean, callable_or_none, integer, text, texts
 from salience.search.recording import log_upkeep
 from salience.search.request import Filters, Moment
 from salience.write import link_targets
@@ -40,7 +39,8 @@ class LifecycleApi(PlanRunner):
             InvalidInput: names the argument that is wrong.
         """
         scope = self._core.write_context()
-        report = self._run(pruning.prune(scope, apply=apply, cap=cap, where=parse_filter(filters)))
+        where = self._core.filter(filters)
+        report = self._run(pruning.prune(scope, apply=apply, cap=cap, where=where))
         if apply:
             log_upkeep(scope.namespace, "prune", len(report.candidates), report.run)
         return report
@@ -104,7 +104,7 @@ class LifecycleApi(PlanRunner):
                 apply=apply,
                 everything=everything,
                 summarise=summarise,
-                where=parse_filter(filters),
+                where=self._core.filter(filters),
                 progress=progress,
             )
         )
@@ -212,8 +212,8 @@ class LifecycleApi(PlanRunner):
         """
         points = integer("points", points, 1, zone_history.MAX_POINTS)
         now = self._core.time()
-        last = now if until is None else timestamp("until", until)
-        first = None if since is None else timestamp("since", since)
+        last = self._core.moment("until", until) or now
+        first = self._core.moment("since", since)
         progress = callable_or_none("progress", progress)
         return self._run(
             zone_history.zone_history(self._core.namespace, first, last, points, now, progress)
@@ -238,8 +238,8 @@ class LifecycleApi(PlanRunner):
             InvalidInput: names the argument that is wrong.
         """
         points = integer("points", points, 1, zone_history.MAX_POINTS)
-        first = None if since is None else timestamp("since", since)
-        last = None if until is None else timestamp("until", until)
+        first = self._core.moment("since", since)
+        last = self._core.moment("until", until)
         now = self._core.time()
         plan = vitality_history(text("id", id), self._core.namespace, first, last, points, now)
         return self._run(plan)

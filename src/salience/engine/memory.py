@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from datetime import tzinfo
 from typing import Any, Self, Unpack
 
 from salience.display.function_calls import (
@@ -25,7 +26,7 @@ from salience.records.record import MemoryRecord
 from salience.records.validation import boolean, integer, text
 from salience.retrieval.operations import ReadStats
 from salience.retrieval.plan import ask
-from salience.search.request import Moment
+from salience.search.request import Moment, TimeZone
 from salience.stores.address import Address, opened_by
 from salience.stores.protocol import Store
 from salience.write import reading
@@ -85,14 +86,22 @@ class Memory(WriteApi, SearchApi, ReadApi, JudgmentApi, LifecycleApi, TransferAp
         """The namespace that this memory reads and writes."""
         return self._core.namespace
 
-    def within(self, namespace: str, *, actor: str | None = None) -> Self:
+    def within(
+        self, namespace: str, *, actor: str | None = None, time_zone: TimeZone = None
+    ) -> Self:
         """Return the memory of another namespace in the same store; closing either closes both.
 
-        What is done through it was done by `actor`; by that of this memory if none is given.
+        What is done through it was done by `actor`; by that of this memory if none is given, and
+        so is its time zone.
         """
         memory = object.__new__(type(self))
-        memory._core = self._core.within(namespace, actor)
+        memory._core = self._core.within(namespace, actor, time_zone)
         return memory
+
+    @property
+    def time_zone(self) -> tzinfo:
+        """The time zone of calls that give none, and of what is shown to people and models."""
+        return self._core.searches.zone()
 
     @takes(Owner, defaults=dict.fromkeys(Owner.__annotations__, ...))
     def tools(

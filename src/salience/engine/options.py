@@ -8,12 +8,13 @@ from typing import Any, TextIO, TypedDict, TypeVar
 
 from salience.embedders import EmbedderLike
 from salience.engine.extraction import ExtractLike
+from salience.engine.forgetting import Forget
 from salience.language.entities import RULES, EntityExtractor
 from salience.language.tokens import count_tokens
 from salience.ranking.profiles import ProfileLike
 from salience.records.field_filters import FieldFilters, with_fields
 from salience.records.limits import Limits
-from salience.search.request import Filters, Moment
+from salience.search.request import Filters, Moment, TimeZone
 from salience.write.dedup import DedupLike
 from salience.write.items import SecretPolicy
 from salience.write.upsert import OnConflict
@@ -34,6 +35,9 @@ class Settings(TypedDict, total=False):
     profile: how to rank when a search does not say: a name, the path of a JSON file, or the content
         of such a file as a mapping.
     clock: a function that gives the present; the system's clock by default.
+    time_zone: the zone of the user, as Europe/Berlin, for "yesterday", for the dates of contexts
+        and for times that are given without a zone; by default that of the environment's
+        SALIENCE_TIME_ZONE, else of `now` or the clock, else the system's.
     count_tokens: a function that counts the tokens of a text, for token budgets;
         ceil(characters / 4) by default.
     entities: an extractor that finds the entities in a text when `add` is given none; None to find
@@ -64,6 +68,7 @@ class Settings(TypedDict, total=False):
     embedder: EmbedderLike | None
     profile: ProfileLike
     clock: Clock | None
+    time_zone: TimeZone
     count_tokens: Callable[[str], int]
     entities: EntityExtractor | None
     aliases: Mapping[str, str] | None
@@ -174,6 +179,10 @@ class MemoryFields(RecordFields, total=False):
     on_conflict: if a memory has the id already: "error", "replace" to give that memory these
         contents, "update" to change the fields that are given (both see `salience.write.upsert`),
         or "skip" to leave it as it is.
+    time_zone: the zone of times that are given without one; that of the memory by default.
+    forget: what becomes of the memories that the text asks to forget: "suggest" names them in the
+        outcome, "retire" archives them and the request as well (`undo` takes the result's `run`
+        back). By default a message retires, and any other text suggests. Nothing is erased.
     """
 
     id: str | None
@@ -185,6 +194,8 @@ class MemoryFields(RecordFields, total=False):
     dedup: DedupLike
     extract: ExtractLike
     on_conflict: OnConflict
+    time_zone: TimeZone
+    forget: Forget | None
 
 
 class MemoryChanges(RecordFields, total=False):

@@ -284,7 +284,7 @@ class ReadApi(PlanRunner):
         Raises:
             InvalidInput: names the argument that is wrong.
         """
-        filters = narrowed("Memory.get_all", filters, fields, "limit")
+        filters = self._core.filter(narrowed("Memory.get_all", filters, fields, "limit"))
         request = listing.list_request(self._core.namespace, filters, order, limit, cursor)
         return self._run_at(listing.read_page(request), as_of)
 
@@ -311,7 +311,8 @@ class ReadApi(PlanRunner):
             InvalidInput: names the argument that is wrong.
         """
         core = self._core
-        return self._run(listing.about(core.namespace, user, filters, limit, core.time()))
+        where = core.filter(filters)
+        return self._run(listing.about(core.namespace, user, where, limit, core.time()))
 
     @takes(FieldFilters, defaults=FIELD_DEFAULTS)
     def iterate(
@@ -339,7 +340,7 @@ class ReadApi(PlanRunner):
         Raises:
             InvalidInput: names the argument that is wrong.
         """
-        filters = narrowed("Memory.iterate", filters, fields)
+        filters = self._core.filter(narrowed("Memory.iterate", filters, fields))
         request = listing.list_request(self._core.namespace, filters, order, page_size, cursor)
         return Iteration(self._core, request)
 
@@ -363,7 +364,7 @@ class ReadApi(PlanRunner):
         Raises:
             InvalidInput: names the argument that is wrong.
         """
-        filters = narrowed("Memory.count", filters, fields)
+        filters = self._core.filter(narrowed("Memory.count", filters, fields))
         return self._run_at(listing.count(self._core.namespace, filters, archived), as_of)
 
     def tags(
@@ -383,8 +384,8 @@ class ReadApi(PlanRunner):
         Raises:
             InvalidInput: names the argument that is wrong.
         """
-        namespace = self._core.namespace
-        request = listing.name_request(namespace, "tags", prefix, filters, limit, cursor)
+        namespace, where = self._core.namespace, self._core.filter(filters)
+        request = listing.name_request(namespace, "tags", prefix, where, limit, cursor)
         return self._run(listing.read_names(request))
 
     def entities(
@@ -400,8 +401,8 @@ class ReadApi(PlanRunner):
         Raises:
             InvalidInput: names the argument that is wrong.
         """
-        namespace = self._core.namespace
-        request = listing.name_request(namespace, "entities", prefix, filters, limit, cursor)
+        namespace, where = self._core.namespace, self._core.filter(filters)
+        request = listing.name_request(namespace, "entities", prefix, where, limit, cursor)
         return self._run(listing.read_names(request))
 
     def __iter__(self) -> Iteration:

@@ -7,6 +7,7 @@ from typing import Any, Unpack
 
 from salience.engine.core import PlanRunner
 from salience.engine.extraction.adding import with_facts
+from salience.engine.forgetting import Forget, forget_rule, requests_in, with_forgotten
 from salience.engine.options import (
     UNCHANGED,
     MemoryChanges,
@@ -18,18 +19,20 @@ from salience.engine.options import (
 )
 from salience.errors import InvalidInput
 from salience.records.field_filters import FIELD_DEFAULTS, FieldFilters
-from salience.records.filters import filter_fields, of_person, parse_filter
+from salience.records.filters import filter_fields, of_person
 from salience.records.record import MemoryRecord
 from salience.records.validation import boolean, callable_or_none, namespace_name, text, texts
 from salience.retrieval.erasure import Erased, ErasureReceipt
 from salience.retrieval.operations import Delete
 from salience.retrieval.plan import ask
 from salience.search.recording import log_upkeep
-from salience.search.request import Filters
+from salience.search.request import Filters, TimeZone
 from salience.write import add, add_chat, chat, update
 from salience.write.dedup import DedupLike, DedupPolicy
+from salience.write.dedup.verdicts import NO_DEDUP
 from salience.write.facets import Facets, by_rules
 from salience.write.idempotency import Once
+from salience.write.items import WriteContext
 from salience.write.outcomes import AddResult
 from salience.write.update import erase
 from salience.write.upsert import OnConflict, conflict_rule
@@ -71,10 +74,14 @@ class WriteApi(PlanRunner):
         finder = self._core.finder(fields.pop("extract", None), content)
         policy = DedupPolicy.of(fields.pop("dedup", None), self._core.dedup)
         rule = conflict_rule(fields.pop("on_conflict", "error"))
+        forget = forget_rule(fields.pop("forget", None))
+        scope = self._core.write_context(fields.pop("time_zone", None))
         items, once = chat.items_of(content, fields)
-        scope = self._core.write_context()
+        asked = requests_in(items)
+        if asked and len(items) == 1:  # it says the same as what it asks to forget
+            policy = NO_DEDUP
         plan = add.add(items, scope, policy, strict=True, on_conflict=rule, once=once)
-        added = self._run(plan)
+        added = self._forgotten(asked, items, self._run(plan), forget, scope)
         if finder is None:
             return added
         request = self._core.request
@@ -133,6 +140,7 @@ class WriteApi(PlanRunner):
         on_conflict: OnConflict = "error",
         progress: Callable[[int], None] | None = None,
         idempotency_key: str | None = None,
+        time_zone: TimeZone = None,
     ) -> AddResult:
         """Remember many items: texts, or mappings with the arguments of `add` as keys.
 
@@ -140,19 +148,36 @@ class WriteApi(PlanRunner):
         They are written in transactions of some thousand. A wrong item is REJECTED with its reason
         and the others are added; with `strict` it raises an error instead. `progress` is called
         with the number of items done. A second call with an `idempotency_key` gives the first
-        outcomes, and is refused if it has other items.
+        outcomes, and is refused if it has other items. Times without a zone are those of
+        `time_zone`, by default that of the memory.
         """
         policy = DedupPolicy.of(dedup, self._core.dedup)
         rule = conflict_rule(on_conflict)
         progress = callable_or_none("progress", progress)
         strict = boolean("strict", strict)
-        scope = self._core.write_context()
+        scope = self._core.write_context(time_zone)
         once = None
         if idempotency_key is not None:
             items = list(add.iterator_of(items))
             once = Once.of(idempotency_key, (items, dedup, rule))
         rules: dict[str, Any] = {"strict": strict, "on_conflict": rule, "progress": progress}
-        return self._run(add.add(items, scope, policy, **rules, once=once))
+        asked = requests_in(items)
+        added = self._run(add.add(items, scope, policy, **rules, once=once))
+        return self._forgotten(asked, items, added, None, scope)
+
+    def _forgotten(
+        self,
+        asked: Mapping[int, Sequence[str]],
+        items: Any,
+        added: AddResult,
+        rule: Forget | None,
+        scope: WriteContext,
+    ) -> AddResult:
+        """The outcomes with what the items ask to be forgotten, which is retired by the rule."""
+        if not asked:
+            return added
+        request = self._core.request
+        return self._run(with_forgotten(asked, items, added, rule, scope, request), searches=True)
 
     @takes(RecordFields, MemoryChanges, defaults=UNCHANGED)
     def update(self, /, id: str, **changes: Any) -> MemoryRecord:
@@ -220,7 +245,7 @@ class WriteApi(PlanRunner):
             StoreError: not all of it was erased; or it is, but could not be rewritten; says why.
         """
         filters = narrowed("Memory.delete_all", filters, fields)
-        where = parse_filter(filters)
+        where = self._core.filter(filters)
         if namespace is None and not filter_fields(where):
             raise InvalidInput(
                 "filters",

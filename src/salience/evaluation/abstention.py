@@ -80,7 +80,7 @@ def evaluate(
     outcomes: list[Outcome] = []
     for name, members in _sets(folders):
         groups = _groups(members, further)
-        memory = Memory.open("ram://", embedder=resolve(embedder))
+        memory = Memory.open("ram://", embedder=resolve(embedder), time_zone="UTC")
         for conversation in members:
             memory.within(conversation.name).add_many(conversation.memories)
         for profile in profiles:

@@ -124,7 +124,7 @@ def calibrate(
     for folder, are_requests in [*((f, False) for f in folders), *((f, True) for f in requests)]:
         members = datasets.load(folder)
         title = Path(folder).resolve().name
-        memory = Memory.open("ram://", embedder=resolved)
+        memory = Memory.open("ram://", embedder=resolved, time_zone="UTC")
         asked = list(_requests(members) if are_requests else _questions(members))
         of_set: list[tuple[_Question, Floats]] = []
         asks_advice: list[bool] = []

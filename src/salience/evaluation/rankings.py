@@ -59,13 +59,13 @@ def rankings(
     report = progress or (lambda step, done, total: None)
     for folder in folders:
         title, members = Path(folder).resolve().name, datasets.load(folder)
-        with Memory.open("ram://", embedder=resolved, profile=profile) as memory:
+        with Memory.open("ram://", embedder=resolved, profile=profile, time_zone="UTC") as memory:
             for place, member in enumerate(members):
                 report(title, place, len(members))
                 memory.within(member.place).add_many(member.memories)
                 yield from _of_conversation(title, member, memory)
     if log is not None:
-        with Memory.open(url, embedder=resolved, profile=profile) as memory:
+        with Memory.open(url, embedder=resolved, profile=profile, time_zone="UTC") as memory:
             members = questions(memory, read_searches(log))
             for place, member in enumerate(members):
                 report(Path(log).stem, place, len(members))

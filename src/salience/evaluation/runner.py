@@ -117,7 +117,7 @@ def evaluate(
     report = Report(check=Check() if check else None)
     now = datetime.now(timezone.utc)  # of memories without a time, the same in every store
     for spec in embedders:
-        opened = partial(Memory.open, embedder=resolve(spec), clock=lambda: now)
+        opened = partial(Memory.open, embedder=resolve(spec), clock=lambda: now, time_zone="UTC")
         for name, members in sets:
             with _filled(members, opened, store, report, report_progress) as filled:
                 for profile in rankings:

@@ -98,7 +98,7 @@ class SalienceContextProvider(ContextProvider):
             min_similarity=self._min_similarity,
             filters=without_items({"session_id": {"ne": context.session_id}}),
         )
-        if text := fenced(found, max_tokens=self._max_tokens):
+        if text := fenced(found, max_tokens=self._max_tokens, zone=self._memory.sync.time_zone):
             sessions = [hit.session_id for hit in found if hit.session_id is not None]
             context.extend_messages(self, [Message("user", [text])], origin_session_ids=sessions)
 

@@ -95,7 +95,7 @@ class SalienceMemory(Memory, Component[SalienceMemoryConfig]):
         """
         messages = await model_context.get_messages()
         found = await self._find(_last_question(messages), None)
-        if text := fenced(found, max_tokens=self._max_tokens):
+        if text := fenced(found, max_tokens=self._max_tokens, zone=self._memory.sync.time_zone):
             recalled = SystemMessage(content=text)
             if recalled not in messages:
                 await model_context.add_message(recalled)

@@ -463,7 +463,8 @@ class MemoryMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         options = {**self._options, "filters": _all({"content": {"nin": known}}, spoken)}
         # The calls after those of tools recall the same, which is no further access.
         options.setdefault("touch", place == len(messages) - 1)
-        text = fenced(memory.search(query, **options), max_tokens=self._max_tokens)
+        found = memory.search(query, **options)
+        text = fenced(found, max_tokens=self._max_tokens, zone=memory.time_zone)
         if not text:
             return request
         recalled = [*messages[:place], HumanMessage(text), *messages[place:]]

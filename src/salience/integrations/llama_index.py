@@ -91,7 +91,7 @@ class SalienceMemoryBlock(BaseMemoryBlock[str]):
             min_similarity=self.min_similarity,
             filters=without_items({"not": at_hand}),
         )
-        return fenced(found, max_tokens=self.max_tokens)
+        return fenced(found, max_tokens=self.max_tokens, zone=self._memory.sync.time_zone)
 
     async def _aput(self, messages: list[ChatMessage]) -> None:
         """Keep what the user and the agent said, each message as a turn of its session."""

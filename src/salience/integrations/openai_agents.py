@@ -188,7 +188,7 @@ def recalled(
             search: dict[str, Any] = {"limit": _RECALL_LIMIT, **options}
             search["filters"] = all_of(filters, unknown)
             hits = await awaited.search(query, **search)
-            text = fenced(hits, max_tokens=max_tokens)
+            text = fenced(hits, max_tokens=max_tokens, zone=awaited.time_zone)
             if text:
                 # The SDK stores what is in neither list when this returns, so it joins the history.
                 history.append({"role": "user", "content": text})

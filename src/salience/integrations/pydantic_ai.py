@@ -149,8 +149,9 @@ class Recall(AbstractCapability[AgentDepsT]):
             return ""
         known = parse_filter({"content": {"nin": list({text for _, text in _said(messages)})}})
         options: SearchOptions = {**self._search, "filters": all_of(self._filters, known)}
-        hits = await self._memory(ctx).search(query, **options)
-        return fenced(hits, max_tokens=self._max_tokens)
+        memory = self._memory(ctx)
+        hits = await memory.search(query, **options)
+        return fenced(hits, max_tokens=self._max_tokens, zone=memory.time_zone)
 
     def _memory(self, ctx: RunContext[AgentDepsT]) -> AsyncMemory:
         user = self._user_id(ctx) if callable(self._user_id) else self._user_id

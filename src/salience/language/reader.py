@@ -28,6 +28,7 @@ WEIGHTS = Path(__file__).with_name("reader.txt")
 MAX_SENTENCES = 64
 """Sentences of a text that are read, the first ones."""
 _RECENT_TEXTS = 4096
+_SURE = 0.6  # from which a sentence that is read as a request to forget is taken for one
 _SENTENCE = regex(
     r"(?:[^.!?\n\u3002\uff01\uff1f]|[.!?](?!\s|$|[\"'\u201d\u00bb)]))+[.!?\u3002\uff01\uff1f\"'\u201d\u00bb\u300d)]*"
 )
@@ -114,6 +115,17 @@ def read_text(text: str) -> tuple[Reading, ...]:
     """Read the sentences of a text, each after the one before it."""
     [readings] = read_texts([text])
     return readings
+
+
+def to_forget(text: str) -> tuple[str, ...]:
+    """The sentences of a text that ask for something to be forgotten."""
+    readings = read_text(text)
+    return tuple(each.text for each in readings if each.force == "forget" and each.forget >= _SURE)
+
+
+def only_to_forget(text: str) -> bool:
+    """Test whether a text asks for something to be forgotten, and says nothing else."""
+    return bool(asked := to_forget(text)) and len(asked) == len(sentences_of(text))
 
 
 def read_texts(texts: Sequence[str]) -> list[tuple[Reading, ...]]:

@@ -16,7 +16,7 @@ from salience.language.english import STOP_WORDS
 from salience.language.query_analysis import asks_something
 from salience.language.tokens import count_tokens, stem, terms, words
 from salience.lazily import dataclass, replace
-from salience.mcp.tool import Answer
+from salience.mcp.tool import Answer, Caller
 from salience.records.record import MemoryRecord
 from salience.search.cutoff import ONE_ANSWERS, doubt
 from salience.search.passages import Passage, excerpt
@@ -158,20 +158,25 @@ class Item:
 
 
 def memories(
-    items: Sequence[Item], budget: int, extra: Mapping[str, Any] = {}, nothing: str = ""
+    items: Sequence[Item],
+    caller: Caller,
+    max_tokens: int,
+    extra: Mapping[str, Any] = {},
+    nothing: str = "",
 ) -> Answer:
-    """An answer of memories within a budget of tokens, each form of it.
+    """An answer of memories within the caller's budget of tokens, each form of it.
 
     `extra` is further structured content; a `hint` among it is also part of the text. `nothing` is
     the text for no memories.
     """
     if "hint" in extra:
         extra = {**extra, "hint": one_line(extra["hint"], MAX_HINT_CHARACTERS)}
+    budget, zone = caller.budget(max_tokens), caller.memory.time_zone
 
     def write(shown: Sequence[Item], left_out: int) -> Answer:
         content = {"notice": NOTICE, "memories": [item.view() for item in shown], **extra}
         recalled = fenced(
-            (item.shown() for item in shown), evidence=[item.evidence for item in shown]
+            (item.shown() for item in shown), evidence=[item.evidence for item in shown], zone=zone
         )
         lines = [recalled or nothing, *_texts(extra)]
         if shown and shown[-1].end is not None:

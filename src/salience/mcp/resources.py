@@ -72,7 +72,10 @@ async def read(caller: Caller, uri: str) -> ReadResourceResult:
     records = await _records(caller, uri)
     if records is None:
         raise MCPError(INVALID_PARAMS, "Resource not found", {"uri": one_line(uri, 2_000)})
-    text = fenced(records, max_tokens=caller.settings.max_tokens) or "Nothing is remembered yet."
+    text = (
+        fenced(records, max_tokens=caller.settings.max_tokens, zone=caller.memory.time_zone)
+        or "Nothing is remembered yet."
+    )
     content = TextResourceContents(uri=uri, mime_type=_TYPE, text=text)
     return ReadResourceResult(contents=[content])
 

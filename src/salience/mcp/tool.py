@@ -26,7 +26,7 @@ from salience.api.docstrings import descriptions
 from salience.engine.async_memory import AsyncMemory
 from salience.engine.options import MemoryFields, RecordFields
 from salience.errors import InvalidInput
-from salience.lazily import dataclass, field
+from salience.lazily import dataclass, field, replace
 from salience.mcp.app import MIN_TOKENS, ToolSettings
 from salience.mcp.messages import told
 from salience.records.field_filters import with_fields
@@ -56,6 +56,12 @@ class Caller:
     def budget(self, max_tokens: int) -> int:
         """The tokens that an answer may take: those asked for, as far as the settings allow."""
         return min(max_tokens, self.settings.max_tokens)
+
+    def within(self, time_zone: str | None) -> Caller:
+        """The same caller in a time zone, if one is given."""
+        if time_zone is None:
+            return self
+        return replace(self, memory=self.memory.within(self.memory.namespace, time_zone=time_zone))
 
 
 @dataclass(frozen=True)
@@ -331,6 +337,12 @@ Since = Annotated[
 ]
 Until = Annotated[
     str | None, Field(description="Only what was said or happened before this time (ISO 8601).")
+]
+Now = Annotated[
+    str | None, Field(description='The present, from which "yesterday" is told (ISO 8601).')
+]
+Zone = Annotated[
+    str | None, Field(description="The user's time zone, as Europe/Berlin, of days and of times.")
 ]
 AsOf = Annotated[str | None, Field(description="Go back: what was known at this time (ISO 8601).")]
 

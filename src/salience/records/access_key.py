@@ -20,7 +20,7 @@ class AccessKey(Result):
     """A key for the doors of a store, without its secret.
 
     `former_until` is when the secret before the last rotation ends. `last_used` is exact to a
-    minute. `version` counts the changes, of `last_used` none.
+    minute. `version` counts the changes, of `last_used` none. `time_zone` is that of its requests.
     """
 
     _shown = ("id", "name", "namespaces", "scopes", "expires_at")
@@ -37,6 +37,7 @@ class AccessKey(Result):
     revoked_at: datetime | None = None
     last_used: datetime | None = None
     version: int = 1
+    time_zone: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """A mapping of values that JSON has, without the hashes of secrets."""
@@ -50,7 +51,10 @@ class AccessKey(Result):
     def entry(self) -> dict[str, Any]:
         """The fields that a change of the key replaces, as JSON has them."""
         names = (name for name in field_names(type(self)) if name not in _COLUMNS)
-        return {name: to_json(getattr(self, name)) for name in names}
+        values = {name: to_json(getattr(self, name)) for name in names}
+        if self.time_zone is None:  # which earlier versions do not know
+            del values["time_zone"]
+        return values
 
     @classmethod
     def of(

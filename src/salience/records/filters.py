@@ -17,6 +17,8 @@ A missing value satisfies only `ne`, `nin`, `{"exists": false}` and equality wit
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextvars import ContextVar
+from datetime import tzinfo
 from typing import Any, Literal
 
 from salience.errors import InvalidInput, SalienceError, shown
@@ -25,6 +27,7 @@ from salience.records.fields import FIELDS, field_type
 from salience.records.filter_fields import registered_filter_field
 from salience.records.json_values import JSON_INTEGERS, MAX_METADATA_DEPTH, json_value
 from salience.records.limits import Type
+from salience.records.time_zone import UTC, localized
 from salience.records.validation import EXACT_SCALARS, composed, native, storable, timestamp
 
 Operator = Literal["eq", "ne", "in", "nin", "gt", "gte", "lt", "lte", "contains", "exists"]
@@ -101,8 +104,10 @@ def of_person(name: str) -> Filter:
     return Or((Compare("user_id", "eq", name), And((said, owned))))
 
 
-def parse_filter(spec: Mapping[str, Any] | Filter | None, path: str = "filters") -> Filter | None:
-    """A filter from its mapping form; None for none.
+def parse_filter(
+    spec: Mapping[str, Any] | Filter | None, path: str = "filters", *, zone: tzinfo = UTC
+) -> Filter | None:
+    """A filter from its mapping form; None for none. Times without a zone are of this one.
 
     Raises:
         InvalidInput: an unknown field or operator, or a value of the wrong type; names the path.
@@ -115,7 +120,15 @@ def parse_filter(spec: Mapping[str, Any] | Filter | None, path: str = "filters")
         raise
     except Exception as problem:  # of any kind, in a type from outside
         raise InvalidInput(path, f"cannot be read: {type(problem).__name__}") from problem
-    return _parsed(plain, path, 0)
+    token = _ZONE.set(zone)
+    try:
+        return _parsed(plain, path, 0)
+    finally:
+        _ZONE.reset(token)
+
+
+_ZONE: ContextVar[tzinfo] = ContextVar("zone", default=UTC)
+"""The zone of the times of the filter that is being parsed, which all its parts share."""
 
 
 class _Copying:
@@ -197,6 +210,8 @@ def _checked(condition: Filter, path: str, depth: int) -> Filter:
     if not isinstance(condition, Compare | And | Or | Not):
         raise InvalidInput(path, f"has {shown(condition)} for a part", "use Compare, And, Or, Not")
     if isinstance(condition, Compare):
+        if condition.field == STATED.field:  # of a filter that was parsed before
+            return condition
         if type(condition.field) is not str:
             raise InvalidInput(path, f"compares {shown(condition.field)}", "field names are text")
         if condition.operator not in OPERATORS:
@@ -333,7 +348,7 @@ def _operand(name: str, kind: Type, operator: Operator, value: Any, path: str) -
             return None
         raise InvalidInput(where, f"{operator} needs a value", "use exists to ask for missing ones")
     if kind == "time":
-        return timestamp(where, value).timestamp()
+        return timestamp(where, localized(value, _ZONE.get())).timestamp()
     if kind == "number":
         if isinstance(value, bool) or not isinstance(value, (int, float)) or value != value:
             raise InvalidInput(where, f"is compared with {shown(value)}", "give a number")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
-from datetime import date
+from datetime import date, tzinfo
 from functools import cached_property
 from pathlib import PurePath
 from typing import Any, get_args, get_type_hints
@@ -246,8 +246,12 @@ def _plain(path: str, value: Any, depth: int) -> Any:
         return storable(path, value)
     if isinstance(value, int | float):
         return _number(path, value)
+    if isinstance(value, tzinfo):
+        return str(value)
     if isinstance(value, date):  # or a datetime
-        return to_json(timestamp(path, value))
+        moment = timestamp(path, value)
+        is_local = getattr(value, "tzinfo", None) is None and "metadata" not in path.split(".")
+        return value.isoformat() if is_local else to_json(moment)
     if depth > MAX_DEPTH:
         raise InvalidInput(path, f"is nested more than {MAX_DEPTH} levels deep")
     if "metadata" not in path.split("."):  # which holds nothing that JSON does not have

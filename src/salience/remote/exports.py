@@ -111,6 +111,7 @@ class Batches:
         self._pending: list[Link] = []
         self._requests = 0
         self._is_large = False
+        self._run: str | None = None
 
     def __iter__(self) -> Iterator[list[Any]]:
         """The batches; an empty one if there are no items, as the other arguments are checked."""
@@ -152,6 +153,7 @@ class Batches:
         del self._waiting[: len(result)]
         self._degraded.update(dict.fromkeys(result.degraded))
         self._pending += result.pending
+        self._run = result.run or self._run
 
     def refuse(self, batch: list[Any], problem: InvalidInput) -> None:
         """Take note that a batch was refused as a whole: one item that is too large is REJECTED.
@@ -174,4 +176,4 @@ class Batches:
         now = set(pending) if self.may_have_settled_links else set(self._pending)
         outcomes = tuple(outcome for outcome in self._outcomes if outcome is not None)
         links = tuple(link for link in self._pending if link in now)
-        return AddResult(outcomes, tuple(self._degraded), links)
+        return AddResult(outcomes, tuple(self._degraded), links, self._run)

@@ -36,7 +36,13 @@ class RemoteKeys(Closing):
         return cls(remote, Transport(remote))
 
     def create(
-        self, namespaces: Any, scopes: Any, *, expires_at: Any = None, name: str | None = None
+        self,
+        namespaces: Any,
+        scopes: Any,
+        *,
+        expires_at: Any = None,
+        name: str | None = None,
+        time_zone: str | None = None,
     ) -> NewKey:
         """Create a key; only this answer has its text.
 
@@ -48,7 +54,8 @@ class RemoteKeys(Closing):
             InvalidInput: an argument is wrong.
         """
         values = {"namespaces": _listed(namespaces), "scopes": _listed(scopes)}
-        answer = self._send("", {**values, "expires_at": expires_at, "name": name})
+        others = {"expires_at": expires_at, "name": name, "time_zone": time_zone}
+        answer = self._send("", {**values, **others})
         return _new_key(answer)
 
     def list(self) -> list[AccessKey]:

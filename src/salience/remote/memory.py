@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from datetime import tzinfo
 from functools import update_wrapper
 from os import PathLike
 from typing import IO, Any, Self, Unpack
@@ -17,6 +18,7 @@ from salience.engine.search_api import ITERATION_PAGE, Iteration
 from salience.errors import InvalidInput, NotFound, StoreError
 from salience.records.field_filters import FIELD_DEFAULTS, FieldFilters
 from salience.records.record import MemoryRecord
+from salience.records.time_zone import system_zone
 from salience.records.validation import boolean, callable_or_none, namespace_name
 from salience.remote.calls import CALLS, Call
 from salience.remote.errors import as_embedded, refuse_rewrite
@@ -28,7 +30,7 @@ from salience.retrieval.erasure import ErasureReceipt
 from salience.retrieval.operations import Order, Place
 from salience.retrieval.plan import Plan, T
 from salience.search.listing import Page, list_request
-from salience.search.request import Filters
+from salience.search.request import Filters, TimeZone
 from salience.stores.address import Address
 from salience.write.dedup import DedupLike
 from salience.write.outcomes import AddResult, Transferred
@@ -73,7 +75,14 @@ class AtServer:
         """The scopes of the key."""
         return self._remote.scopes
 
-    def within(self, namespace: str, *, actor: str | None = None) -> Self:
+    @property
+    def time_zone(self) -> tzinfo:
+        """The time zone that is sent with each request; this machine's where none was chosen."""
+        return self._remote.time_zone or system_zone()
+
+    def within(
+        self, namespace: str, *, actor: str | None = None, time_zone: TimeZone = None
+    ) -> Self:
         """Return the memory of another namespace at the same server; closing either closes both.
 
         Raises:
@@ -84,7 +93,8 @@ class AtServer:
                 "actor", "is set by the server", "leave it out, use a key of its own"
             )
         memory = object.__new__(type(self))
-        memory._remote, memory._transport = self._remote.within(namespace), self._transport
+        memory._remote = self._remote.within(namespace, time_zone)
+        memory._transport = self._transport
         return memory
 
 
@@ -183,6 +193,7 @@ class RemoteMemory(AtServer, Memory):
         on_conflict: OnConflict = "error",
         progress: Callable[[int], None] | None = None,
         idempotency_key: str | None = None,
+        time_zone: TimeZone = None,
     ) -> AddResult:
         """Remember many items, as `Memory.add_many` does.
 
@@ -196,6 +207,7 @@ class RemoteMemory(AtServer, Memory):
             "dedup": dedup,
             "on_conflict": on_conflict,
             "idempotency_key": idempotency_key,
+            "time_zone": time_zone,
         }
         given = {name: value for name, value in options.items() if value is not None}
         for batch in batches:

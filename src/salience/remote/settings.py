@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from datetime import tzinfo
 from typing import Any, Unpack
 from urllib.parse import quote, urlsplit
 from uuid import uuid4
@@ -12,14 +13,16 @@ from salience.api.operations import PREFIX
 from salience.engine.options import SETTINGS, Settings, check_names
 from salience.errors import InvalidInput
 from salience.lazily import dataclass, field, replace
+from salience.records.time_zone import own_zone, time_zone
 from salience.records.validation import namespace_name, number
 from salience.remote.calls import Call, Request, profile_to_wire
+from salience.search.request import TimeZone
 from salience.stores.address import Address, store_url
 from salience.write.dedup import DedupPolicy
 
 KEY_VARIABLE = "SALIENCE_API_KEY"
 MAX_TIMEOUT_SECONDS = 86_400.0
-_OWN = ("namespace", "profile", "dedup", "trace", "api_key", "timeout")
+_OWN = ("namespace", "profile", "dedup", "trace", "time_zone", "api_key", "timeout")
 _PROFILED = ("search", "explain", "explain_many", "get_context")
 _DEDUPED = ("add", "add_many")
 
@@ -29,7 +32,7 @@ class RemoteSettings:
     """The address of a server, and what all requests of one memory share.
 
     `namespace` is None until it is known: without one the server chooses that of the key; `scopes`
-    are empty until then.
+    are empty until then. Without a `time_zone` the server takes that of the key, or its own.
     """
 
     url: str
@@ -40,6 +43,7 @@ class RemoteSettings:
     dedup: DedupPolicy | None
     trace: Callable[[str], object] | None
     scopes: tuple[str, ...] = ()
+    time_zone: tzinfo | None = None
 
     @classmethod
     def of(cls, kind: str, address: Address | None, **settings: Unpack[Settings]) -> RemoteSettings:
@@ -68,6 +72,7 @@ class RemoteSettings:
             None if profile is None else profile_to_wire("profile", profile),
             None if dedup is None else DedupPolicy.of(dedup, DedupPolicy()),
             trace,
+            time_zone=own_zone(values["time_zone"]),
         )
 
     def greeted(self, answer: Mapping[str, Any]) -> RemoteSettings:
@@ -75,9 +80,10 @@ class RemoteSettings:
         namespace = self.namespace or answer.get("namespace") or SETTINGS["namespace"]
         return replace(self.within(namespace), scopes=tuple(answer.get("scopes") or ()))
 
-    def within(self, namespace: str) -> RemoteSettings:
-        """The same settings for another namespace."""
-        return replace(self, namespace=namespace_name(namespace))
+    def within(self, namespace: str, zone: TimeZone = None) -> RemoteSettings:
+        """The same settings for another namespace, and for another time zone if one is given."""
+        own = time_zone("time_zone", zone) or self.time_zone
+        return replace(self, namespace=namespace_name(namespace), time_zone=own)
 
     def request(
         self, call: Call, arguments: Mapping[str, Any], namespace: str | None = None
@@ -94,28 +100,29 @@ class RemoteSettings:
         if self.dedup is not None and call.operation.name in _DEDUPED:
             values["dedup"] = DedupPolicy.of(values.get("dedup"), self.dedup)
         request = call.request(values)
-        headers = {**request.headers, **self._namespace_header(namespace)}
+        headers = {**request.headers, **self._own_headers(namespace)}
         if not request.repeatable:
             headers["Idempotency-Key"] = uuid4().hex
         return replace(request, headers=headers)
 
     def upload(self, call: Call, *, everywhere: bool) -> Request:
         """The request that sends a file, whose option is in the query."""
-        query, headers = {"everywhere": "true"} if everywhere else {}, self._namespace_header(None)
+        query, headers = {"everywhere": "true"} if everywhere else {}, self._own_headers(None)
         return Request(call.operation.verb, PREFIX + call.operation.path, query, headers=headers)
 
     def with_namespace(self, request: Request) -> Request:
         """A request for the namespace of these settings."""
-        return replace(request, headers={**request.headers, **self._namespace_header(None)})
+        return replace(request, headers={**request.headers, **self._own_headers(None)})
 
     def greeting(self) -> Request:
         """The request that opens a memory: what the key may do, and the namespace that it means."""
         return self.with_namespace(Request("GET", f"{PREFIX}/key", repeatable=True))
 
-    def _namespace_header(self, namespace: str | None) -> dict[str, str]:
-        """The header of a namespace, percent-encoded: a header has no letters beyond ASCII."""
+    def _own_headers(self, namespace: str | None) -> dict[str, str]:
+        """The headers of the namespace, percent-encoded (a header is ASCII), and the time zone."""
         name = self.namespace if namespace is None else namespace_name(namespace)
-        return {} if name is None else {"Salience-Namespace": quote(name)}
+        headers = {} if name is None else {"Salience-Namespace": quote(name)}
+        return headers | ({"Salience-Time-Zone": str(self.time_zone)} if self.time_zone else {})
 
 
 def _base_url(url: str) -> str:

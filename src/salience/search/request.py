@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from datetime import date, datetime
+from datetime import date, datetime, tzinfo
 from typing import Any, TypedDict
 
 from salience.errors import InvalidInput, shown
@@ -19,6 +19,7 @@ from salience.ranking.stages import Pipeline, min_value
 from salience.records.field_filters import FIELD_DEFAULTS, FieldFilters
 from salience.records.filters import And, Compare, Filter, Not, all_of, filter_fields, parse_filter
 from salience.records.limits import DEFAULT_LIMITS, Limits
+from salience.records.time_zone import localized, time_zone, zone_of
 from salience.records.validation import (
     LARGEST_NUMBER,
     boolean,
@@ -36,6 +37,7 @@ MAX_HITS = 1000
 
 Filters = Mapping[str, Any] | Filter | None
 Moment = date | str | float | None
+TimeZone = str | tzinfo | None
 
 
 class CompareOptions(FieldFilters, total=False):
@@ -44,7 +46,10 @@ class CompareOptions(FieldFilters, total=False):
     limit: maximum number of memories, 1 to 1000.
     filters: a condition that each memory must meet; see `salience.records.filters`. Only active
         memories are found, unless it says something about their `status`.
-    now: the time to rank for; the present by default. "Yesterday" is a day of its time zone.
+    now: the time to rank for; the present by default.
+    time_zone: the zone of whoever asks, as Europe/Berlin: of "yesterday" in the query, of times
+        that are given without a zone. By default that of the memory, else of `now`, else the
+        system's.
     as_of: rank what there was at this time, as it was then: contents, links, accesses, judgements,
         statuses. What was erased since cannot be in it. Nothing is touched.
     min_score: leave out hits below it; what a score means depends on the profile.
@@ -56,6 +61,7 @@ class CompareOptions(FieldFilters, total=False):
     limit: int
     filters: Filters
     now: Moment
+    time_zone: TimeZone
     as_of: Moment
     min_score: float | None
     namespaces: Sequence[str] | None
@@ -132,7 +138,7 @@ class SearchSettings:
     memory was opened without one. `knows` says how far that embedder knows a script or a language;
     it is None where it does not say. Within a `turn` a search computes; a store whose searches
     compute in this process gives one after the other. The words of the `dictionary` are never
-    misspelt.
+    misspelt. The `time_zone` is the one chosen for the memory, if any is.
     """
 
     namespace: str
@@ -146,6 +152,16 @@ class SearchSettings:
     slow_search_ms: float | None = None
     turn: Callable[[], AbstractContextManager[object]] = nullcontext
     dictionary: Dictionary = NO_DICTIONARY
+    time_zone: tzinfo | None = None
+
+    def zone(self, of_call: Any = None, now: Any = None) -> tzinfo:
+        """The zone of a call: that of its `time_zone`, of the memory, of `now`, of the system.
+
+        Raises:
+            InvalidInput: `of_call` is no time zone.
+        """
+        told = self.clock() if now is None else now
+        return zone_of(told, time_zone("time_zone", of_call), self.time_zone)
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,7 +169,7 @@ class SearchRequest:
     """A checked search; `SearchOptions` says what each part means.
 
     `about` is the time that the query asks about, in seconds from and to; `asked_at` is `now` in
-    the time zone in which it was given. `words` are those of `WordOptions` that were given.
+    the time zone of the search. `words` are those of `WordOptions` that were given.
     """
 
     text: str
@@ -183,8 +199,9 @@ def search_request(
         InvalidInput: names the option that is wrong.
     """
     options = {**SEARCH_DEFAULTS, **options}
-    as_of = past_time(options["as_of"], settings)
-    now = present_time(options["now"], as_of, settings)
+    zone = settings.zone(options["time_zone"], options["now"])
+    as_of = past_time(options["as_of"], settings, zone)
+    now = present_time(options["now"], as_of, settings, zone)
     profile, namespaces = options["profile"], options["namespaces"]
     profile = settings.profile if profile is None else profiles.get(profile)
     if namespaces is not None and (not isinstance(namespaces, list | tuple) or not namespaces):
@@ -195,11 +212,12 @@ def search_request(
     if token_budget is not None:
         token_budget = integer("token_budget", token_budget, 0)
     include_archived = boolean("include_archived", options["include_archived"])
-    where = parse_filter(options["filters"])
+    where = parse_filter(options["filters"], zone=zone)
     profile = profiles.in_context(profile, options["context"], _layer(where))
     profile = with_constants(profile.weighted(options["weights"]), options)
     query = _query_text(query, settings.limits.query)
-    about = past_interval(query, now)
+    asked_at = now.astimezone(zone)
+    about = past_interval(query, asked_at)
     min_similarity = _finite("min_similarity", options["min_similarity"])
     return SearchRequest(
         query,
@@ -214,30 +232,23 @@ def search_request(
         boolean("explain", options["explain"]),
         token_budget,
         about,
-        _in_its_zone(options["now"], now),
+        asked_at,
         settings,
         cutoff(profile, options["min_probability"], options["cut"]),
         _words(profile, options, settings.limits.query),
     )
 
 
-def present_time(now: Any, as_of: datetime | None, settings: SearchSettings) -> datetime:
+def present_time(
+    now: Any, as_of: datetime | None, settings: SearchSettings, zone: tzinfo
+) -> datetime:
     """The time to rank for: as told, that of the past gone back to, else the present."""
     if now is not None:
-        return present("now", now)
-    return as_of or present("clock", settings.clock())
+        return present("now", localized(now, zone))
+    return as_of or present("clock", localized(settings.clock(), zone))
 
 
-def _in_its_zone(told: Any, moment: datetime) -> datetime:
-    """A moment in the time zone in which it was told, UTC without one."""
-    value = native(told)
-    if isinstance(value, str):
-        value = datetime.fromisoformat(value.strip())
-    zone = getattr(value, "tzinfo", None)
-    return moment if zone is None else moment.astimezone(zone)
-
-
-def past_time(as_of: Any, settings: SearchSettings) -> datetime | None:
+def past_time(as_of: Any, settings: SearchSettings, zone: tzinfo) -> datetime | None:
     """The time to go back to; None for the present.
 
     Raises:
@@ -245,8 +256,8 @@ def past_time(as_of: Any, settings: SearchSettings) -> datetime | None:
     """
     if as_of is None:
         return None
-    at = present("as_of", as_of)
-    if at > present("clock", settings.clock()):
+    at = present("as_of", localized(as_of, zone))
+    if at > present("clock", localized(settings.clock(), zone)):
         raise InvalidInput("as_of", f"{at.isoformat()} is in the future", "leave it out")
     return at
 

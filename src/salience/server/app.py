@@ -44,6 +44,7 @@ from salience.server.operation import (
     Operation,
     Readiness,
     foreign,
+    memory_of,
     note_effects,
     scope_missing,
 )
@@ -207,6 +208,7 @@ class Server:
             namespace=settings.namespace,
             embedder=None if settings.embedder == "none" else settings.embedder,
             profile=settings.profile,
+            time_zone=settings.time_zone,
         )
 
     async def _use(self, store: Store) -> None:
@@ -249,7 +251,7 @@ class Server:
         """
         principal = request.state.principal
         namespace = _namespace(request, principal, self.settings.namespace)
-        return self.memory.within(namespace, actor=principal.key_id)
+        return memory_of(self.memory, request, principal, namespace)
 
     def endpoint(self, operation: Operation) -> Endpoint:
         """The function that answers the requests of an operation."""

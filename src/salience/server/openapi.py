@@ -37,6 +37,13 @@ _PARAMETERS: dict[str, Schema] = {
         "or `default`.",
         "schema": {"type": "string", **NAMESPACE},
     },
+    "Salience-Time-Zone": {
+        "name": "Salience-Time-Zone",
+        "in": "header",
+        "description": "The time zone of the request, as Europe/Berlin; by default that of the "
+        "key, else of the memory.",
+        "schema": {"type": "string", "minLength": 1, "maxLength": 255},
+    },
     "If-Match": {
         "name": "If-Match",
         "in": "header",
@@ -218,7 +225,9 @@ def _parameters(operation: Operation) -> list[Schema]:
         parameters.append(
             {"name": name, "in": "query", "description": description, **required, **content}
         )
-    shared = ["Salience-Namespace", *operation.headers] if operation.scope else []
+    shared = (
+        ["Salience-Namespace", "Salience-Time-Zone", *operation.headers] if operation.scope else []
+    )
     if _is_json(operation):
         shared += Wanted.__annotations__
     return parameters + [{"$ref": f"#/components/parameters/{name}"} for name in shared]

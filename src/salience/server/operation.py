@@ -21,6 +21,7 @@ from salience.engine.async_memory import AsyncMemory
 from salience.engine.extraction import Extractor
 from salience.errors import InvalidInput, NotFound, SalienceError, StoreError, shown
 from salience.lazily import dataclass, field
+from salience.records.time_zone import time_zone
 from salience.records.validation import text
 from salience.server.encoding import JSON
 from salience.server.guard import Metrics
@@ -71,8 +72,8 @@ class Call:
 
     @property
     def memory(self) -> AsyncMemory:
-        """The memory of the namespace."""
-        return self.server.memory.within(self.namespace, actor=self.principal.key_id)
+        """The memory of the namespace, in the time zone of the request or of its key."""
+        return memory_of(self.server.memory, self.request, self.principal, self.namespace)
 
     @property
     def once(self) -> str | None:
@@ -140,6 +141,19 @@ class Answer:
     content_type: str = JSON
     has_etag: bool = False
     tells: bool = False
+
+
+def memory_of(
+    memory: AsyncMemory, request: Request, principal: Principal, namespace: str
+) -> AsyncMemory:
+    """The memory of a namespace as a request sees it.
+
+    Raises:
+        InvalidInput: the header Salience-Time-Zone names no time zone.
+    """
+    named = request.headers.get("salience-time-zone")
+    zone = time_zone("Salience-Time-Zone", named) or principal.time_zone
+    return memory.within(namespace, actor=principal.key_id, time_zone=zone)
 
 
 Endpoint = Callable[[Call], Awaitable[Response]]

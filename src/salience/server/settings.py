@@ -24,6 +24,7 @@ class ServerSettings:
     host, port: where it listens.
     db: the address of the store; SALIENCE_DB, else memory.db.
     embedder: the name of the embedder, or "none" for words only.
+    time_zone: the zone of requests whose key has none and that name none.
     profile: the name of the profile of searches that name none.
     namespace: the namespace of requests that name none.
     workers: the number of processes.
@@ -38,6 +39,7 @@ class ServerSettings:
     port: int = DEFAULT_PORT
     db: str | None = None
     embedder: str = "default"
+    time_zone: str | None = None
     profile: str = "balanced"
     namespace: str = "default"
     workers: int = 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable, Mapping
-from datetime import datetime
+from datetime import datetime, tzinfo
 from functools import partial
 from hashlib import sha256
 from typing import Any, Literal, get_args
@@ -22,6 +22,7 @@ from salience.records.fields import FIELDS
 from salience.records.json_values import metadata_mapping
 from salience.records.limits import DEFAULT_LIMITS, Limits, Type
 from salience.records.record import BLANK, LINK_TYPES, Embedding, Link, MemoryRecord, new_id
+from salience.records.time_zone import UTC, localized
 from salience.records.tombstones import Erasing, ErasureKind
 from salience.records.validation import (
     choice,
@@ -126,6 +127,7 @@ class WriteContext:
     actor: str | None = None
     limits: Limits = DEFAULT_LIMITS
     secrets: SecretPolicy = "flag"
+    zone: tzinfo = UTC
 
     def erasing(self, kind: ErasureKind) -> Erasing:
         """An erasure in this context."""
@@ -164,14 +166,17 @@ class Item:
     secret: Secret | None = None  # that its text seems to hold
 
 
-def check_field(name: str, value: Any, limits: Limits) -> Any:
-    """A value of a field as it is stored.
+def check_field(name: str, value: Any, limits: Limits, zone: tzinfo = UTC) -> Any:
+    """A value of a field as it is stored; a time without a zone is one of `zone`.
 
     Raises:
         InvalidInput: the field cannot have the value.
     """
     check = _LIMITED.get(name)
-    return CHECKS[name](name, value) if check is None else check(value, limits)
+    if check is not None:
+        return check(value, limits)
+    is_time = FIELDS[name].type == "time"
+    return CHECKS[name](name, localized(value, zone) if is_time else value)
 
 
 def parse_item(source: Any, scope: WriteContext, dimensions: Mapping[str, int]) -> Item:
@@ -191,7 +196,7 @@ def parse_item(source: Any, scope: WriteContext, dimensions: Mapping[str, int]) 
             f"use {', '.join(sorted(ITEM_KEYS))}",
         )
     values = {
-        name: check_field(name, value, scope.limits)
+        name: check_field(name, value, scope.limits, scope.zone)
         for name, value in ({"content": None} | source).items()  # it is looked at first
         if value is not None and name in _SETTABLE
     }
@@ -390,7 +395,7 @@ def parse_link(
         text("target", target, limit=MAX_NAME_CHARACTERS),
         type,
         1.0 if checked is None else checked,
-        optional_timestamp("created_at", created_at) or scope.now,
+        optional_timestamp("created_at", localized(created_at, scope.zone)) or scope.now,
     )
 
 

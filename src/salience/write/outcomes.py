@@ -34,7 +34,9 @@ class Added(Result):
     REJECTED: it cannot be kept. For the outcomes that add nothing, `id` is `match`. `similarity`
     is the cosine of the two, if they were compared. `settled_by` is the old and the new memory of a
     conflict. `secret` is the kind of secret that its text seems to hold ("key" or "password"), None
-    for none; see `Memory.open(secrets=...)`.
+    for none; see `Memory.open(secrets=...)`. `forgets` are the memories that its text asks to be
+    forgotten, None if it asks for nothing; `remedy` retires them then, and `delete_many` would
+    erase them.
     """
 
     _computed = ("remedy",)
@@ -47,10 +49,13 @@ class Added(Result):
     similarity: float | None = None
     settled_by: tuple[str, str] | None = None
     secret: Secret | None = None
+    forgets: tuple[str, ...] | None = None
 
     @property
     def remedy(self) -> str | None:
-        """The call that settles a conflict in one step, as a text; None for other outcomes."""
+        """The call that settles a conflict, or retires what is to be forgotten, as a text."""
+        if self.forgets:
+            return f"memory.archive({json.dumps([*self.forgets, self.id])})"
         if self.settled_by is None:
             return None
         old, new = map(json.dumps, self.settled_by)
@@ -62,7 +67,7 @@ class AddResult(Result):
     """The outcome of every item of a write, in the order given.
 
     `pending` are the links that lead to no memory yet; they will, once one has that id, title or
-    alias.
+    alias. `run` names the change that retired what the items ask to be forgotten, for `undo`.
     """
 
     _computed = ("ids",)
@@ -70,6 +75,7 @@ class AddResult(Result):
     items: tuple[Added, ...]
     degraded: tuple[str, ...] = ()
     pending: tuple[Link, ...] = ()
+    run: str | None = None
 
     @property
     def ids(self) -> tuple[str, ...]:

@@ -12,7 +12,6 @@ from salience.errors import InvalidInput
 from salience.records.events import Event, counted_edit
 from salience.records.fields import FIELDS
 from salience.records.filters import And, Compare, Not, Or
-from salience.records.limits import Limits
 from salience.records.record import EMPTY, Edit, Embedding, Link, MemoryRecord
 from salience.records.validation import text
 from salience.retrieval.erasure import Erased, Erasure, ErasureReceipt
@@ -70,7 +69,7 @@ def update(
         VersionConflict: it has another version than `if_version`.
     """
     id, version = text("id", id), checked_version(if_version)
-    fields, merge = _checked_changes(changes, scope.limits)
+    fields, merge = _checked_changes(changes, scope)
     secret_of((fields.get("content"), fields.get("title")), scope)
     in_place = all(FIELDS[name].patchable for name in fields)
     vector_of: dict[str, Embedding] = {}
@@ -98,7 +97,7 @@ def _merged_metadata(old: Mapping[str, Any], keys: Mapping[str, Any]) -> dict[st
 
 
 def _checked_changes(
-    changes: Mapping[str, Any], limits: Limits
+    changes: Mapping[str, Any], scope: WriteContext
 ) -> tuple[dict[str, Any], Mapping[str, Any]]:
     """The checked fields that an update sets, and the keys that it merges into the metadata."""
     allowed = set(CHECKS) - {"id", "added_at"} | {_REPLACE_METADATA}
@@ -114,7 +113,9 @@ def _checked_changes(
     fields = dict(changes)
     if _REPLACE_METADATA in fields:
         fields["metadata"] = fields.pop(_REPLACE_METADATA)
-    checked = {name: check_field(name, value, limits) for name, value in fields.items()}
+    checked = {
+        name: check_field(name, value, scope.limits, scope.zone) for name, value in fields.items()
+    }
     if changes.get("metadata") is None:  # as for every field, None empties it
         return checked, EMPTY
     return checked, checked.pop("metadata")

@@ -40,6 +40,7 @@ def inspect(
         port=port,
         db=settings.db,
         embedder=settings.embedder,
+        time_zone=settings.time_zone,
         namespace=settings.namespace,
         read_only=not write,
     )

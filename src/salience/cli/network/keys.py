@@ -29,6 +29,7 @@ def create(
     scope: Annotated[list[str] | None, typer.Option(help=", ".join(SCOPES))] = None,
     expires: str | None = None,
     name: str | None = None,
+    time_zone: str | None = None,
 ) -> None:
     """Create a key and print it once."""
     scopes = [one.strip() for listed in scope or () for one in listed.split(",") if one.strip()]
@@ -37,7 +38,9 @@ def create(
     if not namespace:
         raise InvalidInput("--namespace", "is missing", "give a name, ana/* or *")
     with _opened(settings) as keys:
-        created = keys.create(namespace, scopes, expires_at=_end(expires), name=name)
+        created = keys.create(
+            namespace, scopes, expires_at=_end(expires), name=name, time_zone=time_zone
+        )
     _show_secret(settings, created)
 
 
@@ -57,8 +60,12 @@ def list_(settings: Settings) -> None:
 
     rows = render.entries(id=8)
     for key in listed:
-        uses = "never used" if key.last_used is None else f"used {render.when(key.last_used)}"
-        about = " · ".join(filter(None, (key.name, _end_of(key), uses)))
+        uses = (
+            "never used"
+            if key.last_used is None
+            else f"used {render.when(key.last_used, settings.zone)}"
+        )
+        about = " · ".join(filter(None, (key.name, _end_of(key), uses, key.time_zone)))
         rows.add_row(Text(key.id, "bold"), Group(Text(_access(key)), Text(about, "dim")))
     output.console().print(rows)
 

@@ -127,6 +127,8 @@ def _arguments(settings: Settings, tools: str | None, read_only: bool) -> list[s
         arguments += ["--namespace", settings.namespace]
     if settings.embedder and not remote_scheme(url):
         arguments += ["--embedder", settings.embedder]
+    if settings.time_zone:
+        arguments += ["--time-zone", settings.time_zone]
     if tools:
         arguments += ["--tools", tools]
     return arguments + ["--read-only"] * read_only

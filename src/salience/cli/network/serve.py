@@ -43,6 +43,7 @@ def serve(
         port=port,
         db=settings.db,
         embedder=settings.embedder,
+        time_zone=settings.time_zone,
         profile=profile,
         namespace=settings.namespace,
         workers=workers,

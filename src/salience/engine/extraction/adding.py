@@ -52,6 +52,7 @@ def with_facts(
         (item, each.id)
         for item, each in zip(items, added, strict=True)
         if each.id and each.outcome in ADDING_OUTCOMES and each.reason != SAME_KEY
+        if each.forgets is None
     ]
     if not sources:
         return added
@@ -61,8 +62,9 @@ def with_facts(
     where = {"kind": "fact", **{name: id for name, id in owners.items() if id is not None}}
     near = yield from search(request(said, filters=where, limit=_KNOWN, touch=False))
     known = [hit.content for hit in near]
+    today = scope.now.astimezone(scope.zone)
     try:
-        facts = yield from ask(Outside(lambda: finder.facts(turns, known=known, today=scope.now)))
+        facts = yield from ask(Outside(lambda: finder.facts(turns, known=known, today=today)))
     except Exception as problem:  # of any kind, in foreign code
         brief = problem.brief if isinstance(problem, ExtractionError) else repr(problem)
         _log.warning("extract: %s", brief)
@@ -72,11 +74,8 @@ def with_facts(
     for each in written:
         if each.settled_by is not None:
             yield from supersede(*each.settled_by, scope)
-    return AddResult(
-        (*added.items, *written.items),
-        tuple(dict.fromkeys((*added.degraded, *written.degraded))),
-        added.pending,
-    )
+    degraded = tuple(dict.fromkeys((*added.degraded, *written.degraded)))
+    return replace(added, items=(*added.items, *written.items), degraded=degraded)
 
 
 def _turn(item: _Item) -> Turn:

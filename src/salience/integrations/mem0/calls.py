@@ -8,6 +8,7 @@ from datetime import datetime, timezone
 from typing import Any
 from uuid import NAMESPACE_OID, uuid4, uuid5
 
+from salience.display.for_models import in_zone
 from salience.engine.extraction import Extractor, Fact, Turn
 from salience.engine.judgment_api import whole_history
 from salience.engine.memory import Memory
@@ -300,7 +301,7 @@ class Calls:
         where = conditions(entity_filter(fields.ids))
         near = self.memory.search(said, filters=where, limit=_KNOWN, touch=False)
         known = [hit.content for hit in near]
-        today = fields.created_at or datetime.now(timezone.utc)
+        today = in_zone(fields.created_at or datetime.now(timezone.utc), self.memory.time_zone)
         wishes = prompt or self.instructions
         facts: list[Fact] = extractor.facts(turns, known=known, instructions=wishes, today=today)
         if not facts:

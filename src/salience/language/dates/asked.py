@@ -25,6 +25,7 @@ from salience.language.dates.grammar import (
     HALF_YEAR,
     MONTH_OF_DAYS,
     PART_BEFORE,
+    PART_OF_DAY,
     RELATIVE_TIME,
     YEAR_AND_HALF,
     DateMention,
@@ -42,6 +43,8 @@ from salience.language.dates.intervals import (
     month_of,
     nearest,
     quarter_of,
+    seconds,
+    wall_clock,
     year_of,
 )
 from salience.language.dates.translation import WEEKDAY_NAMES, in_english
@@ -128,7 +131,7 @@ def asked_times(folded: str, now: datetime, language: str = "") -> AskedTimes:
     text = translated.text
     for pattern, wording in _REWORDED:
         text = pattern.sub(wording, text)
-    local = now.replace(tzinfo=timezone.utc)  # the clock on the wall, for sums of days
+    local = wall_clock(now)
     times = _bare_times(text, local)
     if AHEAD.search(text) and not BEHIND.search(text):
         times = [_ahead(time, local) for time in times]
@@ -161,7 +164,7 @@ def _midnight(moment: datetime) -> datetime:
 def _asked(time: _Time, text: str, now: datetime, local: datetime) -> AskedTime:
     is_open = time.intervals[0][1] > local
     return AskedTime(
-        _readings(time.intervals, now), is_open, text[time.start : time.end], time.start
+        _readings(time.intervals, now, local), is_open, text[time.start : time.end], time.start
     )
 
 
@@ -175,16 +178,16 @@ def _days_of(interval: Interval) -> set[tuple[int, int]]:
 
 
 def _readings(
-    intervals: Sequence[Interval], now: datetime
+    intervals: Sequence[Interval], now: datetime, local: datetime
 ) -> tuple[tuple[float, float, float], ...]:
-    zone = now.tzinfo or timezone.utc
-
-    def seconds(moment: datetime) -> float:
-        in_zone = moment if moment in (ALWAYS, FOREVER) else moment.replace(tzinfo=zone)
-        return in_zone.timestamp()
-
+    zone, until_now = now.tzinfo or timezone.utc, _now(local)
+    ends = {until_now: now.timestamp() + _MOMENT.total_seconds()}  # clocks may show it twice
     return tuple(
-        (seconds(start), seconds(end), _weight(end - start, place))
+        (
+            seconds(start, zone),
+            ends[end] if end in ends and end < FOREVER else seconds(end, zone),
+            _weight(end - start, place),
+        )
         for place, (start, end) in enumerate(intervals)
     )
 
@@ -200,7 +203,7 @@ def _bare_times(text: str, now: datetime) -> list[_Time]:
         (*_calendar(text, now), *_relative(text, now)), key=lambda time: (time.start, -time.end)
     )
     times: list[_Time] = []
-    for time in found:
+    for time in (_part_of_day(text, time, now) for time in found):
         if not times or time.start >= times[-1].end:
             times.append(time)
         elif time.end > times[-1].end and time.start == times[-1].start:
@@ -291,6 +294,24 @@ _NEAR = {
     "this morning": 0, "this afternoon": 0, "this evening": 0, "tomorrow": 1,
     "day after tomorrow": 2,
 }  # fmt: skip
+_PARTS_OF_DAY = {"morning": (5, 12), "afternoon": (12, 18), "evening": (17, 24), "night": (18, 30)}
+"""The hours of parts of a day, from and to: a night ends past midnight."""
+
+
+def _part_of_day(text: str, time: _Time, now: datetime) -> _Time:
+    """A time whose words name the part of a day: that part if it has begun, else the whole day."""
+    part = PART_OF_DAY.match(text, time.end) or PART_OF_DAY.search(text, time.start, time.end)
+    if part is None:
+        return time
+    first, last = (timedelta(hours=hour) for hour in _PARTS_OF_DAY[part["part"]])
+    parts = tuple(
+        (start + first, later(start, last))
+        for start, end in time.intervals
+        if end - start == _DAY and start + first <= now
+    )
+    return time._replace(intervals=(*parts, *time.intervals))
+
+
 _STEPS = {"last": -1, "past": -1, "previous": -1, "next": 1}
 
 

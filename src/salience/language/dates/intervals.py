@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta, timezone
+from datetime import datetime, timedelta, timezone, tzinfo
 
 from salience.language.dates.grammar import DateMention
 
 Interval = tuple[datetime, datetime]
-"""A stretch of time, its end not in it."""
+"""A stretch of time by the clocks of whoever asks, its end not in it."""
 
 ALWAYS = datetime(1, 1, 1, tzinfo=timezone.utc)
 FOREVER = datetime(9999, 12, 31, 23, 59, 59, tzinfo=timezone.utc)
 _LAST_YEAR = 9998  # the next one exists as a datetime, too
 _MAX_LEAP_YEAR_GAP = 8  # years from a 29 February to the next one
+
+
+def wall_clock(now: datetime) -> datetime:
+    """What the clocks of its zone show at a moment, in which days and weeks can be added."""
+    return now.replace(tzinfo=timezone.utc, fold=0)
+
+
+def seconds(moment: datetime, zone: tzinfo) -> float:
+    """The instant at which the clocks of a zone show a moment, the first time if they do twice.
+
+    A moment that they skip is counted on from before: 00:00 is the instant at which they change.
+    """
+    return (moment if moment in (ALWAYS, FOREVER) else moment.replace(tzinfo=zone)).timestamp()
 
 
 def nearest(date: DateMention, moment: datetime, step: int) -> list[Interval]:

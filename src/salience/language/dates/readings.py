@@ -2,21 +2,28 @@
 
 As wording: `date_wordings`. As time: `past_interval`, the past time that a question
 is about by its calendar dates, and `search_interval`, the time that it restricts the search to,
-also by relative words such as "last Tuesday". The former is in UTC, the latter in the time zone of
-its moment; what has no year or day of its own lies in the past. `grammar` says how a date is
+also by relative words such as "last Tuesday". Both are of the time zone of their moment; what has
+no year or day of its own lies in the past. `grammar` says how a date is
 recognised, `asked` how times are.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from datetime import datetime, tzinfo
+from datetime import datetime, timezone, tzinfo
 from math import inf
 
 from salience.language.analysis_types import NamedDates, TimeRange, Wording
 from salience.language.dates.asked import AskedTime, asked_times
 from salience.language.dates.grammar import DateMention, DateMentions, mentioned_dates
-from salience.language.dates.intervals import Interval, in_year, nearest, year_of
+from salience.language.dates.intervals import (
+    Interval,
+    in_year,
+    nearest,
+    seconds,
+    wall_clock,
+    year_of,
+)
 from salience.language.dates.translation import month_forms, tomorrow_forms, weekday_forms
 from salience.language.english import (
     AMBIGUOUS_MONTHS,
@@ -34,6 +41,7 @@ _MONTH_STEMS = {
 _MOSTLY_WORDS = frozenset(MONTHS[name] for name in AMBIGUOUS_MONTHS - NAMESAKE_MONTHS)
 _DAY = 86_400
 _WEEK = 7 * _DAY
+_HOUR = 3_600
 _ORDINAL_SUFFIXES = {1: "st", 2: "nd", 3: "rd", 21: "st", 22: "nd", 23: "rd", 31: "st"}
 
 
@@ -82,9 +90,10 @@ def day_wordings(
     """
     numbers: set[int] = set()
     for start, end, _ in (time.readings[0] for time in times):
-        if end - start <= _WEEK:
+        if end - start <= _WEEK + _HOUR:  # the week in which the clocks are put back
             noons = range(int(start) + _DAY // 2, int(end), _DAY)
-            numbers.update(datetime.fromtimestamp(noon, zone).weekday() for noon in noons)
+            days = noons or (start,)  # a night is of the day on which it begins
+            numbers.update(datetime.fromtimestamp(each, zone).weekday() for each in days)
     if not numbers:
         return {}
     names = [name for number in sorted(numbers) for name in weekday_forms(language)[number]]
@@ -105,13 +114,14 @@ def past_interval(text: str, now: datetime) -> tuple[float, float] | None:
     still to come.
     """
     folded = fold(text.replace("\u2019", "'"))
-    dates = mentioned_dates(folded)
+    dates, local = mentioned_dates(folded), wall_clock(now)
     if not dates.ranges and not dates.years:
         return (-inf, now.timestamp()) if _asks_former(folded) else None
-    past = [interval for interval in _intervals(dates, now) if interval[0] <= now]
+    past = [interval for interval in _intervals(dates, local) if interval[0] <= local]
     if not past:
         return None
-    return min(past)[0].timestamp(), max(end for _, end in past).timestamp()
+    zone = now.tzinfo or timezone.utc
+    return seconds(min(past)[0], zone), seconds(max(end for _, end in past), zone)
 
 
 def _asks_former(folded: str) -> bool:

@@ -61,6 +61,10 @@ class Kept(TypedDict):
 
     session_id: NotRequired[str]
     ids: list[str]
+    forgotten: NotRequired[
+        Annotated[list[str], Field(description="The ids that they asked to forget, now archived.")]
+    ]
+    run: NotRequired[Annotated[str, Field(description="The name of that change, for undo.")]]
 
 
 class Archived(TypedDict):
@@ -121,6 +125,9 @@ async def add_conversation(
     content: dict[str, Any] = {"ids": [one_line(id) for id in result.ids]}
     if session_id is not None:
         content["session_id"] = one_line(session_id)
+    if result.run is not None:
+        forgotten = dict.fromkeys(id for item in result for id in item.forgets or ())
+        content |= {"forgotten": [*map(one_line, forgotten)], "run": result.run}
     return Answer(content, f"{len(result.ids)} of {len(messages)} messages are kept.")
 
 
@@ -264,7 +271,7 @@ async def fetch(caller: Caller, id: Id) -> Answer:
     about = {"created_at": record.created_at.isoformat(), "speaker": one_line(record.speaker or "")}
 
     def write(items: Any, left_out: int) -> Answer:
-        text = fenced(item.shown() for item in items)
+        text = fenced((item.shown() for item in items), zone=caller.memory.time_zone)
         return _json({**_found(record), "text": text, "metadata": about})
 
     item = Item(record, {})

@@ -21,14 +21,17 @@ from salience.mcp.tool import (
     Id,
     Kind,
     MaxTokens,
+    Now,
     Query,
     Since,
     Speaker,
     Tags,
     Until,
+    Zone,
     filters,
     tool,
 )
+from salience.records.time_zone import localized
 from salience.records.validation import timestamp
 from salience.search import context as engine
 
@@ -73,6 +76,8 @@ async def search_memories(
         Literal["auto", "none"] | None,
         Field(description="auto leaves out what does not answer the query; none keeps all."),
     ] = None,
+    now: Now = None,
+    time_zone: Zone = None,
     max_tokens: MaxTokens = DEFAULT_TOKENS,
 ) -> Answer:
     """Find what is remembered about something, best first, with who said it, when and where.
@@ -80,12 +85,14 @@ async def search_memories(
     Ask before answering anything that earlier conversations may have settled: preferences, names,
     decisions, plans, facts about people and projects.
     """
+    caller = caller.within(time_zone)
     where = filters(tags, kind, speaker, since, until)
     bounds = {} if min_similarity is None else {"min_similarity": min_similarity}
     result = await caller.memory.search(
         query,
         limit=limit,
         filters=where,
+        now=now,
         as_of=as_of,
         include_archived=include_archived,
         cut=cut,
@@ -94,7 +101,7 @@ async def search_memories(
     advice = await hint(caller.memory, result, where, bounds)
     items = [Item.of_hit(hit) for hit in result]
     extra = {} if advice is None else {"hint": advice}
-    return memories(items, caller.budget(max_tokens), extra)
+    return memories(items, caller, max_tokens, extra)
 
 
 @tool("Get context", scope=READ, result=Recalled)
@@ -106,17 +113,19 @@ async def get_context(
     per_writer: Annotated[
         int | None, Field(ge=1, description="Maximum number of memories of one writer.")
     ] = None,
+    now: Now = None,
+    time_zone: Zone = None,
 ) -> Answer:
     """Build one text of what matters for a question or task, within a token budget.
 
     It begins with what is known of the user. Take it at the start of a task; search_memories gives
     single memories with their ids and evidence.
     """
-    budget = caller.budget(max_tokens)
+    caller, budget = caller.within(time_zone), caller.budget(max_tokens)
     room = budget
     while True:  # what is found first is measured, and counted as an access only if it fits
         context = await caller.memory.get_context(
-            query, room, as_of=as_of, touch=False, per_writer=per_writer
+            query, room, now=now, as_of=as_of, touch=False, per_writer=per_writer
         )
         answer = _context(context)
         over = tokens(answer) - budget
@@ -156,7 +165,7 @@ async def get_memory(
     if start and start >= len(record.content):
         size = len(record.content)
         raise InvalidInput("start", f"is {start}, and it has {size:,} characters", "give less")
-    return memories([Item(record, {}, start)], caller.budget(max_tokens))
+    return memories([Item(record, {}, start)], caller, max_tokens)
 
 
 @tool("List memories", scope=READ, result=Listing)
@@ -179,19 +188,22 @@ async def list_memories(
         str | None, Field(description="The next_cursor of the previous page; same arguments.")
     ] = None,
     as_of: AsOf = None,
+    time_zone: Zone = None,
     max_tokens: MaxTokens = DEFAULT_TOKENS,
 ) -> Answer:
     """List memories by time, page by page, to see what there is; to find something, search.
 
     With changed_since it says what changed since a time, such as that of an earlier session.
     """
+    caller = caller.within(time_zone)
     where = filters(tags, kind, speaker, since, until)
     if changed_since is not None:
-        lately = {"updated_at": {"gte": timestamp("changed_since", changed_since)}}
+        told = localized(changed_since, caller.memory.time_zone)
+        lately = {"updated_at": {"gte": timestamp("changed_since", told)}}
         where = lately if where is None else {"and": [where, lately]}
     page = await caller.memory.get_all(where, limit=limit, cursor=cursor, order=order, as_of=as_of)
     extra: dict[str, Any] = {"total": page.total}
     if page.cursor is not None:
         extra["next_cursor"] = page.cursor
     items = [Item(record, {}) for record in page]
-    return memories(items, caller.budget(max_tokens), extra, nothing="There are none.")
+    return memories(items, caller, max_tokens, extra, nothing="There are none.")

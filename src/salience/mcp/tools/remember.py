@@ -10,7 +10,7 @@ from typing_extensions import TypedDict
 
 from salience.display.for_models import one_line
 from salience.errors import InvalidInput, NotFound, shown
-from salience.mcp.tool import DELETE, ID, WRITE, Answer, Caller, Id, Texts, meaning, tool
+from salience.mcp.tool import DELETE, ID, WRITE, Answer, Caller, Id, Texts, Zone, meaning, tool
 from salience.write.outcomes import Outcome
 
 Text = Annotated[
@@ -36,6 +36,10 @@ class Stored(TypedDict):
     match: NotRequired[Annotated[str, Field(description="The memory it was compared with.")]]
     similarity: NotRequired[float]
     remedy: NotRequired[Annotated[str, Field(description="The call that settles a conflict.")]]
+    forgotten: NotRequired[
+        Annotated[list[str], Field(description="The ids that it asked to forget, now archived.")]
+    ]
+    run: NotRequired[Annotated[str, Field(description="The name of that change, for undo.")]]
     secret: NotRequired[Annotated[str, Field(description="That it holds a key or a password.")]]
 
 
@@ -82,6 +86,7 @@ async def add_memory(
     force: Annotated[
         bool, Field(description="Add it even if a memory already says the same.")
     ] = False,
+    time_zone: Zone = None,
 ) -> Answer:
     """Remember something lasting: a preference, a decision, a fact, a plan, a correction.
 
@@ -100,6 +105,8 @@ async def add_memory(
         "supersedes": supersedes,
         "metadata": None if origin is None else {"source": origin},
         "dedup": False if force else None,
+        "time_zone": time_zone,
+        "forget": "retire",
     }
     result = await caller.memory.add(content, **fields)
     [item] = result.items
@@ -110,9 +117,11 @@ async def add_memory(
         "match": item.match and one_line(item.match),
         "similarity": None if item.similarity is None else round(item.similarity, 3),
         "remedy": _remedy(item.settled_by),
+        "forgotten": [*map(one_line, item.forgets or ())],
+        "run": result.run,
         "secret": item.secret and f"seems to hold a {item.secret}; delete it if it does",
     }
-    stored = {name: value for name, value in values.items() if value not in (None, "")}
+    stored = {name: value for name, value in values.items() if value not in (None, "", [])}
     text = "\n".join(f"{name}: {value}" for name, value in stored.items())
     return Answer(stored, text)
 

@@ -1,7 +1,7 @@
 """The context of a query: sections gathered, packed and written, with their provenance."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, tzinfo
 from typing import Any, Literal
 
 import numpy as np
@@ -15,6 +15,7 @@ from salience.lazily import dataclass, field
 from salience.ranking.profiles import ProfileLike
 from salience.records.field_filters import FIELD_DEFAULTS, FieldFilters
 from salience.records.filters import And, parse_filter
+from salience.records.time_zone import UTC
 from salience.records.validation import boolean, integer
 from salience.retrieval.operations import Touch
 from salience.retrieval.plan import Plan, ask
@@ -36,6 +37,7 @@ from salience.search.request import (
     Moment,
     SearchRequest,
     SearchSettings,
+    TimeZone,
     past_time,
     present_time,
     search_request,
@@ -153,6 +155,7 @@ class ContextOptions(FieldFilters, total=False):
     counter: a function from text to tokens; ceil(characters / 4) unless the memory has its own.
     profile: how to rank; the memory's profile by default.
     now: the time to rank for; the present by default.
+    time_zone: the zone of whoever asks, as `search` takes it, and of the dates in the text.
     as_of: draw on what there was at this time; see `search`. Nothing is touched.
     filters: a condition that each memory must meet, in every section.
     references: mark each memory with a short reference, [m:...]; see `Context.provenance`.
@@ -170,6 +173,7 @@ class ContextOptions(FieldFilters, total=False):
     counter: Callable[[str], int] | None
     profile: ProfileLike | None
     now: Moment
+    time_zone: TimeZone
     as_of: Moment
     filters: Filters
     references: bool
@@ -205,6 +209,7 @@ class ContextRequest:
     as_of: datetime | None
     searches: tuple[tuple[Section, SearchRequest], ...]
     trace: bool = False
+    zone: tzinfo = UTC
 
     @property
     def namespaces(self) -> tuple[str, ...]:
@@ -222,8 +227,9 @@ def context_request(
         InvalidInput: names the option that is wrong.
     """
     options = {**CONTEXT_DEFAULTS, **options}
-    as_of = past_time(options["as_of"], settings)
-    now = present_time(options["now"], as_of, settings)
+    zone = settings.zone(options["time_zone"], options["now"])
+    as_of = past_time(options["as_of"], settings, zone)
+    now = present_time(options["now"], as_of, settings, zone)
     touch = as_of is None and boolean("touch", options["touch"])
     references = boolean("references", options["references"])
     counter = settings.count_tokens if options["counter"] is None else options["counter"]
@@ -238,6 +244,7 @@ def context_request(
     shared = {
         "profile": options["profile"],
         "now": now,
+        "time_zone": zone,
         "cut": options["cut"],
         "min_probability": options["min_probability"],
     }
@@ -250,7 +257,7 @@ def context_request(
             search_request(
                 section.name if is_unasked else query,
                 settings,
-                shared | _own(section, options["filters"]),
+                shared | _own(section, options["filters"], zone),
             ),
         )
         for section in sections
@@ -271,6 +278,7 @@ def context_request(
         as_of,
         searches,
         trace,
+        zone,
     )
 
 
@@ -283,12 +291,11 @@ def _without_searches(sections: Sequence[Section]) -> tuple[Section, ...]:
     return kept
 
 
-def _own(section: Section, filters: Filters) -> dict[str, Any]:
+def _own(section: Section, filters: Filters, zone: tzinfo) -> dict[str, Any]:
     """The options of a section's search: its filter, its namespace, the most hits."""
     path = f"sections.{section.name}.filters"
-    both = [
-        f for f in (parse_filter(section.filters, path), parse_filter(filters)) if f is not None
-    ]
+    given = ((section.filters, path), (filters, "filters"))
+    both = [f for each, at in given if (f := parse_filter(each, at, zone=zone)) is not None]
     return {
         "limit": section.limit or (MAX_HITS if section.whole else SECTION_HITS),
         "filters": And(tuple(both)) if both else None,
@@ -311,7 +318,7 @@ def assemble(request: ContextRequest) -> Plan[Context]:
     if request.per_writer is not None:
         gathered, beyond = capped(gathered, request.per_writer)
     packing = Packing(
-        with_references(gathered),
+        with_references(gathered, request.zone),
         request.max_tokens,
         request.format,
         request.counter,

@@ -337,9 +337,7 @@ def _lines(block: Block, references: bool) -> list[str]:
         speaker = f", {item.speaker}" if item.speaker else ""
         title = f"{item.title}: " if item.title else ""
         ref = f" [m:{piece.item.ref}]" if references else ""
-        line = (
-            f"- {item.record.created_at.date().isoformat()}{speaker}: {title}{piece.content}{ref}"
-        )
+        line = f"- {item.date}{speaker}: {title}{piece.content}{ref}"
         lines.append("\n  ".join(line.splitlines()))
     return lines
 
@@ -355,10 +353,9 @@ def _xml(blocks: Sequence[Block], references: bool) -> str:
     for block in blocks:
         lines.append(f"<section name={quoted(block.section.heading)}>")
         for piece in block.ordered():
-            record = piece.item.record
             values = {
                 "ref": piece.item.ref if references else None,
-                "date": record.created_at.date().isoformat(),
+                "date": piece.item.date,
                 "speaker": piece.item.speaker,
                 "title": piece.item.title,
             }

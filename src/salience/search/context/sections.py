@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import tzinfo
 from typing import Any, Literal, get_args
 
 import numpy as np
 
-from salience.display.for_models import unfenced
+from salience.display.for_models import day, unfenced
 from salience.errors import InvalidInput, shown
 from salience.lazily import dataclass, field, fields, replace
 from salience.ranking.probability import estimate
@@ -105,11 +106,12 @@ DEFAULT = ("identity", "memories")
 
 @dataclass(frozen=True)
 class Item:
-    """A memory that a section may hold: its row, its reference, its score in the search."""
+    """A memory that a section may hold: its row, reference, day, and its score in the search."""
 
     record: MemoryRecord
     row: int
     ref: str = ""
+    date: str = ""
     score: float | None = None
     passages: tuple[Passage, ...] = ()  # of a long text that match, the best first
 
@@ -320,8 +322,8 @@ def whole_id(given: str, short: str, ids: Iterable[str]) -> str:
     return found[0] if found else given
 
 
-def with_references(gathered: Sequence[Gathered]) -> list[Gathered]:
-    """The same with a reference for every memory: its id, or a prefix of no other id."""
+def with_references(gathered: Sequence[Gathered], zone: tzinfo) -> list[Gathered]:
+    """The same with a reference for every memory, its id or a prefix of no other, and its day."""
     ids = {item.key: item.record.id for one in gathered for item in one.items}
     refs: dict[tuple[str, str], str] = {}
     for key, id in ids.items():
@@ -333,6 +335,12 @@ def with_references(gathered: Sequence[Gathered]) -> list[Gathered]:
         count = sum(other.partition("~")[0] == ref for other in refs.values())
         refs[key] = f"{ref}~{count + 1}" if count else ref
     return [
-        replace(one, items=tuple(replace(item, ref=refs[item.key]) for item in one.items))
+        replace(
+            one,
+            items=tuple(
+                replace(item, ref=refs[item.key], date=day(item.record.created_at, zone))
+                for item in one.items
+            ),
+        )
         for one in gathered
     ]

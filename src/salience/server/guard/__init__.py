@@ -52,6 +52,7 @@ ANSWERS_VARIABLE = "SALIENCE_KEPT_ANSWERS"
 """The variable that names the file where the workers of a server share kept answers."""
 _REQUEST_FIELDS = (
     *("Authorization", "Content-Type", "Idempotency-Key", "If-Match", "Salience-Namespace"),
+    "Salience-Time-Zone",
     *("X-API-Key", "X-Request-Id", "traceparent"),
     *("MCP-Protocol-Version", "Mcp-Method", "Mcp-Name", "Mcp-Session-Id", "Last-Event-ID"),
 )

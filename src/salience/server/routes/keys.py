@@ -74,6 +74,9 @@ async def list_keys(call: Call) -> Response:
                 None,
                 {"maxLength": MAX_NAME_CHARACTERS, "pattern": TEXT},
             ),
+            "time_zone": Argument(
+                str | None, "The zone of its requests, as Europe/Berlin.", None, {"minLength": 1}
+            ),
         },
     ),
     answers={201: Answer(description=_MADE, body=NewKey)},

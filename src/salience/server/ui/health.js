@@ -4,7 +4,7 @@ import { ask, sent } from "./api.js";
 import { Pending, useAnswer, useGet } from "./answers.js";
 import { later } from "./later.js";
 import { SameOf } from "./same.js";
-import { beginning, percent, Text } from "./text.js";
+import { beginning, clock, percent, Text } from "./text.js";
 import { words } from "./words.js";
 
 const ZONES = ["active", "stale", "fading", "dormant"];
@@ -148,7 +148,7 @@ function History({ of }) {
     <p class="axis soft"><span>${of.times[0].slice(0, 10)}</span><span>${of.times[last].slice(0, 10)}</span></p>
     <ul class="legend">${ZONES.map((zone) => html`<li key=${zone}><${Key} zone=${zone}/>${zone}</li>`)}</ul>
     <details><summary>${later.asTable}</summary><div class="scroll" tabindex="0"><table><thead><tr><th>${later.time}</th>${ZONES.map((zone) => html`<th class="n" key=${zone}>${zone}</th>`)}</tr></thead>
-    <tbody>${of.times.map((time, place) => html`<tr key=${time}><th scope="row">${time.slice(0, 16).replace("T", " ")}</th>
+    <tbody>${of.times.map((time, place) => html`<tr key=${time}><th scope="row">${clock(time, 16)}</th>
       ${ZONES.map((zone) => html`<td class="n" key=${zone}>${count(at(place)[zone])}</td>`)}</tr>`)}</tbody></table></div></details>`;
 }
 
@@ -178,7 +178,7 @@ function Recent({ namespace }) {
   return html`${times.length > 0 && html`<p>${later.took(times.length, figure(times[Math.floor((times.length - 1) / 2)]), figure(times.at(-1)))}</p>`}
     ${answer.searches.length === 0 ? html`<p>${later.noSearches}</p>` : html`<details><summary>${later.asTable}</summary><div class="scroll" tabindex="0"><table class="recent">
       <thead><tr><th>${later.time}</th><th class="n">${later.ms}</th><th class="n">${words.chanceOfAnswer}</th><th>${later.question}</th></tr></thead><tbody>
-      ${answer.searches.map((each) => html`<tr key=${each.id}><td class="when">${each.at.slice(0, 19).replace("T", " ")}</td><td class="n">${figure(each.ms)}</td>
+      ${answer.searches.map((each) => html`<tr key=${each.id}><td class="when">${clock(each.at, 19)}</td><td class="n">${figure(each.ms)}</td>
         <td class="n">${each.probability === null ? "" : percent(each.probability)}</td><td><${Text} of=${each.query}/></td></tr>`)}</tbody></table></div></details>`}`;
 }
 
@@ -244,6 +244,6 @@ function Feed({ namespace }) {
   return html`<p><button aria-pressed=${!isOn} onClick=${() => setIsOn(!isOn)}>${isOn ? later.pause : later.resume}</button> <span class="soft">${isOn ? later.live : later.paused}</span></p>
     ${refusal && html`<${Refused} of=${refusal}/>`}
     ${events.length === 0 ? html`<p>${later.noEvents}</p>` : html`<div class="scroll" tabindex="0"><table class="feed"><thead><tr><th>${later.time}</th><th>${later.event}</th><th>${words.memory}</th><th>${later.who}</th></tr></thead><tbody>
-      ${events.map((event) => html`<tr key=${event.seq} data-seq=${event.seq}><td class="when">${event.at.slice(0, 19).replace("T", " ")}</td><td>${event.type}</td>
+      ${events.map((event) => html`<tr key=${event.seq} data-seq=${event.seq}><td class="when">${clock(event.at, 19)}</td><td>${event.type}</td>
         <td>${event.id === null ? later.ofAll : html`<${Text} of=${event.id}/>`}</td><td><${Text} of=${event.actor || ""}/></td></tr>`)}</tbody></table></div>`}`;
 }

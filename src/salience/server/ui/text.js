@@ -48,4 +48,10 @@ export const beginning = (text, count) => {
   return letters.length > count ? `${letters.slice(0, count - 1).join("")}…` : text;
 };
 
-export const day = (time) => (time ? time.slice(0, 10) : "");
+/** The first letters of a time by the clocks of the reader: 10 for the day, 16 with the minute. */
+export const clock = (time, letters) => {
+  const at = new Date(time);
+  return new Date(at - at.getTimezoneOffset() * 60_000).toISOString().slice(0, letters).replace("T", " ");
+};
+
+export const day = (time) => (time ? clock(time, 10) : "");

@@ -2,7 +2,7 @@
 import { html, useEffect, useMemo, useState } from "./html.js";
 import { Pending, useAnswer, useGet } from "./answers.js";
 import { Same } from "./same.js";
-import { beginning, day, figure, Text, visible } from "./text.js";
+import { beginning, clock, day, figure, Text, visible } from "./text.js";
 import { later } from "./later.js";
 import { words } from "./words.js";
 
@@ -93,7 +93,7 @@ function Life({ state }) {
     <${Vitality} state=${state}/>
     <div class="scroll" tabindex="0"><table class="life"><thead><tr><th>${later.when}</th><th>${later.what}</th><th>${later.who}</th>
       <th>${later.details}</th></tr></thead><tbody>
-      ${answer.events.map((event) => html`<tr key=${event.seq}><td class="n">${event.at.slice(0, 16).replace("T", " ")}</td>
+      ${answer.events.map((event) => html`<tr key=${event.seq}><td class="n">${clock(event.at, 16)}</td>
         <td>${later.happened[event.type] || event.type}</td><td><${Text} of=${event.actor || event.session || ""}/></td>
         <td><${Details} event=${event} answer=${answer} place=${versions.get(event.at)}/></td></tr>`)}</tbody></table></div>
     ${answer.cursor && html`<button onClick=${() => setLimit(limit + EVENTS)}>${later.more}</button>`}`;
@@ -121,7 +121,7 @@ function Vitality({ state }) {
   return html`<h3>${later.vitality}</h3><p class="sentence">${sentence}</p>
     <${Curve} answer=${answer} sentence=${visible(sentence)}/><p class="soft">${later.ifUnused}</p>
     <details><summary>${later.crossings} (${answer.crossings.length})</summary><table><thead><tr><th>${later.when}</th><th>${later.zone}</th></tr></thead>
-      <tbody>${answer.crossings.map((each) => html`<tr key=${each.at}><td>${each.at.slice(0, 16).replace("T", " ")}</td>
+      <tbody>${answer.crossings.map((each) => html`<tr key=${each.at}><td>${clock(each.at, 16)}</td>
         <td>${each.zone}</td></tr>`)}</tbody></table></details>`;
 }
 
