@@ -463,8 +463,8 @@ _SHAPES: dict[type[Result], tuple[tuple[str, ...], dict[str, Any], frozenset[str
         frozenset(),
     ),
     AddResult: (
-        ("id", "items", "degraded", "pending", "ids"),
-        {"id": str | None},
+        ("id", "items", "degraded", "pending", "run", "ids"),
+        {"id": str | None, "run": str | None},
         frozenset(),
     ),
     AccessKey: (AccessKey.visible(), {}, frozenset()),
