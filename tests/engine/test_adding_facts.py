@@ -90,7 +90,8 @@ def test_the_model_is_told_what_is_known_and_a_change_supersedes(
     memory.add(later, user_id="ana", extract=model)
     assert asked(server)[1]["known"] == ["Ana lives in Ghent."]
     assert memory[first.ids[-1]].status == "superseded"
-    assert [fact.memory.content for fact in memory.about("ana")] == ["Ana lives in Antwerp."]
+    told = [fact.memory.content for fact in memory.about("ana") if fact.topic == "place"]
+    assert told == ["Ana lives in Antwerp."]
 
 
 @pytest.mark.parametrize(

@@ -282,7 +282,7 @@ def about(namespace: str, user: Any, filters: Filters, limit: Any, now: datetime
     asked = [ListRecords(namespace, where, limit) for where in wheres]
     stated, said, *totals = yield [*asked, *(CountRecords(namespace, where) for where in wheres)]
     records = (*stated.records, *said.records)
-    found = tuple(record.id for record in records if TOPIC_KEY in record.metadata)
+    found = tuple(record.id for record in records if _is_given(record))
     links = (yield from ask(LinksOf(namespace, found))) if found else ()
     restated = {link.target for link in links if link.type == SOURCE_LINK}
     facts = _facts([each for each in records if each.id not in restated], user)
