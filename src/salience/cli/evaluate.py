@@ -199,9 +199,11 @@ def tune(
     seed: int = 0,
 ) -> None:
     """Fit the weights of a profile to questions with known answers, and check them on others."""
-    if not folders and log is None:
-        raise InvalidInput("tune", "has nothing to learn from", "give folders, or --log")
     from salience.evaluation import tuning
+
+    labels = not folders and log is None
+    if labels or log is not None:
+        settings.require()
 
     with output.progress() as progress:
         tuned = tuning.tune(
@@ -212,7 +214,8 @@ def tune(
             seed=seed,
             progress=progress,
             log=log,
-            url=None if log is None else settings.url,
+            url=settings.url if labels or log is not None else None,
+            namespace=(settings.namespace or "default") if labels else None,
         )
     if settings.json:
         output.emit(tuned.to_dict())

@@ -246,7 +246,7 @@ def _figure(value: Any) -> Text:
 
 def show_report(console: Console, report: ExplainReport, *, full: bool = False) -> None:
     """Print a report with its verdict in colour: parts of the score, or with `full` its tree."""
-    for line in report.lines() if full else report.heading():
+    for line in report.lines() if full else report.summary():
         _show_line(console, report, line)
     if full:
         return
@@ -255,8 +255,6 @@ def show_report(console: Console, report: ExplainReport, *, full: bool = False) 
         console.print(score_parts(report.why))
     if report.probability is not None:
         console.print(f"{report.probability.value:.4f}  {report.probability.label}", markup=False)
-    for line in report.ending():
-        _show_line(console, report, line)
     if report.why is not None:
         console.print(Text("--full shows the whole computation", style="dim"))
 

@@ -15,7 +15,7 @@ from salience.errors import InvalidInput
 from salience.evaluation import datasets
 from salience.evaluation.datasets import Conversation
 from salience.evaluation.runner import Progress
-from salience.evaluation.searches import questions, read_searches
+from salience.evaluation.searches import labelled, questions, read_searches
 from salience.importers.conversation import Query
 from salience.lazily import dataclass
 from salience.ranking.profile import Profile
@@ -44,8 +44,9 @@ def rankings(
     *,
     log: str | Path | None = None,
     url: Address | None = None,
+    namespace: str | None = None,
 ) -> Iterator[Ranking]:
-    """The questions with an answer of the sets and of a log, with all their candidates.
+    """The questions with an answer of sets, a log and a namespace, with all their candidates.
 
     Args:
         folders: each a set of conversations with questions.
@@ -54,6 +55,7 @@ def rankings(
         progress: called with the step, how much of it is done, and how much there is.
         log: a file of recorded searches, see `salience.evaluation`.
         url: the store that they were made in.
+        namespace: the one of that store whose labelled questions count; none by default.
     """
     resolved = resolve(embedder)
     report = progress or (lambda step, done, total: None)
@@ -70,6 +72,10 @@ def rankings(
             for place, member in enumerate(members):
                 report(Path(log).stem, place, len(members))
                 yield from _of_conversation(Path(log).stem, member, memory)
+    if namespace is not None:
+        with Memory(url, embedder=resolved, profile=profile, namespace=namespace) as memory:
+            for member in labelled(memory):
+                yield from _of_conversation("labelled", member, memory)
 
 
 def _of_conversation(title: str, conversation: Conversation, memory: Memory) -> Iterator[Ranking]:

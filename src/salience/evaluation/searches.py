@@ -82,6 +82,25 @@ def questions(memory: Memory, searches: Sequence[RecordedSearch]) -> tuple[Conve
     )
 
 
+def labelled(memory: Memory) -> tuple[Conversation, ...]:
+    """The labelled questions of a namespace that have an answer, each a conversation of its own.
+
+    Raises:
+        InvalidInput: no question has one.
+    """
+    name = memory.namespace
+    found = tuple(
+        Conversation(each.id, (), (query,), None, name)
+        for each in memory.questions()
+        if each.relevant
+        for query in [Query(each.id, each.query, each.relevant, at=each.at, filters=each.filters)]
+    )
+    if not found:
+        remedy = "label some with add_question or `salience questions add`"
+        raise InvalidInput("questions", f"none is labelled in the namespace {name!r}", remedy)
+    return found
+
+
 def _then(search: RecordedSearch) -> dict[str, Any]:
     """The filters of a search, and that a memory was there when it was made."""
     was_there = {"added_at": {"lte": search.at.isoformat()}}

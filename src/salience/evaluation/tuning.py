@@ -145,8 +145,9 @@ def tune(
     progress: Progress | None = None,
     log: str | Path | None = None,
     url: Address | None = None,
+    namespace: str | None = None,
 ) -> Tuned:
-    """The weights of a profile, learned from conversations with questions and from own searches.
+    """The weights of a profile, learned from sets of questions, own searches and labels.
 
     Args:
         folders: each a set of conversations with questions.
@@ -157,6 +158,7 @@ def tune(
         progress: called with the step, how much of it is done, and how much there is.
         log: a file of recorded searches, see `salience.evaluation`.
         url: the store that they were made in.
+        namespace: the one of that store whose labelled questions count; none by default.
 
     Raises:
         ImportProblem: a folder is not a set of conversations.
@@ -165,7 +167,9 @@ def tune(
     before = tunable(profile, parts)
     names = list(before)
     learned_from = list(
-        read_questions(folders, profile, embedder, names, progress, log=log, url=url)
+        read_questions(
+            folders, profile, embedder, names, progress, log=log, url=url, namespace=namespace
+        )
     )
     start = np.array(list(before.values()))
     trials = []
@@ -240,9 +244,12 @@ def read_questions(
     *,
     log: str | Path | None = None,
     url: Address | None = None,
+    namespace: str | None = None,
 ) -> Iterator[Question]:
     """The answerable questions of the sets, each with the parts of all its candidates."""
-    for ranking in rankings(folders, profile, embedder, progress, log=log, url=url):
+    for ranking in rankings(
+        folders, profile, embedder, progress, log=log, url=url, namespace=namespace
+    ):
         if len(ranking.run.scored):
             yield _question(ranking, names)
 
@@ -372,7 +379,7 @@ def _folds(questions: Sequence[Question], seed: int) -> dict[tuple[str, str], in
     conversations = sorted({(question.set, question.conversation) for question in questions})
     if len(conversations) < 2:
         raise InvalidInput(
-            "folders", "hold one conversation with questions", "give two or more, as files"
+            "questions", "are of one conversation", "give two conversations, or label two questions"
         )
     shuffled = np.random.default_rng(seed).permutation(len(conversations))
     count, place_in_set = min(FOLDS, len(conversations)), dict[str, int]()

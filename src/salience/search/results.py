@@ -11,6 +11,7 @@ import numpy as np
 from salience.display.html import HtmlResult, facts, header, memory_cell, nothing, section, table
 from salience.display.html import text as html_text
 from salience.display.result import data_frame, field_names, field_readers, to_json, with_tuples
+from salience.errors import InvalidInput, shown
 from salience.language.analysis_types import TimeRange
 from salience.language.spelling import taken_notes
 from salience.ranking.explanation import Explanation, figure, tree_html
@@ -22,6 +23,10 @@ from salience.retrieval.candidates import Candidates
 from salience.retrieval.routes import SearchType
 from salience.search.passages import Passage
 
+_COMPACT = (
+    *("content", "score", "probability", "kind", "title", "speaker", "created_at"),
+    *("session_id", "user_id", "tags", "metadata"),
+)
 BuildExplanation = Callable[[], Explanation | None]
 """Builds the explanation of a hit."""
 LaterNumber = Callable[[], float]
@@ -254,6 +259,34 @@ class SearchResult(HtmlResult):
 
     def __getitem__(self, index: int) -> Hit:
         return self.hits[index]
+
+    def compact(self, fields: Sequence[str] = _COMPACT) -> dict[str, Any]:
+        """A short JSON-ready form for APIs: query, probability and hits, without what is empty.
+
+        Args:
+            fields: the attributes of each hit; its `id` is always there.
+
+        Raises:
+            InvalidInput: a hit has no such field.
+        """
+        known = {*field_names(MemoryRecord), *_EVIDENCE}
+        for name in fields:
+            if name not in known:
+                remedy = f"use some of {', '.join(sorted(known))}"
+                raise InvalidInput("fields", f"a hit has no {shown(name)}", remedy)
+        names = ("id", *(name for name in fields if name != "id"))
+        hits = [
+            {
+                name: to_json(value)
+                for name in names
+                if (value := getattr(hit, name)) not in (None, (), {}, "")
+            }
+            for hit in self.hits
+        ]
+        whole = {"query": self.query, "probability": self.probability, "hits": hits}
+        if self.degraded:
+            whole["degraded"] = list(self.degraded)
+        return {name: value for name, value in whole.items() if value is not None}
 
     def to_pandas(self) -> Any:
         """A pandas DataFrame with a row for each hit: rank, score, similarity and its fields.

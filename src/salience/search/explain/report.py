@@ -207,23 +207,19 @@ class ExplainReport(HtmlResult):
         ]
 
     def lines(self) -> Iterator[str]:
-        """The answer as text."""
-        yield from self.heading()
+        """The answer as text: the verdict, what would turn it, and the computation."""
+        yield from self.summary()
         if self.why is not None:
             yield from ("", *self.why.lines())
         if self.probability is not None:
             yield from ("", *self.probability.lines())
-        yield from self.ending()
 
-    def heading(self) -> Iterator[str]:
-        """The memory, the verdict and the notes on it, as lines."""
+    def summary(self) -> Iterator[str]:
+        """The verdict, the memory, notes on it, and the changes that would turn it, as lines."""
+        yield self.verdict
         yield f'{self.id} for "{self.query}" (profile {self.profile}, first {self.limit})'
         yield f"  {shorten(self.record.content, 90)}"
-        yield self.verdict
         yield from (f"  {note}" for note in self._notes())
-
-    def ending(self) -> Iterator[str]:
-        """The changes that would turn the outcome, as lines."""
         yield from ("", self.outlook)
         for change in self.nearest[:MAX_LISTED]:
             extremes = f"the candidates have {figure(change.low)} to {figure(change.high)}"
