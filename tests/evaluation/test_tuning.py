@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from salience import Memory
 from salience.errors import InvalidInput
 from salience.evaluation.tuning import (
     Question,
@@ -137,3 +138,19 @@ def test_what_is_learned_is_kept_where_no_fold_is_worse(tmp_path: Path) -> None:
 def test_a_part_that_cannot_be_learned_is_refused() -> None:
     with pytest.raises(InvalidInput, match="parts"):
         tunable(get("balanced"), ["sunk"])
+
+
+def test_the_labelled_questions_of_a_namespace_are_learned_from(tmp_path: Path) -> None:
+    store = tmp_path / "notes.db"
+    with Memory(store, embedder=None, namespace="ana") as memory:
+        for thing in ("cello", "boiler", "kayak"):
+            memory.add(f"The {thing} is here.", id=thing)
+            memory.add_question(f"Where is the {thing}?", relevant=thing)
+        memory.add_question("Where is the moon?")  # nothing answers: no example to learn from
+    profile = get("balanced")
+    read = read_questions([], profile, "none", ["lexical"], url=store, namespace="ana")
+    assert [(each.set, each.answers) for each in read] == [("labelled", 1)] * 3
+    tuned = tune([], profile, "none", parts=["lexical"], url=store, namespace="ana")
+    assert [fold.before.questions for fold in tuned.folds] == [1, 1, 1]
+    with pytest.raises(InvalidInput, match=r"none is labelled in the namespace 'ben'"):
+        tune([], profile, "none", parts=["lexical"], url=store, namespace="ben")

@@ -142,7 +142,9 @@ def unknown_store(url: str, others: Iterable[str] = ()) -> InvalidInput:
     if meant == "sqlite":
         slashes = "//" if scheme.lower() == "file" or not rest.startswith("///") else "///"
         path = _masked(rest.removeprefix(slashes))
-        problem = f"{shown(_masked(url))} names no {'store' if path else 'file'}"
+        problem = (
+            f"{shown(_masked(url))} {'is not the address of a store' if path else 'names no file'}"
+        )
         path = path or "agent.db"
         return InvalidInput("url", problem, f"write {SQLITE}{path}, or the path alone: {path}")
     if meant == "ram":
