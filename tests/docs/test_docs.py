@@ -108,7 +108,7 @@ def _commands(group: Any, family: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def test_the_formulas_are_those_in_the_code() -> None:
-    shown = {b.what: b.source for b in blocks("docs/profiles.md") if b.mark == "formula"}
+    shown = {str(b.what): b.source for b in blocks("docs/profiles.md") if b.mark == "formula"}
     variants = {name for name in BUILT_IN if name.startswith("vitality.")}
     assert shown.keys() == BUILT_IN.keys() - variants
     for name, formula in shown.items():

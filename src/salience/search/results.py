@@ -283,7 +283,11 @@ class SearchResult(HtmlResult):
             }
             for hit in self.hits
         ]
-        whole = {"query": self.query, "probability": self.probability, "hits": hits}
+        whole: dict[str, Any] = {
+            "query": self.query,
+            "probability": self.probability,
+            "hits": hits,
+        }
         if self.degraded:
             whole["degraded"] = list(self.degraded)
         return {name: value for name, value in whole.items() if value is not None}

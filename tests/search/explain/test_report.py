@@ -103,7 +103,7 @@ def test_the_notes_of_a_stage_are_reported() -> None:
     spread = kitchen().explain(QUERY, "bread", profile="activation")
     assert spread.left["activation.via"] == "paella"
     assert "  activation came from paella (links followed: 1)" in spread.lines()
-    lines = [line for id in ("cake", "paella") for line in kitchen().explain(QUERY, id).heading()]
+    lines = [line for id in ("cake", "paella") for line in kitchen().explain(QUERY, id).summary()]
     [given, gone] = [line for line in lines if "contradicts" in line]
     assert given.startswith("  gives way to paella, which it contradicts (")
     assert gone == "  goes before cake, which it contradicts"
