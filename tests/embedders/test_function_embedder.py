@@ -86,5 +86,5 @@ def test_rows_of_another_length_are_refused() -> None:
 
 
 def test_rows_that_come_back_as_generators_fail_with_a_reason() -> None:
-    with pytest.raises(EmbedderError, match="no table"):
+    with pytest.raises(EmbedderError, match="not a table"):
         FunctionEmbedder(lambda texts: (row for row in letters(texts)), "lazy").embed(["one"])

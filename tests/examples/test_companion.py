@@ -192,7 +192,7 @@ def test_the_model_learns_what_was_wrong_with_a_call(endpoint: Server, tmp_path:
         ],
     )
     results = [message["content"] for message in companion.asked() if message["role"] == "tool"]
-    parts = ["no JSON", "no tool fly", "question", "content: is empty", "memory x", "memory x"]
+    parts = ["not JSON", "no tool fly", "question", "content: is empty", "memory x", "memory x"]
     assert len(results) == len(parts)
     for result, part in zip(results, parts, strict=True):
         assert part in result
