@@ -99,6 +99,7 @@ def test_errors_come_through() -> None:
         asyncio.run(memory.search("x"))
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("store", ["ram", pytest.param("sqlite", marks=pytest.mark.deep)])
 def test_many_at_once(tmp_path: Path, store: str) -> None:
     async def body(memory: AsyncMemory) -> None:

@@ -214,6 +214,7 @@ ODD_QUERIES = [
 ]  # fmt: skip
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("query", ODD_QUERIES, ids=label)
 @pytest.mark.parametrize("profile", ["balanced", pytest.param("composite", marks=pytest.mark.deep)])
 def test_an_odd_query_has_a_result(memory: Memory, query: str, profile: str) -> None:

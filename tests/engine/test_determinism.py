@@ -74,6 +74,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.mark.deep
 def test_two_stores_rank_alike(expected: Lists, file: Path) -> None:
     with Memory.open(f"sqlite:///{file}") as memory:
         assert ranked(memory) == expected

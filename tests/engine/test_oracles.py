@@ -162,6 +162,7 @@ def alive(stored: Stored, record: MemoryRecord, now: datetime) -> float:
     return 1.0 / (1.0 + math.exp(-level))
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("method", [composite, six_factor], ids=lambda method: method.__name__)
 def test_a_full_scan_is_the_formula_one_by_one(
     stored: Stored, method: Callable[[Stored, MemoryRecord, float, datetime, str], float]
@@ -179,6 +180,7 @@ def test_a_full_scan_is_the_formula_one_by_one(
         assert_best(result, by_hand)
 
 
+@pytest.mark.one_in(3)
 def test_vitality_is_the_formula_one_by_one(stored: Stored) -> None:
     recording = RecordingEmbedder(MODEL)
     memory = Memory.open(stored.store, embedder=recording, profile="vitality")
@@ -292,6 +294,7 @@ def in_order(scores: dict[int, float]) -> list[int]:
     return sorted(scores, key=lambda place: (-round(scores[place], 9), place))
 
 
+@pytest.mark.one_in(3)
 def test_bm25_is_that_of_sqlite(indexed: Indexed) -> None:
     """One word ranks the same memories in the same order; several add up to the same scores once
     SQLite's weight of each, next to nothing for a word in half of the memories, is exchanged.

@@ -248,3 +248,11 @@ def test_the_end_of_a_time_is_no_part_of_it() -> None:
         scores = {hit.id: hit.score for hit in hits}
     assert scores["begin"] == scores["last"] == 1.0
     assert scores["end"] == pytest.approx(0.7, abs=1e-4)
+
+
+def test_the_begin_of_a_time_is_a_part_of_it_where_no_memory_is_later() -> None:
+    of_time = Profile("of time", retrieve(MatchAll()) >> score(OnDate()) >> cut())
+    with Memory("ram://", clock=lambda: NOW) as memory:
+        memory.add("Ate soup.", created_at="2026-03-18")
+        [hit] = memory.search("What did I eat on March 18, 2026?", profile=of_time)
+    assert hit.score == 1.0

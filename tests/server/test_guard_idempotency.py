@@ -87,10 +87,6 @@ def test_a_request_that_failed_or_was_cancelled_may_be_sent_again() -> None:
             answer = await client.post("/v1/fail/store", json={}, headers=KEY)
             assert answer.status_code == 503
             assert "idempotency-replayed" not in answer.headers
-        for times in (1, 2):
-            assert (await client.post("/v1/fail/locked", headers=KEY)).status_code == 409
-            assert guarded.calls == ["locked"] * times
-        guarded.calls.clear()
         guarded.gate.clear()
         first = asyncio.create_task(client.post("/v1/search", json={}, headers=KEY))
         await until_awaited(lambda: len(guarded.calls) == 1)
@@ -98,6 +94,19 @@ def test_a_request_that_failed_or_was_cancelled_may_be_sent_again() -> None:
         await until_awaited(lambda: guarded.in_flight.count == 0)
         guarded.gate.set()
         assert (await client.post("/v1/search", json={}, headers=KEY)).status_code == 200
+
+    with_guard(body)
+
+
+def test_a_refusal_is_not_kept_unless_it_is_of_a_version() -> None:
+    """What is wrong with a request now may be right later; a version comes once."""
+
+    async def body(guarded: Guarded, client: httpx.AsyncClient) -> None:
+        for status, times in ((204, 1), (303, 1), (400, 2), (409, 2), (412, 1), (413, 2), (500, 2)):
+            for _ in range(2):
+                answer = await client.post(f"/v1/fail/{status}", headers=KEY)
+                assert answer.status_code == status
+            assert guarded.calls.count(str(status)) == times, status
 
     with_guard(body)
 

@@ -112,9 +112,9 @@ class Guarded:
                     raise ValueError(SECRET)
 
                 return StreamingResponse(parts())
-            case "locked":
-                self.calls.append("locked")
-                return JSONResponse({}, 409)
+            case status if status.isdecimal():
+                self.calls.append(status)
+                return JSONResponse({}, int(status))
             case "slow":
 
                 async def slow_parts() -> AsyncIterator[bytes]:
