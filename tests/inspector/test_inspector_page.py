@@ -408,6 +408,19 @@ def test_hostile_texts_are_shown_and_nothing_more(chrome: Browser, tmp_path: Pat
             assert text in shown
 
 
+@pytest.fixture(scope="module")
+def axe_source(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The program of axe, fetched once: by default npm waits five minutes for a lost answer."""
+    folder = tmp_path_factory.mktemp("axe")
+    command = ["npm", "pack", "--silent", "--fetch-timeout=20000", "axe-core@4.14.1"]
+    if subprocess.run(command, cwd=folder, check=False).returncode:
+        pytest.skip("the npm registry is not reachable")
+    with tarfile.open(next(folder.glob("*.tgz"))) as files:
+        member = files.extractfile("package/axe.min.js")
+        assert member is not None
+        return member.read().decode()
+
+
 def axe(page: Page, source: str) -> list[str]:
     page.evaluate(source)
     found = page.evaluate("axe.run()")["violations"]
@@ -422,23 +435,16 @@ def axe(page: Page, source: str) -> list[str]:
     ids=("light", "dark", "forced-light", "forced-dark"),
 )
 def test_axe_finds_no_violation(
-    chrome: Browser, server: RealServer, tmp_path: Path, look: dict[str, Any]
+    chrome: Browser, server: RealServer, axe_source: str, look: dict[str, Any]
 ) -> None:
-    command = ["npm", "pack", "--silent", "axe-core@4.14.1"]
-    if subprocess.run(command, cwd=tmp_path, check=False).returncode:
-        pytest.skip("the npm registry is not reachable")
-    with tarfile.open(next(tmp_path.glob("*.tgz"))) as files:
-        member = files.extractfile("package/axe.min.js")
-        assert member is not None
-        source = member.read().decode()
     with chrome.new_context(bypass_csp=True, **look) as context:
         inspector = Inspector(context.new_page(), server)
         page = inspector.show(".card", q=QUESTION)
         page.click(".why >> nth=0")
         page.wait_for_selector(".waterfall")
-        assert axe(page, source) == []
+        assert axe(page, axe_source) == []
         page = inspector.show(".verdict", q=QUESTION, view="trace", memory="fact-retention")
-        assert axe(page, source) == []
+        assert axe(page, axe_source) == []
         for ready, state in (
             (".order", {"view": "whatif"}),
             (".moves", {"view": "ab", "other": "composite"}),
@@ -446,18 +452,18 @@ def test_axe_finds_no_violation(
             (".plot", {"view": "time", "memory": "fact-heron-april"}),
         ):
             page = inspector.show(ready, q=QUESTION, **state)
-            assert axe(page, source) == []
+            assert axe(page, axe_source) == []
         page = inspector.show(".feed td", view="health")
         page.click("text=Count them over time")
         page.click("text=Look for problems")
         page.wait_for_selector(".chart")
         page.click(".findings button >> nth=0")
         page.wait_for_selector(".preview button:enabled >> nth=0")
-        assert axe(page, source) == []
+        assert axe(page, axe_source) == []
         page = inspector.show(".labels .row", q=QUESTION, view="label")
-        assert axe(page, source) == []
+        assert axe(page, axe_source) == []
         page = inspector.show(".graph", view="around", memory="fact-database-timescale")
         page.check("text=with entities")
         page.wait_for_selector(".graph .names")
         page.click("summary:has-text('The links')")
-        assert axe(page, source) == []
+        assert axe(page, axe_source) == []
