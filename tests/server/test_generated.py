@@ -62,6 +62,7 @@ def app() -> Iterator[tuple[TestClient, Any]]:
             yield client, schemathesis.openapi.from_dict(document)
 
 
+@pytest.mark.one_in(8)
 @pytest.mark.parametrize(
     "mode",
     [
