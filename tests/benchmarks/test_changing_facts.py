@@ -85,6 +85,7 @@ def test_the_time_that_dates_name(
     assert list(about) == expected
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_the_state_in_force_is_found_first(language: str) -> None:
     found = evaluate_languages(BUILT_IN["balanced"], languages=[language], people=1)
@@ -101,6 +102,7 @@ def test_the_states_of_a_language_are_written_alike() -> None:
             assert all(text.count("{}") == 1 for text in topic.told)
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("language", ["zh", "de"])
 def test_stores_agree_in_other_languages(language: str, tmp_path: Path) -> None:
     told = SENTENCES[language]

@@ -171,6 +171,7 @@ def test_working_everything_out_anew_changes_nothing(year: tuple[Memory, Calenda
     assert made.memories == 240
 
 
+@pytest.mark.deep
 def test_a_seed_gives_one_year_and_another_another() -> None:
     def shares(seed: int) -> object:
         memory, _ = simulate(Setup(memories=60, uses_a_day=4, days=20, seed=seed))

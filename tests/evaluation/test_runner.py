@@ -100,6 +100,7 @@ def test_turns_have_the_vectors_of_their_side_for_a_profile_that_compares_them(
     assert recall_of == {"1": 0.0, "b": 1.0}
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("store", ["sqlite", "ram"])
 def test_the_report_as_json(folder: Path, store: str, capsys: pytest.CaptureFixture[str]) -> None:
     asked = ["--profile", "balanced", "--profile", "composite", "--store", store, "--json"]
