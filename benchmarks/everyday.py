@@ -3,6 +3,7 @@
     python everyday.py                                # the choice part, each store by itself
     python everyday.py --part train --others 300      # among 300 memories of other people, too
     python everyday.py --embedder minilm --gate       # ends with 1 where balanced is below a part
+    python everyday.py --export sets                  # writes train and choice as sets for calibrate
 
 `corpus/README.md` describes the stores. The test part is for final figures only. With `--others`, a
 store gets memories of its language and roles that no query of their own store needs.
@@ -116,6 +117,17 @@ def report(rows: Sequence[Row], title: str) -> bool:
     return holds
 
 
+def export(folder: Path, count: int) -> None:
+    """Write the stores of both parts, each among `count` memories of others, as conversations."""
+    for part in ("train", "choice"):
+        stores = read(part)
+        (folder / part).mkdir(parents=True)
+        for store in stores:
+            told = [*store["memories"], *others(store, stores, count)]
+            text = json.dumps({"memories": told, "queries": store["queries"]}, ensure_ascii=False)
+            (folder / part / f"{store['name']}.json").write_text(text, encoding="utf-8")
+
+
 def main() -> int:
     """Print Recall@5, Recall@10 and MRR by group and by kind."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -123,7 +135,11 @@ def main() -> int:
     parser.add_argument("--embedder", default="default")
     parser.add_argument("--others", type=int, default=0, help="memories of other people besides")
     parser.add_argument("--gate", action="store_true", help="end with 1 if balanced is below")
+    parser.add_argument("--export", type=Path, help="write both parts as sets, among 150 others")
     arguments = parser.parse_args()
+    if arguments.export:
+        export(arguments.export, 150)
+        return 0
     rows = list(measure(read(arguments.part), arguments.embedder, arguments.others))
     holds = report(rows, "all")
     for column in (1, 2):

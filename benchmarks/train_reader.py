@@ -83,7 +83,7 @@ class Targets(NamedTuple):
 
 
 def targets(lines: Sequence[Line]) -> Targets:
-    """What a model should answer to each line."""
+    """The answers that a model should give to each line."""
     holders = [line.holder.partition(":")[0] for line in lines]
     subjects = [_SUBJECT_OF_TOPIC.get(line.topic, "other") for line in lines]
     wanted = {

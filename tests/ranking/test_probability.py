@@ -116,7 +116,7 @@ def test_the_same_question_about_another_is_less_likely_answered() -> None:
         memory.add_many(FACTS)
         known = memory.search("Is Marta allergic to walnuts?").probability or 0.0
         other = memory.search("Is Tobias allergic to walnuts?").probability or 0.0
-    assert other < known / 2
+    assert other / (1.0 - other) < known / (1.0 - known) / 2.0  # less than half the odds
 
 
 def test_the_probability_is_the_root_of_its_tree() -> None:
@@ -144,10 +144,8 @@ def test_a_cut_leaves_what_answers() -> None:
         assert unknown.probability < CUTOFFS["auto"].floor
 
 
-@pytest.mark.parametrize(
-    "query", ["Who won the chess tournament in Oslo?", "Greet the guests of the tournament."]
-)
-def test_a_context_is_filled_unless_its_caller_cuts(query: str) -> None:
+def test_a_context_is_filled_unless_its_caller_cuts() -> None:
+    query = "Who won the chess tournament in Oslo?"
     with Memory.open("ram://") as memory:
         memory.add_many(FACTS)
         context = memory.get_context(query)
@@ -156,6 +154,12 @@ def test_a_context_is_filled_unless_its_caller_cuts(query: str) -> None:
         assert context.probability == memory.search(query).probability
         cut = memory.get_context(query, cut="auto")
         assert (cut.text, cut.ids, cut.probability) == ("", (), context.probability)
+
+
+def test_what_may_bear_on_a_request_is_kept() -> None:
+    with Memory.open("ram://") as memory:
+        memory.add_many(FACTS)
+        assert len(memory.search("Greet the guests of the tournament.", cut="auto")) > 0
 
 
 def test_a_context_that_answers_says_nothing_of_it() -> None:

@@ -169,7 +169,6 @@ def calibrate(
     settings: Settings,
     folders: list[Path],
     out: Path | None = None,
-    requests: list[Path] | None = None,
     generic: bool = False,
 ) -> None:
     """Fit the weights that turn the evidence of a search into a probability."""
@@ -179,7 +178,6 @@ def calibrate(
         model = calibration.calibrate(
             folders,
             settings.embedder or "default",
-            requests=requests or (),
             generic=generic,
             progress=progress,
         )

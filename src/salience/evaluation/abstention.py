@@ -113,7 +113,9 @@ def _groups(
 ) -> dict[str, Questions]:
     """The questions without an answer that each conversation is asked, by where they come from."""
     groups: dict[str, Questions] = {
-        "of its own": [(c, [q.text for q in c.queries if not q.relevant]) for c in members],
+        "of its own": [
+            (c, [*c.unanswered, *(q.text for q in c.queries if not q.relevant)]) for c in members
+        ],
         "names exchanged": exchanged(members),
     }
     for source, given in further.items():

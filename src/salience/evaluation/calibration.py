@@ -1,14 +1,15 @@
 """Calibration: the weights of a model of probability, fitted to conversations with questions.
 
-Three kinds of questions are asked of each conversation: its own, which its memories answer; those
-of the next one with the names exchanged; and its own put to the wrong person, who did not say it.
-Each set counts the same, and in it the questions with and without an answer. Sets of requests are
-asked apart, once as they are and once without the memories that bear on them. The weights are those
-of a logistic regression with an L2 penalty, by Newton's method.
+Four kinds of questions are asked of each conversation: its own, which its memories answer; its own
+that nothing answers; those of the next one with the names exchanged; and its own put to the wrong
+person, who did not say it. Two of three have an answer. The weights are those of a logistic
+regression with an L2 penalty, by Newton's method.
 """
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
@@ -23,6 +24,7 @@ from salience.evaluation import datasets
 from salience.evaluation.abstention import exchanged, put_to_the_other
 from salience.evaluation.datasets import Conversation
 from salience.evaluation.runner import Progress
+from salience.language.reader import request_probability
 from salience.lazily import dataclass
 from salience.ranking.evaluation import Evaluation
 from salience.ranking.expressions import Signal
@@ -43,9 +45,9 @@ Floats = NDArray[np.float64]
 
 HITS = 10
 """The first hits of a question that are examples of memories which answer or do not."""
-WRONG_PERSON_SHARE = 0.15  # of the questions without an answer
+_SHARES = {"own": 2.0, "unanswered": 0.5, "exchanged": 0.4, "wrong person": 0.1}
+"""The weight of all questions of a set, by where they come from."""
 _PENALTY = 1.0
-_LEAST = tuple(round(0.05 * step, 2) for step in range(-100, 21))  # from -5 to 1
 _ROUNDS = 100
 
 
@@ -100,14 +102,12 @@ def calibrate(
     folders: Sequence[str | Path],
     embedder: str = "default",
     *,
-    requests: Sequence[str | Path] = (),
     generic: bool = False,
     progress: Progress | None = None,
 ) -> Model:
     """The model of an embedder, fitted to the sets of conversations in some folders.
 
-    Their queries are questions, those in the folders of `requests` are requests for advice. With
-    `generic`, the model is for embedders of an unknown scale.
+    With `generic`, the model is for embedders of an unknown scale.
 
     Raises:
         ImportProblem: a folder is not a set of conversations.
@@ -118,16 +118,14 @@ def calibrate(
     name = WORDS if resolved is None else str(resolved.identity).partition("@")[0]
     report_progress = progress or (lambda step, done, total: None)
     results: list[Examples] = []
-    advice: list[Examples] = []
     hits: list[Examples] = []
     sets: list[dict[str, Any]] = []
-    for folder, are_requests in [*((f, False) for f in folders), *((f, True) for f in requests)]:
+    for folder in folders:
         members = datasets.load(folder)
         title = Path(folder).resolve().name
         memory = Memory.open("ram://", embedder=resolved, time_zone="UTC")
-        asked = list(_requests(members) if are_requests else _questions(members))
+        asked = list(_questions(members))
         of_set: list[tuple[_Question, Floats]] = []
-        asks_advice: list[bool] = []
         for conversation in members:
             memory.within(conversation.name).add_many(conversation.memories)
         for done, question in enumerate(asked):
@@ -136,20 +134,15 @@ def calibrate(
             if not len(run.scored):
                 continue
             of_set.append((question, _values(run, result_evidence(meaning), RESULT_PARTS)[0]))
-            asks_advice.append(are_requests or "query_asks_advice" in run.query.reading.features)
-            if question.source == "own" and not are_requests:
+            if question.source == "own":
                 hits.append(_of_hits(run, question))
-        for_advice = [pair for pair, asks in zip(of_set, asks_advice, strict=True) if asks]
-        advice += [_weighted(for_advice)] if for_advice else []
-        results += [] if are_requests else [_weighted(of_set)]
+        results.append(_weighted(of_set))
         sets.append(
             {
                 "name": title,
                 "conversations": len(members),
                 "memories": sum(len(member.memories) for member in members),
-                "requests" if are_requests else "questions": sum(
-                    len(member.queries) for member in members
-                ),
+                "questions": sum(len(member.queries) for member in members),
             }
         )
     result = fit(Examples.joined(results), RESULT_PARTS)
@@ -157,7 +150,6 @@ def calibrate(
         name=GENERIC if generic else name,
         meaning=meaning,
         result=result,
-        request={"least": _least(advice, result)},
         hit=fit(Examples.joined(hits), HIT_PARTS),
         fitted={
             "sets": sets,
@@ -165,7 +157,6 @@ def calibrate(
                 [
                     "salience calibrate",
                     *(Path(folder).name for folder in folders),
-                    *(f"--requests {Path(folder).name}" for folder in requests),
                     f"--embedder {embedder}",
                     *(["--generic"] if generic else []),
                 ]
@@ -176,27 +167,9 @@ def calibrate(
     )
 
 
-def _least(sets: Sequence[Examples], result: Mapping[str, float]) -> float:
-    """The least sum of parts of a request by which its answers are the likeliest; low for none."""
-    if not sets:
-        return _LEAST[0]
-    examples = Examples.joined(sets)
-    parts = np.array([result[part] for part in RESULT_PARTS])
-    evidence = examples.evidence @ parts + result["bias"]
-
-    def log_likelihood(least: float) -> float:
-        signed = np.where(examples.answers == 1.0, 1.0, -1.0) * np.maximum(evidence, least)
-        return float(-(examples.weights * np.logaddexp(0.0, -signed)).sum())
-
-    return max(_LEAST, key=log_likelihood)
-
-
 @dataclass(frozen=True)
 class _Question:
-    """A question to a conversation, its answers there, and where it comes from.
-
-    One that is "left out" is asked without its answers.
-    """
+    """A question to a conversation, its answers there, and where it comes from."""
 
     conversation: Conversation
     text: str
@@ -209,32 +182,26 @@ def _questions(members: Sequence[Conversation]) -> Iterator[_Question]:
         for query in member.queries:
             if query.relevant:
                 yield _Question(member, query.text, frozenset(query.relevant))
+        for text in member.unanswered:
+            yield _Question(member, text, source="unanswered")
         for text in put_to_the_other(member):
             yield _Question(member, text, source="wrong person")
     for member, texts in exchanged(members):
         for text in texts:
-            yield _Question(member, text, source="exchanged")
-
-
-def _requests(members: Sequence[Conversation]) -> Iterator[_Question]:
-    for member in members:
-        for query in member.queries:
-            if query.relevant:
-                for source in ("own", "left out"):
-                    yield _Question(member, query.text, frozenset(query.relevant), source)
+            if request_probability(text) < 0.5:  # what bears on a request may be anywhere
+                yield _Question(member, text, source="exchanged")
 
 
 def _weighted(questions: Sequence[tuple[_Question, Floats]]) -> Examples:
-    """The examples of a set: with and without an answer, both weigh 1 together."""
-    sources = np.array([question.source for question, _ in questions])
-    counts = {source: np.count_nonzero(sources == source) for source in set(sources.tolist())}
-    shares = {"own": 1.0, **dict.fromkeys(counts.keys() - {"own"}, 1.0)}
-    if counts.keys() >= {"exchanged", "wrong person"}:
-        shares["exchanged"] = 1.0 - WRONG_PERSON_SHARE
-        shares["wrong person"] = WRONG_PERSON_SHARE
-    weights = np.array([shares[source] / counts[source] for source in sources.tolist()])
-    evidence = np.array([values for _, values in questions])
-    return Examples(evidence, (sources == "own").astype(np.float64), weights)
+    """The examples of a set, which weighs the square root of the number of its conversations."""
+    sources = [question.source for question, _ in questions]
+    counts = Counter(sources)
+    weight = math.sqrt(len({question.conversation.name for question, _ in questions}))
+    return Examples(
+        np.array([values for _, values in questions]),
+        np.array([source == "own" for source in sources], dtype=np.float64),
+        np.array([weight * _SHARES[source] / counts[source] for source in sources]),
+    )
 
 
 def _of_hits(run: RankedRun, question: _Question) -> Examples:
@@ -249,10 +216,7 @@ def _of_hits(run: RankedRun, question: _Question) -> Examples:
 def _run(memory: Memory, question: _Question) -> RankedRun:
     within = memory.within(question.conversation.name)
     now = question.conversation.now
-    left_out = {"id": {"nin": sorted(question.relevant)}} if question.source == "left out" else None
-    request = within._core.request(
-        question.text, limit=HITS, now=now, touch=False, filters=left_out
-    )
+    request = within._core.request(question.text, limit=HITS, now=now, touch=False)
     run, _, _ = within._run(rank(request), searches=True)
     return run
 

@@ -22,7 +22,8 @@ from salience.write import chat
 class Conversation:
     """One conversation: its memories, and the questions asked at `now`, its end.
 
-    Its memories are in the namespace of its name, unless another is given.
+    `unanswered` are the questions that no memory answers. Its memories are in the namespace of its
+    name, unless another is given.
     """
 
     name: str
@@ -30,6 +31,7 @@ class Conversation:
     queries: tuple[Query, ...]
     now: datetime | None
     namespace: str = ""
+    unanswered: tuple[str, ...] = ()
 
     @property
     def place(self) -> str:
@@ -102,8 +104,14 @@ def _read(path: Path) -> Conversation:
     times = [
         timestamp("created_at", item["created_at"]) for item in memories if "created_at" in item
     ]
-    queries = tuple(query for query in conversation.queries(path) if query.relevant)
-    return Conversation(path.stem, memories, queries, max(times, default=None))
+    asked = tuple(conversation.queries(path))
+    return Conversation(
+        path.stem,
+        memories,
+        tuple(query for query in asked if query.relevant),
+        max(times, default=None),
+        unanswered=tuple(query.text for query in asked if not query.relevant),
+    )
 
 
 def labelled_set(memory: Memory, filters: Filters = None) -> dict[str, Any]:

@@ -113,6 +113,7 @@ class QueryAnalysis:
         language: the code of its language, where it is one with a table; "und" for another one in
             Latin script, and "" for English.
         writing: the script that it is written in, and the share of it (see `scripts.writing`).
+        request: the probability that it asks for advice or a piece of work, in [0, 1].
         state: the number of the attribute that it asks for, below 0 if not of who asks; else 0.
         state_subject: the places of the terms that name whose attribute it is.
         weights: the weight of each term; empty if all have 1.
@@ -136,6 +137,7 @@ class QueryAnalysis:
     question: str = ""
     language: str = ""
     writing: tuple[int, float] = (0, 0.0)
+    request: float = 0.0
     state: float = 0.0
     state_subject: tuple[int, ...] = ()
     weights: tuple[float, ...] = ()

@@ -28,6 +28,8 @@ ROW_UNIT = 127.0
 
 _ZERO, _LEVELS = 79, 46  # a weight is a printable character: `O` is 0, `!` is -46, `}` is 46
 _BATCH_TEXTS = 256
+_LINE = 120  # characters of a line of weights
+_UNITS = ("rows", "grams", "bias")
 _UNSPACED = r"\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"  # each of their characters is a word
 _TOKEN = regex(rf"[{_UNSPACED}]|[^\W{_UNSPACED}]+(?:'[^\W{_UNSPACED}]+)?|[^\w\s]")
 _DIGITS = regex(r"\d")
@@ -153,14 +155,15 @@ class LinearModel:
             for name, value in lines.items()
             if name.startswith("head ")
         }
-        self._units = {name: _numbers(lines[name]) for name in ("rows", "grams", "bias")}
+        self._units = {name: _numbers(lines[name]) for name in _UNITS if name in lines}
         self._groups = _numbers(lines["groups"])
         self._sharpness = _numbers(lines["sharpness"]).tolist()
         outputs = sum(map(len, self.heads.values()))
         weights = (
             np.frombuffer(body.replace("\n", "").encode(), np.uint8).astype(np.float32) - _ZERO
         )
-        self._of_rows, self._of_grams = np.split(weights.reshape(-1, outputs), [DIMENSIONS])
+        first = DIMENSIONS if "rows" in lines else 0
+        self._of_rows, self._of_grams = np.split(weights.reshape(-1, outputs), [first])
 
     def scores(
         self, texts: Sequence[str], before: Sequence[str] | None = None
@@ -182,9 +185,11 @@ class LinearModel:
         factors = (found.factors * self._groups)[:, :, np.newaxis]
         weighed = sums.reshape(len(texts), len(GROUPS), -1) * factors
         by_grams = weighed[:, 0] + weighed[:, 1] + weighed[:, 2] + weighed[:, 3]
-        by_rows = rows(texts) @ self._of_rows
         units = self._units
-        return by_grams * units["grams"] + by_rows * (units["rows"] / ROW_UNIT) + units["bias"]
+        scores = by_grams * units["grams"] + units["bias"]
+        if len(self._of_rows):
+            scores += rows(texts) @ self._of_rows * (units["rows"] / ROW_UNIT)
+        return scores
 
     def probabilities(
         self, texts: Sequence[str], before: Sequence[str] | None = None
@@ -212,24 +217,27 @@ def save(
     file: Path,
     heads: Mapping[str, Sequence[str]],
     groups: Mapping[str, float],
-    of_rows: NDArray[Any],
+    of_rows: NDArray[Any] | None,
     of_grams: NDArray[Any],
     bias: NDArray[Any],
     sharpness: Sequence[float],
 ) -> None:
-    """Write the weights (256 and BUCKETS rows of one column an output) as text.
+    """Write the weights (256, or none, and BUCKETS rows of one column an output) as text.
 
     `groups` are the factors of the groups of n-grams.
     """
-    lines, body = [f"head {name}: {' '.join(names)}" for name, names in heads.items()], []
+    lines, body = [f"head {name}: {' '.join(names)}" for name, names in heads.items()], ""
     for name, weights in (("rows", of_rows), ("grams", of_grams)):
+        if weights is None:
+            continue
         unit = np.maximum(np.abs(weights).max(axis=0), 1e-9) / _LEVELS
         lines.append(f"{name}: {_written(unit)}")
         levels = np.rint(weights / unit).astype(int) + _ZERO
-        body += ["".join(map(chr, row)) for row in levels]
+        body += "".join(map(chr, levels.ravel()))
     lines.append(f"groups: {_written([groups[name] for name in GROUPS])}")
     lines += [f"bias: {_written(bias)}", f"sharpness: {_written(sharpness)}"]
-    file.write_text("\n".join([*lines, "", *body, ""]), encoding="ascii")
+    wrapped = (body[at : at + _LINE] for at in range(0, len(body), _LINE))
+    file.write_text("\n".join([*lines, "", *wrapped, ""]), encoding="ascii")
 
 
 def _numbers(text: str) -> NDArray[np.float64]:

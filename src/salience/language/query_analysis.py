@@ -13,7 +13,6 @@ from salience.language.dates import AskedTimes, asked_times, date_wordings, day_
 from salience.language.english import (
     ABOUT_MEDICINE,
     ASKS,
-    ASKS_ADVICE,
     ASKS_FORMER,
     ASKS_NAME,
     ASKS_NUMBER,
@@ -39,6 +38,7 @@ from salience.language.english import (
 )
 from salience.language.languages import ENGLISH, LANGUAGES, STATE_WORDS, language_of
 from salience.language.languages.table import LATIN, CueName, Language, state_said, writing
+from salience.language.reader import request_probability
 from salience.language.speakers import resolve_speakers
 from salience.language.spelling import Taken
 from salience.language.tokens import fold, question_words, stem, without_bigrams, words
@@ -53,6 +53,7 @@ _SENTENCE_END = regex(r"(?<=[.!?:])\s+|(?<=[。！？؟])\s*|\n+")
 _QUESTION_MARKS = ("?", "\uff1f", "\u061f")
 _MIN_CHUNKS = 4  # of a question whose language is told by its accents
 _MAX_ACCENTED = 0.3  # of the words of a question in English, at most
+_IS_REQUEST = 0.5  # the probability from which on a query is read as a request
 _MAX_KEYWORDS = 4  # of a query that asks in keywords
 _MIN_SURROUNDING_WORDS = 30  # words around a question from which on it is embedded by itself, too
 
@@ -106,8 +107,14 @@ def analyze_query(
     state = _state(low, language, query_words, terms)
     stop = STOP_WORDS if language is None else language.stop_words
     common_names = [word for word, named in names.items() if not named & speakers <= rare]
+    request = request_probability(question or text)
     features = _features(
-        folded_question, question_words(question or text), speakers, users, language
+        request,
+        folded_question,
+        question_words(question or text),
+        speakers,
+        users,
+        language,
     )
     if "query_asks_advice" in features:  # "What can I cook tonight?" asks about no memory of today
         asked = asked.past
@@ -146,6 +153,7 @@ def analyze_query(
         question=_without_names(question, common_names),
         language=language.code if language else _unknown_language(text),
         writing=LATIN if low.isascii() else writing(spoken),
+        request=request,
         state=state[0] if state else 0.0,
         state_subject=state[1] if state else (),
         weights=weights,
@@ -312,13 +320,14 @@ def _embedded_question(text: str) -> str:
 
 
 def _features(
+    request: float,
     low: str,
     query_words: Collection[str],
     speakers: frozenset[str],
     users: frozenset[str],
     language: Language | None,
 ) -> dict[str, float]:
-    """The `QUERY_FEATURES` that hold for a folded query with these words, each as 1.0."""
+    """The `QUERY_FEATURES` of a query with these words, folded in `low`, each that holds as 1.0."""
 
     def matches(cue: re.Pattern[str], name: CueName | None) -> bool:
         if language is None:
@@ -334,7 +343,7 @@ def _features(
         first_person = language.matches("first_person", low)
     looks_back = matches(LOOKS_BACK, "looks_back")
     recalls = summary or order or about_assistant or looks_back or not speakers <= users
-    asks_advice = not recalls and matches(ASKS_ADVICE, "asks_advice")
+    asks_advice = not recalls and request > _IS_REQUEST
     asks_when = matches(ASKS_WHEN, "asks_when")
     # "When can I go swimming?" asks for a time, and not whether that is wise.
     about_medicine = asks_advice and not asks_when and matches(ABOUT_MEDICINE, "about_body")

@@ -14,7 +14,7 @@ from salience.language import linear
 from salience.lazily import dataclass, regex
 
 HOLDERS = ("user", "other", "group", "nobody")
-"""Who holds what is said: who says it, somebody else, a group of the speaker's, or nobody."""
+"""The holders of what is said: who says it, somebody else, a group of the speaker's, or nobody."""
 FORCES = (
     "told", "planned", "supposed", "wished", "quoted", "fiction", "asked", "ordered", "forget",
     "joke",
@@ -22,12 +22,14 @@ FORCES = (
 """In which force it is said; `forget` asks for it to be forgotten."""
 SUBJECTS = ("health", "preference", "family", "work", "place", "project", "other")
 KEPT = ("no", "correction", "convention", "decision", "finding")
-"""What a sentence of a work session is worth keeping as."""
+"""The kinds of sentences of a work session, by what they are worth keeping as."""
 WEIGHTS = Path(__file__).with_name("reader.txt")
+REQUEST_WEIGHTS = Path(__file__).with_name("requests.txt")
 
 MAX_SENTENCES = 64
 """Sentences of a text that are read, the first ones."""
 _RECENT_TEXTS = 4096
+_RECENT_QUERIES = 1024
 _SURE = 0.6  # from which a sentence that is read as a request to forget is taken for one
 _SENTENCE = regex(
     r"(?:[^.!?\n\u3002\uff01\uff1f]|[.!?](?!\s|$|[\"'\u201d\u00bb)]))+[.!?\u3002\uff01\uff1f\"'\u201d\u00bb\u300d)]*"
@@ -166,3 +168,18 @@ def opposite(one: Reading, other: Reading) -> bool:
 
 def _likeliest(names: Sequence[str], chances: Sequence[float]) -> str:
     return names[max(range(len(names)), key=chances.__getitem__)]
+
+
+@cache
+def _request_model() -> LinearModel:
+    return LinearModel(REQUEST_WEIGHTS)
+
+
+@lru_cache(maxsize=_RECENT_QUERIES)
+def request_probability(query: str) -> float:
+    """The probability that a query asks for advice, a plan, a draft or leave to do something.
+
+    A linear model over its n-grams alone, so that a query is read alike whatever the embedder; it is
+    fitted by `benchmarks/train_requests.py` to queries in eleven languages.
+    """
+    return float(_request_model().probabilities([query])["request"][0, 0])

@@ -67,17 +67,17 @@ class Cutoff:
 
 NO_CUTOFF = Cutoff()
 CUTOFFS: Mapping[str, Cutoff] = {
-    "careful": Cutoff(floor=0.5, share=0.4),
-    "auto": Cutoff(floor=0.2, share=0.2),
-    "greedy": Cutoff(floor=0.05, share=0.1),
+    "careful": Cutoff(floor=0.6, share=0.4),
+    "auto": Cutoff(floor=0.4, share=0.2),
+    "greedy": Cutoff(floor=0.2, share=0.1),
     "none": NO_CUTOFF,
 }
 
 ONE_ANSWERS = "The chance that this memory answers the query."
 """The meaning of the probability of a hit; a result's is that at least one of its hits does."""
 
-DOUBTFUL = 0.25
-"""The probability below which the hits are said to answer hardly: of so many, one in four does."""
+DOUBTFUL = 0.4
+"""The probability below which the hits are said to answer hardly."""
 
 
 def doubt(probability: float | None) -> str | None:

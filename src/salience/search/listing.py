@@ -329,7 +329,7 @@ class Told:
 
 
 def _facts(records: Sequence[MemoryRecord], user: str | None) -> tuple[PersonalFact, ...]:
-    """What is believed, the latest of what excludes each other, by topic."""
+    """The beliefs by topic, of those that exclude each other the latest."""
     latest: list[tuple[Told, list[Told]]] = []
     for told in sorted(told_in(records, user), key=lambda one: begins_at(one.record), reverse=True):
         newer = next((each for each in latest if each[0].takes_over(told)), None)

@@ -197,7 +197,7 @@ class IndexReader(ABC):
         self._used[namespace] = next(_uses)
 
     def index_figures(self) -> dict[str, float]:
-        """What the indexes of this store take, and what all of the process may take."""
+        """The bytes that the indexes of this store take, and those that all of the process may take."""
         return {
             "index_mb": round(self.nbytes / 1e6, 3),
             "index_limit_mb": round(INDEX_BUDGET.limit / 1e6, 3),
@@ -209,7 +209,7 @@ class IndexReader(ABC):
         self._sizes[namespace] = size
 
     def spare(self, kept: str | None = None) -> tuple[int, str] | None:
-        """When the index that gives way next was used, and its namespace; None if none may."""
+        """The last use of the index that gives way next, and its namespace; None if none may."""
         oldest = next((name for name in self._indexes if self._may_go(name, kept)), None)
         return None if oldest is None else (self._used[oldest], oldest)
 

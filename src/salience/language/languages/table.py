@@ -29,7 +29,6 @@ CueName = Literal[
     "asks_present",
     "asks_former",
     "asks_summary",
-    "asks_advice",
     "asks_what_you_said",
     "looks_back",
     "first_person",
@@ -42,7 +41,7 @@ CueName = Literal[
     "about_body",
 ]
 CUE_NAMES: tuple[CueName, ...] = get_args(CueName)
-"""The cues of tables: ten that questions are read by, and five for any text."""
+"""The cues of tables: nine that questions are read by, and five for any text."""
 Attribute = Literal[
     "residence",
     "employer",

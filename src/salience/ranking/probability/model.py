@@ -1,8 +1,9 @@
 """Models: the weights by which evidence becomes a probability, as JSON, and their formulas.
 
     logistic(x) = 1 / (1 + exp(-x))
-    P(any memory answers) = logistic(b + w0 names missing + sqrt(n) (w1 + w2 match + w3 session
-                                     + w4 cosine of the speaker + w5 coverage of the speaker))
+    P(any memory answers) = logistic(b + w0 names missing + w1 match + w2 session + sqrt(n) (w3
+                                     + w4 cosine of the speaker + w5 coverage of the speaker)
+                                     + w6 request + the weight of the kind of question)
     own = logistic(c + v (score - best score))
     P(this one answers) = P(any memory answers) * own / (1 - product of (1 - own) of the first ten)
 
@@ -29,6 +30,7 @@ from salience.ranking.probability.signals import (
     Best,
     Coverage,
     NamesMissing,
+    Requested,
 )
 from salience.ranking.signals import OnDate, RepeatsQuery, SaidBy, Trusted
 
@@ -37,10 +39,10 @@ GENERIC, WORDS = "generic", "words"
 """The names of the models for an embedder without weights of its own, and for no vectors."""
 
 RESULT_PARTS = (
-    "asked", "match", "session", "speaker_cosine", "speaker_coverage", "names_missing",
+    "asked", "match", "session", "speaker_cosine", "speaker_coverage", "names_missing", "request",
+    "asks_name", "asks_number", "asks_when", "first_person", "names_date",
 )  # fmt: skip
 HIT_PARTS = ("score_gap",)
-REQUEST_PARTS = ("least",)
 FIRST = 10
 """The candidates of the highest scores that share the probability of the result."""
 _COVERAGE_SHARE = 0.5  # of the coverage in the match, beside the cosine
@@ -48,9 +50,7 @@ _COVERAGE_SHARE = 0.5  # of the coverage in the match, beside the cosine
 
 @dataclass(frozen=True)
 class Model:
-    """Weights by part for the result and for a hit, each with a "bias", and what a request has.
-
-    What a request for advice lacks in words tells little: the sum of its parts is at least `least`.
+    """Weights by part for the result and for a hit, each with a "bias".
 
     `meaning` says how the cosine counts: as it is, above the median of the candidates (for an
     embedder whose scale is unknown), or not at all. `fitted` says on what and by which command.
@@ -59,7 +59,6 @@ class Model:
     name: str
     meaning: Meaning
     result: Mapping[str, float]
-    request: Mapping[str, float]
     hit: Mapping[str, float]
     fitted: Mapping[str, Any] = field(default_factory=dict)
 
@@ -72,7 +71,6 @@ class Model:
         """
         parts = {
             "result": ("bias", *RESULT_PARTS),
-            "request": REQUEST_PARTS,
             "hit": ("bias", *HIT_PARTS),
         }
         for part, names in parts.items():
@@ -86,7 +84,6 @@ class Model:
             name=values["name"],
             meaning=values["meaning"],
             result=values["result"],
-            request=values["request"],
             hit=values["hit"],
             fitted=values["fitted"],
         )
@@ -97,7 +94,6 @@ class Model:
             "name": self.name,
             "meaning": self.meaning,
             "result": dict(self.result),
-            "request": dict(self.request),
             "hit": dict(self.hit),
             "fitted": dict(self.fitted),
         }
@@ -105,11 +101,9 @@ class Model:
     @cached_property
     def of_result(self) -> Signal:
         """The probability that any candidate answers, the same for each of them."""
-        of_question = question_evidence(self.meaning, self.result)
-        lacking = maximum(0.0, self.request["least"] + -1.0 * of_question)
-        evidence = of_question + WhenQuery(
-            "query_asks_advice", WhenQuery("query_is_not_recall", lacking)
-        )
+        parts = result_evidence(self.meaning)
+        weighed = (self.result[name] * parts[name] for name in RESULT_PARTS)
+        evidence = Sum((signal(self.result["bias"]), *weighed))
         return _sigmoid(evidence).named("any_answers", "some memory answers the query")
 
     @cached_property
@@ -145,15 +139,29 @@ def result_evidence(meaning: Meaning) -> dict[str, Signal]:
     missing = AtBest(NamesMissing(), match, counts)
     return {
         "asked": asked.named("asked", "the square root of the number of things asked for"),
-        "match": asked * _part("match", Best(match, counts), "the best match of those that count"),
-        "session": asked
-        * _part("session", Best(session, counts), "the session that holds most of what is asked"),
+        "match": _part("match", Best(match, counts), "the best match of those that count"),
+        "session": _part(
+            "session", Best(session, counts), "the session that holds most of what is asked"
+        ),
         "speaker_cosine": asked * _lead(_cosine(meaning), "speaker_cosine", "is nearer"),
         "speaker_coverage": asked * _lead(_coverage(), "speaker_coverage", "holds more of it"),
         "names_missing": _part(
             "names_missing", missing, "the best match lacks names that are asked for"
         ),
+        "request": _part(
+            "request", Requested(), "how surely it asks for advice or a piece of work"
+        ),
+        **{name: _part(name, QueryFlag(f"query_{flag}"), doc) for name, flag, doc in _KINDS},
     }
+
+
+_KINDS = (
+    ("asks_name", "asks_name", "asks for a name"),
+    ("asks_number", "asks_number", "asks for a number"),
+    ("asks_when", "asks_when", "asks when"),
+    ("first_person", "is_first_person", "asks about who asks"),
+    ("names_date", "names_date", "names a time"),
+)
 
 
 def _lead(of: Signal, name: str, does: str) -> Signal:
@@ -161,14 +169,6 @@ def _lead(of: Signal, name: str, does: str) -> Signal:
     lead = Best(of, _counts()) - Best(of, _told_by_others())
     return _part(
         name, WhenQuery("query_names_one_speaker", lead), f"what the person named said {does}"
-    )
-
-
-def question_evidence(meaning: Meaning, weights: Mapping[str, float]) -> Signal:
-    """The sum of the `RESULT_PARTS` by their weights, and the bias."""
-    evidence = result_evidence(meaning)
-    return Sum(
-        (signal(weights["bias"]), *(weights[name] * evidence[name] for name in RESULT_PARTS))
     )
 
 

@@ -93,6 +93,17 @@ class Asked(Signal):
 
 
 @dataclass(frozen=True)
+class Requested(Signal):
+    """The probability that the query asks for advice or a piece of work, in [0, 1]."""
+
+    def compute(self, ev: Evaluation) -> Values:
+        return ev.query.reading.request
+
+    def __str__(self) -> str:
+        return "request"
+
+
+@dataclass(frozen=True)
 class Best(Elementwise):
     """max of x over the candidates where `among` is above 0 (all of them without it), 0 if none."""
 

@@ -1,0 +1,127 @@
+"""Fit the reader of queries (`salience.language.reader`), or measure it on what it did not see.
+
+    python train_requests.py FOLDER ... --requests FOLDER  # writes the weights into the package
+    python train_requests.py --measure                     # fitted without the part for choices
+
+A query of the everyday stores is a request or asks for what is kept; `corpus/queries.tsv` has more
+of both. Of other sets of conversations, in FOLDERs, no question is a request, or each is.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+from scipy.sparse import csr_matrix
+
+from salience.evaluation import datasets
+from salience.language import linear
+from salience.language.reader import REQUEST_WEIGHTS as WEIGHTS
+
+CORPUS = Path(__file__).parent / "corpus"
+GRAMS = {"characters": 1.0, "words": 2.0, "places": 2.0, "before": 0.0}
+OWN_WEIGHT, FOLDER_WEIGHT, DECAY, STEPS = 1.5, 0.2, 0.02, 80
+
+
+class Query(NamedTuple):
+    """A query, whether it is a request, its kind, and its weight among the others."""
+
+    text: str
+    is_request: bool
+    kind: str
+    weight: float = 1.0
+
+
+def of_stores(part: str) -> list[Query]:
+    """The queries of a part of the everyday stores; what is pasted from a log is left out."""
+    stores = map(json.loads, (CORPUS / f"{part}.jsonl").read_text("utf-8").splitlines())
+    queries = (query for store in stores for query in store["queries"])
+    return [
+        Query(query["text"], query["category"] == "request", query["category"])
+        for query in queries
+        if query["category"] != "log"
+    ]
+
+
+def of_corpus() -> list[Query]:
+    """The labelled queries."""
+    lines = (CORPUS / "queries.tsv").read_text("utf-8").splitlines()
+    labelled = (line.split("\t") for line in lines)
+    return [Query(text, label == "request", "own", OWN_WEIGHT) for _, label, text in labelled]
+
+
+def of_folder(folder: Path, are_requests: bool) -> list[Query]:
+    """The queries of a set of conversations."""
+    queries = [query.text for member in datasets.load(folder) for query in member.queries]
+    return [Query(text, are_requests, folder.name, FOLDER_WEIGHT) for text in queries]
+
+
+def matrix(queries: list[Query]) -> Any:
+    """The n-grams of queries, shape (queries, buckets), each with the factor of its group."""
+    found = linear.grams([query.text for query in queries], [""] * len(queries))
+    factors = (found.factors * [GRAMS[name] for name in linear.GROUPS]).ravel()
+    counts = np.diff(found.starts)
+    texts = np.repeat(np.arange(len(counts)) // len(linear.GROUPS), counts)
+    return csr_matrix(
+        (np.repeat(factors, counts), (texts, found.buckets)), (len(queries), linear.BUCKETS)
+    )
+
+
+def fit(queries: list[Query]) -> NDArray[np.float64]:
+    """The weights of the buckets, and the bias, by logistic loss with an L2 penalty."""
+    grams = matrix(queries)
+    answers = np.array([query.is_request for query in queries], dtype=np.float64)
+    weights = np.array([query.weight for query in queries])
+
+    def loss(solution: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        scores = grams @ solution[:-1] + solution[-1]
+        signed = np.where(answers > 0.0, scores, -scores)
+        slopes = weights * (1.0 / (1.0 + np.exp(-scores)) - answers)
+        value = weights @ np.logaddexp(0.0, -signed) + 0.5 * DECAY * solution[:-1] @ solution[:-1]
+        return value, np.append(grams.T @ slopes + DECAY * solution[:-1], slopes.sum())
+
+    start = np.zeros(linear.BUCKETS + 1)
+    options = {"maxiter": STEPS}
+    return np.asarray(minimize(loss, start, jac=True, method="L-BFGS-B", options=options).x)
+
+
+def measure(queries: list[Query], solution: NDArray[np.float64]) -> None:
+    """Print the share of each kind that is read as a request."""
+    asks = matrix(queries) @ solution[:-1] + solution[-1] > 0.0
+    right = asks == [query.is_request for query in queries]
+    print(f"right {np.mean(right):.3f}")
+    for kind in sorted({query.kind for query in queries}):
+        of_kind = [asked for asked, query in zip(asks, queries, strict=True) if query.kind == kind]
+        print(f"{kind:12} {len(of_kind):5}  requests {np.mean(of_kind):.3f}")
+
+
+def main() -> None:
+    """Fit and write, or measure."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument(
+        "folders", nargs="*", type=Path, help="sets whose questions are no requests"
+    )
+    parser.add_argument(
+        "--requests", nargs="*", type=Path, default=(), help="sets whose queries are requests"
+    )
+    parser.add_argument("--measure", action="store_true", help="without the part for choices")
+    arguments = parser.parse_args()
+    queries = of_stores("train") + of_corpus()
+    for folders, are_requests in ((arguments.folders, False), (arguments.requests, True)):
+        queries += [query for folder in folders for query in of_folder(folder, are_requests)]
+    if arguments.measure:
+        measure(of_stores("choice"), fit(queries))
+        return
+    solution = fit(queries + of_stores("choice"))
+    heads = {"request": ("request",)}
+    weights, bias = solution[:-1, np.newaxis], solution[-1:]
+    linear.save(WEIGHTS, heads, GRAMS, None, weights, bias, [1.0])
+
+
+if __name__ == "__main__":
+    main()
