@@ -3,7 +3,7 @@
     python everyday.py                                # the choice part, each store by itself
     python everyday.py --part train --others 300      # among 300 memories of other people, too
     python everyday.py --embedder minilm --gate       # ends with 1 where balanced is below a part
-    python everyday.py --export sets                  # writes train and choice as sets for calibrate
+    python everyday.py --export sets                  # writes train and choice for calibrate
 
 `corpus/README.md` describes the stores. The test part is for final figures only. With `--others`, a
 store gets memories of its language and roles that no query of their own store needs.

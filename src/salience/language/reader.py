@@ -7,7 +7,7 @@ labelled sentences in ten languages. What it is unsure of it does not claim: see
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 from salience.language import linear
@@ -171,15 +171,15 @@ def _likeliest(names: Sequence[str], chances: Sequence[float]) -> str:
 
 
 @cache
-def _request_model() -> LinearModel:
-    return LinearModel(REQUEST_WEIGHTS)
+def _request_model() -> linear.LinearModel:
+    return linear.LinearModel(REQUEST_WEIGHTS)
 
 
 @lru_cache(maxsize=_RECENT_QUERIES)
 def request_probability(query: str) -> float:
     """The probability that a query asks for advice, a plan, a draft or leave to do something.
 
-    A linear model over its n-grams alone, so that a query is read alike whatever the embedder; it is
+    A linear model over its n-grams alone, so that a query is read alike whatever the embedder,
     fitted by `benchmarks/train_requests.py` to queries in eleven languages.
     """
     return float(_request_model().probabilities([query])["request"][0, 0])

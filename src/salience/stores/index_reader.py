@@ -197,7 +197,7 @@ class IndexReader(ABC):
         self._used[namespace] = next(_uses)
 
     def index_figures(self) -> dict[str, float]:
-        """The bytes that the indexes of this store take, and those that all of the process may take."""
+        """The bytes that the indexes of this store take, and those that the process allows."""
         return {
             "index_mb": round(self.nbytes / 1e6, 3),
             "index_limit_mb": round(INDEX_BUDGET.limit / 1e6, 3),

@@ -16,7 +16,7 @@ _MAX_LEAP_YEAR_GAP = 8  # years from a 29 February to the next one
 
 
 def wall_clock(now: datetime) -> datetime:
-    """What the clocks of its zone show at a moment, in which days and weeks can be added."""
+    """The time that the clocks of a zone show, to which days and weeks can be added."""
     return now.replace(tzinfo=timezone.utc, fold=0)
 
 
