@@ -48,7 +48,7 @@ def time_zone(name: str, value: Any) -> tzinfo | None:
         if nearest:
             remedy = f"did you mean {zones[nearest[0]]}?"
         elif not zones:
-            remedy = "this machine has no time zones; install its package "tzdata""
+            remedy = "this machine has no time zones; install tzdata"
         raise InvalidInput(name, f"there is no time zone {shown(value)}", remedy) from None
 
 
