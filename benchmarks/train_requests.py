@@ -25,7 +25,7 @@ from salience.language.reader import REQUEST_WEIGHTS as WEIGHTS
 
 CORPUS = Path(__file__).parent / "corpus"
 GRAMS = {"characters": 1.0, "words": 2.0, "places": 2.0, "before": 0.0}
-OWN_WEIGHT, FOLDER_WEIGHT, DECAY, STEPS = 1.5, 0.2, 0.02, 80
+OWN_WEIGHT, FOLDER_WEIGHT, DECAY, STEPS, SHARPNESS = 1.5, 0.2, 0.02, 80, 2.0
 
 
 class Query(NamedTuple):
@@ -120,7 +120,7 @@ def main() -> None:
     solution = fit(queries + of_stores("choice"))
     heads = {"request": ("request",)}
     weights, bias = solution[:-1, np.newaxis], solution[-1:]
-    linear.save(WEIGHTS, heads, GRAMS, None, weights, bias, [1.0])
+    linear.save(WEIGHTS, heads, GRAMS, None, weights, bias, [SHARPNESS])
 
 
 if __name__ == "__main__":

@@ -28,7 +28,8 @@ def turn(memory: Memory, session: str, said: str) -> None:
     message = {"role": "user", "content": said}
     reply = model([*context.messages, message])
     print(reply)
-    for record in memory.get_many(context.ids[:3]):
+    asked = said.endswith("?")
+    for record in memory.get_many(context.ids[:3] if asked else ()):
         if record is not None:
             print(f"  {record.speaker} on {record.created_at:%Y-%m-%d}: {record.content}")
     memory.add([message, {"role": "assistant", "content": reply}], session_id=session)

@@ -65,7 +65,7 @@ def test_the_fields_of_update_can_be_changed() -> None:
 
 
 def test_the_fields_of_add_are_those_of_an_item() -> None:
-    rules = {"dedup", "extract", "on_conflict"}
+    rules = {"dedup", "extract", "forget", "on_conflict", "time_zone"}
     fields = set(MemoryFields.__annotations__) - rules | {"content", "vector_texts"}
     judged = {
         "boost", "boosted_at", "decayed_at", "feedback_against", "feedback_for", "outdated",

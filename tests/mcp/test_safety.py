@@ -130,7 +130,7 @@ def fuzzed() -> Any:
         ("add_memory", {"content": ""}, "content: is empty"),
         ("add_memory", {"content": "x", "created_at": "then"}, "created_at: 'then' is not a date"),
         ("update_memory", {"id": "x"}, "arguments: change nothing; give content"),
-        ("give_feedback", {"id": "x", "verdict": "fine"}, "verdict: must be 'useful', 'not_"),
+        ("give_feedback", {"id": "x", "verdict": "fine"}, "verdict: must be 'useful', 'confirmed'"),
         ("list_memories", {"cursor": "x"}, "cursor"),
     ],
 )

@@ -105,6 +105,7 @@ def test_the_page_lists_every_setting_with_its_option_and_default(
         monkeypatch.delenv(name, raising=False)
     defaults["SALIENCE_INDEX_BYTES"] = f"{index_bytes() >> 30} GiB"
     defaults[SECRETS_VARIABLE] = secret_policy(None)
+    defaults["SALIENCE_TIME_ZONE"] = "the system's"
     for field in fields(ServerSettings):
         defaults.setdefault(f"SALIENCE_{field.name.upper()}", str(field.default or "none"))
     assert {name: default for name, (_, default) in said.items()} == defaults

@@ -59,6 +59,7 @@ def older(address: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Memory]:
     if address.startswith("sqlite"):
         with closing(sqlite3.connect(address.removeprefix("sqlite:///"))) as db:
             without_guard(db)
+            db.execute("ALTER TABLE memories DROP COLUMN derived_by")  # of version 26
             db.execute("PRAGMA user_version = 21")
     else:
         with psycopg.connect(address, autocommit=True) as connection:

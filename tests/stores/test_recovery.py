@@ -184,7 +184,7 @@ def test_an_awaited_memory_recovers_as_well(tmp_path: Path, port: Port) -> None:
     [
         ("sentence-transformers:./no/such/model", "there is no folder ./no/such/model"),
         ("sentence-transformers:{tmp}", "holds no model"),
-        (StaticEmbedder(folder="/no/such/folder"), "which is not there; install the package"),
+        (StaticEmbedder(folder="/no/such/folder"), "which is not there; install salience again"),
     ],
 )
 def test_an_embedder_that_can_never_work_is_refused_at_opening(

@@ -144,6 +144,7 @@ def test_an_older_file_gets_its_passages(tmp_path: Path, expected: list[Any]) ->
         "ALTER TABLE memories DROP COLUMN terms_passages;"
         "ALTER TABLE memories DROP COLUMN written_by;"
         "ALTER TABLE memories DROP COLUMN write_count; DROP TABLE erasures;"
+        "ALTER TABLE memories DROP COLUMN derived_by;"
         "DELETE FROM vectors WHERE name LIKE 'content#%'; PRAGMA user_version = 8;"
     )
     db.close()

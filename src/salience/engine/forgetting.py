@@ -24,7 +24,7 @@ from salience.write.outcomes import ADDING_OUTCOMES, AddResult
 
 Forget = Literal["suggest", "retire"]
 """The ways to answer a request to forget."""
-_MOST = 10  # memories that one sentence asks to forget
+_MOST = 3  # memories that one sentence asks to forget
 _MOST_CHARACTERS = 20_000
 MOST_READ = 64  # items of a batch; one of more is an import, and nobody's request
 
@@ -85,7 +85,7 @@ def with_forgotten(
         where["id"] = {"nin": [*new.values()]}
         meant: dict[str, bool] = {}
         for sentence in asked[at]:
-            options = {"filters": where, "profile": "balanced", "cut": "auto", "touch": False}
+            options = {"filters": where, "profile": "balanced", "cut": "careful", "touch": False}
             found = yield from search(request(sentence, limit=_MOST, **options))
             meant |= {hit.id: bool(hit.record.pinned) for hit in found}
         outcomes[at] = replace(outcomes[at], forgets=tuple(meant))

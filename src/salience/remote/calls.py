@@ -194,7 +194,15 @@ def _sent(name: str, value: Any) -> Any:
 CALLS: Mapping[str, Call] = {name: Call(operation) for name, operation in BY_NAME.items()}
 """The calls of a server, by the names of the methods of `Memory`."""
 OF_THE_STORE = frozenset({"reembed", "reembedding", "backup", "restore_backup", "doctor"})
-BUILT_ON_OTHERS = OF_THE_STORE | {"iterate", "tools", "within", "close", "open", "namespace"}
+BUILT_ON_OTHERS = OF_THE_STORE | {
+    "iterate",
+    "tools",
+    "within",
+    "close",
+    "open",
+    "namespace",
+    "time_zone",
+}
 """The other public names of `Memory`: made of operations, or of the client alone."""
 
 

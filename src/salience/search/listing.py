@@ -13,7 +13,7 @@ from salience.language.english import ASSISTANT_NAMES, USER_NAMES
 from salience.language.reader import TOPICS, Reading, believed, opposite, read_texts
 from salience.language.statements import Statement, statement_of
 from salience.language.tokens import fold, words
-from salience.lazily import dataclass, replace
+from salience.lazily import dataclass, regex, replace
 from salience.records.filters import (
     STATED,
     And,
@@ -379,8 +379,13 @@ def _confirms(newer: Told, older: Told) -> bool:
     return newer.statement.confirms(older.statement)
 
 
+_USER_TURN = regex(r"(?m)^User: (.*(?:\n(?![A-Z]\w*: ).*)*)")  # in a chunk of a chat
+
+
 def _of_user(text: str, user: str | None) -> str:
-    """A text about a user by name, as it is read: of whom it is told."""
+    """A text as it is read: the turns of the user in a chat, or a text about a user by name."""
+    if turns := _USER_TURN.findall(text):
+        return "\n".join(turns)
     is_by_name = user is not None and text.lower().startswith(f"{user.lower()} ")
     return f"User{text[len(user or '') :]}" if is_by_name else text
 

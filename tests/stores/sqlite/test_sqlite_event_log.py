@@ -24,7 +24,7 @@ def opened(path: Path) -> Memory:
 
 SINCE_VERSION_7 = (
     *("outdated", "added_at", "version", "attribute_key"),
-    *("passages", "terms_passages", "written_by", "write_count"),
+    *("passages", "terms_passages", "written_by", "write_count", "derived_by"),
 )
 """The columns of memories that the steps of the schema from the seventh on add."""
 

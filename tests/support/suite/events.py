@@ -481,7 +481,7 @@ class Judgments(StoreCase):
         assert memory.feedback("a", "outdated").review == "outdated"
         [_, one, *_] = memory.history("a")
         assert one.payload == {"feedback": "useful", "context": "the answer was read aloud"}
-        with pytest.raises(InvalidInput, match="use one of useful, not_useful"):
+        with pytest.raises(InvalidInput, match="use one of useful, confirmed"):
             memory.feedback("a", "great")
         with pytest.raises(NotFound, match="nobody"):
             memory.feedback("nobody", "useful")
