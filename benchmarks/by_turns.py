@@ -38,13 +38,13 @@ benchmark.bench(setup, keep=path)
 asked = benchmark.questions_about(benchmark.Setup(memories))[1:]
 with Memory.open(f"sqlite:///{path}") as memory:
     for name, text in asked:
-        memory.within(name).search(text, touch=False)
+        memory.for_namespace(name).search(text, touch=False)
     added = 0
     print("ready", flush=True)
     for line in sys.stdin:
         took = []
         for name, text in asked[int(line) :][: int(sys.argv[3])]:
-            within, adding = memory.within(name), sys.argv[4]
+            within, adding = memory.for_namespace(name), sys.argv[4]
             kind, _, way = adding.partition(":")
             added += 1
             started = time.process_time()

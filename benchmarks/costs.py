@@ -114,7 +114,7 @@ def main() -> None:
             [(name, _), *asked] = questions_about(Setup(size, queries=_WARM + _QUESTIONS))
             texts = [text for _, text in asked]
             with Memory.open(f"sqlite:///{path}") as whole:
-                memory = whole.within(name)
+                memory = whole.for_namespace(name)
                 for text in texts[:_WARM]:
                     memory.search(text, profile=given.profile)
                     memory.add(f"Before: {text}")

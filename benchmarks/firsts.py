@@ -49,10 +49,10 @@ CALLS = [
     ("history of 4,000 versions", "versions", lambda m: m.history("m0")),
 ]
 for _, _, call in CALLS:
-    call(whole.within("few"))
+    call(whole.for_namespace("few"))
 took = {}
 for name, namespace, call in CALLS:
-    memory, each = whole.within(namespace), []
+    memory, each = whole.for_namespace(namespace), []
     memory.search(ASKED)
     for _ in range(4):
         began = time.process_time()
@@ -90,13 +90,13 @@ def write(path: Path, memories: int) -> None:
             ("few", items[:20]),
         ):
             for first in range(0, len(added), _AT_ONCE):
-                whole.within(name).add_many(added[first : first + _AT_ONCE], dedup=False)
+                whole.for_namespace(name).add_many(added[first : first + _AT_ONCE], dedup=False)
         day = datetime(2026, 6, 1, tzinfo=UTC)
         for number in range(_EDITS):
             text = f"{number} edited: {items[-number - 1]['content']}"
-            whole.within("edited").update(f"m{number}", content=text)
+            whole.for_namespace("edited").update(f"m{number}", content=text)
         for number in range(_VERSIONS):
-            whole.within("versions").update("m0", content=f"The text of version {number}.")
+            whole.for_namespace("versions").update("m0", content=f"The text of version {number}.")
 
 
 def asked(checkout: Path, path: Path) -> dict[str, tuple[float, float]]:

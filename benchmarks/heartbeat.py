@@ -95,7 +95,7 @@ def calls(memory: AsyncMemory) -> Iterator[tuple[str, Call]]:
     yield "touch", lambda: memory.touch(["i1"])
     yield "feedback", lambda: memory.feedback("i1", "useful")
     yield "archive (2,000)", lambda: memory.archive(some)
-    yield "restore (2,000)", lambda: memory.restore(some)
+    yield "unarchive (2,000)", lambda: memory.unarchive(some)
     yield "prune (applied)", lambda: memory.prune(apply=True, cap=2_000)
     yield "decay_all", lambda: memory.decay_all()
     yield "flush", lambda: memory.flush()

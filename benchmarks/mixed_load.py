@@ -86,7 +86,7 @@ def in_threads(
 
     def work(part: Iterator[Step]) -> None:
         for (namespace, text), item in part:
-            within = memory.within(namespace)
+            within = memory.for_namespace(namespace)
             started = _CLOCK()
             within.search(text, limit=limit)
             load.search_ms.append((_CLOCK() - started) * 1e3)
@@ -101,7 +101,7 @@ def in_threads(
         list(pool.map(work, parts))
         seconds = _CLOCK() - began
     for namespace, ids in load.added.items():
-        memory.within(namespace).delete_many(ids)
+        memory.for_namespace(namespace).delete_many(ids)
     return load.figures(seconds)
 
 
@@ -118,7 +118,7 @@ async def awaited(
 
     async def work(part: Iterator[Step]) -> None:
         for (namespace, text), item in part:
-            within = memory.within(namespace)
+            within = memory.for_namespace(namespace)
             await timed(within.search(text, limit=limit), load.search_ms)
             if item is not None:
                 await timed(within.add(**item), load.write_ms)
@@ -129,7 +129,7 @@ async def awaited(
         await asyncio.gather(*map(work, parts))
         seconds = _CLOCK() - began
     for namespace, ids in load.added.items():
-        await memory.within(namespace).delete_many(ids)
+        await memory.for_namespace(namespace).delete_many(ids)
     return load.figures(seconds)
 
 
@@ -164,13 +164,13 @@ def measure(
     for threads in THREADS:
         with Memory(**settings) as memory:
             for namespace in sorted({name for name, _ in questions}):
-                memory.within(namespace).search(opening[1], limit=limit, touch=False)
+                memory.for_namespace(namespace).search(opening[1], limit=limit, touch=False)
             figures[f"threads_{threads}"] = in_threads(memory, rest, limit, threads)
 
     async def run(in_flight: int) -> dict[str, float]:
         async with AsyncMemory(**settings) as memory:
             for namespace in sorted({name for name, _ in questions}):
-                await memory.within(namespace).search(opening[1], limit=limit, touch=False)
+                await memory.for_namespace(namespace).search(opening[1], limit=limit, touch=False)
             return await awaited(memory, rest, limit, in_flight)
 
     for in_flight in IN_FLIGHT:

@@ -50,7 +50,7 @@ def main() -> None:
         globex.add("The invoices go to Ben in Oslo.", user_id="clerk")
         for memory in (acme, globex):
             print(memory.namespace, "finds", [hit.content for hit in memory.search("invoices")])
-        receipt = acme.forget_user("clerk")
+        receipt = acme.delete_user("clerk")
         print("acme forgets", receipt.memories, "memories:", receipt.disk)
         print("acme has", len(acme), "and globex has", len(globex))
 

@@ -141,7 +141,7 @@ def plots() -> dict[str, str]:
             ("never recalled", "Ana keeps the spare key in the cellar."),
             ("recalled the day before", "Ana keeps the spare bulb in the cellar."),
         ):
-            namespace = memory.within(label)
+            namespace = memory.for_namespace(label)
             namespace.add(text, id="it", importance=0.6, created_at=_ADDED)
             for days in _DAYS:
                 now = _ADDED + timedelta(days=days)

@@ -18,7 +18,7 @@ What the methods return:
     compare       Comparison, of two or more profiles
     get_context   Context, made of Sections
     add           AddResult
-    delete_all    ErasureReceipt; forget_user, too
+    delete_all    ErasureReceipt; delete_user, too
     get           MemoryRecord; links gives Links
     history       History, with its Events
     verify        Verification

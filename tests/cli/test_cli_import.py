@@ -83,7 +83,7 @@ def test_what_is_no_more_active_comes_back_as_it_was(run: Run, tmp_path: Path) -
     assert there["rome"]["valid_to"] == next(r for r in records if r["id"] == "rome")["valid_to"]
     assert all("status" not in each["metadata"] for each in there.values())
     assert run("verify", *other).code == 0
-    assert run("restore", "office", *other).out == "office: active\n"
+    assert run("unarchive", "office", *other).out == "office: active\n"
     chunked = run("import", "all.jsonl", "--db", "third.db", "--mode", "chunks", "--json")
     assert chunked.json["added"] == 2
     assert all(each["reason"].startswith("status: ") for each in chunked.json["rejected"])

@@ -31,7 +31,7 @@ COMMANDS = (
     ("audit",),
     ("prune",),
     ("archive", "piano"),
-    ("restore", "piano"),
+    ("unarchive", "piano"),
     ("maintain",),
     ("export", "all.jsonl"),
     ("delete", "piano"),

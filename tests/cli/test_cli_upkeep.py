@@ -64,8 +64,8 @@ def test_prune_previews_then_moves_then_is_undone(old: Run) -> None:
 def test_archive_and_restore(old: Run) -> None:
     assert "to undo it: salience undo archive-" in old("archive", "m00", "m01").out
     assert old("archive", "m00").out == "all of them are archived already\n"
-    assert old("restore", "m00", "--json").json == {"restored": {"m00": "active"}}
-    assert old("restore", "m00").code == 2
+    assert old("unarchive", "m00", "--json").json == {"restored": {"m00": "active"}}
+    assert old("unarchive", "m00").code == 2
     assert old("archive", "nobody").code == 1
 
 

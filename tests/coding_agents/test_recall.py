@@ -34,7 +34,7 @@ def memory() -> Iterator[Memory]:
     with Memory.open("ram://", namespace=HERE[0]) as memory:
         for id, (kind, text) in KEPT.items():
             memory.add(text, id=id, kind=kind, tags=[TAG], speaker="user")
-        memory.within("code/other").add(
+        memory.for_namespace("code/other").add(
             "Use pnpm for lodash.", id="x", kind="convention", tags=[TAG]
         )
         yield memory

@@ -120,10 +120,10 @@ def results(folder: Path) -> list[Any]:
         memory.prune(),
         memory.maintain(steps=("expire", "tasks", "links", "consolidate", "prune"), dry_run=True),
         memory.undo(memory.archive("soup") or ""),
-        memory.undo_writer("nobody", since=NOW),
+        memory.undo_actor("nobody", since=NOW),
         memory.export(folder / "all.jsonl"),
         memory.stats(),
-        memory.forget_user("nobody"),
+        memory.delete_user("nobody"),
         memory.export(folder / "all.jsonl"),
         Difference("tea", "boosted_at", None, NOW),
         Candidate("tea", LONG, 0.05, (LONG,)),
@@ -228,7 +228,7 @@ def test_the_turns_that_support_a_session_are_fields_of_its_hit() -> None:
 def test_a_memory_shows_where_it_is_and_no_password(tmp_path: Path) -> None:
     with Memory.open("ram://", embedder=None, namespace="team") as memory:
         assert repr(memory) == "Memory(url='ram://', namespace='team', profile='balanced')"
-        assert "namespace='other'" in repr(memory.within("other"))
+        assert "namespace='other'" in repr(memory.for_namespace("other"))
     assert repr(AsyncMemory(tmp_path / "a.db")) == "AsyncMemory(not open yet)"
     for url in (
         "postgresql://ana:se/cr@et@host:5432/db",

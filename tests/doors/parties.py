@@ -151,7 +151,7 @@ class OfMemory(Party):
             raise Refused("missing", "nothing was erased")
 
     def forget(self, user: str) -> dict[str, Any]:
-        receipt: dict[str, Any] = self._ask("forget_user", user).to_dict()
+        receipt: dict[str, Any] = self._ask("delete_user", user).to_dict()
         return receipt
 
     def actors(self, id: str) -> list[str | None]:
@@ -250,7 +250,7 @@ class OverRest(Party):
         self._ask("DELETE", f"/memories/{id}")
 
     def forget(self, user: str) -> dict[str, Any]:
-        erased = self._ask("POST", "/memories/forget", {"user_id": user})
+        erased = self._ask("POST", "/users/delete", {"user_id": user})
         receipt: dict[str, Any] = erased.get("receipt", erased)
         return receipt
 
@@ -447,7 +447,7 @@ class OverTypeScript(Party):
             raise Refused("missing", "nothing was erased")
 
     def forget(self, user: str) -> dict[str, Any]:
-        receipt: dict[str, Any] = self._ask("forgetUser", user)
+        receipt: dict[str, Any] = self._ask("deleteUser", user)
         return receipt
 
     def actors(self, id: str) -> list[str | None]:

@@ -122,7 +122,7 @@ def test_the_setting_is_for_messages_and_a_call_may_say_otherwise() -> None:
         assert len(memory.add("A note.").ids) == 1
         assert len(memory.add("Another note.", extract=True).ids) == 2
         assert len(memory.add([CHAT[0]], extract=False).ids) == 1
-        assert len(memory.within("other").add([CHAT[0]]).ids) == 2
+        assert len(memory.for_namespace("other").add([CHAT[0]]).ids) == 2
 
 
 def test_a_repeated_write_asks_no_model_again(memory: Memory) -> None:

@@ -71,7 +71,7 @@ def test_a_round_of_everything(tmp_path: Path) -> None:
         await memory.link("a", "b", "supports")
         assert len(await memory.links("b")) == 1
         assert (await memory.stats())["memories"] == 3
-        other = memory.within("other")
+        other = memory.for_namespace("other")
         await other.add("elsewhere")
         assert (await other.get_all()).total == 1
         await memory.flush()

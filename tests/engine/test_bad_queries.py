@@ -129,9 +129,9 @@ OTHER: list[tuple[Callable[[Memory], Any], str]] = [
     (lambda m: m.delete_all(), "filters"),
     (lambda m: m.delete_all(namespace=""), "namespace"),
     (lambda m: m.delete_all(namespace=5), "namespace"),  # type: ignore[arg-type]
-    (lambda m: m.within(""), "namespace"),
-    (lambda m: m.within(LONE), "namespace"),
-    (lambda m: m.within("x" * 257), "namespace"),
+    (lambda m: m.for_namespace(""), "namespace"),
+    (lambda m: m.for_namespace(LONE), "namespace"),
+    (lambda m: m.for_namespace("x" * 257), "namespace"),
     (lambda m: Memory.open("ram://", namespace=""), "namespace"),
     (lambda m: Memory.open("ram://", profile="nope"), "profile"),
     (lambda m: Memory.open("ram://", embedder="nope"), "embedder"),
@@ -178,7 +178,7 @@ OTHER: list[tuple[Callable[[Memory], Any], str]] = [
     (lambda m: m.contradict("taken", 5), "other"),  # type: ignore[arg-type]
     *(
         (lambda m, name=name: getattr(m, name)(None), "ids")
-        for name in ("archive", "restore", "touch", "delete_many")
+        for name in ("archive", "unarchive", "touch", "delete_many")
     ),
     (lambda m: m.supersede("x" * 513, "taken"), "old"),
     (lambda m: m.contradict("taken", "x" * 513), "other"),

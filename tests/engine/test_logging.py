@@ -54,7 +54,7 @@ def live(memory: Memory, embedder: Gossip) -> None:
     memory.add(f"{SECRET} with a vector again")
     memory.update(f"{SECRET}-1", content=f"{SECRET} edited")
     run = memory.archive([f"{SECRET}-0", f"{SECRET}-1"])
-    memory.restore(f"{SECRET}-1")
+    memory.unarchive(f"{SECRET}-1")
     memory.undo(str(run))
     memory.prune(apply=True)
     memory.consolidate(apply=True, everything=True)

@@ -26,7 +26,7 @@ def test_every_batch_has_a_line_with_its_time() -> None:
     with Memory.open("ram://", embedder=WordHashEmbedder(), trace=lines.append) as memory:
         steps(memory)
         traced = len(lines)
-        memory.within("other").get("nobody")
+        memory.for_namespace("other").get("nobody")
     assert all(map(LINE.fullmatch, lines))
     assert lines[1].endswith("Embed('Tea is in the green tin.', 'document')")
     assert lines[traced - 1].endswith("Touch(1 row, 2030-01-01 00:00:00+00:00)")

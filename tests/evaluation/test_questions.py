@@ -72,7 +72,7 @@ def test_recorded_searches_come_in_pages_newest_first(tmp_path: Path) -> None:
         memory.add("Ben has a cello.", id="cello")
         for query in ("cello", "nothing of the kind", "Who has a cello?"):
             memory.search(query)
-        memory.within("other").search("elsewhere")
+        memory.for_namespace("other").search("elsewhere")
         memory.search("looked at", touch=False)
         first = memory.searches(limit=2)
         assert [one.query for one in first] == ["Who has a cello?", "nothing of the kind"]

@@ -111,7 +111,7 @@ def test_the_environment_names_the_file(
         Memory.open("ram://", embedder=None)
     log.parent.mkdir()
     with Memory.open("ram://", embedder=None) as memory:
-        memory.within("other").search("What?\n\ud83c\udf4e")
+        memory.for_namespace("other").search("What?\n\ud83c\udf4e")
         log.unlink()
         log.parent.rmdir()
         memory.search("What else?")  # it goes on, and says so

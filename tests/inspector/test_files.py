@@ -94,7 +94,7 @@ def test_a_server_that_reads_refuses_every_operation_that_writes(reader: RealSer
             if operation.scope != READ:
                 path = operation.path.replace("{id}", "cello")
                 body = msgspec.json.encode(operation.example)
-                kind = "application/x-ndjson" if path == "/import" else "application/json"
+                kind = "application/x-ndjson" if path == "/load" else "application/json"
                 headers = {"Content-Type": kind}
                 answer = client.request(operation.verb, path, content=body, headers=headers)
                 assert (answer.status_code, answer.json()["code"]) == (403, "ReadOnly"), path

@@ -29,7 +29,7 @@ def test_both_sides_of_an_address_see_each_others_writes(tmp_path: Path) -> None
         opened.sync.add("Ana likes tea.")
         assert asyncio.run(add_and_count(opened)) == (2, 2)
         assert opened.awaited.namespace == "ana"
-        assert asyncio.run(add_and_count(opened.within("ben"))) == (1, 1)
+        assert asyncio.run(add_and_count(opened.for_namespace("ben"))) == (1, 1)
     with pytest.raises(StoreClosed):
         opened.sync.count()
 

@@ -42,7 +42,7 @@ def url(tmp_path: Path) -> str:
     with Memory.open(found) as memory:
         memory.add("The cat sleeps on the warm radiator", id="cat")
         memory.add("We signed the lease for the flat", id="lease")
-        memory.within("team").add("Deploys happen on Tuesdays", id="deploy")
+        memory.for_namespace("team").add("Deploys happen on Tuesdays", id="deploy")
     return found
 
 
@@ -56,7 +56,7 @@ def test_another_embedder_is_refused_then_adopted(url: str) -> None:
     with Memory.open(url, embedder=Half()) as memory:
         assert memory.search("kitten napping", limit=1).ids == ("cat",)
         assert memory.search("kitten napping", limit=1).hits[0].routes["vector"] == 1
-        assert memory.within("team").search("release schedule", limit=1).ids == ("deploy",)
+        assert memory.for_namespace("team").search("release schedule", limit=1).ids == ("deploy",)
     with pytest.raises(EmbedderMismatch):
         Memory.open(url)
 

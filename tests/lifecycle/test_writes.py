@@ -104,6 +104,6 @@ def test_an_export_has_the_edits() -> None:
         memory.export(file)
         vitality = memory.zones().memories[0].vitality
     with Memory.open("ram://", embedder=None, clock=clock) as other:
-        other.import_(io.StringIO(file.getvalue()))
+        other.load(io.StringIO(file.getvalue()))
         assert (other["note"].write_count, other.zones().memories[0].vitality) == (2, vitality)
         assert other.verify()

@@ -109,7 +109,7 @@ def converse(told: Transcript) -> None:
     told.tool("update_memory", id=own[1], content="The cello was made in 1891.", if_version=1)
     told.tool("give_feedback", id=own[0], verdict="useful")
     told.tool("archive_memories", ids=[own[4]])
-    told.tool("restore_memories", ids=[own[4]])
+    told.tool("unarchive_memories", ids=[own[4]])
     told.tool("undo", id=own[1])
     told.tool("delete_memory", id=own[3])
     read(told, own)
@@ -153,7 +153,7 @@ def trespass(told: Transcript, own: list[str]) -> None:
     told.tool("link_memories", source=own[0], target=OF_THE_NEIGHBOUR)
     told.tool("link_memories", source=OF_THE_NEIGHBOUR, target=own[0])
     told.tool("archive_memories", ids=[OF_THE_NEIGHBOUR])
-    told.tool("restore_memories", ids=[OF_THE_NEIGHBOUR])
+    told.tool("unarchive_memories", ids=[OF_THE_NEIGHBOUR])
     told.tool("undo", id=OF_THE_NEIGHBOUR)
     told.tool("get_memory", id=OF_THE_NEIGHBOUR[:9])
     told.tool("add_memory", content="Ben lives in Berlin.", supersedes=OF_THE_NEIGHBOUR)
@@ -181,7 +181,7 @@ def test_no_answer_tells_of_another_namespace(way: str, tmp_path: Path) -> None:
             told = Transcript(connection, meanwhile)
             converse(told)
             assert told.tools == TOOLS.keys()
-            assert (other.within("ben").count() > 0) == beside
+            assert (other.for_namespace("ben").count() > 0) == beside
         transcripts.append(told.answers())
     for alone, together in zip(*transcripts, strict=True):
         assert together == alone

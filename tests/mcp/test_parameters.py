@@ -390,12 +390,12 @@ def entities_keep_to_their_budget(c: Connection) -> None:
 
 
 @case("archive_memories", "ids")
-@case("restore_memories", "ids")
+@case("unarchive_memories", "ids")
 def memories_go_to_the_archive_and_back(c: Connection) -> None:
     ids = [add(c, "One of both."), add(c, "The other of them.")]
     assert c.call("archive_memories", ids=ids)["archived"] == 2
     assert c.call("get_stats") == {"memories": 2, "findable": 0, "links": 0}
-    assert c.call("restore_memories", ids=ids)["restored"] == dict.fromkeys(ids, "active")
+    assert c.call("unarchive_memories", ids=ids)["restored"] == dict.fromkeys(ids, "active")
 
 
 @case("undo", "run", "id")

@@ -158,7 +158,7 @@ def test_what_is_erased_takes_its_links_along(memory: Memory) -> None:
 def test_nothing_spreads_into_another_namespace(memory: Memory) -> None:
     memory.add("zumbrel", id="A")
     memory.add("kortil", id="B")
-    other = memory.within("other")
+    other = memory.for_namespace("other")
     other.add("zumbrel", id="A")
     other.add("pandol", id="C")
     memory.link("A", "B")

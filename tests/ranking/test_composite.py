@@ -185,7 +185,7 @@ def test_what_is_not_active_is_not_ranked(memory: Memory, status: str) -> None:
 
 def test_an_agents_own_memories_and_its_teams(memory: Memory) -> None:
     memory.add("east", id="own", importance=0.2)
-    memory.within("team").add("east", id="shared", importance=0.9)
+    memory.for_namespace("team").add("east", id="shared", importance=0.9)
     assert memory.search("east").ids == ("own",)
     assert memory.search("east", namespaces=["team"]).ids == ("shared",)
     assert memory.search("east", namespaces=["default", "team"]).ids == ("shared", "own")

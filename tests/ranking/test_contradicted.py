@@ -103,7 +103,7 @@ def test_what_holds_stays_above_its_older_version(memory: Memory) -> None:
 
 
 def test_a_contradiction_counts_in_its_own_namespace_only(memory: Memory) -> None:
-    other = memory.within("other")
+    other = memory.for_namespace("other")
     put(memory, {"weak": {"confidence": 0.5}})
     put(other, {"weak": {"confidence": 0.5}})
     other.contradict("strong", "weak")

@@ -157,7 +157,7 @@ def test_plain_memories_are_found_and_what_is_missing_is_said(memory: Memory) ->
         f"{route}: no memory has a vector {name!r}"
         for route, name in zip(ROUTES[1:7], VECTORS[1:], strict=True)
     )
-    assert ask(memory.within("empty")).degraded == ()
+    assert ask(memory.for_namespace("empty")).degraded == ()
     assert memory.search("zumbrel", profile="balanced").degraded == ()
 
 
@@ -248,7 +248,7 @@ def test_a_session_that_only_its_turns_lead_to_is_found(memory: Memory) -> None:
     assert node(hit, "turn_support") == 0.12
     memory.update("a", status="archived")  # filters hold for it, too
     assert ask(memory).ids == ("a1",)
-    other = memory.within("other")
+    other = memory.for_namespace("other")
     other.add("all", id="o", kind="session_chunk", session_id="a", vectors=away)
     both = ask(memory, namespaces=[memory.namespace, other.namespace])
     assert both.ids == ("a1",)  # a session of the same name elsewhere is another one
@@ -320,8 +320,8 @@ def test_neighbors_are_of_the_session_the_kind_and_what_may_be_seen(memory: Memo
 def test_a_hit_is_no_neighbor_and_no_session_has_any(memory: Memory) -> None:
     told(memory, 3)
     assert [hit.neighbors for hit in ask(memory, limit=3)] == [(), (), ()]
-    hybrid(memory.within("hybrid"))
-    assert not any(hit.neighbors for hit in ask(memory.within("hybrid")))
+    hybrid(memory.for_namespace("hybrid"))
+    assert not any(hit.neighbors for hit in ask(memory.for_namespace("hybrid")))
 
 
 def test_neighbors_are_charged_to_the_budget(memory: Memory) -> None:

@@ -42,12 +42,12 @@ CHANGES: dict[str, tuple[Change, Change | None]] = {
     "link": (lambda m: m.link("n4", "n5"), lambda m: len(m.history("n4").events)),
     "supersede": (lambda m: m.supersede("n5", "n6", if_version=1), lambda m: m["n5"].version),
     "archive": (lambda m: m.archive(["n6"]) is not None, lambda m: m["n6"].status),
-    "restore": (lambda m: dict(m.restore(["n6"])), lambda m: m["n6"].status),
+    "unarchive": (lambda m: dict(m.unarchive(["n6"])), lambda m: m["n6"].status),
     "delete": (lambda m: m.delete("n7"), lambda m: m.get("n7")),
     "delete_if": (lambda m: m.delete("n8", if_version=1), lambda m: m.get("n8")),
     "delete_many": (lambda m: m.delete_many(["n0", "n7"]), len),
     "delete_all": (lambda m: m.delete_all({"id": "n1"}).memories, len),
-    "forget_user": (lambda m: m.forget_user("ana").memories, len),
+    "delete_user": (lambda m: m.delete_user("ana").memories, len),
 }
 
 

@@ -17,7 +17,7 @@ from support.served import Served
 SHORT, LONG = "ana", "annabel"
 DOORS: dict[str, Callable[[Any, str], object]] = {
     "open": lambda memory, name: Memory.open("ram://", embedder=None, namespace=name),
-    "within": lambda memory, name: memory.within(name),
+    "for_namespace": lambda memory, name: memory.for_namespace(name),
     "search": lambda memory, name: memory.search("tea", namespaces=[name]),
     "delete_all": lambda memory, name: memory.delete_all(namespace=name),
     "open_remote": lambda memory, name: Memory.open(memory.url, namespace=name),
@@ -30,8 +30,8 @@ def test_every_door_has_the_same_limit(
     served: Served, door: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(validation, "MAX_NAMESPACE_CHARACTERS", 5)
-    memories: list[Memory] = [served.within(SHORT)]
-    if door in ("within", "search", "delete_all"):
+    memories: list[Memory] = [served.for_namespace(SHORT)]
+    if door in ("for_namespace", "search", "delete_all"):
         memories.append(Memory.open("ram://", embedder=None, namespace=SHORT))
     for memory in memories:
         opened = DOORS[door](memory, SHORT)

@@ -66,7 +66,7 @@ def test_an_address_opens_a_server(
         other.add("A pear.", id="a")
         assert (one["a"].content, other["a"].content) == ("An apple.", "A pear.")
         assert other["a"].namespace == other.namespace == "日本 /%"
-        assert one.within("日本 /%")["a"] == other["a"]
+        assert one.for_namespace("日本 /%")["a"] == other["a"]
     monkeypatch.setenv("SALIENCE_DB", served.url)
     with Memory() as one:
         assert [id in one for id in ("a", "b", 5, "")] == [True, False, False, False]
@@ -238,17 +238,17 @@ def test_an_export_goes_through_both_ways(served: Served, tmp_path: Path) -> Non
     assert served.export(own) == served._behind.export(behind)
     assert own.getvalue().decode() == behind.getvalue()
     assert served.export(tmp_path / "all.jsonl", everywhere=True).namespaces == ("default",)
-    other = served.within("other")
+    other = served.for_namespace("other")
     told: list[Any] = []
-    done = other.import_(tmp_path / "all.jsonl", progress=lambda *step: told.append(step))
+    done = other.load(tmp_path / "all.jsonl", progress=lambda *step: told.append(step))
     assert (done.memories, done.links) == (50, 1)
     assert {one.content for one in other} == {one.content for one in served}
     with pytest.raises(StoreError, match="holds"):
-        served.within("default").import_(io.BytesIO(own.getvalue()))
+        served.for_namespace("default").load(io.BytesIO(own.getvalue()))
     broken = own.getvalue().splitlines(keepends=True)
     with pytest.raises(InvalidInput):
-        served.within("third").import_(io.BytesIO(b"".join(broken[:3])))
-    assert len(served.within("third")) == 0
+        served.for_namespace("third").load(io.BytesIO(b"".join(broken[:3])))
+    assert len(served.for_namespace("third")) == 0
 
 
 def test_keys_open_what_they_may(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -273,7 +273,7 @@ def check_keys(memory: Memory, url: str, ana: str, reader: str) -> None:
             with pytest.raises(AccessDenied, match="memories:write"):
                 other.add("A pear.")
             with pytest.raises(NotFound):
-                other.within("ben").search("apple")
+                other.for_namespace("ben").search("apple")
 
 
 def test_awaited_it_is_the_same(served: Served) -> None:
@@ -288,7 +288,7 @@ def test_awaited_it_is_the_same(served: Served) -> None:
                 await memory.promote("nobody")
             out = io.BytesIO()
             assert (await memory.export(out)).memories == 1
-            assert (await memory.within("b").import_(io.BytesIO(out.getvalue()))).memories == 1
+            assert (await memory.for_namespace("b").load(io.BytesIO(out.getvalue()))).memories == 1
             both = await asyncio.gather(*(memory.search("apple") for _ in range(20)))
             assert {result.ids for result in both} == {("a",)}
         with pytest.raises(StoreClosed):
@@ -326,7 +326,7 @@ async def forked(memory, same):
         os._exit(2)
     os._exit(1)
 
-assert asyncio.run(forked(memory, memory.within(memory.namespace))) == 0
+assert asyncio.run(forked(memory, memory.for_namespace(memory.namespace))) == 0
 asyncio.run(memory.close())
 """
 
@@ -434,7 +434,7 @@ def test_a_lost_answer_is_asked_for_again_where_that_is_safe(scripted: Scripted)
         assert (len(scripted.asked), len(keys)) == (2, 1)
         scripted.answers = [None]
         with pytest.raises(StoreError, match="broke off"):
-            memory.import_(io.BytesIO(b"{}"))
+            memory.load(io.BytesIO(b"{}"))
         scripted.answers = [None] * 4
         with pytest.raises(StoreError, match="broke off"):
             memory.count()

@@ -41,7 +41,9 @@ def house(**options: Any) -> Memory:
     """The kitchen with somebody in it, a team and a conversation."""
     memory = kitchen(**options)
     memory.add("Ana cooks on Fridays.", id="ana", kind="profile", created_at=NOW - 90 * DAY)
-    memory.within("team").add("The team eats at one. cos=0.5", id="team-lunch", created_at=NOW)
+    memory.for_namespace("team").add(
+        "The team eats at one. cos=0.5", id="team-lunch", created_at=NOW
+    )
     turns = [("user", "what is in the larder?"), ("assistant", "saffron, rice and leeks")]
     for i, (role, words) in enumerate(turns):
         memory.add(
@@ -110,7 +112,9 @@ def test_never_over_budget(
     count = COUNTERS[counter]
     memory = Memory.open("ram://", embedder=None, clock=lambda: NOW)
     memory.add_many([{**fields, "id": f"mine{i}"} for i, fields in enumerate(mine)], strict=True)
-    memory.within("team").add_many([{**fields, "id": f"team{i}"} for i, fields in enumerate(team)])
+    memory.for_namespace("team").add_many(
+        [{**fields, "id": f"team{i}"} for i, fields in enumerate(team)]
+    )
 
     def assembled(**options: Any) -> Context:
         return memory.get_context(
@@ -324,7 +328,7 @@ def test_spared_budget_goes_to_the_next_by_priority() -> None:
 
 def test_nothing_twice_across_sections() -> None:
     memory = house()
-    memory.within("team").add("Saffron  RISOTTO takes an hour, cos=0.9", id="copy")
+    memory.for_namespace("team").add("Saffron  RISOTTO takes an hour, cos=0.9", id="copy")
     both: list[SectionLike] = ["recent", {"name": "team", "namespace": "team"}, "memories"]
     context = memory.get_context(QUERY, sections=both, touch=False)
     ids = context.ids

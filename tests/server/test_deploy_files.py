@@ -121,7 +121,7 @@ def test_the_limits_of_the_page_are_those_of_the_guard() -> None:
     seconds, hours = guard.handling_seconds, guard.long_seconds / 3_600
     expected = {
         "body of a request": f"{guard.body_bytes >> 20} MiB",
-        "upload to `POST /v1/import`": f"{guard.import_bytes >> 20} MiB",
+        "upload to `POST /v1/load`": f"{guard.import_bytes >> 20} MiB",
         "nesting of a JSON body": f"{guard.json_depth}",
         "time in which a body has to arrive": f"{guard.body_seconds:.0f} s",
         "time of an operation, of upkeep and transfer": f"{seconds:.0f} s, {hours:.0f} h",
@@ -138,7 +138,7 @@ def test_the_answers_beyond_the_limits_are_those_of_the_guard() -> None:
     beyond = dict(re.findall(r"^\| (\w[^|]*?) \| [^|]+ \| (\d{3}) \|$", page(PAGE), re.MULTILINE))
     kinds = {
         "body of a request": "BodyTooLarge",
-        "upload to `POST /v1/import`": "BodyTooLarge",
+        "upload to `POST /v1/load`": "BodyTooLarge",
         "nesting of a JSON body": "InvalidInput",
         "time in which a body has to arrive": "BodyTimeout",
         "time of an operation, of upkeep and transfer": "TimeLimit",

@@ -93,15 +93,15 @@ def test_a_length_that_is_none_is_refused(length: str) -> None:
 
 def test_an_upload_is_passed_on_as_it_arrives_up_to_a_limit_of_its_own() -> None:
     async def body(guarded: Guarded, client: httpx.AsyncClient) -> None:
-        answer = await client.post("/v1/import", content=in_parts(b"{}\n" * 600), headers=LINES)
+        answer = await client.post("/v1/load", content=in_parts(b"{}\n" * 600), headers=LINES)
         assert answer.json() == {"bytes": 1_800}
         guarded.imported = 0
-        answer = await client.post("/v1/import", content=in_parts(b"{}\n" * 700), headers=LINES)
+        answer = await client.post("/v1/load", content=in_parts(b"{}\n" * 700), headers=LINES)
         assert answer.status_code == 413
         assert 0 < guarded.imported <= 2_000
-        answer = await client.post("/v1/import", content=b"{}\n" * 700, headers=LINES)
+        answer = await client.post("/v1/load", content=b"{}\n" * 700, headers=LINES)
         assert answer.status_code == 413
-        answer = await client.post("/v1/import", content=b"{}", headers=JSON)
+        answer = await client.post("/v1/load", content=b"{}", headers=JSON)
         assert answer.status_code == 415
 
     with_guard(body, body_bytes=1_000, import_bytes=2_000)
@@ -113,7 +113,7 @@ def test_a_body_that_stops_coming_is_given_up() -> None:
         await asyncio.sleep(60)
 
     async def body(guarded: Guarded, client: httpx.AsyncClient) -> None:
-        for path, headers in (("/v1/search", JSON), ("/v1/import", LINES)):
+        for path, headers in (("/v1/search", JSON), ("/v1/load", LINES)):
             answer = await client.post(path, content=stalled(), headers=headers)
             assert answer.status_code == 408
             assert answer.json()["code"] == "BodyTimeout"
@@ -129,7 +129,7 @@ def test_an_upload_may_take_long_if_its_parts_come_and_a_body_may_not() -> None:
             yield b"{}\n"
 
     async def body(guarded: Guarded, client: httpx.AsyncClient) -> None:
-        upload = await client.post("/v1/import", content=dribble(), headers=LINES)
+        upload = await client.post("/v1/load", content=dribble(), headers=LINES)
         assert upload.json() == {"bytes": 24}
         refused = await client.post("/v1/search", content=dribble(), headers=JSON)
         assert refused.status_code == 408

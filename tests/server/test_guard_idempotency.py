@@ -126,7 +126,7 @@ def test_a_bad_key_is_refused(key: str) -> None:
 def test_a_key_is_not_taken_with_an_upload_and_ignored_with_a_get() -> None:
     async def body(guarded: Guarded, client: httpx.AsyncClient) -> None:
         headers = KEY | {"Content-Type": "application/x-ndjson"}
-        answer = await client.post("/v1/import", content=b"{}\n", headers=headers)
+        answer = await client.post("/v1/load", content=b"{}\n", headers=headers)
         assert answer.status_code == 400
         assert guarded.imported == 0
         for _ in range(2):
@@ -332,12 +332,12 @@ def test_what_a_running_request_read_before_an_erasure_is_not_answered_later() -
         guarded.gate.clear()
         slow = asyncio.create_task(client.post("/v1/feedback", json={}, headers=KEY))
         await until_awaited(lambda: len(guarded.calls) == 1)
-        erased = await client.post("/v1/memories/forget", json={}, headers=KEY)
+        erased = await client.post("/v1/users/delete", json={}, headers=KEY)
         guarded.gate.set()
         assert (await slow).status_code == 200
         again = await client.post("/v1/feedback", json={}, headers=KEY)
         assert (again.status_code, len(guarded.calls)) == (409, 1)
-        receipt = await client.post("/v1/memories/forget", json={}, headers=KEY)
+        receipt = await client.post("/v1/users/delete", json={}, headers=KEY)
         assert receipt.content == erased.content
         assert receipt.headers["idempotency-replayed"] == "true"
 

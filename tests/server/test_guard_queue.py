@@ -307,7 +307,7 @@ def test_an_upload_that_waits_for_a_slot_loses_none_of_its_parts() -> None:
         export = asyncio.create_task(client.get("/v1/export"))
         await until_awaited(lambda: b'in_flight{kind="long"} 1.0' in guarded.metrics.text())
         headers = {"Content-Type": "application/x-ndjson"}
-        upload = asyncio.create_task(client.post("/v1/import", content=parts(), headers=headers))
+        upload = asyncio.create_task(client.post("/v1/load", content=parts(), headers=headers))
         await until_awaited(lambda: b'waiting{kind="long"} 1.0' in guarded.metrics.text())
         await until_awaited(lambda: taken > 0)
         for _ in range(20):

@@ -169,7 +169,7 @@ def test_a_body_that_is_announced_too_large_is_refused_before_it_is_sent() -> No
 
 def test_a_body_that_comes_byte_by_byte_is_given_up() -> None:
     async def body(guarded: Guarded, port: int) -> None:
-        for path, kind in (("/v1/search", JSON_FIELD), ("/v1/import", kind_of_lines)):
+        for path, kind in (("/v1/search", JSON_FIELD), ("/v1/load", kind_of_lines)):
             async with connected(port) as (reader, writer):
                 writer.write(head(path, kind, "Content-Length: 1000"))
                 writer.write(b" ")

@@ -67,7 +67,7 @@ def test_a_key_writes_no_more_than_its_rate_and_reads_on(
         assert "writes" in added[-1].json()["detail"]
         assert int(added[-1].headers["retry-after"]) > 0
         assert client.request("DELETE", "/memories/none").status_code == 429
-        assert client.post("/undo/writer", json={"actor": "x", "since": 0}).status_code == 429
+        assert client.post("/undo/actor", json={"actor": "x", "since": 0}).status_code == 429
         assert client.post("/search", json={"query": "Fact"}).status_code == 200
         assert client.post("/memories/count").json() == {"count": 3}
 

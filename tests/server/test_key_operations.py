@@ -183,7 +183,7 @@ def test_what_was_erased_comes_back_from_no_kept_answer(keyed: Keyed) -> None:
             assert "zq-key" in ben.post(path, json=body, headers=once).text
         changed = ben.patch("/memories/x", json={"importance": 0.9}, headers=once)
         assert "zq-key" in changed.text
-        assert ben.post("/memories/forget", json={"user_id": "u"}).status_code == 200
+        assert ben.post("/users/delete", json={"user_id": "u"}).status_code == 200
         for path, body in (("/search", {"query": "zq-key"}), ("/memories/get", {"ids": ["x"]})):
             assert "Ben hides" not in ben.post(path, json=body, headers=once).text
         again = ben.patch("/memories/x", json={"importance": 0.9}, headers=once)

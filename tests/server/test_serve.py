@@ -105,7 +105,7 @@ def test_an_export_streams_and_comes_back_the_same(
     export = b"".join(chunks)
     assert len(export.splitlines()) == 400 + 3
     copy = {"Salience-Namespace": filled.headers["Salience-Namespace"] + "-copy"}
-    taken = filled.post("/import", content=export, headers=LINES | copy)
+    taken = filled.post("/load", content=export, headers=LINES | copy)
     assert taken.json()["memories"] == 400
     again = filled.get("/export", headers=copy).content
     assert [json.loads(line) for line in again.splitlines()[2:-1]] == [
@@ -129,14 +129,14 @@ def test_a_damaged_line_is_named_and_nothing_is_written(filled: httpx.Client) ->
     lines = filled.get("/export").content.splitlines()
     lines[7] = b'{"memory": '
     copy = {"Salience-Namespace": filled.headers["Salience-Namespace"] + "-damaged"}
-    refused = filled.post("/import", content=b"\n".join(lines), headers=LINES | copy)
+    refused = filled.post("/load", content=b"\n".join(lines), headers=LINES | copy)
     assert refused.status_code == 422
     assert "line 8" in refused.json()["errors"][0]["field"]
     assert filled.post("/memories/count", headers=copy).json() == {"count": 0}
 
 
 def test_a_namespace_that_is_not_empty_takes_no_import(filled: httpx.Client) -> None:
-    refused = filled.post("/import", content=filled.get("/export").content, headers=LINES)
+    refused = filled.post("/load", content=filled.get("/export").content, headers=LINES)
     assert (refused.status_code, refused.json()["code"]) == (409, "NotEmpty")
 
 
@@ -154,7 +154,7 @@ def test_an_id_that_is_taken_is_a_conflict(client: httpx.Client) -> None:
 
 
 def test_an_import_has_to_say_what_it_is(filled: httpx.Client) -> None:
-    assert filled.post("/import", json={}).status_code == 415
+    assert filled.post("/load", json={}).status_code == 415
 
 
 @pytest.mark.parametrize(

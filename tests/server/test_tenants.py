@@ -133,7 +133,7 @@ def test_another_tenant_s_ids_are_not_there(tenants: Tenants) -> None:
         ("/contradict", {"one": "note-1", "other": "note-2"}),
         ("/links", {"source": "note-1", "target": "note-2"}),
         ("/archive", {"ids": ["note-1"]}),
-        ("/restore", {"ids": ["note-2"]}),
+        ("/unarchive", {"ids": ["note-2"]}),
     ],
 )
 def test_no_argument_reaches_another_tenant(tenants: Tenants, path: str, body: Any) -> None:

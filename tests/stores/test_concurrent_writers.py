@@ -112,7 +112,7 @@ def test_another_namespace_has_no_part_in_what_was_erased_in_one(
     memory: Memory, other: Memory
 ) -> None:
     memory.add("Green tea of Ana", id="x")
-    memory.within("team").add("A secret of the team", id="x")
+    memory.for_namespace("team").add("A secret of the team", id="x")
     asked = {"namespaces": ["default", "team"], "limit": 1}
     assert not between_ranking_and_reading(memory, lambda: other.delete("x"), **asked).hits
 

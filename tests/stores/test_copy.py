@@ -40,7 +40,9 @@ def filled(url: str) -> None:
         memory.feedback(ids[1], "useful")
         memory.delete(ids[2])
         memory.search("Lisbon", limit=4)
-        memory.within("other").add("A pear, elsewhere.", id="pear", vectors={"image": [1.0, 0.0]})
+        memory.for_namespace("other").add(
+            "A pear, elsewhere.", id="pear", vectors={"image": [1.0, 0.0]}
+        )
 
 
 def everything(url: str) -> dict[str, Any]:
@@ -59,7 +61,7 @@ def everything(url: str) -> dict[str, Any]:
                     memory.search(question["text"], profile=profile, now=2e9, touch=False)
                 ]
             ],
-            "pear": [r.to_dict() for r in memory.within("other").get_all()],
+            "pear": [r.to_dict() for r in memory.for_namespace("other").get_all()],
         }
 
 

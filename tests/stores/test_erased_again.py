@@ -57,8 +57,8 @@ def test_what_was_erased_since_a_dump_is_erased_again(
         memory.add("Ana hides another key.", id="again")
         memory.add_many([{"id": f"m{i}", "content": f"Fact number {i}."} for i in range(4)])
         memory.add("Ana is allergic to nuts.", id="allergy", user_id="ana")
-        memory.within("other").add("Fact number 1.", id="m1")
-        memory.within("gone").add_many([f"Secret number {i}." for i in range(30)])
+        memory.for_namespace("other").add("Fact number 1.", id="m1")
+        memory.for_namespace("gone").add_many([f"Secret number {i}." for i in range(30)])
     if kind == "file":
         copyfile(address, dump)
     elif not dumped(address, dump):
@@ -67,7 +67,7 @@ def test_what_was_erased_since_a_dump_is_erased_again(
         memory.delete("m1")
         memory.add("Fact number 1 again.", id="m1")
         memory.delete_many(["m2", "m3"])
-        memory.forget_user("ana")
+        memory.delete_user("ana")
         memory.delete_all(namespace="gone")
         told = [event for event in memory.events() if event.type == "erase"]
     kept.write_text(salience("--db", address, "erased"))
@@ -82,7 +82,7 @@ def test_what_was_erased_since_a_dump_is_erased_again(
     with opened(restored) as memory:
         assert {record.id for record in memory.get_all()} == {"again", "m0"}
         assert list(memory.stats(everywhere=True)["namespaces"]) == ["default", "other"]
-        assert len(memory.within("other")) == 1
+        assert len(memory.for_namespace("other")) == 1
         assert [event for event in memory.events() if event.type == "erase"] == told
         memory.add("Fact number 2 was told again.", id="m2")
         places = [event.seq for event in memory.events()]

@@ -120,16 +120,16 @@ def test_namespaces_whose_logs_have_the_same_places_keep_their_own_vectors(
     """The log of each namespace on PostgreSQL begins at 1; here two are brought together."""
     texts = []
     for namespace in ("edited", "plain"):
-        memory = stores["postgres"].within(namespace)
+        memory = stores["postgres"].for_namespace(namespace)
         memory.add_many([{"id": "a", "content": "apple"}, {"id": "b", "content": "banana"}])
         if namespace == "edited":
             memory.update("a", content="cherry")
         else:
             memory.pin("a")
         texts.append(exported(memory, vectors=True))
-    copies = [stores[name].within(f"{namespace}-again") for namespace in ("edited", "plain")]
+    copies = [stores[name].for_namespace(f"{namespace}-again") for namespace in ("edited", "plain")]
     for copy, text in zip(copies, texts, strict=True):
-        copy.import_(io.StringIO(text))
+        copy.load(io.StringIO(text))
     assert ["former_vectors" in text for text in texts] == [True, False]
     for copy, text in zip(copies, texts, strict=True):
         assert exported(copy, vectors=True).splitlines()[2:-1] == text.splitlines()[2:-1]
@@ -148,7 +148,7 @@ def test_an_import_exports_to_the_same_bytes(
     stores: dict[str, Memory], source: str, life: list[tuple[Any, ...]], with_vectors: bool
 ) -> None:
     namespace = f"n{next(NUMBERS)}"
-    memory = stores[source].within(namespace)
+    memory = stores[source].for_namespace(namespace)
     clock = memory._core.searches.clock
     assert isinstance(clock, Clock)
     for step in life:
@@ -156,8 +156,8 @@ def test_an_import_exports_to_the_same_bytes(
     text = exported(memory, vectors=with_vectors)
     hits = [memory.search(words, touch=False, **options) for words, options in QUESTIONS]
     for name, other in stores.items():
-        target = other.within(namespace if name != source else f"{namespace}-again")
-        target.import_(io.StringIO(text))
+        target = other.for_namespace(namespace if name != source else f"{namespace}-again")
+        target.load(io.StringIO(text))
         again = exported(target, vectors=with_vectors)
         if name == source:  # under another name
             assert again.splitlines()[2:-1] == text.splitlines()[2:-1]
@@ -239,9 +239,9 @@ def test_a_damaged_file_names_its_line_and_writes_nothing(line: int, text: str, 
     changed[line - 1] = text
     with Memory.open("ram://", embedder=EMBEDDER) as memory:
         with pytest.raises(InvalidInput, match=f"^file, {re.escape(said)}"):
-            memory.import_(io.BytesIO("\n".join(changed).encode()))
+            memory.load(io.BytesIO("\n".join(changed).encode()))
         assert memory.get_all().total == 0
-        assert memory.import_(io.BytesIO("\n".join(LINES).encode())).memories == 2
+        assert memory.load(io.BytesIO("\n".join(LINES).encode())).memories == 2
         assert [hit.id for hit in memory.search("ben", limit=1)] == ["b"]
 
 
@@ -249,15 +249,15 @@ def test_only_an_empty_namespace_takes_an_import(tmp_path: Path) -> None:
     path = tmp_path / "all.jsonl"
     with Memory.open("ram://", embedder=EMBEDDER) as memory:
         memory.add("One.", id="a")
-        memory.within("other").add("Two.", id="b")
+        memory.for_namespace("other").add("Two.", id="b")
         assert memory.export(path, everywhere=True).namespaces == ("default", "other")
         with pytest.raises(StoreError, match="'default' holds 1 memories already"):
-            memory.import_(path, everywhere=True)
+            memory.load(path, everywhere=True)
         with pytest.raises(InvalidInput, match="holds 2 namespaces, not one; import it with every"):
-            memory.within("third").import_(path)
+            memory.for_namespace("third").load(path)
         assert memory.export(path).memories == 1  # the file is replaced
-        assert memory.within("third").import_(str(path)).namespaces == ("third",)
-        assert [record.id for record in memory.within("third").get_all()] == ["a"]
+        assert memory.for_namespace("third").load(str(path)).namespaces == ("third",)
+        assert [record.id for record in memory.for_namespace("third").get_all()] == ["a"]
 
 
 def test_an_import_that_was_broken_off_goes_on(
@@ -277,12 +277,12 @@ def test_an_import_that_was_broken_off_goes_on(
 
     with Memory.open(f"sqlite:///{tmp_path / 'm.db'}", embedder=EMBEDDER, clock=clock) as memory:
         with pytest.raises(KeyboardInterrupt):
-            memory.import_(path, progress=stop)
+            memory.load(path, progress=stop)
         assert memory.get_all().total == 6
-        other = io.StringIO(exported(memory.within("elsewhere")))
+        other = io.StringIO(exported(memory.for_namespace("elsewhere")))
         with pytest.raises(StoreError, match="6 memories of another source, which was broken off"):
-            memory.import_(other)
-        memory.import_(path)
+            memory.load(other)
+        memory.load(path)
         assert exported(memory) == path.read_text("utf-8")
 
 
@@ -306,10 +306,10 @@ def test_an_import_that_was_broken_off_goes_on_after_a_search(
     address = tmp_path / "m.db" if is_file else request.getfixturevalue("database")
     with Memory.open(address, embedder=EMBEDDER, clock=clock) as memory:
         with pytest.raises(KeyboardInterrupt):
-            memory.import_(path, progress=stop)
+            memory.load(path, progress=stop)
         assert memory.search("Note 1", limit=1).ids == ("m1",)
         memory.flush()
-        memory.import_(path)
+        memory.load(path)
         assert memory.count() == 10
         assert [event.type for event in memory.history("m1")] == ["write", "retrieval"]
         *brought, own = [event.seq for event in memory.events()]
@@ -321,8 +321,8 @@ def test_an_import_that_was_broken_off_in_a_later_namespace_goes_on(tmp_path: Pa
     path, clock = tmp_path / "all.jsonl", Clock()
     with Memory.open("ram://", embedder=EMBEDDER, clock=clock) as memory:
         for name in ("a", "b", "c"):
-            memory.within(name).add_many([f"Note {i} of {name}" for i in range(5)])
-            memory.within(name).add_question(f"Of {name}?")
+            memory.for_namespace(name).add_many([f"Note {i} of {name}" for i in range(5)])
+            memory.for_namespace(name).add_question(f"Of {name}?")
         memory.export(path, everywhere=True)
 
     def stop(step: str, done: int, total: int) -> None:
@@ -331,13 +331,13 @@ def test_an_import_that_was_broken_off_in_a_later_namespace_goes_on(tmp_path: Pa
 
     with Memory.open("ram://", embedder=EMBEDDER, clock=clock) as memory:
         with pytest.raises(KeyboardInterrupt):
-            memory.import_(path, everywhere=True, progress=stop)
-        memory.import_(path, everywhere=True)
+            memory.load(path, everywhere=True, progress=stop)
+        memory.load(path, everywhere=True)
         file = io.StringIO()
         memory.export(file, everywhere=True)
         assert file.getvalue() == path.read_text("utf-8")
         with pytest.raises(NotEmpty, match="'a' holds 5 memories already"):
-            memory.import_(path, everywhere=True)
+            memory.load(path, everywhere=True)
 
 
 def test_an_export_that_fails_leaves_the_file_as_it_was(tmp_path: Path) -> None:
@@ -426,7 +426,7 @@ def test_an_export_is_of_the_moment_at_which_it_began(
         ]
     with Memory.open("ram://", embedder=EMBEDDER) as again:
         busy.seek(0)
-        again.import_(busy)
+        again.load(busy)
         assert again.verify()
 
 
@@ -438,12 +438,12 @@ def test_vectors_of_another_embedder_are_made_anew(tmp_path: Path) -> None:
         memory.export(path, vectors=True)
     assert '"former_vectors"' in path.read_text("utf-8")
     with Memory.open("ram://", embedder=WordHashEmbedder(dimensions=16)) as memory:
-        assert memory.import_(path).degraded == ()
+        assert memory.load(path).degraded == ()
         [hit] = memory.search("Ana drinks black tea.", profile=EVERYTHING)
         assert hit.score > 0.99
         assert '"image"' in exported(memory)
     with Memory.open("ram://", embedder=None) as memory:
-        memory.import_(path)
+        memory.load(path)
         text = exported(memory, vectors=True)
         assert '"embedder": "salience.testing/word-hash@1 (32)"' in text
         assert text == path.read_text("utf-8")
@@ -455,7 +455,7 @@ def test_without_an_embedder_vectors_are_missing_and_that_is_told(tmp_path: Path
         memory.add("Ana drinks green tea.", id="tea")
         memory.export(path)
     with Memory.open("ram://", embedder=None) as memory:
-        [reason] = memory.import_(path).degraded
+        [reason] = memory.load(path).degraded
         assert "opened without an embedder" in reason
         assert memory.search("tea").ids == ("tea",)
 
@@ -465,12 +465,12 @@ def test_what_is_new_is_consolidated_in_a_copy_too(tmp_path: Path) -> None:
     path = tmp_path / "all.jsonl"
     alike = [f"{start} sofa" for start in ("the cat sleeps on", "on the cat sleeps", "sleeps cat")]
     with Memory.open("ram://", embedder=EMBEDDER) as memory:
-        memory.within("before").add_many([f"Boat {n} is green." for n in range(50)])
+        memory.for_namespace("before").add_many([f"Boat {n} is green." for n in range(50)])
         memory.add_many([f"Ana {chr(97 + n) * 9} box {n}." for n in range(21)], dedup=False)
         memory.consolidate(apply=True)
         memory.export(path)
     with Memory.open("ram://", embedder=EMBEDDER) as memory:
-        memory.import_(path)
+        memory.load(path)
         memory.add_many([{"content": text, "id": text} for text in alike], dedup=False)
         found = {id for cluster in memory.consolidate().clusters for id in cluster.members}
         assert {*alike} <= found
@@ -497,9 +497,9 @@ def test_a_file_brings_no_question_that_cannot_be_read(question: str, said: str)
     with Memory.open("ram://", embedder=None) as memory:
         if said:
             with pytest.raises(InvalidInput, match=f"line 2.*{said}"):
-                memory.import_(file)
+                memory.load(file)
         else:
-            memory.import_(file)
+            memory.load(file)
             assert [each.relevant for each in memory.questions()] == [("x", "y")]
         memory.consolidate(apply=True)
         memory.maintain()
@@ -511,19 +511,19 @@ def test_async_memory_exports_and_imports(tmp_path: Path) -> None:
         async with await AsyncMemory.open("ram://", embedder=EMBEDDER) as memory:
             await memory.add("One.", id="a")
             await memory.export(tmp_path / "all.jsonl")
-            return (await memory.within("other").import_(tmp_path / "all.jsonl")).memories
+            return (await memory.for_namespace("other").load(tmp_path / "all.jsonl")).memories
 
     assert asyncio.run(both()) == 1
 
 
 def test_what_is_no_file_is_refused() -> None:
     with Memory.open("ram://", embedder=None) as memory:
-        calls: list[Any] = [memory.export, memory.import_]
+        calls: list[Any] = [memory.export, memory.load]
         for call in calls:
             with pytest.raises(InvalidInput, match="give a path or an open file"):
                 call(7)
         with pytest.raises(FileNotFoundError):
-            memory.import_("nowhere.jsonl")
+            memory.load("nowhere.jsonl")
 
 
 def test_an_export_loads_no_index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -57,8 +57,8 @@ def test_memories_are_not_counted_in_the_file_once_their_index_is_loaded(tmp_pat
             assert memory.stats()["memories"] == count
             assert memory.get_all(limit=2).total == count
         assert not [each for each in statements if "count(*) FROM memories" in each]
-        assert memory.within("none").count() == 0
-        assert other.within("default").count() == 31
+        assert memory.for_namespace("none").count() == 0
+        assert other.for_namespace("default").count() == 31
         assert other.stats(everywhere=True)["namespaces"] == {"default": 31}
 
 
@@ -68,7 +68,7 @@ def full(postgres: Databases) -> str:
     url = postgres.fresh("plans")
     with Memory.open(PostgresStore(url), embedder=None) as memory:
         for name in ("default", "other"):
-            memory.within(name).add_many(f"Words {i}" for i in range(1_500))
+            memory.for_namespace(name).add_many(f"Words {i}" for i in range(1_500))
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute("ANALYZE salience.memories")
     return url

@@ -84,16 +84,18 @@ def test_names_are_found_by_the_form_of_today(
     metadata = {APART: {APART: APART, "size": 1e300}, NAME: 1, f"in {APART}": [APART]}
     listed: dict[str, Any] = {"tags": [APART, f'"{APART}", {{x}}'], "entities": [APART]}
     with older(address, monkeypatch) as memory:
-        within = memory.within(APART)
+        within = memory.for_namespace(APART)
         within.add("A kite.", title=APART, metadata=metadata, **fields, **listed)
-        memory.within(APART, actor=APART).add(APART, id=f"{APART}/2", tags=[APART], entities=["Z"])
+        memory.for_namespace(APART, actor=APART).add(
+            APART, id=f"{APART}/2", tags=[APART], entities=["Z"]
+        )
         within.link(APART, f"{APART}/2", "supports")
         within.update(
             f"{APART}/2", content="A cello.", metadata={APART: APART}, tags=[], entities=["Z"]
         )
 
     with opened(address) as memory:
-        memory = memory.within(NAME)
+        memory = memory.for_namespace(NAME)
         for name in (*fields, "tags", "entities"):
             assert memory.get_all({name: NAME if name in fields else [NAME]}).total == 1, name
         kept = memory[NAME]
@@ -110,7 +112,7 @@ def test_names_are_found_by_the_form_of_today(
         assert memory.search("kite", filters={"speaker": NAME}).ids == (NAME,)
         assert memory.search(f"What does {NAME} have?").ids
         assert memory.doctor().healthy
-        assert memory.forget_user(NAME).memories == 1
+        assert memory.delete_user(NAME).memories == 1
         assert memory.doctor().healthy
 
 
@@ -120,7 +122,7 @@ def test_several_forms_of_a_name_keep_all_they_had(
 ) -> None:
     with older(address, monkeypatch) as memory:
         for place, name in enumerate(forms):
-            within = memory.within(name)
+            within = memory.for_namespace(name)
             for id in forms:
                 within.add(f"{place} of {id}", id=id)
             within.link(forms[0], forms[1], "supports")
@@ -132,7 +134,7 @@ def test_several_forms_of_a_name_keep_all_they_had(
         places = set[str]()
         for name in names:
             assert name == unicodedata.normalize("NFC", name)
-            within = memory.within(name)
+            within = memory.for_namespace(name)
             ids = {record.content[5:]: record.id for record in within.iterate()}
             assert len(set(ids.values())) == len(forms)
             assert NAME in ids.values()

@@ -166,7 +166,9 @@ def test_an_awaited_memory_opens_when_it_is_entered_or_awaited(tmp_path: Path) -
             await memory.add("Green tea")
         awaited = await AsyncMemory(tmp_path / "agent.db", embedder=None)
         async with awaited as memory, await AsyncMemory.open(tmp_path / "agent.db") as other:
-            return [(await each.get_all()).total for each in (memory, other, other.within("x"))]
+            return [
+                (await each.get_all()).total for each in (memory, other, other.for_namespace("x"))
+            ]
 
     assert asyncio.run(body()) == [1, 1, 0]
 

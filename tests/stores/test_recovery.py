@@ -102,7 +102,7 @@ def test_what_was_imported_without_vectors_gets_them_as_well(
         memory.export(tmp_path / "all.jsonl")
     with Memory(address, embedder=port.embedder(), embedder_pause=0.05) as memory:
         port.stop()
-        [degraded] = memory.import_(tmp_path / "all.jsonl").degraded
+        [degraded] = memory.load(tmp_path / "all.jsonl").degraded
         assert "kept without a vector, which the same embedder makes later by itself" in degraded
         port.start()
         until(lambda: by_vector(memory, "coffee") == {"imported"})

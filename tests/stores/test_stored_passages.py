@@ -113,7 +113,7 @@ def copied(request: pytest.FixtureRequest) -> Callable[[Memory, Path], Memory]:
     def copy(memory: Memory, folder: Path) -> Memory:
         memory.export(folder / "all.jsonl", vectors=request.param)
         other = Memory.open("ram://", embedder=EMBEDDER)
-        other.import_(folder / "all.jsonl")
+        other.load(folder / "all.jsonl")
         return other
 
     return copy

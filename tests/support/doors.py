@@ -35,7 +35,7 @@ OPTIONS: dict[str, type] = {
     "update": MemoryChanges,
 }
 UNTRIED = {
-    "backup", "close", "export", "flush", "import_", "open", "reembed", "reembedding",
+    "backup", "close", "export", "flush", "load", "open", "reembed", "reembedding",
     "restore_backup",
 }  # fmt: skip
 FUNCTIONS = {"progress", "counter", "facets", "summarise", "clock", "count_tokens", "trace"}

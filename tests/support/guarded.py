@@ -50,9 +50,9 @@ class Guarded:
             _route("/v1/search", self.search, "POST"),
             _route("/v1/feedback", self.search, "POST"),
             _route("/v1/flush", self.flush, "POST"),
-            _route("/v1/memories/forget", self.forget, "POST"),
+            _route("/v1/users/delete", self.forget, "POST"),
             _route("/v1/memories/{id}", self.memory, "GET", "PATCH"),
-            _route("/v1/import", self.take, "POST"),
+            _route("/v1/load", self.take, "POST"),
             _route("/v1/export", self.give),
             _route("/v1/fail/{how}", self.fail, "GET", "POST"),
         ]

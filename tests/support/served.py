@@ -130,11 +130,11 @@ class Served(RemoteMemory):
     def url(self) -> str:
         return self._remote.url
 
-    def within(
+    def for_namespace(
         self, namespace: str, *, actor: str | None = None, time_zone: TimeZone = None
     ) -> Served:
-        other = super().within(namespace, actor=actor, time_zone=time_zone)
-        other._server, other._behind = self._server, self._behind.within(namespace)
+        other = super().for_namespace(namespace, actor=actor, time_zone=time_zone)
+        other._server, other._behind = self._server, self._behind.for_namespace(namespace)
         other._core = other._behind._core
         return other
 

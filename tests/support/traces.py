@@ -86,7 +86,7 @@ def check_erasures(memory: Memory, seed: int, folder: Callable[[], Path]) -> Non
     """
     markers = Markers(seed)
     names = [markers.new("names") for _ in range(4)]
-    spaces = [memory.within(name) for name in names]
+    spaces = [memory.for_namespace(name) for name in names]
     ids: dict[str, list[str]] = {name: [] for name in names}
     for _ in range(300):
         space = markers.chance.choice(spaces)

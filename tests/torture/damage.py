@@ -50,7 +50,7 @@ def sound_file(path: Path) -> bytes:
         memory.update("m3", content="The ship was sold.")
         memory.feedback("m4", "useful")
         memory.maintain()
-        other = memory.within("harbour")
+        other = memory.for_namespace("harbour")
         other.add_chat([{"role": "user", "content": "Where is my ship?"}], session_id="s")
         other.add("The berth is paid.", id="berth", kind="fact")
         memory.search("ship", now=_NOW)
@@ -63,7 +63,7 @@ def answers(path: Path, memory: Memory) -> list[Any]:
     """What a memory answers of each namespace, and the keys of its file."""
     told: list[Any] = []
     for name in NAMESPACES:
-        own = memory.within(name)
+        own = memory.for_namespace(name)
         hits = own.search("Which ship was sold?", limit=20, now=_NOW, touch=False)
         records = own.get_all(limit=100)
         told += [
@@ -102,7 +102,7 @@ def on_sqlite(
     parts = parts_of(path)
     with opened(path) as memory:
         expected = answers(path, memory)
-        assert all(memory.within(name).verify() for name in NAMESPACES)
+        assert all(memory.for_namespace(name).verify() for name in NAMESPACES)
         assert memory.doctor()
     tally, outcomes = Tally("damage, SQLite", seed), Counter[str]()
     for _ in range(flips):
@@ -130,7 +130,7 @@ def _outcome(tally: Tally, label: str, path: Path, expected: list[Any]) -> str:
     is_found = False
     try:
         with opened(path) as memory:
-            is_found = not all(memory.within(name).verify() for name in NAMESPACES)
+            is_found = not all(memory.for_namespace(name).verify() for name in NAMESPACES)
             is_right = answers(path, memory) == expected
     except SalienceError as problem:
         if type(problem) is StoreError and (
@@ -159,10 +159,12 @@ def _mended(tally: Tally, label: str, path: Path, expected: list[Any]) -> str:
             again = memory.doctor()
             if not again:
                 tally.report("again", f"{label}: {list(again)[:_MOST_SHOWN]}")
-            if not all(memory.within(name).verify() for name in NAMESPACES):
+            if not all(memory.for_namespace(name).verify() for name in NAMESPACES):
                 tally.report("verify", f"{label}: is mended and does not verify")
             is_right = answers(path, memory) == expected
-            records = [r.to_dict() for n in NAMESPACES for r in memory.within(n).get_all(limit=100)]
+            records = [
+                r.to_dict() for n in NAMESPACES for r in memory.for_namespace(n).get_all(limit=100)
+            ]
             written = [record for each in (expected[1], expected[5]) for record in each]
             if any(_contents(r) not in map(_contents, written) for r in records):
                 tally.report("invented", label)

@@ -168,7 +168,7 @@ def _place(problem: BaseException) -> str:
 
 
 def on_files(inputs: int, seed: int, folder: Path, progress: Callable[[Tally], None]) -> Tally:
-    """Damaged exports for `import_`, and damaged files for every importer."""
+    """Damaged exports for `load`, and damaged files for every importer."""
     tally = Tally("hostile files", seed)
     export, path = folder / "export.jsonl", folder / "damaged"
     with opened("ram://") as memory:
@@ -183,7 +183,7 @@ def on_files(inputs: int, seed: int, folder: Path, progress: Callable[[Tally], N
             _attempt(tally, f"read {form}, input {seed}/{n}", partial(_read, path, form))
         else:
             with opened("ram://", namespace="n") as memory:
-                _attempt(tally, f"import_, input {seed}/{n}", partial(memory.import_, path))
+                _attempt(tally, f"load, input {seed}/{n}", partial(memory.load, path))
         if n % _AT_ONCE == 0:
             progress(tally)
     return tally

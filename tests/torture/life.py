@@ -43,7 +43,7 @@ def found(memory: Memory) -> None:
     for n in range(6):
         memory.link(f"fact{n}", f"fact{n + 1}", "supports", 0.5)
     memory.archive(["fact20", "fact21"])
-    memory.within("other").add_many([f"The other tenant owns boat {n}." for n in range(8)])
+    memory.for_namespace("other").add_many([f"The other tenant owns boat {n}." for n in range(8)])
     memory.flush()
 
 
@@ -255,9 +255,9 @@ def archive(memory: Memory, random: Random) -> None:
 
 
 @_call
-def restore(memory: Memory, random: Random) -> None:
+def unarchive(memory: Memory, random: Random) -> None:
     archived = memory.get_all({"status": "archived"}, limit=100)
-    memory.restore([record.id for record in archived][:3] or ["fact0"])
+    memory.unarchive([record.id for record in archived][:3] or ["fact0"])
 
 
 @_call

@@ -57,7 +57,7 @@ def rebuilt(memory: Memory) -> list[Any]:
     memory.export(file, everywhere=True)
     file.seek(0)
     with opened(open_store("ram://")) as copy:
-        copy.import_(file, everywhere=True)
+        copy.load(file, everywhere=True)
         return answers(copy)
 
 

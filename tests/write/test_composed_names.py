@@ -31,14 +31,14 @@ def test_names_of_both_forms_are_one(first: str, again: str) -> None:
         assert [tag.name for tag in memory.tags(prefix=again)] == [COMPOSED]
         memory.update(again, metadata={again: None})
         assert memory[again].metadata == {}
-        assert memory.forget_user(again).memories == 1
+        assert memory.delete_user(again).memories == 1
 
 
 @FORMS
 def test_namespaces_of_both_forms_are_one(first: str, again: str) -> None:
     with Memory.open("ram://", embedder=None) as memory:
-        memory.within(first).add("A kite.")
-        assert memory.within(again).get_all().total == 1
+        memory.for_namespace(first).add("A kite.")
+        assert memory.for_namespace(again).get_all().total == 1
         assert len(memory.search("kite", namespaces=[again])) == 1
         assert memory.delete_all(namespace=again).memories == 1
 

@@ -248,7 +248,7 @@ def store() -> Iterator[Memory]:
 
 def second(store: Memory, old: str, new: str, **options: Any) -> tuple[str, Added]:
     """The id of one fact, and the outcome of another that is told after it."""
-    memory = store.within(f"{old}|{new}"[:256])
+    memory = store.for_namespace(f"{old}|{new}"[:256])
     memory.delete_all(namespace=memory.namespace)
     first = memory.add(old, kind="fact")
     [outcome] = memory.add(new, kind="fact", **options)
@@ -267,7 +267,7 @@ def test_facts_that_exclude_each_other_conflict(store: Memory, old: str, new: st
 def test_changes_conflict_and_the_later_version_leads(
     store: Memory, old: str, new: str, now: str, then: str
 ) -> None:
-    memory = store.within(f"change {old}"[:256])
+    memory = store.for_namespace(f"change {old}"[:256])
     memory.add(old, id="old", session_id="one", speaker="user", created_at="2025-01-01")
     [item] = memory.add(new, id="new", session_id="two", speaker="user", created_at="2026-02-01")
     assert (item.outcome, item.remedy) == ("CONFLICTS", 'memory.supersede("old", "new")')
@@ -277,7 +277,7 @@ def test_changes_conflict_and_the_later_version_leads(
 
 
 def test_what_is_sold_is_another_version_of_what_states_it(store: Memory) -> None:
-    memory = store.within("sold")
+    memory = store.for_namespace("sold")
     memory.add("I drive a red Fiat.", id="old", created_at="2025-01-01")
     memory.add("I sold the Fiat and bought a Tesla.", id="new", created_at="2026-02-01")
     hits = memory.search("What car do I drive?", now="2026-06-01", explain=True)
@@ -287,7 +287,7 @@ def test_what_is_sold_is_another_version_of_what_states_it(store: Memory) -> Non
 
 
 def test_a_cut_keeps_what_changes_a_hit(store: Memory) -> None:
-    memory = store.within("cut")
+    memory = store.for_namespace("cut")
     memory.add("The keynote speaker is Dr. Adeyemi.", id="old", created_at="2025-01-01")
     text = "Dr. Adeyemi cancelled, so Prof. Lindqvist gives the keynote."
     memory.add(text, id="new", created_at="2026-02-01")
@@ -304,7 +304,7 @@ def test_facts_that_may_both_hold_do_not(store: Memory, old: str, new: str) -> N
 
 @pytest.mark.parametrize("kind", ["note", "task", None])
 def test_only_facts_are_read_by_rules(store: Memory, kind: str | None) -> None:
-    memory = store.within(f"kind {kind}")
+    memory = store.for_namespace(f"kind {kind}")
     for text in ("I live in Oslo.", "I have moved to Bergen."):
         assert memory.add(text, kind=kind).items[0].outcome == "ADDED"
 

@@ -50,7 +50,7 @@ def store() -> Iterator[Memory]:
 def test_what_does_not_cover_an_item_is_kept_beside_it(
     store: Memory, old: dict[str, Any], new: dict[str, Any], text: str, dedup: bool | None
 ) -> None:
-    memory = store.within(f"{old} {new} {text} {dedup}"[:256])
+    memory = store.for_namespace(f"{old} {new} {text} {dedup}"[:256])
     memory.delete_all(namespace=memory.namespace)
     memory.add(PERMIT, kind="fact", id="old", **old)
     [added] = memory.add(text, kind="fact", dedup=dedup, **new)
@@ -71,7 +71,7 @@ def test_what_does_not_cover_an_item_is_kept_beside_it(
 def test_what_lasts_as_long_takes_it_in(
     store: Memory, old: dict[str, Any], new: dict[str, Any]
 ) -> None:
-    memory = store.within(f"{old} {new}"[:256])
+    memory = store.for_namespace(f"{old} {new}"[:256])
     memory.delete_all(namespace=memory.namespace)
     memory.add(PERMIT, kind="fact", **old)
     assert memory.add(PERMIT, kind="fact", dedup=True, **new).items[0].outcome == "DUPLICATE"
@@ -79,7 +79,7 @@ def test_what_lasts_as_long_takes_it_in(
 
 @pytest.mark.parametrize("judgement", ["incorrect", "outdated"])
 def test_what_was_judged_wrong_takes_in_nothing(store: Memory, judgement: str) -> None:
-    memory = store.within(judgement)
+    memory = store.for_namespace(judgement)
     memory.delete_all(namespace=memory.namespace)
     memory.add(PERMIT, kind="fact", id="old")
     memory.feedback("old", judgement)
@@ -107,13 +107,13 @@ def test_a_denial_of_what_was_recalled_is_no_loop() -> None:
 
 
 def test_an_item_that_brings_an_id_is_a_memory_of_its_own(store: Memory) -> None:
-    memory = store.within("own id")
+    memory = store.for_namespace("own id")
     for id in ("one", "other"):
         assert memory.add(PERMIT, kind="fact", id=id).items[0].outcome == "ADDED"
 
 
 def test_a_fact_that_begins_when_another_ends_does_not_contradict_it(store: Memory) -> None:
-    memory = store.within("code")
+    memory = store.for_namespace("code")
     memory.add("The alarm code is 1234.", kind="fact", valid_to="2026-02-01")
     added = memory.add("The alarm code is 9876.", kind="fact", valid_from="2026-02-01")
     assert added.items[0].outcome == "ADDED"

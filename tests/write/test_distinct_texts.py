@@ -33,7 +33,7 @@ def kept(
     store: Memory, kind: str | None, pair: tuple[str, str], similar: float = DUPLICATE_COSINE
 ) -> list[str]:
     """The texts of the memories after both of a pair were added."""
-    memory = store.within(f"{kind} {similar} {pair}"[:256])
+    memory = store.for_namespace(f"{kind} {similar} {pair}"[:256])
     for text in pair:
         memory.add(text, kind=kind, dedup={"similar": similar})
     return sorted(record.content for record in memory.get_all())

@@ -69,7 +69,7 @@ def test_a_memory_can_refuse_or_keep_secrets(monkeypatch: pytest.MonkeyPatch) ->
         {"content": "A note.", "title": f"{KEY}"},
         "Fine.",
     ]
-    outcomes = [item.outcome for item in memory.within("other").add_many(items)]
+    outcomes = [item.outcome for item in memory.for_namespace("other").add_many(items)]
     assert outcomes == ["REJECTED", "REJECTED", "ADDED"]
     keeps = Memory.open("ram://", embedder=None, secrets="keep")
     assert keeps.add("My password is hunter2").secrets == ()

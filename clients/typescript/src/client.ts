@@ -61,7 +61,7 @@ export class Salience {
   }
 
   /** The same client for another namespace. */
-  within(namespace: string): Salience {
+  forNamespace(namespace: string): Salience {
     return new Salience({ ...this.#settings, namespace });
   }
 
@@ -169,8 +169,8 @@ export class Salience {
   }
 
   /** Erases all memories of a user, with what names the user elsewhere; gives the receipt. */
-  forgetUser(userId: string, options?: WriteOptions): Promise<ErasureReceipt> {
-    return this.#write("/v1/memories/forget", { user_id: userId }, options);
+  deleteUser(userId: string, options?: WriteOptions): Promise<ErasureReceipt> {
+    return this.#write("/v1/users/delete", { user_id: userId }, options);
   }
 
   // Reading
@@ -375,8 +375,8 @@ export class Salience {
   }
 
   /** Brings memories back from the archive. */
-  async restore(ids: readonly string[], options?: WriteOptions): Promise<Answer<"/v1/restore">["restored"]> {
-    return (await this.#write<Answer<"/v1/restore">>("/v1/restore", { ids }, options)).restored;
+  async unarchive(ids: readonly string[], options?: WriteOptions): Promise<Answer<"/v1/unarchive">["restored"]> {
+    return (await this.#write<Answer<"/v1/unarchive">>("/v1/unarchive", { ids }, options)).restored;
   }
 
   /** Archives memories that have faded; a preview unless `apply`. */
@@ -400,8 +400,8 @@ export class Salience {
   }
 
   /** Takes back what a writer has done; a preview unless `apply`. */
-  undoWriter(query: Named<Body<"/v1/undo/writer">>, options?: WriteOptions): Promise<Answer<"/v1/undo/writer">> {
-    return this.#write("/v1/undo/writer", query, options);
+  undoActor(query: Named<Body<"/v1/undo/actor">>, options?: WriteOptions): Promise<Answer<"/v1/undo/actor">> {
+    return this.#write("/v1/undo/actor", query, options);
   }
 
   /** Looks for duplicates, junk and orphans, and mends those that `mend` names. */
@@ -463,13 +463,13 @@ export class Salience {
   }
 
   /** Writes the lines of an export into this namespace, which has to be empty. */
-  async import(
+  async load(
     lines: Blob | string | Iterable<string> | AsyncIterable<string>,
-    query: Named<Query<"/v1/import", "post">> = {},
+    query: Named<Query<"/v1/load", "post">> = {},
     options?: CallOptions,
-  ): Promise<Answer<"/v1/import">> {
+  ): Promise<Answer<"/v1/load">> {
     const body = await ndjson(lines);
-    return this.#transport.json({ method: "POST", path: "/v1/import", query, body, repeatable: "refused" }, options);
+    return this.#transport.json({ method: "POST", path: "/v1/load", query, body, repeatable: "refused" }, options);
   }
 
   /** Waits until all that was counted meanwhile is written. */

@@ -178,8 +178,8 @@ test("an answer that was not finished is not kept, and by default none is", asyn
 test("each call asks for memories of its own, and of its own namespace", async () => {
   const client = connect();
   const [ana, ben] = [crypto.randomUUID(), crypto.randomUUID()];
-  await client.within(ana).add("Ana's dog is called Rex.");
-  await client.within(ben).add("Ben's dog is called Fido.");
+  await client.forNamespace(ana).add("Ana's dog is called Rex.");
+  await client.forNamespace(ben).add("Ben's dog is called Fido.");
   const model = new MockLanguageModelV3({ doGenerate: says("ok") });
   const ask = (namespace: string) =>
     generateText({ model: remembering(model, { client, namespace }), prompt: "What is the dog called?" });
@@ -243,7 +243,7 @@ test("a model searches, adds, corrects and deletes by tools", async () => {
 test("a model cannot leave the namespace, the filter and the fields that its tools have", async () => {
   const client = connect();
   const elsewhere = crypto.randomUUID();
-  await client.within(elsewhere).add("Eve's secret is 4711.");
+  await client.forNamespace(elsewhere).add("Eve's secret is 4711.");
   await client.add({ content: "Ben's secret is 1234.", user_id: "ben" });
   await client.add({ content: "Ana's secret is 9999.", user_id: "ana" });
   const model = new MockLanguageModelV3({

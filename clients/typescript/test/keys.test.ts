@@ -20,8 +20,8 @@ test("a key opens its own namespace, and does what it may", async () => {
   assert.deepEqual(await refusal(reader.add("Dune is by nobody.")), [403, "ScopeMissing"]);
   assert.deepEqual(await refusal(reader.keys.list()), [403, "ScopeMissing"]);
   assert.deepEqual(await refusal(reader.delete("dune")), [403, "ScopeMissing"]);
-  assert.deepEqual(await refusal(reader.within("elsewhere").count()), [404, "NotFound"]);
-  assert.equal(await reader.within("elsewhere").get("dune"), null);
+  assert.deepEqual(await refusal(reader.forNamespace("elsewhere").count()), [404, "NotFound"]);
+  assert.equal(await reader.forNamespace("elsewhere").get("dune"), null);
 });
 
 test("no key, and a wrong one, open nothing", async () => {

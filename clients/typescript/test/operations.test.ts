@@ -66,7 +66,7 @@ test("memories are added, read, changed and erased", async () => {
   assert.deepEqual([receipt.memories, receipt.erased.memories, receipt.remaining.memories], [1, 1, 0]);
   await client.add({ content: "Ana likes tea.", user_id: "ana" });
   assert.deepEqual(
-    await client.forgetUser("ana").then(({ memories, user_id }) => [memories, user_id]),
+    await client.deleteUser("ana").then(({ memories, user_id }) => [memories, user_id]),
     [1, "ana"],
   );
   assert.equal((await client.deleteAll(null)).memories, 1);
@@ -90,7 +90,7 @@ test("an erasure names what holds again", async () => {
 test("a namespace of any script is one of its own", async () => {
   const client = watched();
   const names = ["zoë/100%25", "zoë/100%", "動物園"].map((name) => `${crypto.randomUUID()}/${name}`);
-  for (const name of names) await client.within(name).add({ id: "here", content: "Here I am." });
+  for (const name of names) await client.forNamespace(name).add({ id: "here", content: "Here I am." });
   for (const name of names) assert.equal((await client.get("here", { namespace: name }))?.namespace, name);
 });
 
@@ -188,7 +188,7 @@ test("memories are kept in order", async () => {
   const run = await client.archive(["m0"]);
   assert.ok(run);
   assert.equal(await client.archive(["m0"]), null);
-  assert.deepEqual(await client.restore(["m0"]), { m0: "active" });
+  assert.deepEqual(await client.unarchive(["m0"]), { m0: "active" });
   assert.ok(await client.archive(["m1"]));
   await client.undo(run).catch((error) => assert.ok(error instanceof SalienceError));
   assert.equal((await client.prune()).run, null);
@@ -239,10 +239,10 @@ test("everything is exported, and imported elsewhere", async () => {
   const client = watched();
   await client.addMany({ items: [{ id: "a", content: "Ana" }, { id: "b", content: "Ben" }] });
   const lines = await gathered(client.export());
-  const copy = client.within(`${crypto.randomUUID()}`);
-  assert.equal((await copy.import(lines)).memories, 2);
+  const copy = client.forNamespace(`${crypto.randomUUID()}`);
+  assert.equal((await copy.load(lines)).memories, 2);
   assert.deepEqual((await copy.getMany(["a", "b"])).map((memory) => memory?.content), ["Ana", "Ben"]);
-  const damaged = await client.within(crypto.randomUUID()).import("{").catch((error) => error);
+  const damaged = await client.forNamespace(crypto.randomUUID()).load("{").catch((error) => error);
   assert.ok(damaged instanceof SalienceError);
 });
 
@@ -259,7 +259,7 @@ test("what a search ranked, the neighbourhood and the life of a memory are told"
   assert.deepEqual([nodes.map(({ id }) => id), edges.length], [["cello", "flute"], 1]);
   assert.equal((await client.vitality("cello", { points: 3 })).points.length, 3);
   assert.deepEqual((await client.searches({ limit: 1 })).searches, []);
-  assert.deepEqual((await client.undoWriter({ actor: "nobody" })).run ?? null, null);
+  assert.deepEqual((await client.undoActor({ actor: "nobody" })).run ?? null, null);
 });
 
 test("labelled questions are kept, measured and dropped", async () => {

@@ -12,7 +12,7 @@ test("a request carries the key and the namespace in headers, and never in its a
   await using server = await scripted(answer(200, record));
   const client = new Salience({ baseUrl: `${server.url}/v1/`, apiKey: "sal_secret", namespace: "ana" });
   await client.get("a b/ü");
-  await client.within("ben").get("x");
+  await client.forNamespace("ben").get("x");
   await client.get("x", { namespace: "é/ve%", headers: { traceparent: "00-1-2-01" } });
   const [first, second, third] = server.asked;
   assert.equal(first?.url, "/v1/memories/a%20b%2F%C3%BC");
@@ -265,7 +265,7 @@ test("an import sends lines of any source", async () => {
     })(),
   ];
   for (const source of sources) {
-    await client.import(source);
+    await client.load(source);
     const asked = server.asked.at(-1);
     assert.equal(asked?.headers["content-type"], "application/x-ndjson");
     assert.equal(asked.body, "1\n2\n");

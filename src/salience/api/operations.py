@@ -176,15 +176,14 @@ GROUPS: Mapping[str, tuple[Operation, ...]] = {
             "delete_many", "POST /memories/delete", DELETE, "Erase memories", member="deleted"
         ),
         Operation(
-            "forget_user",
-            "POST /memories/forget",
+            "delete_user",
+            "POST /users/delete",
             DELETE,
-            "Forget a user",
+            "Erase a user",
             "The receipt of the erasure.",
             {"user_id": "ana"},
             heavy=True,
             without=("rewrite",),
-            schema="Forget",
         ),
         Operation("get", "GET /memories/{id}", READ, "Get a memory", "The memory.", absent=None),
         Operation(
@@ -428,8 +427,8 @@ GROUPS: Mapping[str, tuple[Operation, ...]] = {
             without=("target",),
         ),
         Operation(
-            "import_",
-            "POST /import",
+            "load",
+            "POST /load",
             TRANSFER,
             "Import an export into an empty namespace",
             "How much was written.",
@@ -491,8 +490,8 @@ GROUPS: Mapping[str, tuple[Operation, ...]] = {
             member="run",
         ),
         Operation(
-            "restore",
-            "POST /restore",
+            "unarchive",
+            "POST /unarchive",
             UPKEEP,
             "Bring memories back from the archive",
             "The restored status of each memory, by id.",
@@ -534,8 +533,8 @@ GROUPS: Mapping[str, tuple[Operation, ...]] = {
             {"run": "prune-2026-06-01"},
         ),
         Operation(
-            "undo_writer",
-            "POST /undo/writer",
+            "undo_actor",
+            "POST /undo/actor",
             UPKEEP,
             "Undo everything one actor did, or preview that",
             "What was undone, or would be.",

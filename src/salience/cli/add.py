@@ -141,7 +141,7 @@ def delete(
                 )
                 restored = erased.restored
             elif user is not None:
-                receipt = memory.forget_user(user, rewrite=rewrite)
+                receipt = memory.delete_user(user, rewrite=rewrite)
             else:
                 receipt = memory.delete_all(
                     filters, namespace=None if filters else memory.namespace, rewrite=rewrite

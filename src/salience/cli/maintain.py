@@ -1,4 +1,4 @@
-"""Commands of maintenance: prune, archive, restore, consolidate, undo, maintain and audit."""
+"""Commands of maintenance: prune, archive, unarchive, consolidate, undo, maintain and audit."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from salience.lifecycle import maintenance
 from salience.lifecycle.audit import MENDABLE, Action, Audit, Finding
 from salience.lifecycle.consolidation import Consolidation
 from salience.lifecycle.maintenance import Maintenance
-from salience.lifecycle.undoing import Undone, WriterUndone
+from salience.lifecycle.undoing import ActorUndone, Undone
 
 if TYPE_CHECKING:
     from salience.lifecycle.pruning import Pruning
@@ -71,8 +71,8 @@ def archive(settings: Settings, run: str | None, *, ids: list[str]) -> None:
         output.say(f"{len(set(ids)):,} archived; to undo it: salience undo {run}")
 
 
-@operation("restore")
-def restore(settings: Settings, back: Mapping[str, str], **given: Any) -> None:
+@operation("unarchive")
+def unarchive(settings: Settings, back: Mapping[str, str], **given: Any) -> None:
     """Bring memories back from the archive."""
     for id, status in back.items():
         output.say(f"{id}: {status}")
@@ -115,8 +115,8 @@ def undo(settings: Settings, report: Undone, **given: Any) -> None:
     output.say(f"{len(report.restored):,} restored, {len(report.erased):,} erased")
 
 
-@operation("undo_writer", embeds=True)
-def undo_writer(settings: Settings, report: WriterUndone, *, apply: bool, **given: Any) -> None:
+@operation("undo_actor", embeds=True)
+def undo_actor(settings: Settings, report: ActorUndone, *, apply: bool, **given: Any) -> None:
     """Undo everything that one actor did since a time; a preview unless --apply."""
     for id, why in report.left.items():
         output.note(f"left: {id}: {why}")

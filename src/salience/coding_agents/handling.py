@@ -78,7 +78,7 @@ class Handler(Closing):
             project = find_project(HookEvent.of(message).folder, message["environment"])
             if not project.is_off:
                 memory = self._memory(_store_key(message["environment"], message["cwd"]))
-                memory.within(project.namespaces[0]).search("warm", limit=1, touch=False)
+                memory.for_namespace(project.namespaces[0]).search("warm", limit=1, touch=False)
 
     def close(self) -> None:
         """Close all stores."""
@@ -174,7 +174,7 @@ def _count_uses(memory: Memory, told: Told) -> None:
     """Count a use of each memory that was told, so that upkeep knows which are worth keeping."""
     for namespace in dict.fromkeys(record.namespace for record in told.memories):
         ids = [record.id for record in told.memories if record.namespace == namespace]
-        memory.within(namespace).touch(ids, "retrieval")
+        memory.for_namespace(namespace).touch(ids, "retrieval")
 
 
 def _keep(memory: Memory, event: HookEvent, project: Project, session: Session) -> int:
@@ -199,9 +199,9 @@ def _keep(memory: Memory, event: HookEvent, project: Project, session: Session) 
     added = 0
     for turn in turns[first:]:
         if turn.role == "user":
-            _forget(memory.within(project.namespaces[0]), turn.text, event)
+            _forget(memory.for_namespace(project.namespaces[0]), turn.text, event)
     if items:
-        own = memory.within(project.namespaces[0])
+        own = memory.for_namespace(project.namespaces[0])
         for item, said_before in zip(items, own.get_many([i["id"] for i in items]), strict=True):
             if said_before is not None and _is_said_again(item, said_before):
                 item["id"] = f"{item['id']}-{_digest(event.session, item['metadata']['turn'])}"

@@ -106,7 +106,7 @@ def recall_at_start(memory: Memory, namespaces: Iterable[str], limits: Limits) -
     found = [
         record
         for namespace in namespaces
-        for record in memory.within(namespace).get_all(STANDING, limit=_MOST_AT_START)
+        for record in memory.for_namespace(namespace).get_all(STANDING, limit=_MOST_AT_START)
     ]
     found.sort(key=lambda record: _AT_START.index(record.kind))  # stable: the newest stay in front
     return _told(found, limits.start_tokens, memory.time_zone)

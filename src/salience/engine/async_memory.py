@@ -134,7 +134,7 @@ class AsyncMemory:
         """The namespace that this memory reads and writes."""
         return self._core.namespace
 
-    def within(
+    def for_namespace(
         self, namespace: str, *, actor: str | None = None, time_zone: TimeZone = None
     ) -> Self:
         """Return the memory of another namespace in the same store; closing either closes both.
@@ -143,7 +143,7 @@ class AsyncMemory:
         so is its time zone.
         """
         memory = object.__new__(type(self))
-        memory._core = self._core.within(namespace, actor, time_zone)
+        memory._core = self._core.for_namespace(namespace, actor, time_zone)
         return memory
 
     @property
@@ -170,7 +170,7 @@ class AsyncMemory:
     delete = awaited(Memory.delete)
     delete_many = awaited(Memory.delete_many)
     delete_all = awaited(Memory.delete_all)
-    forget_user = awaited(Memory.forget_user)
+    delete_user = awaited(Memory.delete_user)
 
     # What searches
     search = awaited(Memory.search, searches=True)
@@ -220,14 +220,14 @@ class AsyncMemory:
     vitality = awaited(Memory.vitality)
     prune = awaited(Memory.prune)
     archive = awaited(Memory.archive)
-    restore = awaited(Memory.restore)
+    unarchive = awaited(Memory.unarchive)
     consolidate = awaited(Memory.consolidate)
     maintain = awaited(Memory.maintain)
     audit = awaited(Memory.audit)
     undo = awaited(Memory.undo)
-    undo_writer = awaited(Memory.undo_writer)
+    undo_actor = awaited(Memory.undo_actor)
     export = awaited(Memory.export)
-    import_ = awaited(Memory.import_)
+    load = awaited(Memory.load)
     backup = awaited(Memory.backup)
     doctor = awaited(Memory.doctor)
     flush = awaited(Memory.flush)

@@ -206,7 +206,9 @@ class Core:
         """The namespace that searches and writes are about."""
         return self.searches.namespace
 
-    def within(self, namespace: str, actor: str | None = None, zone: TimeZone = None) -> Core:
+    def for_namespace(
+        self, namespace: str, actor: str | None = None, zone: TimeZone = None
+    ) -> Core:
         """The same core for another namespace, and for another actor and time zone if given."""
         searches = replace(
             self.searches,

@@ -11,7 +11,7 @@ from salience.lifecycle.audit import Audit
 from salience.lifecycle.consolidation import Consolidation, Summariser
 from salience.lifecycle.maintenance import Maintenance, MaintenanceRequest, this_process
 from salience.lifecycle.pruning import Pruning
-from salience.lifecycle.undoing import Undone, WriterUndone
+from salience.lifecycle.undoing import ActorUndone, Undone
 from salience.lifecycle.vitality_history import VitalityHistory, vitality_history
 from salience.lifecycle.zone_history import ZoneHistory
 from salience.records.record import Link
@@ -24,7 +24,7 @@ Progress = Callable[[str, int, int], None]
 
 
 class LifecycleApi(PlanRunner):
-    """Prune, archive and restore, consolidate, maintain, audit; and undo."""
+    """Prune, archive and unarchive, consolidate, maintain, audit; and undo."""
 
     def prune(
         self, *, apply: bool = False, cap: int = pruning.DEFAULT_CAP, filters: Filters = None
@@ -59,7 +59,7 @@ class LifecycleApi(PlanRunner):
         log_upkeep(scope.namespace, "archive", 0 if run is None else len(names), run)
         return run
 
-    def restore(self, ids: str | Sequence[str]) -> Mapping[str, str]:
+    def unarchive(self, ids: str | Sequence[str]) -> Mapping[str, str]:
         """Bring memories back from the archive; returns their restored statuses by id.
 
         Raises:
@@ -67,8 +67,8 @@ class LifecycleApi(PlanRunner):
             InvalidInput: one of them is not archived; nothing was moved.
         """
         scope = self._core.write_context()
-        restored = self._run(pruning.restore(scope, texts("ids", ids, required=True)))
-        log_upkeep(scope.namespace, "restore", len(restored))
+        restored = self._run(pruning.unarchive(scope, texts("ids", ids, required=True)))
+        log_upkeep(scope.namespace, "unarchive", len(restored))
         return restored
 
     def consolidate(
@@ -126,7 +126,7 @@ class LifecycleApi(PlanRunner):
         log_upkeep(scope.namespace, "undo", len(undone.restored) + len(undone.erased), undone.run)
         return undone
 
-    def undo_writer(self, actor: str, *, since: Moment = None, apply: bool = False) -> WriterUndone:
+    def undo_actor(self, actor: str, *, since: Moment = None, apply: bool = False) -> ActorUndone:
         """Undo everything one actor did since a time, or preview that.
 
         What he wrote is archived. What he changed has the state and the text of before, unless
@@ -143,10 +143,10 @@ class LifecycleApi(PlanRunner):
             InvalidInput: names the argument that is wrong.
         """
         scope = self._core.write_context()
-        undone = self._run(undoing.undo_writer(scope, actor, since, apply=apply))
+        undone = self._run(undoing.undo_actor(scope, actor, since, apply=apply))
         if undone.applied:
             count = len(undone.archived) + len(undone.restored)
-            log_upkeep(scope.namespace, "undo_writer", count, undone.run)
+            log_upkeep(scope.namespace, "undo_actor", count, undone.run)
         return undone
 
     def maintain(

@@ -86,7 +86,7 @@ class Memory(WriteApi, SearchApi, ReadApi, JudgmentApi, LifecycleApi, TransferAp
         """The namespace that this memory reads and writes."""
         return self._core.namespace
 
-    def within(
+    def for_namespace(
         self, namespace: str, *, actor: str | None = None, time_zone: TimeZone = None
     ) -> Self:
         """Return the memory of another namespace in the same store; closing either closes both.
@@ -95,7 +95,7 @@ class Memory(WriteApi, SearchApi, ReadApi, JudgmentApi, LifecycleApi, TransferAp
         so is its time zone.
         """
         memory = object.__new__(type(self))
-        memory._core = self._core.within(namespace, actor, time_zone)
+        memory._core = self._core.for_namespace(namespace, actor, time_zone)
         return memory
 
     @property

@@ -38,7 +38,7 @@ class TransferApi(PlanRunner):
         Args:
             target: a path, or an open file.
             everywhere: all namespaces of the store.
-            vectors: also the vectors that the embedder makes of texts, which `import_` makes again
+            vectors: also the vectors that the embedder makes of texts, which `load` makes again
                 otherwise; all others are always written.
             progress: called with the step, the number of memories done, and of all.
 
@@ -47,7 +47,7 @@ class TransferApi(PlanRunner):
         """
         return export_to(self._core, target, everywhere, vectors, progress)
 
-    def import_(
+    def load(
         self,
         source: str | PathLike[str] | IO[Any],
         *,

@@ -257,7 +257,7 @@ class WriteApi(PlanRunner):
         erasing = self._core.write_context().erasing("delete_all")
         return self._erase(Delete(namespace_name(namespace), erasing, where=where), rewrite)
 
-    def forget_user(self, user_id: str, *, rewrite: bool = False) -> ErasureReceipt:
+    def delete_user(self, user_id: str, *, rewrite: bool = False) -> ErasureReceipt:
         """Erase all memories of a person in this namespace, and their name elsewhere in it.
 
         Memories with this `user_id`, and those with this `speaker` that have no other user, go with

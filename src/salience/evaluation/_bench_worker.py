@@ -55,7 +55,7 @@ def _ingest(job: dict[str, Any]) -> dict[str, Any]:
     with _open(job) as memory:
         for name, items in chunks(setup, _BATCH_ROWS):
             started = _CLOCK()
-            memory.within(name).add_many(items, strict=True)
+            memory.for_namespace(name).add_many(items, strict=True)
             spent += _CLOCK() - started
             done += len(items)
             _write_message(done=done, total=setup.memories)
@@ -78,7 +78,7 @@ def _search(job: dict[str, Any]) -> dict[str, Any]:
     if "client" in job:  # each client asks in an order of its own
         np.random.default_rng(job["client"]).shuffle(queries)
     with _open(job) as memory:
-        memory.within(first).search(opening, limit=limit)
+        memory.for_namespace(first).search(opening, limit=limit)
         cold = _CLOCK() - opened
         _settle(memory, [first, *(name for name, _ in queries)], opening, limit)
         settled = _CLOCK() - opened
@@ -86,7 +86,7 @@ def _search(job: dict[str, Any]) -> dict[str, Any]:
         time.sleep(max(0.0, job.get("begin", 0.0) - time.time()))
         begun = time.time()
         for name, text in queries:
-            within = memory.within(name)
+            within = memory.for_namespace(name)
             started = _CLOCK()
             within.search(text, limit=limit)
             took_ms.append((_CLOCK() - started) * 1e3)
@@ -107,7 +107,7 @@ def _search(job: dict[str, Any]) -> dict[str, Any]:
 def _settle(memory: Memory, names: Sequence[str], text: str, limit: int) -> None:
     """Search each namespace once, so that its index is loaded."""
     for name in sorted(set(names)):
-        memory.within(name).search(text, limit=limit, touch=False)
+        memory.for_namespace(name).search(text, limit=limit, touch=False)
 
 
 def _recall(job: dict[str, Any]) -> dict[str, Any]:
@@ -115,14 +115,14 @@ def _recall(job: dict[str, Any]) -> dict[str, Any]:
     now = time.time()
     rounds: list[list[tuple[str, ...]]] = []
     with _open(job) as memory:
-        memory.within(first).search(opening, touch=False)
+        memory.for_namespace(first).search(opening, touch=False)
         _settle(memory, [first, *(name for name, _ in queries)], opening, 10)
         # Indexes scan up to EXACT_BELOW vectors exactly; the second round makes them scan all.
         for below in (vector_index.EXACT_BELOW, sys.maxsize):
             vector_index.EXACT_BELOW = below
             lists = []
             for name, text in queries:
-                within = memory.within(name)
+                within = memory.for_namespace(name)
                 lists.append(within.search(text, limit=10, now=now, touch=False).ids)
                 _write_message(done=len(rounds) * len(queries) + len(lists), total=2 * len(queries))
             rounds.append(lists)

@@ -82,7 +82,7 @@ def evaluate(
         groups = _groups(members, further)
         memory = Memory.open("ram://", embedder=resolve(embedder), time_zone="UTC")
         for conversation in members:
-            memory.within(conversation.name).add_many(conversation.memories)
+            memory.for_namespace(conversation.name).add_many(conversation.memories)
         for profile in profiles:
             total = sum(len(c.queries) for c in members) + sum(map(_count, groups.values()))
             asked = _Asked(memory, profile, f"{name}, {profile.name}", total, progress)
@@ -192,7 +192,7 @@ class _Asked:
         if self._progress is not None:
             self._progress(self._step, self._done, self._total)
         self._done += 1
-        memory = self._memory.within(conversation.name)
+        memory = self._memory.for_namespace(conversation.name)
         settings: dict[str, Any] = {"limit": DEPTH, "profile": self._profile, "touch": False}
         settings["now"] = conversation.now
         result = memory.search(text, **settings)

@@ -127,7 +127,7 @@ def calibrate(
         asked = list(_questions(members))
         of_set: list[tuple[_Question, Floats]] = []
         for conversation in members:
-            memory.within(conversation.name).add_many(conversation.memories)
+            memory.for_namespace(conversation.name).add_many(conversation.memories)
         for done, question in enumerate(asked):
             report_progress(title, done, len(asked))
             run = _run(memory, question)
@@ -214,7 +214,7 @@ def _of_hits(run: RankedRun, question: _Question) -> Examples:
 
 
 def _run(memory: Memory, question: _Question) -> RankedRun:
-    within = memory.within(question.conversation.name)
+    within = memory.for_namespace(question.conversation.name)
     now = question.conversation.now
     request = within._core.request(question.text, limit=HITS, now=now, touch=False)
     run, _, _ = within._run(rank(request), searches=True)

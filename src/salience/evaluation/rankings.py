@@ -64,7 +64,7 @@ def rankings(
         with Memory.open("ram://", embedder=resolved, profile=profile, time_zone="UTC") as memory:
             for place, member in enumerate(members):
                 report(title, place, len(members))
-                memory.within(member.place).add_many(member.memories)
+                memory.for_namespace(member.place).add_many(member.memories)
                 yield from _of_conversation(title, member, memory)
     if log is not None:
         with Memory.open(url, embedder=resolved, profile=profile, time_zone="UTC") as memory:
@@ -79,7 +79,7 @@ def rankings(
 
 
 def _of_conversation(title: str, conversation: Conversation, memory: Memory) -> Iterator[Ranking]:
-    within = memory.within(conversation.place)
+    within = memory.for_namespace(conversation.place)
     for query in conversation.queries:
         if query.relevant:
             now = query.at or conversation.now

@@ -159,7 +159,7 @@ def _filled(
                 raise InvalidInput("db", "already holds memories", "give an empty database")
             for done, conversation in enumerate(members):
                 report_progress("writing", done, len(members))
-                added = memory.within(conversation.place).add_many(conversation.memories)
+                added = memory.for_namespace(conversation.place).add_many(conversation.memories)
                 report.notes += [
                     f"{conversation.name}: {item.id}: {item.reason}" for item in added.rejected
                 ]
@@ -177,7 +177,7 @@ def ask(
     memory: Memory, conversation: Conversation, query: Query, *, explain: bool = False
 ) -> SearchResult:
     """Search for a question of a conversation at its time, without counting accesses."""
-    return memory.within(conversation.place).search(
+    return memory.for_namespace(conversation.place).search(
         query.text,
         limit=metrics.DEPTH,
         now=query.at or conversation.now,

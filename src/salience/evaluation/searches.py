@@ -61,7 +61,7 @@ def questions(memory: Memory, searches: Sequence[RecordedSearch]) -> tuple[Conve
         by_namespace[search.namespace].append(search)
     by_day: defaultdict[tuple[str, str], list[Query]] = defaultdict(list)
     for namespace, asked in sorted(by_namespace.items()):
-        within = memory.within(namespace)
+        within = memory.for_namespace(namespace)
         answers = _answers(within, asked)
         for search in asked:
             relevant = tuple(sorted(id for id in answers.get(search.id, ()) if id in within))

@@ -63,7 +63,7 @@ def detect(path: Path) -> str:
     start = head(path)
     if _EXPORT.match(start):
         raise ImportProblem(
-            path, "is an export of salience", "bring it back by Memory.import_ or `salience import`"
+            path, "is an export of salience", "bring it back by Memory.load or `salience import`"
         )
     if _archives.is_database(path):
         return _of_database(path)

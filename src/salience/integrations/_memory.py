@@ -70,15 +70,15 @@ class Opened(Closing):
 
         return AsyncRemoteMemory._of(self.sync)
 
-    def within(self, namespace: str) -> Opened:
+    def for_namespace(self, namespace: str) -> Opened:
         """The same store in another namespace; closing either closes both."""
         other = copy(self)
-        other.sync = self.sync.within(namespace)
+        other.sync = self.sync.for_namespace(namespace)
         return other
 
     def of_user(self, user_id: str | None) -> Opened:
         """The memories of a user, in the namespace `scope(user_id)`; these themselves for None."""
-        return self if user_id is None else self.within(scope(user_id))
+        return self if user_id is None else self.for_namespace(scope(user_id))
 
     def close(self) -> None:
         """Close what was opened here."""

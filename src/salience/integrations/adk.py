@@ -182,7 +182,7 @@ class SalienceMemoryService(BaseMemoryService):
         return (await memory.delete_all({"session_id": session_id})).memories
 
     def _of(self, app_name: str, user_id: str) -> AsyncMemory:
-        return self._opened.within(scope(app_name, user_id)).awaited
+        return self._opened.for_namespace(scope(app_name, user_id)).awaited
 
 
 def _fields(

@@ -235,7 +235,7 @@ def archive(scope: WriteContext, ids: Sequence[str]) -> Plan[str | None]:
     return run.name
 
 
-def restore(scope: WriteContext, ids: Sequence[str]) -> Plan[Mapping[str, str]]:
+def unarchive(scope: WriteContext, ids: Sequence[str]) -> Plan[Mapping[str, str]]:
     """The plan of restoring memories from the archive: the status of each, by id.
 
     It is the status from before it was archived, read from the log.

@@ -225,7 +225,7 @@ Mine = Callable[[Event], bool]
 
 
 @dataclass(frozen=True, repr=False)
-class WriterUndone(Result):
+class ActorUndone(Result):
     """The doings of a writer that were taken back, or would be.
 
     `archived` are the memories that he wrote, `restored` those that he changed, with the fields
@@ -245,7 +245,7 @@ class WriterUndone(Result):
     run: str | None = None
 
 
-def undo_writer(scope: WriteContext, actor: str, since: Any, *, apply: bool) -> Plan[WriterUndone]:
+def undo_actor(scope: WriteContext, actor: str, since: Any, *, apply: bool) -> Plan[ActorUndone]:
     """The plan of taking back what a writer did from a time on (None: ever); uses are left.
 
     What he wrote is archived. What he changed is as if he had not: the state of a memory follows
@@ -280,7 +280,7 @@ def undo_writer(scope: WriteContext, actor: str, since: Any, *, apply: bool) -> 
             former |= {id: values} if values else {}
             left |= {id: f"others have changed {', '.join(kept)} since"} if kept else {}
     made, removed = _links(scope.namespace, log, is_mine)
-    undone = WriterUndone(
+    undone = ActorUndone(
         actor,
         first,
         apply,
@@ -303,7 +303,7 @@ def _apply(
     removed: Sequence[Link],
 ) -> Plan[str | None]:
     """The plan of changing all that; the name of the run."""
-    run = yield from ChangeRun.begin("undo-writer", scope)
+    run = yield from ChangeRun.begin("undo-actor", scope)
     for id, values in former.items():
         contents = {name: value for name, value in values.items() if name not in STATE}
         if "metadata" in contents:

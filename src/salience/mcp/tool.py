@@ -61,7 +61,9 @@ class Caller:
         """The same caller in a time zone, if one is given."""
         if time_zone is None:
             return self
-        return replace(self, memory=self.memory.within(self.memory.namespace, time_zone=time_zone))
+        return replace(
+            self, memory=self.memory.for_namespace(self.memory.namespace, time_zone=time_zone)
+        )
 
 
 @dataclass(frozen=True)

@@ -197,7 +197,7 @@ OF_THE_STORE = frozenset({"reembed", "reembedding", "backup", "restore_backup", 
 BUILT_ON_OTHERS = OF_THE_STORE | {
     "iterate",
     "tools",
-    "within",
+    "for_namespace",
     "close",
     "open",
     "namespace",

@@ -80,7 +80,7 @@ class AtServer:
         """The time zone that is sent with each request; this machine's where none was chosen."""
         return self._remote.time_zone or system_zone()
 
-    def within(
+    def for_namespace(
         self, namespace: str, *, actor: str | None = None, time_zone: TimeZone = None
     ) -> Self:
         """Return the memory of another namespace at the same server; closing either closes both.
@@ -93,7 +93,7 @@ class AtServer:
                 "actor", "is set by the server", "leave it out, use a key of its own"
             )
         memory = object.__new__(type(self))
-        memory._remote = self._remote.within(namespace, time_zone)
+        memory._remote = self._remote.for_namespace(namespace, time_zone)
         memory._transport = self._transport
         return memory
 
@@ -248,14 +248,14 @@ class RemoteMemory(AtServer, Memory):
         arguments = {"all": True} if is_whole else {"filters": filters or {}}
         return self._call(CALLS["delete_all"], arguments, namespace)
 
-    def forget_user(self, user_id: str, *, rewrite: bool = False) -> ErasureReceipt:
+    def delete_user(self, user_id: str, *, rewrite: bool = False) -> ErasureReceipt:
         """Erase all memories of a person, and their name elsewhere; returns a receipt.
 
         Raises:
             InvalidInput: it is no id, or `rewrite`, which is for the owner of the store.
         """
         refuse_rewrite(rewrite)
-        return self._call(CALLS["forget_user"], {"user_id": user_id})
+        return self._call(CALLS["delete_user"], {"user_id": user_id})
 
     @takes(FieldFilters, defaults=FIELD_DEFAULTS)
     def iterate(
@@ -316,14 +316,14 @@ class RemoteMemory(AtServer, Memory):
             self._transport.download(request, received.take)
             return received.result()
 
-    def import_(
+    def load(
         self,
         source: str | PathLike[str] | IO[Any],
         *,
         everywhere: bool = False,
         progress: Progress | None = None,
     ) -> Transferred:
-        """Import what `export` has written into this namespace, as `Memory.import_` does.
+        """Import what `export` has written into this namespace, as `Memory.load` does.
 
         `progress` is called with the number of bytes sent.
 
@@ -331,7 +331,7 @@ class RemoteMemory(AtServer, Memory):
             InvalidInput: the file is damaged, and in which line; nothing was written.
             StoreError: the namespace already holds memories.
         """
-        call = CALLS["import_"]
+        call = CALLS["load"]
         request = self._remote.upload(call, everywhere=boolean("everywhere", everywhere))
         with sent_lines(source, callable_or_none("progress", progress)) as lines:
             return call.read(self._transport.send(request, lines))

@@ -78,9 +78,9 @@ class RemoteSettings:
     def greeted(self, answer: Mapping[str, Any]) -> RemoteSettings:
         """The same settings with what a server answers to `greeting`: scopes, and a namespace."""
         namespace = self.namespace or answer.get("namespace") or SETTINGS["namespace"]
-        return replace(self.within(namespace), scopes=tuple(answer.get("scopes") or ()))
+        return replace(self.for_namespace(namespace), scopes=tuple(answer.get("scopes") or ()))
 
-    def within(self, namespace: str, zone: TimeZone = None) -> RemoteSettings:
+    def for_namespace(self, namespace: str, zone: TimeZone = None) -> RemoteSettings:
         """The same settings for another namespace, and for another time zone if one is given."""
         own = time_zone("time_zone", zone) or self.time_zone
         return replace(self, namespace=namespace_name(namespace), time_zone=own)

@@ -153,7 +153,7 @@ def memory_of(
     """
     named = request.headers.get("salience-time-zone")
     zone = time_zone("Salience-Time-Zone", named) or principal.time_zone
-    return memory.within(namespace, actor=principal.key_id, time_zone=zone)
+    return memory.for_namespace(namespace, actor=principal.key_id, time_zone=zone)
 
 
 Endpoint = Callable[[Call], Awaitable[Response]]

@@ -22,7 +22,7 @@ from salience.write.transfer import parts
 
 USERS = (
     "users were forgotten since the backup ({count:,} erasures): their memories are erased again, "
-    "but the history of others may name them again; call forget_user once more"
+    "but the history of others may name them again; call delete_user once more"
 )
 
 _ORIGIN = "1"  # of what is copied: the note on a namespace that is not complete yet

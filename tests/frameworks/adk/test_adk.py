@@ -60,7 +60,9 @@ def test_what_the_model_thought_is_no_memory() -> None:
     silent = Event(author="guide", content=types.Content(role="model", parts=[thought]))
     memory = Memory("ram://", embedder=None)
     asyncio.run(service(memory).add_session_to_memory(session("s", [silent, said])))
-    assert [each.content for each in memory.within("app/ana").get_all()] == ["Here is a flat."]
+    assert [each.content for each in memory.for_namespace("app/ana").get_all()] == [
+        "Here is a flat."
+    ]
 
 
 async def found(
@@ -176,7 +178,7 @@ def test_an_erased_event_does_not_come_back_and_leaves_no_words() -> None:
             assert await found(kept, "password") == []
             assert await found(kept, "erased") == []
             assert len(await found(kept, "day")) == 1
-            ana = memory.within("app/ana")
+            ana = memory.for_namespace("app/ana")
             assert "swordfish" not in str([record.to_dict() for record in ana])
             assert "swordfish" not in str(ana.history("1").to_dict())
             assert await kept.delete_session_memory(session_id="s", **scoped) == 1
@@ -220,8 +222,8 @@ def test_notes_are_kept_with_their_metadata_and_replaced_by_their_ids() -> None:
 def test_characters_that_nobody_sees_do_not_reach_the_model() -> None:
     async def main() -> None:
         with Memory("ram://", embedder=None) as memory:
-            memory.within("app/ana").add("green\U000e0041 tea\u200b")
-            memory.within("app/ana").add("brew(tea)", kind="item")
+            memory.for_namespace("app/ana").add("green\U000e0041 tea\u200b")
+            memory.for_namespace("app/ana").add("brew(tea)", kind="item")
             [entry] = await found(service(memory), "tea")
             assert seen(entry)[2] == "green tea"
 
@@ -262,7 +264,7 @@ def test_the_model_gets_what_was_said_in_another_session(tool: Any) -> None:
     async def main() -> None:
         with Memory("ram://") as memory:
             kept = SalienceMemoryService(memory)
-            memory.within("app/ben").add("Ben moved to Lisbon, too.")
+            memory.for_namespace("app/ben").add("Ben moved to Lisbon, too.")
             call = types.FunctionCall(name="load_memory", args={"query": "Where does Ana live?"})
             answer = types.Part(text="You live in Lisbon.")
             script = [types.Part(text="Noted."), answer]

@@ -111,7 +111,7 @@ def test_a_transcript_that_is_sent_whole_is_kept_once() -> None:
             Message("user", ["First?"]), Message("assistant", ["A."]), Message("user", ["Second?"])
         ]  # fmt: skip
         await helper.run(transcript, session=session)
-        return [turn.content for turn in shared.within("ana").iterate(order="oldest")]
+        return [turn.content for turn in shared.for_namespace("ana").iterate(order="oldest")]
 
     assert asyncio.run(run()) == ["First?", "A.", "Second?", "B."]
 
@@ -119,8 +119,8 @@ def test_a_transcript_that_is_sent_whole_is_kept_once() -> None:
 def test_memories_added_by_other_doors_are_recalled_within_the_budget() -> None:
     async def run() -> str:
         shared, client = store(), ScriptedClient("Yes.")
-        shared.within("ana").add("drink(tea) for Ana", kind="item")
-        shared.within("ana").add_many([f"On day {day} Ana drank tea." for day in range(50)])
+        shared.for_namespace("ana").add("drink(tea) for Ana", kind="item")
+        shared.for_namespace("ana").add_many([f"On day {day} Ana drank tea." for day in range(50)])
         provider = SalienceContextProvider(shared, user_id="ana", limit=50, max_tokens=300)
         await agent(client, provider).run("Did Ana drink tea?")
         return client.asked[0][-2].text
@@ -141,7 +141,7 @@ def test_history_and_context_share_what_was_said() -> None:
         )
         await helper.run("I am allergic to nuts.", session=AgentSession(session_id="monday"))
         await helper.run("What am I allergic to?", session=AgentSession(session_id="friday"))
-        return [message.text for message in client.asked[1]], len(shared.within("ana"))
+        return [message.text for message in client.asked[1]], len(shared.for_namespace("ana"))
 
     texts, count = asyncio.run(run())
     assert any("    I am allergic to nuts." in text for text in texts)
@@ -241,7 +241,7 @@ def test_history_keeps_its_order_though_the_clock_is_set_back() -> None:
 def test_a_very_long_input_is_searched_for_by_its_beginning() -> None:
     async def run() -> list[str]:
         shared, client = store(), ScriptedClient("Yes.")
-        shared.within("ana").add("Ana is allergic to nuts.")
+        shared.for_namespace("ana").add("Ana is allergic to nuts.")
         said = "What am I allergic to? " + "x" * 200_000
         await agent(client, SalienceContextProvider(shared, user_id="ana")).run(said)
         return [message.text for message in client.asked[0]]
@@ -272,7 +272,7 @@ def test_it_works_over_an_awaited_memory_and_leaves_it_open() -> None:
             history: HistoryProvider = SalienceHistoryProvider(shared, user_id="ana")
             await history.save_messages("s", [Message("user", ["Hello."])])
             await history.close()  # type: ignore[attr-defined]
-            assert await shared.within("ana").count() == 1
+            assert await shared.for_namespace("ana").count() == 1
 
     asyncio.run(run())
 

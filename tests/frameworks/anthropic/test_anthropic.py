@@ -305,7 +305,9 @@ def test_nothing_of_one_user_is_seen_or_changed_by_another(
 
         def everything() -> dict[str, list[str]]:
             return {
-                user: [record.content for record in memory.within(tool._files._memory.namespace)]
+                user: [
+                    record.content for record in memory.for_namespace(tool._files._memory.namespace)
+                ]
                 for user, tool in tools.items()
             }
 
@@ -323,7 +325,7 @@ def test_a_file_is_a_memory_and_found_by_search() -> None:
         tool = SalienceMemoryTool(memory, user_id="ana")
         text = "The customer wants invoices in German.\n"
         told(tool, command="create", path="/memories/customers/acme.md", file_text=text)
-        ana = memory.within("ana")
+        ana = memory.for_namespace("ana")
         hit = ana.search("In which language are invoices?")[0]
         assert (hit.id, hit.content, hit.title) == (
             "/memories/customers/acme.md",

@@ -175,7 +175,7 @@ def test_an_image_comes_back() -> None:
 def test_the_best_is_first_and_filters_hold() -> None:
     async def run() -> None:
         shared = store()
-        shared.within("ana").add("flat(dentist)", kind="item")
+        shared.for_namespace("ana").add("flat(dentist)", kind="item")
         memory = SalienceMemory(shared, user_id="ana")
         await memory.add(text("The dentist is on 3 May.", topic="health"))
         await memory.add(text("Ana rents a flat in Lisbon.", topic="home"))
@@ -264,7 +264,7 @@ def test_it_works_over_an_awaited_memory_and_leaves_it_open() -> None:
             memory = SalienceMemory(shared, user_id="ana")
             await memory.add(text("Ana likes tea."))
             await memory.close()
-            assert (await shared.within("ana").search("tea")).hits
+            assert (await shared.for_namespace("ana").search("tea")).hits
 
     asyncio.run(run())
 

@@ -183,7 +183,7 @@ def test_it_works_over_an_awaited_memory_and_leaves_it_open() -> None:
             store = open_store("ana", shared)
             await store.write_documents_async([Document(content="Ana likes tea.")])
             await store.close_async()
-            assert await shared.within("ana").count() == 1
+            assert await shared.for_namespace("ana").count() == 1
 
     asyncio.run(run())
 

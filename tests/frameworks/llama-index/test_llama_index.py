@@ -142,7 +142,7 @@ def test_a_chat_engine_recalls_what_another_session_said(tmp_path: Path) -> None
 def test_the_same_messages_leave_for_both_blocks() -> None:
     async def run() -> list[tuple[list[str | None], bool, bool]]:
         shared = store()
-        shared.within("ana").add("allergic(nuts)", kind="item")
+        shared.for_namespace("ana").add("allergic(nuts)", kind="item")
         ours = SalienceMemoryBlock(shared, user_id="ana", max_tokens=200)
         theirs = VectorMemoryBlock(vector_store=Nodes(), embed_model=SameVectors())
         seen = []
@@ -198,7 +198,9 @@ def test_messages_keep_the_session_that_the_framework_noted() -> None:
 def test_a_block_is_cut_by_whole_memories(tokens: int, count: int) -> None:
     async def run() -> None:
         shared = store()
-        shared.within("ana").add_many([f"On day {day} Ana drank\n[7] tea." for day in range(count)])
+        shared.for_namespace("ana").add_many(
+            [f"On day {day} Ana drank\n[7] tea." for day in range(count)]
+        )
         block = SalienceMemoryBlock(shared, user_id="ana", limit=20)
         whole = await block.aget([said("user", "When did Ana drink tea?")])
         assert whole.count("drank") == count
@@ -215,7 +217,7 @@ def test_a_block_is_cut_by_whole_memories(tokens: int, count: int) -> None:
 def test_a_block_that_does_not_fit_is_cut_by_the_memory() -> None:
     async def run() -> tuple[str, str]:
         shared = store()
-        shared.within("ana").add_many([f"On day {day} Ana drank tea." for day in range(8)])
+        shared.for_namespace("ana").add_many([f"On day {day} Ana drank tea." for day in range(8)])
         texts = []
         for priority, limit in ((0, 600), (1, 200)):
             block = SalienceMemoryBlock(shared, user_id="ana", priority=priority)
@@ -234,7 +236,7 @@ TEXTS = ["Ana likes green tea.", "The dentist is on 3 May.", "Ben rents a flat i
 
 def test_a_retriever_finds_what_that_of_an_index_finds() -> None:
     shared = store()
-    shared.within("ana").add_many([{"id": text[:3], "content": text} for text in TEXTS])
+    shared.for_namespace("ana").add_many([{"id": text[:3], "content": text} for text in TEXTS])
     ours = SalienceRetriever(shared, user_id="ana", limit=3)
     nodes = [TextNode(id_=text[:3], text=text) for text in TEXTS]
     theirs = VectorStoreIndex(nodes, embed_model=SameVectors()).as_retriever(similarity_top_k=3)
@@ -247,7 +249,7 @@ def test_a_retriever_finds_what_that_of_an_index_finds() -> None:
 
 def test_a_query_engine_reads_who_said_it_and_when() -> None:
     shared = store()
-    shared.within("ana").add(
+    shared.for_namespace("ana").add(
         "I like gr\u200been tea.", speaker="Ana", session_id="one", created_at="2026-05-01T10:00Z",
         metadata={"topic": "drinks"},
     )  # fmt: skip

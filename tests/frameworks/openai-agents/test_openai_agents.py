@@ -256,8 +256,8 @@ def test_an_item_is_popped_once_however_many_ask() -> None:
 def test_the_model_gets_what_is_recalled_between_the_history_and_the_question() -> None:
     async def main() -> None:
         with Memory("ram://") as memory:
-            memory.within("ana").add("Ana moved to Lisbon in March.", speaker="Ana")
-            memory.within("ben").add("Ben lives in Lisbon, too.")
+            memory.for_namespace("ana").add("Ana moved to Lisbon in March.", speaker="Ana")
+            memory.for_namespace("ben").add("Ben lives in Lisbon, too.")
             session = SalienceSession("s", memory, user_id="ana")
             await session.add_items([said("user", "Hello"), said("assistant", "Hello Ana")])
             model = ScriptedModel([[assistant_message("In Lisbon.")]])
@@ -361,7 +361,7 @@ def test_options_of_the_search_hold_and_wrong_ones_are_refused() -> None:
 def test_sessions_and_recall_work_at_a_server(tmp_path: Path) -> None:
     async def main(url: str) -> None:
         async with AsyncMemory(url) as memory:
-            await memory.within("ana").add("Ana moved to Lisbon in March.")
+            await memory.for_namespace("ana").add("Ana moved to Lisbon in March.")
             session = SalienceSession("s", url, user_id="ana")
             model = ScriptedModel([[assistant_message("In Lisbon.")]])
             result = await Runner.run(

@@ -69,8 +69,8 @@ def turns(memory: Memory, session: str) -> list[tuple[str | None, str]]:
 
 def test_what_was_said_is_recalled_in_another_conversation() -> None:
     with Memory("ram://") as memory:
-        memory.within("ben").add("Ben moved to Lisbon, too.")
-        memory.within("ana").add("move(Where did I move to?)", kind="item")
+        memory.for_namespace("ben").add("Ben moved to Lisbon, too.")
+        memory.for_namespace("ana").add("move(Where did I move to?)", kind="item")
         script = Scripted("Noted.", "In Lisbon.")
         recall = Recall[None](memory, user_id="ana", search={"limit": 1})
         agent = Agent(script.model, capabilities=[recall])
@@ -83,7 +83,7 @@ def test_what_was_said_is_recalled_in_another_conversation() -> None:
         assert "I moved to Lisbon in March." in fence
         assert "Ben" not in fence
         assert prompts_of(result.all_messages()) == ["Where did I move to?"]
-        ana = memory.within("ana")
+        ana = memory.for_namespace("ana")
         assert turns(ana, "one") == [
             ("user", "I moved to Lisbon in March."),
             ("assistant", "Noted."),

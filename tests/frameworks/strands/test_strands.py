@@ -69,7 +69,7 @@ EACH_TURN: Any = {"trigger": InvocationTrigger()}
 
 def test_what_was_said_is_recalled_by_another_agent() -> None:
     with Memory("ram://") as memory:
-        memory.within("ben").add("Ben moved to Lisbon, too.")
+        memory.for_namespace("ben").add("Ben moved to Lisbon, too.")
         first = ScriptedModel("Noted.")
         monday = SalienceStore(memory, user_id="ana", session_id="monday", extraction=EACH_TURN)
         agent_of(first, monday)("I moved to Lisbon in March.")
@@ -88,7 +88,7 @@ def test_what_was_said_is_recalled_by_another_agent() -> None:
         assert "Ben" not in received
         assert "recalled-memories" not in json.dumps(agent.messages)
 
-        turns = memory.within("ana").get_all({"session_id": "monday"}, order="oldest")
+        turns = memory.for_namespace("ana").get_all({"session_id": "monday"}, order="oldest")
         assert [(turn.speaker, turn.content, turn.kind) for turn in turns] == [
             ("user", "I moved to Lisbon in March.", "turn"),
             ("assistant", "Noted.", "turn"),

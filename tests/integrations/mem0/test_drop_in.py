@@ -252,7 +252,7 @@ def test_erasing_leaves_others(memory: Memory) -> None:
 
 
 def test_reset_leaves_other_namespaces(store: Salience) -> None:
-    other = store.within("other")
+    other = store.for_namespace("other")
     other.add("Elsewhere.")
     with Memory(store, extractor=None) as memory:
         added(memory, "Here.")

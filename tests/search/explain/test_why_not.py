@@ -66,7 +66,7 @@ def test_status_and_expiry() -> None:
 
 def test_another_namespace_is_looked_into_only_when_asked() -> None:
     memory = kitchen()
-    memory.within("team").add("saffron for all", id="ours")
+    memory.for_namespace("team").add("saffron for all", id="ours")
     with pytest.raises(NotFound, match="look for it everywhere"):
         memory.explain(QUERY, "ours")
     dropped = why_not(memory, "ours", everywhere=True)

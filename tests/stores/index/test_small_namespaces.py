@@ -24,14 +24,14 @@ def test_a_namespace_of_twenty_memories_takes_eighty_kilobytes(tmp_path: Path) -
     with Memory.open(url) as memory:
         for number in range(NAMESPACES):
             own = items[number * MEMORIES :][:MEMORIES]
-            memory.within(f"n{number}").add_many(own, dedup=False)
+            memory.for_namespace(f"n{number}").add_many(own, dedup=False)
     with Memory.open(url) as memory:
         for number in range(NAMESPACES):
-            assert memory.within(f"n{number}").search("What did we cook?", touch=False)
+            assert memory.for_namespace(f"n{number}").search("What did we cook?", touch=False)
         taken = memory.stats(everywhere=True)["index_mb"] * 1e6
         assert taken / NAMESPACES < MOST_BYTES
-        memory.within("n0").add("Another one.", dedup=False)
-        memory.within("n0").search("What did we cook?", touch=False)
+        memory.for_namespace("n0").add("Another one.", dedup=False)
+        memory.for_namespace("n0").search("What did we cook?", touch=False)
         words = memory._core.dispatcher.store._indexes["n0"].table.words  # type: ignore[attr-defined]
         postings = words._postings["content"]
         assert len(postings._segments) == 1  # those that were loaded
@@ -54,7 +54,7 @@ def test_the_indexes_of_all_stores_of_a_process_stay_within_its_bytes(
     with Memory(one, embedder=None) as memory, Memory(other, embedder=None) as beside:
         for n in range(30):
             for each in (memory, beside):
-                each.within(f"n{n}").add(f"The cello of {n}.")
+                each.for_namespace(f"n{n}").add(f"The cello of {n}.")
         for n in [*range(30), 0, 29]:
             for each in (memory, beside):
                 assert len(each.search("cello", namespaces=[f"n{n}"]).hits) == 1
@@ -80,11 +80,11 @@ def test_an_index_that_other_profiles_make_larger_is_measured_again(tmp_path: Pa
     [store] = stores(tmp_path, 1)
     with Memory(store, dedup=False) as memory:
         for name in ("a", "b"):
-            memory.within(name).add_many(list(realistic(300)))
-            memory.within(name).search("What did we cook?", touch=False)
+            memory.for_namespace(name).add_many(list(realistic(300)))
+            memory.for_namespace(name).search("What did we cook?", touch=False)
         for profile in ("multi_route", "activation", "vitality"):
-            memory.within("a").search("Who likes tea in Oslo?", profile=profile, touch=False)
-        memory.within("b").search("What did we cook?", touch=False)
+            memory.for_namespace("a").search("Who likes tea in Oslo?", profile=profile, touch=False)
+        memory.for_namespace("b").search("What did we cook?", touch=False)
         assert store.nbytes == sum(index.table.nbytes for index in store._indexes.values())
 
 
@@ -95,11 +95,11 @@ def test_stores_that_threads_read_at_once_do_not_wait_for_each_other(
     memories = [Memory(store, embedder=None) for store in stores(tmp_path, 3)]
     for memory in memories:
         for n in range(4):
-            memory.within(f"n{n}").add("A cello.")
+            memory.for_namespace(f"n{n}").add("A cello.")
 
     def searched(memory: Memory) -> list[int]:
         names = [f"n{n % 4}" for n in range(60)]
-        return [len(memory.within(name).search("cello", touch=False).hits) for name in names]
+        return [len(memory.for_namespace(name).search("cello", touch=False).hits) for name in names]
 
     with ThreadPoolExecutor(6) as pool:
         assert list(pool.map(searched, memories * 2, timeout=120)) == [[1] * 60] * 6
@@ -117,10 +117,10 @@ def test_ten_thousand_namespaces_are_searched_within_the_bytes(
     texts = [str(item["content"]) for item in realistic(250)]
     with Memory(store, embedder=None, dedup=False) as memory:
         for n in range(count):
-            memory.within(f"n{n}").add_many(texts[n % 50 * 5 :][:5])
+            memory.for_namespace(f"n{n}").add_many(texts[n % 50 * 5 :][:5])
         question = f"Who said: {texts[0]}"
         for n in range(1_000):  # what is kept besides indexes is there, then
-            memory.within(f"n{n}").search(question, touch=False)
+            memory.for_namespace(f"n{n}").search(question, touch=False)
         for name in list(store._indexes):
             store._drop(name)
         gc.collect()
@@ -129,7 +129,7 @@ def test_ten_thousand_namespaces_are_searched_within_the_bytes(
         try:
             most = 0
             for n in range(count):
-                memory.within(f"n{n}").search(question, touch=False)
+                memory.for_namespace(f"n{n}").search(question, touch=False)
                 assert INDEX_BUDGET.nbytes <= limit
                 most = max(most, tracemalloc.get_traced_memory()[0])
         finally:

@@ -177,7 +177,9 @@ class TestCitus(MemoryConformance):
                         if stop.is_set():
                             return
                         team = f"team {number} {i % 3}"  # also new ones, at that moment
-                        own.within(team).add_many([f"Crate {i} {place}" for place in range(3)])
+                        own.for_namespace(team).add_many(
+                            [f"Crate {i} {place}" for place in range(3)]
+                        )
             except EmbedderMismatch:
                 pass
             except BaseException as problem:
@@ -195,7 +197,7 @@ class TestCitus(MemoryConformance):
         assert problems == []
         with Memory.open(self.url, embedder=NEW) as memory:
             for name in memory.stats(everywhere=True)["namespaces"]:
-                self.check_vectors(memory.within(name))
+                self.check_vectors(memory.for_namespace(name))
 
 
 def nodes_of(url: str) -> list[str]:
@@ -286,12 +288,14 @@ def test_tables_with_memories_are_distributed(cluster: str) -> None:
         connection.execute("DROP SCHEMA salience CASCADE")
     with Memory.open(cluster, embedder=EMBEDDER) as memory:
         for name in ("ana", "bo", "cleo"):
-            memory.within(name).add_many([f"{name} has {fruit}" for fruit in ("figs", "pears")])
-        before = memory.within("ana").search("figs", now=2e9, touch=False)
+            memory.for_namespace(name).add_many(
+                [f"{name} has {fruit}" for fruit in ("figs", "pears")]
+            )
+        before = memory.for_namespace("ana").search("figs", now=2e9, touch=False)
     steps = len(migrations("postgres"))
     assert migrate(cluster, citus=True) == (steps, steps)
     with Memory.open(cluster, embedder=EMBEDDER) as memory:
-        after = memory.within("ana").search("figs", now=2e9, touch=False)
+        after = memory.for_namespace("ana").search("figs", now=2e9, touch=False)
         assert [(h.content, h.score) for h in after] == [(h.content, h.score) for h in before]
         figures = memory.stats(everywhere=True)
         assert figures["namespaces"] == {"ana": 2, "bo": 2, "cleo": 2}
@@ -348,7 +352,7 @@ def test_row_security_holds_on_the_workers(cluster: str) -> None:
         try:
             with Memory.open(app, embedder=EMBEDDER) as memory:
                 memory.add("An apple.", id="mine")
-                memory.within(awkward).add("A pear.", id="theirs")
+                memory.for_namespace(awkward).add("A pear.", id="theirs")
                 assert memory.search("apple").ids == ("mine",)
                 found = memory.search("pear", namespaces=["default", awkward])
                 assert found.ids[0] == "theirs"

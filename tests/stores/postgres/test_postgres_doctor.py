@@ -44,7 +44,7 @@ def _fill(postgres: Databases) -> str:
         memory.update("m3", content="The ship was sold.")
         memory.delete("m4")
         memory.add("The log.", id="p", links=[{"target": "later", "type": "mentions"}])
-        memory.within("other").add("The berth is paid.", id="berth", kind="fact")
+        memory.for_namespace("other").add("The berth is paid.", id="berth", kind="fact")
     return "sound"
 
 

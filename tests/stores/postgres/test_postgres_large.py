@@ -129,14 +129,16 @@ def test_large_and_small_namespaces_are_searched_together(
     store = PostgresStore(database, memory=200_000)
     with Memory.open(store, embedder=EMBEDDER) as memory:
         fill(memory, 150)
-        memory.within("small").add("word3 of topic5 in a small one", id="small", speaker="Dan")
+        memory.for_namespace("small").add(
+            "word3 of topic5 in a small one", id="small", speaker="Dan"
+        )
         found = memory.search(
             "word3 topic5 Dan", namespaces=["default", "small"], limit=20, **ASKED
         )
         assert found.approximate
         assert {hit.record.namespace for hit in found} == {"default", "small"}
         assert "small" in found.ids
-        assert not memory.within("small").search("word3", **ASKED).approximate
+        assert not memory.for_namespace("small").search("word3", **ASKED).approximate
 
 
 def test_a_misspelt_word_and_a_nickname_are_known_by_the_indexes(

@@ -199,8 +199,8 @@ def test_a_search_of_several_namespaces_needs_room_for_all(
         Memory.open("ram://", embedder=EMBEDDER) as ram,
     ):
         for name in names:
-            memory.within(name).add_many(words(60))
-            ram.within(name).add_many(words(60))
+            memory.for_namespace(name).add_many(words(60))
+            ram.for_namespace(name).add_many(words(60))
         asked: dict[str, Any] = {"namespaces": names, "touch": False, "now": 2e9}
         for _ in range(2):
             found, known = (each.search("topic3 word1", **asked) for each in (memory, ram))
@@ -233,11 +233,11 @@ def test_the_namespace_used_longest_ago_gives_way(
     store = PostgresStore(database, memory=200_000)
     with Memory.open(store, embedder=EMBEDDER) as memory:
         for name in ("one", "two", "three"):
-            memory.within(name).add_many(words(60))
-            memory.within(name).search("topic3")
+            memory.for_namespace(name).add_many(words(60))
+            memory.for_namespace(name).search("topic3")
         assert not holds(store, "one")
         assert holds(store, "three")
-        assert len(memory.within("one").search("topic3")) == 10
+        assert len(memory.for_namespace("one").search("topic3")) == 10
 
 
 def test_replicas_and_the_indexes_of_files_are_within_the_bytes_of_the_process(
@@ -252,16 +252,16 @@ def test_replicas_and_the_indexes_of_files_are_within_the_bytes_of_the_process(
     ):
         for name in ("one", "two", "three", "four"):
             for each in (memory, beside):
-                each.within(name).add_many(words(60))
-                each.within(name).search("topic3")
+                each.for_namespace(name).add_many(words(60))
+                each.for_namespace(name).search("topic3")
                 assert INDEX_BUDGET.nbytes <= INDEX_BUDGET.limit
         assert not holds(store, "one")
         assert holds(store, "four")
         assert memory.stats(everywhere=True)["index_limit_mb"] >= 0.25
         for name in ("one", "two", "three"):
-            beside.within(name).search("topic3")
+            beside.for_namespace(name).search("topic3")
         assert not holds(store, "four")
-        assert len(memory.within("one").search("topic3")) == 10
+        assert len(memory.for_namespace("one").search("topic3")) == 10
 
 
 @pytest.mark.parametrize(

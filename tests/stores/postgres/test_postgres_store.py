@@ -63,7 +63,7 @@ def test_the_server_knows_of_a_namespace_that_has_begun(empty: str, before: int)
     with opened(empty) as memory:
         if before:
             filled(memory, before)
-        filled(memory.within("begun"), 300)
+        filled(memory.for_namespace("begun"), 300)
     with psycopg.connect(empty, options="-c search_path=salience") as connection:
         for table in ("memories", "words", "vectors"):
             told = connection.execute(
@@ -429,7 +429,7 @@ def test_row_security_hides_what_is_not_named(empty: str, postgres: Databases) -
     app = postgres.address("empty", "app")
     with opened(app) as memory:
         memory.add("An apple.", id="mine")
-        memory.within("other").add("A pear.", id="theirs")
+        memory.for_namespace("other").add("A pear.", id="theirs")
         assert memory.search("apple").ids == ("mine",)
         assert memory.search("pear", namespaces=["default", "other"]).ids[0] == "theirs"
         assert memory.update("mine", content="A plum.").content == "A plum."
@@ -483,7 +483,7 @@ def test_row_security_does_not_hide_what_is_asked_for(
     store = PostgresStore(postgres.address("empty", app), memory=memory)
     with opened(store) as other:  # type: ignore[arg-type]
         filled(other, 40)
-        filled(other.within("other"), 20)
+        filled(other.for_namespace("other"), 20)
         for _ in range(2):
             assert len(other.search("word3 topic4")) == 10
             assert len(other.search("word3 topic4", namespaces=["default", "other"])) == 10

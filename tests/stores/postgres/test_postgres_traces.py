@@ -132,7 +132,7 @@ def test_no_sample_names_whom_was_forgotten(own: str, everything: bool) -> None:
             fill(memory, "kept")
         analyze(own)
         assert any(MARKER in values for values in samples(own).values())
-        receipt = memory.forget_user(f"{MARKER}user")
+        receipt = memory.delete_user(f"{MARKER}user")
         assert receipt.disk.startswith(DELETED)
         assert erase.SAMPLED not in receipt.disk
         names = MARKER if everything else f"{MARKER}user"
@@ -146,7 +146,7 @@ def test_samples_of_an_empty_table_on_an_older_server_are_told_of(
     with opened(own, namespace=f"{MARKER}space") as memory:
         fill(memory, MARKER)
         analyze(own)
-        assert memory.forget_user(f"{MARKER}user").disk == DELETED + erase.SAMPLED
+        assert memory.delete_user(f"{MARKER}user").disk == DELETED + erase.SAMPLED
         assert any(MARKER in values for values in samples(own).values())
 
 
@@ -159,8 +159,8 @@ def test_samples_that_nobody_may_take_are_told_of(own: str, postgres: Databases)
         connection.execute("REVOKE MAINTAIN ON ALL TABLES IN SCHEMA salience FROM guest")
     with opened(postgres.address("traces", "guest")) as memory:
         fill(memory, MARKER)
-        assert memory.forget_user(f"{MARKER}user").disk == DELETED + erase.SAMPLED
-        assert memory.forget_user(f"{MARKER}user").disk == "Nothing was there to be erased."
+        assert memory.delete_user(f"{MARKER}user").disk == DELETED + erase.SAMPLED
+        assert memory.delete_user(f"{MARKER}user").disk == "Nothing was there to be erased."
         memory.add("A cello.", id="kept")
         with pytest.raises(StoreError, match=r"deleted, but not rewritten: the owner of .*mem"):
             memory.delete_all({"id": "kept"}, rewrite=True)

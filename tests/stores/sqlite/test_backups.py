@@ -181,23 +181,23 @@ def test_what_was_erased_since_a_backup_does_not_come_back(tmp_path: Path) -> No
         memory.add("Ana hides another key.", id="again")
         memory.add_many([{"id": f"m{i}", "content": f"Fact number {i}."} for i in range(4)])
         memory.add("Ana is allergic to nuts.", id="allergy", user_id="ana")
-        memory.within("other").add("Fact number 1.", id="m1")
+        memory.for_namespace("other").add("Fact number 1.", id="m1")
         memory.backup(backup)
         memory.delete("m1")
         memory.add("Fact number 1 again.", id="m1")
         memory.delete_many(["m2", "m3"])
-        memory.forget_user("ana")
+        memory.delete_user("ana")
         memory.add("New since.", id="new")
         told = [event for event in memory.events() if event.type == "erase"]
     done = Memory.restore_backup(backup, path, overwrite=True)
     assert (done.memories, done.erased_again) == (3, 4)
-    assert "forget_user" in done.note
+    assert "delete_user" in done.note
     for gone in (b"allergic", b"Fact number 2."):
         assert gone in backup.read_bytes()
         assert gone not in path.read_bytes()
     with opened(path) as memory:
         assert {record.id for record in memory.get_all()} == {"again", "m0"}
-        assert len(memory.within("other")) == 1
+        assert len(memory.for_namespace("other")) == 1
         assert [event for event in memory.events() if event.type == "erase"] == told
         memory.add("After that.", id="later")
         places = [event.seq for event in memory.events()]
@@ -210,13 +210,13 @@ def test_what_was_erased_since_a_backup_does_not_come_back(tmp_path: Path) -> No
 def test_an_erased_namespace_does_not_come_back(tmp_path: Path) -> None:
     path, backup = tmp_path / "memory.db", tmp_path / "backup.db"
     with filled(path) as memory:
-        memory.within("ana").add_many([f"Secret number {i}." for i in range(30)])
+        memory.for_namespace("ana").add_many([f"Secret number {i}." for i in range(30)])
         memory.backup(backup)
         memory.delete_all(namespace="ana")
     assert Memory.restore_backup(backup, path, overwrite=True).erased_again == 30
     with opened(path) as memory:
         assert list(memory.stats(everywhere=True)["namespaces"]) == ["default"]
-        assert [event.type for event in memory.within("ana").events()] == ["erase"]
+        assert [event.type for event in memory.for_namespace("ana").events()] == ["erase"]
     assert b"ana" not in path.read_bytes()
 
 

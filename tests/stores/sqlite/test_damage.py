@@ -76,8 +76,8 @@ def test_verify_names_damaged_rows_of_its_namespace_alone(tmp_path: Path, sound:
         db.execute("UPDATE memories SET content = 'Forged.' WHERE id = 'm5'")
         db.execute("UPDATE memories SET strength = 0.25 WHERE id = 'm8'")
     with opened(path) as memory:
-        memory.within("other").add("Nothing of it is damaged.")
-        assert memory.within("other").verify()
+        memory.for_namespace("other").add("Nothing of it is damaged.")
+        assert memory.for_namespace("other").verify()
         verification = memory.verify(repair=True)
         assert not verification
         assert [finding.examples for finding in verification.damage] == [("m5",)]

@@ -284,7 +284,7 @@ def test_an_older_one_of_a_backup_that_is_put_in_place_is_right(path: Path) -> N
         lambda memory: memory.delete("m1"),
         lambda memory: memory.delete_all({"session_id": "s0"}),
         lambda memory: memory.delete_all(namespace="default"),
-        lambda memory: memory.forget_user("Ana"),
+        lambda memory: memory.delete_user("Ana"),
     ],
 )
 def test_erasing_removes_it_before_the_receipt(path: Path, erase: Callable[[Memory], Any]) -> None:
@@ -310,7 +310,7 @@ LONG = "\n\n".join(
     [
         lambda memory: memory.delete("m1"),
         lambda memory: memory.delete_all({"session_id": "s0"}),
-        lambda memory: memory.forget_user("Ana"),
+        lambda memory: memory.delete_user("Ana"),
         lambda memory: [memory.delete(id) for id in ("long", "m5", "m0")],
         lambda memory: [memory.delete("m3"), memory.add("More.", id="x"), memory.delete("x")],
         lambda memory: [memory.update("m1", content="Ben sold it."), memory.delete("m2")],

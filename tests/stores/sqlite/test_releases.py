@@ -82,7 +82,7 @@ def test_all_that_it_holds_is_there(memory: Memory) -> None:
     assert memory.get("gone") is None
     past = memory.search("Who has a cello?", as_of="2026-01-10T18:00:00Z", touch=False)
     assert past[0].content == "Ben has a cello."
-    other = memory.within("other")
+    other = memory.for_namespace("other")
     assert other.search("heron", touch=False).ids == ("heron",)
 
 
@@ -96,7 +96,7 @@ def test_its_keys_are_kept(file: Path) -> None:
 def test_its_memories_are_changed(file: Path, memory: Memory) -> None:
     memory.update("rye", content="Ben bakes bread with spelt on Sundays.")
     memory.add("The tram goes at nine.", id="tram")
-    memory.restore("fever")
+    memory.unarchive("fever")
     memory.feedback("lisbon", "useful")
     memory.link("tram", "lisbon", "supports")
     memory.delete("harbour")
@@ -130,6 +130,6 @@ def test_it_is_backed_up_and_restored(memory: Memory, tmp_path: Path) -> None:
 def test_it_is_exported(memory: Memory, tmp_path: Path) -> None:
     memory.export(tmp_path / "all.jsonl")
     with opened(tmp_path / "other.db") as other:
-        other.import_(tmp_path / "all.jsonl")
+        other.load(tmp_path / "all.jsonl")
         check(other)
         assert other.history("cello").versions[0].record.content == "Ben has a cello."

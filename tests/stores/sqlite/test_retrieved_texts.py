@@ -45,7 +45,7 @@ def test_the_kept_texts_are_those_of_the_log_whatever_others_write(
         kept, db = SqliteRecords(str(path)), sqlite3.connect(path)
         for number in range(120):
             namespace = chance.choice("ab")
-            memory = chance.choice((one, other)).within(namespace)
+            memory = chance.choice((one, other)).for_namespace(namespace)
             ids = [each.id for each in memory.get_all(limit=50)]
             step = chance.choice(
                 ("add", "add", "search", "search", "edit", "delete", "wait", "all")

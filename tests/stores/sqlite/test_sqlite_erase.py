@@ -115,7 +115,7 @@ def test_who_waits_for_the_lock_gets_it_between_two_transactions(
 
     def write() -> None:
         begun.wait(HANG_SECONDS)
-        other.within("b").add("A fact.")
+        other.for_namespace("b").add("A fact.")
         seen.append(store.namespaces().get("a", 0))
 
     with memory, other:
@@ -160,7 +160,7 @@ def test_a_receipt_says_what_has_become_of_the_bytes(tmp_path: Path) -> None:
             reader.execute("SELECT count(*) FROM memories").fetchone()
             assert memory.delete_all({"id": "m1"}).disk == IN_LOG
             reader.execute("COMMIT")
-        receipt = memory.forget_user("nobody", rewrite=True)
+        receipt = memory.delete_user("nobody", rewrite=True)
         assert (receipt.memories, receipt.rewritten, receipt.disk) == (0, True, REWRITTEN)
 
 
@@ -173,7 +173,7 @@ def test_a_user_is_taken_out_of_more_events_than_are_rewritten_at_once(
     with memory:
         for _ in range(count):
             acting(memory, "xyzzy").feedback("m0", "useful")
-        receipt = memory.forget_user("xyzzy")
+        receipt = memory.delete_user("xyzzy")
         assert receipt.erased["mentions"] == count
         assert "xyzzy" not in {event.actor for event in memory.history("m0").events}
         assert b"xyzzy" not in path.read_bytes() + path.with_name("memory.db-wal").read_bytes()

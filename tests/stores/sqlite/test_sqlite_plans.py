@@ -75,11 +75,11 @@ def use_everything(folder: Path) -> None:
         memory.delete("porto")
         memory.update("m3", user_id="ana")
         memory.update("m3", user_id="bo")
-        ana = memory.within("default", actor="ana")
+        ana = memory.for_namespace("default", actor="ana")
         for id in ("hers", "gone"):
             ana.add(f"The boat is {id}.", id=id)
         ana.delete("gone")
-        memory.forget_user("ana")
+        memory.delete_user("ana")
     with Keyring.open(url) as keyring:
         keyring.create("default", "memories:read")
     copy(url, f"sqlite:///{folder / 'copy.db'}")

@@ -58,7 +58,9 @@ def test_a_namespace_that_is_erased_leaves_no_text(tmp_path: Path) -> None:
     path = tmp_path / "memory.db"
     with opened(path) as memory:
         memory.add("kept")
-        memory.within("tenant").add_many({"content": f"SECRET-{i} " * 50} for i in range(300))
+        memory.for_namespace("tenant").add_many(
+            {"content": f"SECRET-{i} " * 50} for i in range(300)
+        )
         memory.delete_all(namespace="tenant")
         assert b"SECRET" not in on_disk(path)
         assert memory.stats(everywhere=True)["namespaces"] == {"default": 1}
@@ -177,11 +179,11 @@ def test_indexes_beyond_the_memory_limit_are_dropped_and_found_again(
     with Memory.open(store, embedder=WordHashEmbedder()) as memory:
         names = [f"room{i}" for i in range(4)]
         for name in names:
-            memory.within(name).add_many(
+            memory.for_namespace(name).add_many(
                 {"id": f"{name}-{i}", "content": "apple pie"} for i in range(3)
             )
         for name in names * 2:
-            assert len(search_ids(memory.within(name), "apple")) == 3
+            assert len(search_ids(memory.for_namespace(name), "apple")) == 3
         for profile in ("balanced", "composite"):
             hits = memory.search("apple pie", namespaces=names, limit=50, profile=profile)
             assert len(hits) == 12

@@ -38,7 +38,7 @@ def test_a_forgotten_user_is_named_by_no_byte(tmp_path: Path) -> None:
         memory.update("kept", user_id="qwrtzpsdfg")
         memory.update("kept", user_id="ben", importance=0.7)
         memory.touch(["kept"], "read")
-        receipt = memory.forget_user("qwrtzpsdfg", rewrite=True)
+        receipt = memory.delete_user("qwrtzpsdfg", rewrite=True)
         assert (receipt.memories, receipt.erased["mentions"]) == (1, 4)
         assert memory.verify().differences == ()
         assert memory.doctor().findings == ()

@@ -40,7 +40,7 @@ def url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
             {"role": "user", "content": "Yes."},
         ]
         memory.add_chat(chat, session_id="s", mode="hybrid")
-        memory.within("team").add("Deploys happen on Tuesdays.", id="deploy")
+        memory.for_namespace("team").add("Deploys happen on Tuesdays.", id="deploy")
         for i in range(0, MEMORIES, 3):
             memory.update(f"m{i}", content=f"Box {i} is painted.")
     return url
@@ -56,7 +56,7 @@ def hits(url: str, embedder: WordHashEmbedder) -> Any:
     with Memory.open(url, embedder=embedder) as memory:
         return [
             [(hit.id, hit.score, *sorted(hit.routes)) for hit in space.search(text, touch=False)]
-            for space in (memory, memory.within("team"))
+            for space in (memory, memory.for_namespace("team"))
             for text in ("the colour of box number seven", "Tuesdays", "rye bread")
         ]
 

@@ -101,7 +101,7 @@ CALLS: dict[str, Callable[[Memory], object]] = {
     "unpin": lambda m: m.unpin("porto"),
     "prune": lambda m: m.prune(apply=True),
     "archive": lambda m: m.archive(["porto", "key"]),
-    "restore": lambda m: m.restore(["gone"]),
+    "unarchive": lambda m: m.unarchive(["gone"]),
     "audit": lambda m: m.audit(mend=["duplicates", "junk", "orphaned"]),
     "undo": lambda m: m.undo(undoable_run(m)),
 }
@@ -183,7 +183,9 @@ class Atomicity(StoreCase):
             raise Killed
 
         for name, call in CALLS.items():
-            whole, before, after = (memory.within(f"{name} {how}") for how in ("0", "1", "2"))
+            whole, before, after = (
+                memory.for_namespace(f"{name} {how}") for how in ("0", "1", "2")
+            )
             for space in (whole, before, after):
                 fill(space)
             clock.pass_(days=1)
@@ -207,7 +209,7 @@ class Atomicity(StoreCase):
             return
         again = self.reopen(memory, clock=clock)
         for name, expected in finished.items():
-            assert everything(again.within(f"{name} 2")) == expected
+            assert everything(again.for_namespace(f"{name} 2")) == expected
         again.close()
 
     def test_an_edit_a_new_memory_and_events_of_both_are_one_write(
@@ -254,7 +256,7 @@ class SameFacts(StoreCase):
 
     def test_one_of_two_contradictory_facts_is_told_of_the_other(self, memory: Memory) -> None:
         for turn in range(6):
-            own = memory.within(f"turn {turn}")
+            own = memory.for_namespace(f"turn {turn}")
             towns = ("Rome", "Oslo", "Bonn")
             results = self._at_once(
                 [

@@ -275,13 +275,13 @@ class DeletingMany(StoreCase):
 
     def test_the_memories_of_the_ids_are_erased_and_counted(self, memory: Memory) -> None:
         memory.add_many({"id": id, "content": f"thing {id}"} for id in "abcd")
-        memory.within("other").add("thing a", id="a")
+        memory.for_namespace("other").add("thing a", id="a")
         memory.link("d", "a")
         assert memory.delete_many(["a", "nobody", "b", "a"]) == 2
         assert memory.delete_many(id for id in "ab") == 0
         assert sorted(list_ids(memory)) == search_ids(memory, "thing") == ["c", "d"]
         assert memory.links() == []
-        assert list_ids(memory.within("other")) == ["a"]
+        assert list_ids(memory.for_namespace("other")) == ["a"]
 
     def test_no_ids_erase_nothing(self, memory: Memory) -> None:
         memory.add("x", id="a")
@@ -303,7 +303,7 @@ class DeletingMany(StoreCase):
 
 
 class Exports(StoreCase):
-    """`export` and `import_`."""
+    """`export` and `load`."""
 
     def test_everything_comes_back_and_exports_to_the_same_bytes(
         self, memory: Memory, clock: Clock
@@ -324,8 +324,8 @@ class Exports(StoreCase):
         first, again = io.StringIO(), io.StringIO()
         figures = memory.export(first)
         assert figures.memories == 6
-        other = memory.within("other")
-        assert other.import_(io.StringIO(first.getvalue())).events == figures.events
+        other = memory.for_namespace("other")
+        assert other.load(io.StringIO(first.getvalue())).events == figures.events
         other.export(again)
         lines, lines_again = first.getvalue().splitlines(), again.getvalue().splitlines()
         assert lines_again[2:-1] == lines[2:-1]  # the others name the namespace
@@ -341,8 +341,8 @@ class Exports(StoreCase):
         memory.add("thing", id="a")
         file = io.StringIO()
         memory.export(file)
-        other = memory.within("other")
-        other.import_(io.StringIO(file.getvalue()))
+        other = memory.for_namespace("other")
+        other.load(io.StringIO(file.getvalue()))
         other.add("another thing", id="b")
         other.update("a", content="changed thing")
         other.link("a", "b")

@@ -182,7 +182,7 @@ class ErasureReceipts(StoreCase):
         memory.add_question("Which of the two?", filters=by_filter)
         named = memory.add_question("Which fact?", ["a", _GONE], id="some")
         refused = memory.add_question("None of them?", not_relevant=[_GONE, "b"], id="none")
-        other = memory.within("other").add_question("And there?", _GONE)
+        other = memory.for_namespace("other").add_question("And there?", _GONE)
         receipt = memory.delete_all({"id": _GONE})
         assert (receipt.erased["mentions"], receipt.remaining["mentions"]) == (4, 0)
         left = {each.id: each for each in memory.questions()}
@@ -191,7 +191,7 @@ class ErasureReceipts(StoreCase):
             "none": replace(refused, not_relevant=("b",)),
         }
         assert _GONE not in _exported(memory)
-        assert [*memory.within("other").questions()] == [other]
+        assert [*memory.for_namespace("other").questions()] == [other]
         memory.delete_many(["a", "b"])
         assert [each.id for each in memory.questions()] == []  # they go with the last memory
 
@@ -210,7 +210,7 @@ class Tombstones(StoreCase):
             ("delete", 1, lambda: memory.delete(f"{_GONE}0")),
             ("delete", 2, lambda: memory.delete_many([f"{_GONE}1", f"{_GONE}2", "nobody"])),
             ("delete_all", 1, lambda: memory.delete_all({"tags": _GONE})),
-            ("forget_user", 1, lambda: memory.forget_user(_GONE)),
+            ("delete_user", 1, lambda: memory.delete_user(_GONE)),
             ("delete_all", 1, lambda: memory.delete_all(namespace=memory.namespace)),
         )
         for _, _, erase in erasures:
@@ -232,7 +232,7 @@ class Tombstones(StoreCase):
         memory.add("Bruno repairs bicycles.", id="kept")
         memory.delete("nobody")
         memory.delete_all({"tags": "none"})
-        memory.forget_user("nobody")
+        memory.delete_user("nobody")
         assert [event.type for event in memory.events()] == ["write"]
 
     def test_tombstones_belong_to_no_memory_and_come_in_their_place(self, memory: Memory) -> None:
@@ -246,7 +246,7 @@ class Tombstones(StoreCase):
         assert [event.type for event in page] == ["write", "erase"]
         assert [event.type for event in memory.events(after=page.cursor)] == ["pin"]
         assert memory.verify()
-        assert [e.type for e in memory.within("other").events()] == []
+        assert [e.type for e in memory.for_namespace("other").events()] == []
 
     def test_tombstones_stay(self, memory: Memory) -> None:
         memory.add("Ana plays the cello.", id="gone")
@@ -261,7 +261,7 @@ class Tombstones(StoreCase):
         for id in ("a", "b"):
             ana.add(f"Fact {id}.", id=id, user_id="ana" if id == "b" else None)
         ana.delete("a")
-        ana.forget_user("ana")
+        ana.delete_user("ana")
         told = memory.events()
         assert [event.type for event in told] == ["erase", "erase"]
         assert [event.actor for event in told] == [None, None]
@@ -269,14 +269,14 @@ class Tombstones(StoreCase):
 
 class ForgettingUsers(StoreCase):
     def test_all_memories_of_a_user_go(self, memory: Memory) -> None:
-        other = memory.within("other")
+        other = memory.for_namespace("other")
         for space in (memory, other):
             space.add("Ana plays the cello.", id="a0", user_id="ana", idempotency_key="once")
             space.add("Ana is away.", id="a1", user_id="ana", session_id="s", speaker="Ana")
             space.add("Ben plays the viola.", id="b0", user_id="ben")
             space.link("b0", "a0", "mentions")
         memory.archive(["a1"])
-        receipt = memory.forget_user("ana")
+        receipt = memory.delete_user("ana")
         assert (receipt.memories, receipt.user_id) == (2, "ana")
         assert (receipt.erased["links"], receipt.erased["mentions"]) == (1, 1)
         assert receipt.erased["idempotency_keys"] >= 1
@@ -284,7 +284,7 @@ class ForgettingUsers(StoreCase):
         assert list_ids(memory) == ["b0"]
         assert "ana" not in _exported(memory).casefold()
         assert len(list_ids(other)) == 3
-        assert memory.forget_user("ana").memories == 0
+        assert memory.delete_user("ana").memories == 0
 
     def test_a_person_is_one_for_all_that_lists_or_erases(self, memory: Memory) -> None:
         memory.add("I have two dogs.", id="owned", user_id="Ana")
@@ -298,10 +298,10 @@ class ForgettingUsers(StoreCase):
         assert {fact.memory.id for fact in memory.about("Ana")} == own
         assert set(list_ids(memory, {"person": "Ana"})) == own
         assert memory.count({"not": {"person": {"in": ["Ana", "nobody"]}}}) == 4
-        receipt = memory.forget_user("Ana")
+        receipt = memory.delete_user("Ana")
         assert (receipt.memories, set(receipt.naming)) == (3, {"other", "pin", "tagged"})
         assert set(list_ids(memory)) == {"other", "pin", "none", "tagged"}
-        assert memory.forget_user("ben").naming == ()
+        assert memory.delete_user("ben").naming == ()
         with pytest.raises(InvalidInput, match="person"):
             memory.count({"person": {"exists": True}})
 
@@ -310,7 +310,7 @@ class ForgettingUsers(StoreCase):
         kept = memory.add_question("Is ana there?", filters={"speaker": "ana"})
         for filters in ({"user_id": "ana"}, {"not": {"written_by": {"in": ["ben", "ana"]}}}):
             memory.add_question("Where is the key?", "key", filters=filters)
-        receipt = memory.forget_user("ana")
+        receipt = memory.delete_user("ana")
         assert (receipt.memories, receipt.erased["mentions"]) == (0, 2)
         assert [*memory.questions()] == [kept]
         assert [event.type for event in memory.events()] == ["write", "erase"]
@@ -318,7 +318,7 @@ class ForgettingUsers(StoreCase):
     def test_a_memory_that_was_the_users_before_says_so_no_longer(self, memory: Memory) -> None:
         memory.add("The key is with the neighbour.", id="key", user_id="ana")
         memory.update("key", user_id="ben", content="The key is under the mat.")
-        receipt = memory.forget_user("ana")
+        receipt = memory.delete_user("ana")
         assert (receipt.memories, receipt.erased["mentions"]) == (0, 1)
         edit = memory.history("key").events[-1]
         assert edit.payload["was"]["user_id"] is None
@@ -336,7 +336,7 @@ class ForgettingUsers(StoreCase):
         everything = Event("decay", None, clock.now, "ana")
         perform(memory, Log(memory.namespace, (*pins, everything)))
         before = perform(memory, Events(memory.namespace))
-        receipt = memory.forget_user("ana")
+        receipt = memory.delete_user("ana")
         assert receipt.erased == {**dict.fromkeys(KINDS, 0), "mentions": 3}
         after = perform(memory, Events(memory.namespace))
         expected = [replace(e, actor=None if e.actor == "ana" else e.actor) for e in before]
@@ -349,7 +349,7 @@ class ForgettingUsers(StoreCase):
         wrong: tuple[Any, ...] = ("", " ", None, 7, "\0")
         for user_id in wrong:
             with pytest.raises(InvalidInput) as caught:
-                memory.forget_user(user_id)
+                memory.delete_user(user_id)
             assert caught.value.field == "user_id"
         assert list_ids(memory) == ["key"]
 

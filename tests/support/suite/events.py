@@ -106,13 +106,13 @@ class EventLog(StoreCase):
     def test_the_log_can_be_asked_by_part(self, memory: Memory) -> None:
         memory.add_many({"id": id, "content": f"thing {id}"} for id in "abc")
         memory.update("b", importance=0.5)
-        memory.within("other").add("thing", id="b")
+        memory.for_namespace("other").add("thing", id="b")
         assert types_and_ids(events(memory, "b")) == [("write", "b"), ("edit", "b")]
         assert types_and_ids(events(memory, types=("edit",))) == [("edit", "b")]
         assert types_and_ids(events(memory, last=2)) == [("write", "c"), ("edit", "b")]
         [*_, before, _] = events(memory)
         assert types_and_ids(events(memory, after=before.seq)) == [("edit", "b")]
-        assert events(memory, "nobody") == events(memory.within("nowhere")) == []
+        assert events(memory, "nobody") == events(memory.for_namespace("nowhere")) == []
 
     def test_what_an_event_sets_is_set(self, memory: Memory, clock: Clock) -> None:
         memory.add_many({"id": id, "content": f"thing {id}"} for id in "ab")
@@ -560,23 +560,26 @@ class Judgments(StoreCase):
     ) -> None:
         names = [f"m{i}" for i in range(7)]
         for namespace in ("few", "many"):
-            within = memory.within(namespace)
+            within = memory.for_namespace(namespace)
             within.add_many({"content": id, "id": id, "relevance_score": 0.8} for id in names)
         clock.pass_(days=20)
         for namespace, together in (("few", 7), ("many", 6)):
             monkeypatch.setattr(judgments, "MAX_DECAYED_TOGETHER", together)
             monkeypatch.setattr(judgments, "_DECAYED_AT_ONCE", 3)
-            memory.within(namespace).decay_all()
+            memory.for_namespace(namespace).decay_all()
         few, many = (
-            [get_record(memory.within(namespace), id) for id in names]
+            [get_record(memory.for_namespace(namespace), id) for id in names]
             for namespace in ("few", "many")
         )
         for one, other in zip(few, many, strict=True):
             assert one.strength == other.strength == pytest.approx(math.exp(-0.2))
             assert one.relevance_score == other.relevance_score
             assert one.decayed_at == other.decayed_at == clock.now
-        assert memory.within("many").verify()
-        assert [event.type for event in memory.within("many").history("m3")] == ["write", "decay"]
+        assert memory.for_namespace("many").verify()
+        assert [event.type for event in memory.for_namespace("many").history("m3")] == [
+            "write",
+            "decay",
+        ]
 
     def test_pins(self, memory: Memory) -> None:
         memory.add("x", id="a")
@@ -734,7 +737,7 @@ class TimeTravel(StoreCase):
     def test_the_past_is_listed_and_read_as_it_was(self, memory: Memory, clock: Clock) -> None:
         memory.add("Ana lives in Berlin.", id="a")
         memory.add("Ben lives in Rome.", id="b", links=[{"target": "a", "type": "mentions"}])
-        memory.within("other").add("Somebody else.", id="a")
+        memory.for_namespace("other").add("Somebody else.", id="a")
         then = clock.pass_(days=1)
         clock.pass_(days=1)
         memory.update("a", content="Ana lives in Lisbon.", importance=0.9)

@@ -37,10 +37,10 @@ Step = Callable[[], object]
 
 class Isolation(StoreCase):
     def test_no_answer_tells_of_another_namespace(self, memory: Memory, clock: Clock) -> None:
-        alone = _answers(memory.within(_ALONE), clock, lambda: None)
+        alone = _answers(memory.for_namespace(_ALONE), clock, lambda: None)
         steps = neighbour(memory)
         clock.now = START
-        beside = _answers(memory.within(_BESIDE), clock, lambda: next(steps))
+        beside = _answers(memory.for_namespace(_BESIDE), clock, lambda: next(steps))
         for (name, one), (_, other) in zip(alone, beside, strict=True):
             assert (name, other) == (name, one)
 
@@ -60,7 +60,7 @@ def _answers(memory: Memory, clock: Clock, meanwhile: Step) -> list[tuple[str, s
 
 def neighbour(memory: Memory) -> Iterator[None]:
     """Another tenant who writes, links, asks and erases, each time that it is its turn."""
-    other = memory.within("ben")
+    other = memory.for_namespace("ben")
     for number in count():
         id = f"b{number}"
         text = f"{_OTHERS[number % len(_OTHERS)]} That was number {number}."
@@ -114,7 +114,7 @@ def _calls(memory: Memory) -> Iterator[tuple[str, Step]]:
     yield "contradict", lambda: memory.contradict("m0", "m1")
     yield from _reading(memory, "after changes")
     yield "as of", lambda: memory.search(_QUESTIONS[0], as_of=START, touch=False)
-    yield "restore", lambda: memory.restore(["m4"])
+    yield "unarchive", lambda: memory.unarchive(["m4"])
     yield "delete_all", lambda: memory.delete_all({"tags": "music"})
     yield from _reading(memory, "in the end")
 

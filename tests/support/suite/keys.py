@@ -105,7 +105,7 @@ class AccessKeys(StoreCase):
         assert memory.export(tmp_path / "export.jsonl")
         assert "thekeyid" not in (tmp_path / "export.jsonl").read_text("utf-8")
         memory.delete_all(namespace=memory.namespace)
-        memory.within("tëam/x").delete_all(namespace="tëam/x")
+        memory.for_namespace("tëam/x").delete_all(namespace="tëam/x")
         assert [key.id for key in read(memory)] == ["thekeyid"]
 
     def test_a_keyring_stands_on_the_store(self, memory: Memory) -> None:

@@ -14,7 +14,7 @@ import pytest
 from salience import Memory
 from salience.errors import InvalidInput, Locked, NotFound
 from salience.lifecycle.maintenance import Owner, consolidate_new, with_lock
-from salience.lifecycle.pruning import archive, restore
+from salience.lifecycle.pruning import archive, unarchive
 from salience.lifecycle.undoing import undo
 from salience.lifecycle.zones import ZonedMemory
 from salience.retrieval import operations
@@ -104,13 +104,13 @@ class Lifecycle(StoreCase):
             with pytest.raises(problem):
                 memory.archive(ids)
         with pytest.raises(InvalidInput, match="not archived"):
-            memory.restore("a")
+            memory.unarchive("a")
         before = everything(memory)
         run = memory.archive(["a", "b"])
         assert run is not None
         assert memory.archive("a") is None
         assert {get_record(memory, id).status for id in "ab"} == {"archived"}
-        assert memory.restore(["a", "b"]) == {"a": "active", "b": "superseded"}
+        assert memory.unarchive(["a", "b"]) == {"a": "active", "b": "superseded"}
         assert memory.undo(run).left == {
             "a": "status is 'active' now, not 'archived' any more",
             "b": "status is 'superseded' now, not 'archived' any more",
@@ -139,7 +139,7 @@ class Lifecycle(StoreCase):
 
         drive(archive(scope, ("a", "b")), editing(2))
         assert {get_record(memory, id).status for id in "ab"} == {"archived"}
-        assert drive(restore(scope, ("a", "b")), editing(2)) == dict.fromkeys("ab", "active")
+        assert drive(unarchive(scope, ("a", "b")), editing(2)) == dict.fromkeys("ab", "active")
         run = drive(archive(scope, ("a", "b")), editing(1))
         assert drive(undo(scope, str(run)), editing(1)).left == {}
         assert {get_record(memory, id).status for id in "ab"} == {"active"}
@@ -597,7 +597,7 @@ class Lifecycle(StoreCase):
             lambda: memory.link("b", "d"),
             lambda: memory.add("early", id="e", links=[same, {"target": "x", "type": "mentions"}]),
             lambda: memory.add("later", id="x", layer="activity"),
-            lambda: memory.undo_writer("nobody", apply=True),
+            lambda: memory.undo_actor("nobody", apply=True),
         )
         for change in changes:
             change()

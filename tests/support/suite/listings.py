@@ -65,7 +65,7 @@ class Listing(StoreCase):
         assert (changed.id, changed.relevant, changed.filters) == (first.id, ("a", "c"), None)
         assert set(memory.questions()) == {changed, none}
         assert (memory.delete_question(none.id), memory.delete_question(none.id)) == (True, False)
-        assert not memory.within("other").questions().questions
+        assert not memory.for_namespace("other").questions().questions
         assert [*memory.questions()] == [changed]
         for wrong in (
             {"query": ""},
@@ -135,7 +135,7 @@ class Listing(StoreCase):
         """No memory comes twice, and none is left out that was there all the time."""
         for seed in range(8):
             chance = random.Random(seed)
-            own = memory.within(f"run{seed}")
+            own = memory.for_namespace(f"run{seed}")
             there: list[str] = []
             written = 0
 
@@ -226,7 +226,7 @@ class Listing(StoreCase):
 
     def test_numbers_of_memories(self, memory: Memory) -> None:
         memory.add_many({"id": f"m{i}", "content": f"Words {i}"} for i in range(9))
-        memory.within("other").add("Somebody else's")
+        memory.for_namespace("other").add("Somebody else's")
         memory.archive(["m1", "m2"])
         memory.delete("m3")
         memory.update("m4", content="Other words")
@@ -240,7 +240,7 @@ class Listing(StoreCase):
 
     def test_what_python_has_for_collections(self, memory: Memory) -> None:
         memory.add_many({"id": f"m{i}", "content": f"Words {i}"} for i in range(3))
-        memory.within("other").add("Somebody else's", id="other")
+        memory.for_namespace("other").add("Somebody else's", id="other")
         assert [record.id for record in memory] == ["m2", "m1", "m0"]
         assert [id in memory for id in ("m1", "other", "", 1, None)] == [True, *[False] * 4]
         memory.delete("m1")
@@ -356,7 +356,7 @@ class Names(StoreCase):
 
     def test_names_of_other_namespaces_are_not_listed(self, memory: Memory) -> None:
         memory.add("A.", tags=["own"], entities=["Ana"])
-        other = memory.within("other")
+        other = memory.for_namespace("other")
         assert list(other.tags()) == list(other.entities()) == []
         other.add("B.", tags=["own", "other"])
         assert [(one.name, one.memories) for one in memory.tags()] == [("own", 1)]
@@ -430,11 +430,11 @@ class EventPages(StoreCase):
 
     def test_erased_memories_and_other_namespaces_have_no_events_here(self, memory: Memory) -> None:
         memory.add_many({"id": id, "content": f"{id}."} for id in ("one", "two"))
-        memory.within("other").add("Three.", id="three")
+        memory.for_namespace("other").add("Three.", id="three")
         memory.link("one", "two", "mentions")
         memory.delete("two")
         assert {event.id for event in memory.events() if event.type != "erase"} == {"one"}
-        assert {event.id for event in memory.within("other").events()} == {"three"}
+        assert {event.id for event in memory.for_namespace("other").events()} == {"three"}
         assert "two" not in str(memory.events().to_dict())
 
     def test_a_use_that_waits_is_no_event_before_it_is_written(self, memory: Memory) -> None:

@@ -108,7 +108,7 @@ class Vectors(StoreCase):
         )
         assert result.ids == ("c",)
         assert sorted(list_ids(memory)) == ["a", "c"]
-        memory.within("other").add("y", vectors={"image": [1.0]})
+        memory.for_namespace("other").add("y", vectors={"image": [1.0]})
         image = Profile(
             "image",
             retrieve(Vector("image", name="i"), depth=None) >> score(Col("i.score")) >> cut(),

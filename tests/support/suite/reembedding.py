@@ -50,7 +50,7 @@ class ErasureDuringSearch(StoreCase):
         self, memory: Memory, profile: str, left: tuple[str, ...]
     ) -> None:
         for before in range(1, 8):
-            own = memory.within(f"before batch {before}")
+            own = memory.for_namespace(f"before batch {before}")
             own.add("the tea budget", id="x", speaker="Ana", session_id="s", tags=["tea"])
             own.add("unlike anything", id="y", speaker="Ana", session_id="s", kind="session")
             own.link("x", "y")
@@ -84,14 +84,14 @@ class Reembedding(StoreCase):
         memory.add("Ana plays the cello", id="ana", vectors={"image": [1.0, 0.0]})
         memory.add("Ben rows on the lake", id="ben")
         memory.add("\n\n".join(f"Part {i}: word{i} " * 60 for i in range(12)), id="long")
-        memory.within("team").add("Deploys happen on Tuesdays", id="deploy")
+        memory.for_namespace("team").add("Deploys happen on Tuesdays", id="deploy")
         return self.found(memory)
 
     def found(self, memory: Memory) -> list[Any]:
         """The hits of some searches, with scores and routes."""
         return [
             [(hit.id, hit.score, *sorted(hit.routes)) for hit in space.search(text, touch=False)]
-            for space in (memory, memory.within("team"))
+            for space in (memory, memory.for_namespace("team"))
             for text in ("who plays the cello", "word7", "when are deploys")
         ]
 
@@ -176,7 +176,7 @@ class Reembedding(StoreCase):
         stop, problems = threading.Event(), list[BaseException]()
 
         def write(number: int) -> None:
-            own, batches = memory.within(f"team {number}"), count()
+            own, batches = memory.for_namespace(f"team {number}"), count()
             try:
                 while not stop.is_set():
                     own.add_many([f"Crate {next(batches)} {number} {i}" for i in range(5)])
@@ -196,7 +196,7 @@ class Reembedding(StoreCase):
         assert not cut.is_alive()
         assert problems == []
         for number in range(3):
-            self.check_vectors(memory.within(f"team {number}"))
+            self.check_vectors(memory.for_namespace(f"team {number}"))
 
     def check_vectors(self, memory: Memory) -> None:
         """All memories of a namespace are found by their vectors of the new embedder."""

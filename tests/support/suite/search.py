@@ -41,7 +41,7 @@ class Search(StoreCase):
         assert search_ids(memory, "mountains") == []
 
     def test_a_namespace_knows_how_many_memories_it_holds(self, memory: Memory) -> None:
-        space, other = memory.namespace, memory.within("other")
+        space, other = memory.namespace, memory.for_namespace("other")
         memory.add_many([{"content": f"Note {n}.", "id": str(n), "speaker": "Ana"} for n in "abc"])
         other.add("One more.")
         memory.update("a", content="Another note.")
@@ -193,7 +193,7 @@ class Search(StoreCase):
     def test_only_texts_of_metadata_are_compared_as_texts(
         self, memory: Memory, signal: Signal, wanted: dict[str, float]
     ) -> None:
-        team = memory.within("team")
+        team = memory.for_namespace("team")
         metadata: dict[str, Any] = {
             "text": "Zug", "list": ["Zug", 5, {"Zug": "Zug"}], "texts": ["zug", "Bern"],
             "true": True, "one": 1, "again": 1, "mapping": {"Zug": [1]}, "none": None,
@@ -383,7 +383,7 @@ class Spelling(StoreCase):
     def test_no_word_of_an_erased_memory_or_of_another_namespace(self, memory: Memory) -> None:
         memory.add("A red florbin.", id="one")
         memory.add("A blue sampan.", id="two")
-        memory.within("other").add("A green paddleboard.")
+        memory.for_namespace("other").add("A green paddleboard.")
         assert self._taken(memory, "paddelboard") == {}
         assert self._taken(memory, "florbni") == {"florbni": ("florbin",)}
         both = self._taken(memory, "paddelboard florbni", namespaces=["default", "other"])
@@ -409,7 +409,7 @@ class Namespaces(StoreCase):
     """A namespace never sees another, unless both are named."""
 
     def test_namespaces_are_apart(self, memory: Memory) -> None:
-        other = memory.within("other")
+        other = memory.for_namespace("other")
         memory.add("a red apple", id="same", importance=0.1)
         other.add("a green apple", id="same", importance=0.9)
         other.add("an apple tree", id="theirs")
@@ -432,7 +432,7 @@ class Namespaces(StoreCase):
         assert sorted(search_ids(other, "apple")) == ["same", "theirs"]
 
     def test_links_are_apart(self, memory: Memory) -> None:
-        other = memory.within("other")
+        other = memory.for_namespace("other")
         for each in (memory, other):
             each.add_many([{"id": "a", "content": "x"}, {"id": "b", "content": "y"}])
         memory.link("a", "b")
@@ -445,11 +445,11 @@ class Namespaces(StoreCase):
     def test_the_figures_of_one_do_not_move_the_other(self, memory: Memory) -> None:
         memory.add_many({"id": f"m{i}", "content": f"apple word{i}"} for i in range(5))
         before = [(h.id, h.score) for h in memory.search("apple word3", touch=False)]
-        memory.within("other").add_many({"content": "word3 " * 5} for _ in range(50))
+        memory.for_namespace("other").add_many({"content": "word3 " * 5} for _ in range(50))
         assert [(h.id, h.score) for h in memory.search("apple word3", touch=False)] == before
 
     def test_several_at_once(self, memory: Memory) -> None:
-        team = memory.within("team")
+        team = memory.for_namespace("team")
         memory.add_many({"id": id, "content": f"common {id}"} for id in ("a", "c", "e"))
         team.add_many({"id": id, "content": f"common {id}"} for id in ("b", "c", "d"))
         both = ["default", "team"]
@@ -473,7 +473,10 @@ class Namespaces(StoreCase):
 
     def test_sessions_of_two_are_two(self, memory: Memory) -> None:
         def scores(session: str) -> dict[str, float]:
-            mine, theirs = memory.within(f"my {session}"), memory.within(f"their {session}")
+            mine, theirs = (
+                memory.for_namespace(f"my {session}"),
+                memory.for_namespace(f"their {session}"),
+            )
             for each, id, said in (
                 (mine, "a", "Shall we fly?"),
                 (mine, "b", "Nothing of note here."),
@@ -493,7 +496,7 @@ class Namespaces(StoreCase):
         assert scores("s") == scores("other")
 
     def test_turns_support_sessions_of_their_own_namespace(self, memory: Memory) -> None:
-        team = memory.within("team")
+        team = memory.for_namespace("team")
         for each in (memory, team):
             each.add("a common thing", id="turn", session_id="s", kind=TURN_CHUNK)
             each.add("a common thing", id="whole", session_id="s", kind=SESSION_CHUNK)
@@ -508,7 +511,7 @@ class Namespaces(StoreCase):
     def test_equal_ids_are_ordered_by_namespace(self, memory: Memory) -> None:
         spaces = ["default", "zoo", "team"]
         for space in ("zoo", "team", "default"):
-            memory.within(space).add_many(
+            memory.for_namespace(space).add_many(
                 ({"id": f"m{i:02}", "content": f"tea number {i}"} for i in range(30)), dedup=False
             )
         for profile in ("composite", WORDS):  # with all ranks, and with those of the hits
@@ -524,7 +527,7 @@ class Namespaces(StoreCase):
 
     def test_the_namespace_may_decide(self, memory: Memory) -> None:
         memory.add("a common thing", id="a")
-        memory.within("team").add("a common thing", id="b")
+        memory.for_namespace("team").add("a common thing", id="b")
         preferring = score(lookup("namespace", {"team": 2.0, "default": 1.0}))
         profile = Profile("mine", retrieve(MatchAll(), depth=None) >> preferring >> cut())
         for spaces in (["default", "team"], ["team"]):
@@ -533,7 +536,7 @@ class Namespaces(StoreCase):
             assert {(hit.id, hit.score) for hit in hits} == {expected[space] for space in spaces}
 
     def test_a_search_of_several_touches_each_in_its_own(self, memory: Memory) -> None:
-        team = memory.within("team")
+        team = memory.for_namespace("team")
         memory.add("common thing", id="same")
         team.add("common thing", id="same")
         memory.search("common", namespaces=["default", "team"], limit=1)
@@ -583,7 +586,7 @@ class Scripts(StoreCase):
         assert search_ids(memory, query, filters={f"metadata.{content}": content}) == ["one"]
 
     def test_ids_and_namespaces_may_be_of_any_script(self, memory: Memory) -> None:
-        room = memory.within("命名空间 🎉 %_'\"")
+        room = memory.for_namespace("命名空间 🎉 %_'\"")
         id = "識別子 ' \" % _ \\ \n"
         room.add("hello there", id=id)
         assert search_ids(room, "hello") == [id]

@@ -219,7 +219,7 @@ class Versions(StoreCase):
         after = get_record(memory, "x")
         assert (after.version, after.status) == (3, "active")
         memory.archive("x")
-        memory.restore("x")
+        memory.unarchive("x")
         assert get_record(memory, "x").version == 5
 
     def test_an_erased_memory_begins_anew(self, memory: Memory) -> None:

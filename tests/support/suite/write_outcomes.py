@@ -106,7 +106,7 @@ class WriteOutcomes(StoreCase):
         for owner in ({"agent_id": "b"}, {"user_id": "u"}, {"speaker": "Ben"}):
             assert outcome(memory, FACT, **owner).outcome == "ADDED"
             assert outcome(memory, FACT, **owner).outcome == "DUPLICATE"
-        assert outcome(memory.within("other"), FACT).outcome == "ADDED"
+        assert outcome(memory.for_namespace("other"), FACT).outcome == "ADDED"
 
     def test_what_is_not_active_does_not_count(self, memory: Memory) -> None:
         first = memory.add(FACT).id
@@ -283,7 +283,7 @@ class WriteOutcomes(StoreCase):
         if not there:
             items = [fact, *items]
         outcomes, texts = [], []
-        for space in (memory.within("together"), memory.within("singly")):
+        for space in (memory.for_namespace("together"), memory.for_namespace("singly")):
             if there:
                 space.add(fact)
             if space.namespace == "singly":
@@ -360,7 +360,7 @@ class WriteOutcomes(StoreCase):
 
     def test_words_alone_are_enough(self, memory: Memory) -> None:
         with self.open_memory(embedder=None) as plain:
-            wordless = plain.within("plain")
+            wordless = plain.for_namespace("plain")
             assert outcome(wordless, FACT).outcome == "ADDED"
             assert outcome(wordless, FACT).outcome == "DUPLICATE"
 
@@ -413,7 +413,7 @@ class IdempotencyKeys(StoreCase):
         assert duplicate.match == repeated.match == first.id
         assert memory.get_all().total == 1
         assert get_record(memory, str(first.id)).access_count == 1  # for k2, once
-        assert outcome(memory.within("other"), "Else.", idempotency_key="k1").id != first.id
+        assert outcome(memory.for_namespace("other"), "Else.", idempotency_key="k1").id != first.id
 
     def test_a_key_that_comes_with_something_else_is_refused(self, memory: Memory) -> None:
         first: dict[str, Any] = {"content": FACT, "tags": ["home"], "created_at": "2026-01-01"}
@@ -462,10 +462,10 @@ class IdempotencyKeys(StoreCase):
             assert sorted(again.ids) == sorted(first.ids)
             with pytest.raises(InvalidInput, match="something else"):
                 memory.add_chat(turns, session_id="s", mode=mode, idempotency_key=f"k{number}")
-        memory.within("whole").add_chat(turns, session_id="s", mode=mode)
+        memory.for_namespace("whole").add_chat(turns, session_id="s", mode=mode)
         contents = [
             sorted(record.content for record in space.get_all())
-            for space in (memory, memory.within("whole"))
+            for space in (memory, memory.for_namespace("whole"))
         ]
         assert contents[0] == contents[1]
 
@@ -522,7 +522,7 @@ class IdempotencyKeys(StoreCase):
             first.append(outcome(space, FACT, idempotency_key="mail"))
 
         for strict in (True, False):
-            space = memory.within(f"strict {strict}")
+            space = memory.for_namespace(f"strict {strict}")
             plan = add(items, space._core.write_context(), NO_DEDUP, strict=strict)
             result = drive(plan, before_put(space, meanwhile))
             assert [one.outcome for one in result] == ["ADDED", "ADDED"]

@@ -16,7 +16,7 @@ from salience.testing.conformance._case import Clock, StoreCase, list_ids, searc
 def acting(memory: Memory, actor: str) -> Memory:
     """The memory in the hands of somebody; the test is skipped where a server says who that is."""
     try:
-        return memory.within(memory.namespace, actor=actor)
+        return memory.for_namespace(memory.namespace, actor=actor)
     except InvalidInput:
         pytest.skip("the server says who writes")
 
@@ -38,7 +38,7 @@ class Writers(StoreCase):
         ben.add("The oar is new.", id="a1", on_conflict="replace")
         ben.feedback("a0", "useful")
         ben.archive(["a1"])
-        ben.restore(["a1"])
+        ben.unarchive(["a1"])
         writers = {record.id: record.written_by for record in memory.get_all()}
         assert writers == {"a0": "ana", "a1": "ana", "b0": "ben", "n0": memory["n0"].written_by}
         assert memory.verify()
@@ -76,7 +76,7 @@ class Writers(StoreCase):
 
     def test_a_user_who_is_forgotten_wrote_nothing(self, memory: Memory) -> None:
         written(memory)
-        memory.forget_user("ana")
+        memory.delete_user("ana")
         writers = {record.id: record.written_by for record in memory.get_all()}
         assert writers == {"a0": None, "a1": None, "b0": "ben", "n0": writers["n0"]}
         assert search_ids(memory, "boat oar", filters={"written_by": "ana"}) == []
@@ -86,9 +86,9 @@ class Writers(StoreCase):
         written(memory)
         file = io.BytesIO()
         memory.export(file)
-        target = memory.within("imported", actor="carl")
+        target = memory.for_namespace("imported", actor="carl")
         file.seek(0)
-        target.import_(file)
+        target.load(file)
         assert {record.written_by for record in target.get_all()} == {"carl"}
         was = [
             (event.type, event.actor, event.payload.get(FILE_ACTOR)) for event in target.events()
@@ -101,13 +101,13 @@ class Writers(StoreCase):
             ("edit", "carl", "ben"),
         ]
         assert target.verify()
-        target.forget_user("ana")
+        target.delete_user("ana")
         assert [event.payload.get(FILE_ACTOR) for event in target.events()][:2] == [None, None]
-        again = memory.within("again")
+        again = memory.for_namespace("again")
         file = io.BytesIO()
         memory.export(file)
         file.seek(0)
-        again.import_(file)  # by nobody who is named
+        again.load(file)  # by nobody who is named
         assert {r.id: r.written_by for r in again.get_all()} == {
             r.id: r.written_by for r in memory.get_all()
         }
@@ -140,9 +140,9 @@ class UndoingWriters(StoreCase):
         ana.update("key", content="In the drawer.")
         log = list(memory.events())
 
-        shown = memory.undo_writer("ben", since=since)
+        shown = memory.undo_actor("ben", since=since)
         assert (shown.applied, shown.run, list(memory.events())) == (False, None, log)
-        done = memory.undo_writer("ben", since=since, apply=True)
+        done = memory.undo_actor("ben", since=since, apply=True)
         assert done.archived == shown.archived == ("poison",)
         assert {id: set(names) for id, names in done.restored.items()} == {
             "boat": {"content", "metadata", "importance"},
@@ -158,7 +158,7 @@ class UndoingWriters(StoreCase):
         assert search_ids(memory, "red", limit=1) == ["boat"]
         assert [(link.source, link.type) for link in memory.links("boat")] == [("boat", "mentions")]
         assert memory.verify()
-        assert not memory.undo_writer("ben", since=since).archived
+        assert not memory.undo_actor("ben", since=since).archived
 
         memory.undo(str(done.run))
         assert memory["poison"].status == "active"
@@ -167,11 +167,11 @@ class UndoingWriters(StoreCase):
 
     def test_who_did_nothing_is_not_undone(self, memory: Memory, clock: Clock) -> None:
         written(memory)
-        done = memory.undo_writer("ana", since=clock.pass_(hours=1), apply=True)
+        done = memory.undo_actor("ana", since=clock.pass_(hours=1), apply=True)
         assert (done.archived, dict(done.restored), done.links, done.run) == ((), {}, 0, None)
-        assert memory.undo_writer("carl", since=0).archived == ()
-        assert set(memory.undo_writer("ana").archived) == {"a0", "a1"}
+        assert memory.undo_actor("carl", since=0).archived == ()
+        assert set(memory.undo_actor("ana").archived) == {"a0", "a1"}
         wrong: tuple[tuple[Any, Any], ...] = (("", 0), (None, 0), ("ana", "soon"), ("x" * 513, 0))
         for actor, since in wrong:
             with pytest.raises(InvalidInput):
-                memory.undo_writer(actor, since=since)
+                memory.undo_actor(actor, since=since)

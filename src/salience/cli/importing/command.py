@@ -122,7 +122,7 @@ def _import_export(settings: Settings, source: Source, everywhere: bool) -> None
         output.progress("the same command goes on where it was") as progress,
         regular_file(place) as file,
     ):
-        done = memory.import_(
+        done = memory.load(
             place if source.path == place else file,
             everywhere=everywhere,
             progress=lambda step, count, total: progress(step, count, total or None),

@@ -36,7 +36,7 @@ FULL = (
     insight.list_entities,
     insight.get_stats,
     care.archive_memories,
-    care.restore_memories,
+    care.unarchive_memories,
     care.undo,
 )
 CONNECTOR = (care.search, care.fetch)

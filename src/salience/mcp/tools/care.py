@@ -213,10 +213,10 @@ def _undoable(event: Event) -> dict[str, Any]:
     return {name: was[name] for name in _UNDOABLE if name in was}
 
 
-@tool("Restore memories", scope=UPKEEP, result=Restored)
-async def restore_memories(caller: Caller, ids: Ids) -> Answer:
+@tool("Unarchive memories", scope=UPKEEP, result=Restored)
+async def unarchive_memories(caller: Caller, ids: Ids) -> Answer:
     """Bring memories back from the archive."""
-    restored = await caller.memory.restore(ids)
+    restored = await caller.memory.unarchive(ids)
     content = {"restored": {one_line(id): status for id, status in restored.items()}}
     return Answer(content, f"{len(restored)} are back.")
 

@@ -12,7 +12,7 @@ from salience.server.guard.request import header, header_values, operation_of
 from salience.server.guard.settings import GuardSettings
 from salience.server.problems import FieldProblem, Problem, respond
 
-UPLOADS = frozenset(("POST /v1/import",))
+UPLOADS = frozenset(("POST /v1/load",))
 """The operations whose body is lines of JSON, which are passed on as they arrive."""
 
 JSON = "application/json"

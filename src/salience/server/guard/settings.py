@@ -98,7 +98,7 @@ class GuardSettings:
         "name:port", "*.name", or "*" for any.
     origins: the web pages of other origins that may ask it, as "https://app.example.com". They get
         the answers of CORS; nobody else does. "*" is refused.
-    body_bytes, import_bytes: the largest body, and the largest upload to `POST /v1/import`.
+    body_bytes, import_bytes: the largest body, and the largest upload to `POST /v1/load`.
     json_depth: the deepest nesting of a JSON body.
     body_seconds: the time in which a body has to arrive; of an upload, each part of it.
     handling_seconds, long_seconds: the time in which the answer has to begin; for the operations

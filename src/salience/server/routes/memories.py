@@ -386,12 +386,12 @@ async def export(call: Call) -> Response:
     return StreamingResponse(chunks(), media_type=NDJSON)
 
 
-@answers("import_", body_type=NDJSON)
-async def import_(call: Call) -> Response:
+@answers("load", body_type=NDJSON)
+async def load(call: Call) -> Response:
     """Take all lines, and then write them."""
     check_reach(call)
     with tempfile.SpooledTemporaryFile(_MEMORY_BYTES) as file:
         async for chunk in call.request.stream():
             file.write(chunk)
         file.seek(0)
-        return answer(await call.memory.import_(file, **call.arguments))
+        return answer(await call.memory.load(file, **call.arguments))

@@ -65,7 +65,7 @@ class Durability(StoreCase):
             for i in range(20)
         )
         memory.link("m1", "m2", "supports", 0.3)
-        memory.within("other").add("elsewhere")
+        memory.for_namespace("other").add("elsewhere")
         memory.search("word3", limit=1)
         memory.flush()
         records = memory.get_all().memories

@@ -236,7 +236,7 @@ class Filters(StoreCase):
     def test_a_filter_in_an_erasure(self, memory: Memory) -> None:
         def check(case: Case) -> None:
             filters, passing = case
-            space = memory.within(str(filters))
+            space = memory.for_namespace(str(filters))
             space.add_many(ITEMS)
             assert space.delete_all(filters).memories == len(passing)
             assert set(list_ids(space)) == set("abcd") - set(passing)

@@ -93,7 +93,7 @@ class Adding(StoreCase):
             {"role": "assistant", "name": "Bot", "content": "Assistant:"},
             {"role": "user", "content": " Thanks \n"},
         ]
-        once = memory.within("once")
+        once = memory.for_namespace("once")
         once.add_chat(chat, mode=mode, session_id="s")
         for message in chat:
             memory.add_chat([message], mode=mode, session_id="s")
@@ -335,7 +335,7 @@ class Deleting(StoreCase):
         assert memory.delete_all({"tags": "odd"}).memories == 0
 
     def test_a_namespace_goes_when_it_is_named(self, memory: Memory) -> None:
-        other = memory.within("other")
+        other = memory.for_namespace("other")
         memory.add("x", id="mine")
         other.add("x", id="theirs")
         assert memory.delete_all(namespace="other").memories == 1
@@ -407,7 +407,7 @@ class Linking(StoreCase):
         assert memory.links() == []
 
     def test_figures(self, memory: Memory) -> None:
-        other = memory.within("other")
+        other = memory.for_namespace("other")
         memory.add_many(({"content": "x"} for _ in range(3)), dedup=False)
         other.add("y", id="y")
         other.link("y", "y", "mentions")
@@ -419,7 +419,7 @@ class Linking(StoreCase):
         assert everywhere["links"] == 1
         assert everywhere["namespaces"] == {"default": 3, "other": 1}
         assert everywhere["embedder"] == str(self.embedder.identity)
-        assert memory.within("nowhere").stats()["memories"] == 0
+        assert memory.for_namespace("nowhere").stats()["memories"] == 0
 
 
 def _similarity(memory: Memory, query: str) -> float:
