@@ -20,8 +20,8 @@ VIEWS = {
     "context": (".considered", {"tokens": "400"}),
     "time": (".then li >> nth=0", {"memory": MEMORY}),
     "health": (".feed td >> nth=0", {}),
-    "label": (".labels .row >> nth=0", {}),
     "around": (".nodes td >> nth=0", {"memory": MEMORY}),
+    "label": (".labels .row >> nth=0", {}),
 }
 """Of each view: what it shows at last, and what it is asked for."""
 HAS_FOCUS = "document.activeElement !== document.body"
@@ -91,6 +91,8 @@ def test_focus_goes_to_the_results_when_what_has_it_goes_away(inspector: Inspect
     assert page.evaluate(HAS_FOCUS)
     page = inspector.show(".nodes", view="around", memory=MEMORY)
     page.locator(".nodes button").last.focus()
+    page.keyboard.press("Enter")
+    page.locator(".drawer a:has-text('What surrounds it')").focus()
     page.keyboard.press("Enter")
     expect(page).not_to_have_url(re.compile(MEMORY))
     inspector.answered()

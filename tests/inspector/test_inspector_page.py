@@ -16,6 +16,7 @@ import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
 from salience import Memory
+from salience.access import Keyring
 from salience.evaluation import sample
 from salience.ranking import profiles
 from support.browser import Inspector
@@ -259,7 +260,7 @@ def walk(inspector: Inspector) -> None:
     page.wait_for_selector(".findings")
     inspector.show(".moves", q=QUESTION, view="ab", other="composite")
     inspector.show(".considered", q=QUESTION, view="context")
-    inspector.show(".plot", view="time", asOf="2026-06-01", memory="fact-heron-april")
+    inspector.show(".plot", view="time", asOf="2026-06-01", open="fact-heron-april")
     inspector.show(".labels .row", q=QUESTION, view="label")
     inspector.show(".graph", view="around", memory="fact-database-timescale")
 
@@ -278,10 +279,10 @@ def test_looking_changes_nothing(inspector: Inspector, client: httpx.Client) -> 
 OTHERS = (
     "main select",
     ".considered",
-    ".plot",
+    ".then",
     ".feed td",
-    ".labels .row",
     ".graph",
+    ".labels .row",
 )
 """What the views after the third show."""
 
@@ -318,13 +319,13 @@ def test_a_key_that_reads_sees_nothing_that_is_refused(
         page.wait_for_selector(".card")
         inspector.statuses.clear()
         page.click(".why >> nth=0")
-        page.click("nav a:nth-child(2)")
+        page.click("nav a >> nth=1")
         page.click(".ladder button >> nth=3")
         page.wait_for_selector(".verdict")
-        page.click("nav a:nth-child(3)")
+        page.click("nav a >> nth=2")
         page.wait_for_selector(".order")
-        for place, ready in enumerate(OTHERS, 4):
-            page.click(f"nav a:nth-child({place})")
+        for place, ready in enumerate(OTHERS, 3):
+            page.click(f"nav a >> nth={place}")
             page.wait_for_selector(ready)
             inspector.answered()
         assert page.locator("text=Look for problems").count() == 0
@@ -378,8 +379,8 @@ def test_hostile_texts_are_shown_and_nothing_more(chrome: Browser, tmp_path: Pat
             {"q": "cello", "view": "ab", "other": "composite"},
             {"q": "cello", "view": "ab", "other": HOSTILE[0]},
             {"q": "cello", "view": "context", "tokens": "150"},
-            {"view": "time", "memory": f"0 {HOSTILE[0]}"},
-            {"view": "time", "memory": HOSTILE[1], "asOf": HOSTILE[0]},
+            {"view": "time", "open": f"0 {HOSTILE[0]}", "act": "erase"},
+            {"view": "time", "open": HOSTILE[1], "asOf": HOSTILE[0]},
             {"q": "cello", "filters": json.dumps({"kind": HOSTILE[0]})},
             {"view": "health"},
             {"view": "around", "memory": f"0 {HOSTILE[0]}"},
@@ -449,7 +450,7 @@ def test_axe_finds_no_violation(
             (".order", {"view": "whatif"}),
             (".moves", {"view": "ab", "other": "composite"}),
             (".considered", {"view": "context"}),
-            (".plot", {"view": "time", "memory": "fact-heron-april"}),
+            (".plot", {"view": "time", "open": "fact-heron-april"}),
         ):
             page = inspector.show(ready, q=QUESTION, **state)
             assert axe(page, axe_source) == []
@@ -467,3 +468,65 @@ def test_axe_finds_no_violation(
         page.wait_for_selector(".graph .names")
         page.click("summary:has-text('The links')")
         assert axe(page, axe_source) == []
+
+
+def test_a_wrong_memory_is_corrected_and_taken_back(chrome: Browser, tmp_path: Path) -> None:
+    with Memory(tmp_path / "wrong.db") as memory:
+        memory.add("The spare key is with Ben.", id="key")
+    with real_server(tmp_path / "wrong.db") as server, chrome.new_context() as context:
+        inspector = Inspector(context.new_page(), server)
+        page = inspector.show(".card", q="Where is the spare key?")
+        page.click(".card .more")
+        page.click(".drawer button:has-text('Correct')")
+        page.fill(".drawer textarea", "The spare key is with Bea.")
+        expect(page.locator(".preview ins")).to_have_text("Bea.")
+        assert httpx.get(f"{server.url}/v1/memories/key").json()["version"] == 1
+        page.click(".preview .main")
+        page.wait_for_selector(".drawer .whole:has-text('Bea')")
+        expect(page.locator(".card")).to_contain_text("Bea")
+        page.click(".last button:has-text('Undo')")
+        page.wait_for_selector(".drawer .whole:has-text('Ben')")
+        assert "Ben" in httpx.get(f"{server.url}/v1/memories/key").json()["content"]
+        inspector.check()
+
+
+SEND = """async ([memory, key, namespace]) => {
+  const { ACTIONS } = await import("/ui/memory.js");
+  const headers = { "Content-Type": "application/json", "Salience-Namespace": namespace };
+  if (key) headers.Authorization = `Bearer ${key}`;
+  return Promise.all(Object.values(ACTIONS).map(async ({ send, scope }) => {
+    const [method, path, body] = send(memory, { text: "Changed.", other: "" });
+    const content = body && JSON.stringify(body);
+    const answer = await fetch(`/v1${path}`, { method, headers, body: content });
+    return [scope, answer.status];
+  }));
+}"""
+"""A script that sends the request of every action; the scope and the status of each."""
+
+
+def test_every_action_is_refused_without_its_scope(chrome: Browser, tmp_path: Path) -> None:
+    path = tmp_path / "refused.db"
+    with Memory(path) as memory:
+        record = memory.add("The spare key is with Ben.", id="key", speaker="Ana").id
+        given = memory[record].to_dict()
+        before = memory.events().events
+    with Keyring.open(path) as keyring:
+        reader = keyring.create(namespaces=["default"], scopes=["memories:read"]).text
+        scopes = ["memories:write", "memories:delete"]
+        other = keyring.create(namespaces=["other"], scopes=scopes).text
+    for read_only, key, namespace, refused in (
+        (True, reader, "default", {403}),
+        (False, reader, "default", {403}),
+        (False, other, "default", {403, 404}),
+        (False, other, "other", {200, 201, 403, 404, 409, 422}),
+    ):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("SALIENCE_READ_ONLY", "1" if read_only else "")
+            with real_server(path) as server, chrome.new_context() as context:
+                page = context.new_page()
+                page.goto(f"{server.url}/ui/")
+                sent = page.evaluate(SEND, [given, key, namespace])
+                assert {status for _, status in sent} <= refused
+                assert len(sent) == 10
+    with Memory(path) as memory:
+        assert memory.events().events == before

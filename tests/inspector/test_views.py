@@ -179,7 +179,7 @@ def test_a_life_has_every_event_and_its_vitality(
     inspector: Inspector, client: httpx.Client
 ) -> None:
     with inspector.page.expect_response("**/vitality?*") as asked:  # vitality depends on the time
-        page = inspector.show(".plot", view="time", memory="fact-database-influx")
+        page = inspector.show(".plot", view="time", open="fact-database-influx")
     events = client.get("/memories/fact-database-influx/history").json()["events"]
     expect(page.locator(".life tbody tr")).to_have_count(len(events))
     found = asked.value.json()
@@ -187,7 +187,7 @@ def test_a_life_has_every_event_and_its_vitality(
     label = page.get_attribute(".plot", "aria-label") or ""
     assert f"{now['vitality']:.4f} now: {now['zone']}" in label
     page.click("summary:has-text('Changes of zone')")
-    expect(page.locator("details tbody tr")).to_have_count(len(found["crossings"]))
+    expect(page.locator(".drawer details tbody tr")).to_have_count(len(found["crossings"]))
 
 
 def test_an_edit_shows_the_words_that_changed(chrome: Browser, tmp_path: Path) -> None:
@@ -198,7 +198,7 @@ def test_an_edit_shows_the_words_that_changed(chrome: Browser, tmp_path: Path) -
         memory.update("key", content="The spare key is in the drawer.", importance=0.8)
     with real_server(tmp_path / "edited.db") as server, chrome.new_context() as context:
         inspector = Inspector(context.new_page(), server)
-        page = inspector.show(".diff", view="time", memory="key")
+        page = inspector.show(".diff", view="time", open="key")
         page.wait_for_selector(".plot")
         assert page.locator("del").all_inner_texts() == ["with Ben, ", "neighbour."]
         assert page.locator("ins").all_inner_texts() == ["in ", "drawer."]
@@ -211,7 +211,7 @@ def test_an_edit_shows_the_words_that_changed(chrome: Browser, tmp_path: Path) -
 
 
 def test_a_time_before_the_store_or_a_memory_that_is_none_is_said(inspector: Inspector) -> None:
-    page = inspector.show("main [role=alert]", view="time", memory="nobody", asOf="2025-01-01")
+    page = inspector.show("main [role=alert]", view="time", open="nobody", asOf="2025-01-01")
     expect(page.locator("main [role=alert]")).to_contain_text("nobody")
     expect(page.locator("main")).to_contain_text("of 0 memories")
     inspector.statuses.clear()

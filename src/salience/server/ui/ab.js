@@ -24,7 +24,7 @@ export function View({ table, state, go, profiles }) {
       ${profiles.filter((name) => name !== table.profile).map((name) => html`<option key=${name} value=${name}>${visible(name)}</option>`)}</select></label></p>
     ${!body && html`<p>${later.chooseSide}</p>`}
     ${body && !answer && html`<${Pending} refusal=${refusal}/>`}
-    ${answer && html`<${Sides} sides=${[table, answer]} names=${[table.profile, state.other || later.ownWeights]}/>
+    ${answer && html`<${Sides} sides=${[table, answer]} names=${[table.profile, state.other || later.ownWeights]} go=${go}/>
       <${Questions} key=${JSON.stringify(body)} table=${table} state=${state}/>`}`;
 }
 
@@ -66,7 +66,7 @@ function Gains({ questions, sides }) {
         <td class="n">${b.toFixed(3)}</td><td class="n">${gain === 0 ? words.moved(0) : `${gain > 0 ? "↑" : "↓"} ${signed(gain)}`}</td></tr>`)}</tbody></table></div>`;
 }
 
-function Sides({ sides, names }) {
+function Sides({ sides, names, go }) {
   const [left, right] = sides.map(hitsOf);
   const places = sides.map((side) => new Map(side.rows.map((row, place) => [keyOf(row), place])));
   const lines = left.map((row, from) => [from, right.findIndex((other) => keyOf(other) === keyOf(row))]).filter(([, to]) => to >= 0);
@@ -80,7 +80,7 @@ function Sides({ sides, names }) {
     <h2>${later.lifts}</h2><div class="scroll" tabindex="0"><table class="moves"><thead><tr><th>${words.memory}</th><th class="n">A</th><th class="n">B</th>
       <th>${later.liftedBy}</th></tr></thead><tbody>${[...new Map([...left, ...right].map((row) => [keyOf(row), row])).values()].map((row) => {
         const [from, to] = places.map((own) => own.get(keyOf(row)));
-        return html`<tr key=${keyOf(row)} data-id=${row.id}><td><${Text} of=${beginning(row.text, 90)}/></td><td class="n">${from === undefined ? "–" : from + 1}</td>
+        return html`<tr key=${keyOf(row)} data-id=${row.id}><td><button class="plain" onClick=${() => go({ open: row.id })}><${Text} of=${beginning(row.text, 90)}/></button></td><td class="n">${from === undefined ? "–" : from + 1}</td>
           <td class="n">${to === undefined ? "–" : to + 1}</td><td><${Text} of=${lifted(sides, from, to)}/></td></tr>`;
       })}</tbody></table></div>`;
 }

@@ -6,7 +6,7 @@ import { Patterns } from "./draw.js";
 import { Same } from "./same.js";
 import { Search } from "./search.js";
 import { read, searched, write } from "./state.js";
-import { Text, visible } from "./text.js";
+import { beginning, Text, visible } from "./text.js";
 import { words } from "./words.js";
 
 const MODULES = {
@@ -18,14 +18,16 @@ const MODULES = {
   health: () => import("./health.js"),
   label: () => import("./label.js"),
   around: () => import("./around.js"),
+  memory: () => import("./memory.js"),
 };
 const ALONE = new Set(["context", "time", "health", "label", "around"]); // views that ask the server themselves
+const STORED = new Set(["time", "health", "around"]); // views of the store: a question leaves them
 
 /** The view of a name: the first one is there at once, another is loaded when it is asked for. */
 function useView(name) {
   const [views, setViews] = useState({ search: Search });
   useEffect(() => {
-    if (!views[name]) MODULES[name]().then(({ View }) => setViews((others) => ({ ...others, [name]: View })));
+    if (name && !views[name]) MODULES[name]().then(({ View }) => setViews((others) => ({ ...others, [name]: View })));
   }, [name]);
   return views[name];
 }
@@ -33,42 +35,72 @@ function useView(name) {
 function Page() {
   const [state, setState] = useState(() => read(location.hash));
   const [signedIn, setSignedIn] = useState(0);
+  const [changes, setChanges] = useState(0);
+  const [last, setLast] = useState(null); // the last change, with the requests that take it back
+  const current = useRef(state); // two steps may follow each other before the page is drawn
+  const show = (next) => {
+    current.current = next;
+    setState(next);
+  };
   useEffect(() => {
-    const moved = () => setState(read(location.hash));
+    const moved = () => show(read(location.hash));
     addEventListener("hashchange", moved);
     return () => removeEventListener("hashchange", moved);
   }, []);
-  const go = (changes, quietly = false) => {
-    const next = { ...state, ...changes };
+  const go = (more, quietly = false) => {
+    const next = { ...current.current, ...(typeof more === "function" ? more(current.current) : more) };
     history[quietly ? "replaceState" : "pushState"](null, "", write(next));
-    setState(next);
+    show(next);
   };
   useKeyboard();
+  useEffect(() => {
+    document.title = [state.q, words.views[state.view], words.title].filter(Boolean).map(visible).join(" · ");
+  }, [state.q, state.view]);
   const named = useGet("/profiles", "", signedIn).answer?.profiles.map((profile) => profile.name) || [];
   const isAlone = ALONE.has(state.view);
   const question = !isAlone && state.q.trim() ? searched(state) : null;
-  const found = useAnswer("/candidates", question, state.namespace, signedIn);
-  const allowed = useGet(isAlone && "/key", state.namespace, signedIn);
-  const { refusal, status } = isAlone ? allowed : found;
+  const found = useAnswer("/candidates", question, state.namespace, signedIn + changes);
+  const allowed = useGet("/key", state.namespace, signedIn);
+  const { refusal, status } = !isAlone && found.refusal ? found : allowed;
+  const scopes = allowed.answer?.scopes;
   const answer = found.answer;
   const View = useView(state.view);
+  const Memory = useView(state.open && "memory");
   const unlock = (key) => {
     useKey(key);
     setSignedIn(signedIn + 1);
   };
+  const done = (what, text, undo) => {
+    setLast({ what, text, undo });
+    setChanges(changes + 1);
+    go({ act: "" }, true);
+  };
+  const said = last && html`<${Last} key=${changes} last=${last} done=${done} dismiss=${() => setLast(null)}/>`;
   return html`<a class="skip" href="#results" onClick=${skip}>${words.skip}</a><${Patterns}/>
     <header><h1>${words.title}</h1><${Question} state=${state} go=${go} named=${named}/>
-      <nav aria-label=${words.title}>${Object.keys(words.views).map((name) => html`<a key=${name} href=${write({ ...state, view: name })}
-        aria-current=${state.view === name ? "page" : undefined}>${words.views[name]}</a>`)}</nav></header>
+      <nav aria-label=${words.title}>${Object.entries(words.groups).map(([group, names]) => html`<span class="group" key=${group}><span class="soft">${group}</span>
+        ${names.map((name) => html`<a key=${name} href=${write({ ...state, view: name, open: "", act: "" })}
+          aria-current=${state.view === name ? "page" : undefined}>${words.views[name]}</a>`)}</span>`)}</nav></header>
     <main id="results" tabindex="-1" aria-busy=${Boolean(question && !answer && !refusal)}>
+      ${!state.open && said}
       ${!question && !isAlone && html`<p>${words.start}</p>`}
       ${question && !answer && !refusal && html`<p role="status">${words.waiting}</p>`}
       ${refusal && status === 401 && html`<${KeyForm} unlock=${unlock}/>`}
       ${refusal && status !== 401 && html`<p role="alert">${words.failed}<${Text} of=${refusal}/></p>`}
       ${answer?.degraded.length > 0 && html`<p class="degraded">${words.degraded}<${Text} of=${answer.degraded.join("; ")}/></p>`}
-      ${isAlone && allowed.answer && View && html`<${View} key=${state.namespace} scopes=${allowed.answer.scopes} state=${state} go=${go}/>`}
+      ${isAlone && scopes && View && html`<${View} key=${`${state.view} ${state.namespace} ${state.view === "health" ? "" : changes}`} scopes=${scopes} state=${state} go=${go}/>`}
       ${answer && View && html`<${View} key=${JSON.stringify(question)} table=${answer} state=${state} go=${go} profiles=${named}/><${Same} state=${state}/>`}
+      ${state.open && scopes && Memory && html`<${Memory} state=${state} go=${go} scopes=${scopes} again=${changes} done=${done} said=${said}/>`}
     </main>`;
+}
+
+/** What was changed last, and the button that takes it back. */
+function Last({ last, done, dismiss }) {
+  const [refusal, setRefusal] = useState("");
+  const undo = () => last.undo().then(() => done(words.undone(last.what), last.text), (problem) => setRefusal(problem.message));
+  return html`<div class="last"><p role="status"><b><${Text} of=${last.what}/></b> <${Text} of=${beginning(last.text, 70)}/></p>
+    ${last.undo && html`<button onClick=${undo}>${words.undo}</button>`} <button onClick=${dismiss}>${words.dismiss}</button>
+    ${refusal && html`<p role="alert">${words.failed}<${Text} of=${refusal}/></p>`}</div>`;
 }
 
 const skip = (event) => {
@@ -80,7 +112,7 @@ const skip = (event) => {
 function useKeyboard() {
   useEffect(() => {
     const pressed = (event) => {
-      if (isTyping(event)) return;
+      if (isTyping(event) || document.querySelector("dialog[open]")) return;
       if (event.key === "/") {
         event.preventDefault();
         document.getElementById("question").focus();
@@ -100,7 +132,7 @@ function Question({ state, go, named }) {
   useEffect(() => setText(state.q), [state.q]);
   const send = (event) => {
     event.preventDefault();
-    go({ q: text.trim(), memory: "" });
+    go({ q: text.trim(), memory: "", open: "", why: {}, ...(STORED.has(state.view) && { view: "search" }) });
   };
   const without = (name) => {
     const { [name]: _, ...filters } = state.filters;

@@ -65,7 +65,7 @@ function Hops({ hops, table, id, go }) {
     <thead><tr><th>${later.from}</th><th>${later.link}</th><th class="n">${later.gives}</th></tr></thead><tbody>
     ${hops.map(({ source, type, given, back, text }, place) => html`<tr key=${place} class=${back ? "soft" : ""} data-back=${back}>
       <th scope="row">${"↳ ".repeat(back)}${source === null ? (back ? later.itsMatch : later.ownMatch)
-        : html`<button class="plain" onClick=${() => go({ memory: source })}><${Text} of=${beginning(text, 90)}/></button>`}</th>
+        : html`<button class="plain" onClick=${() => go({ open: source })}><${Text} of=${beginning(text, 90)}/></button>`}</th>
       <td>${type}</td><td class="n">${figure(given)}</td></tr>`)}</tbody>
     <tfoot><tr><th scope="row">${later.activation}</th><td></td><td class="n">${figure(hops.filter(({ back }) => !back).reduce((sum, { given }) => sum + given, 0))}</td></tr></tfoot></table></div>`;
 }
@@ -103,7 +103,7 @@ function Drawing({ graph, hops, go }) {
     const [x, y] = at.get(`${node.kind} ${node.id}`);
     const colour = node.kind === ENTITY ? "g3" : `g${node.steps === 0 ? 1 : 0}`;
     const mark = node.kind === ENTITY || node.bridge ? html`<rect class=${colour} x=${x - 9} y=${y - 9} width="18" height="18"/>` : html`<circle class=${colour} cx=${x} cy=${y} r="9"/>`;
-    return html`<g key=${`${node.kind} ${node.id}`} class="node" onClick=${() => node.kind !== ENTITY && go({ memory: node.id })}><title>${visible(node.title)}</title>${mark}
+    return html`<g key=${`${node.kind} ${node.id}`} class="node" onClick=${() => node.kind !== ENTITY && go({ open: node.id })}><title>${visible(node.title)}</title>${mark}
       ${graph.nodes.length <= NAMED && html`<text x=${x} y=${y + 30} text-anchor="middle">${visible(beginning(node.title, 24))}</text>`}</g>`;
   });
   return html`<svg class="graph" role="img" aria-label=${later.graphSays(graph.nodes.length, graph.edges.length)} viewBox="0 0 ${WIDTH} ${HEIGHT}">${lines}${marks}</svg>
@@ -113,7 +113,7 @@ function Drawing({ graph, hops, go }) {
 const Nodes = ({ graph, go }) => html`<div class="scroll" tabindex="0"><table class="nodes"><caption>${later.graphSays(graph.nodes.length, graph.edges.length)}</caption>
   <thead><tr><th class="n">${later.steps}</th><th>${words.memory}</th><th>${later.kind}</th><th>${later.zone}</th><th class="n">${later.degree}</th><th class="n">${later.leftOut}</th></tr></thead><tbody>
   ${graph.nodes.map((node) => html`<tr key=${`${node.kind} ${node.id}`} data-id=${node.id}><td class="n">${node.steps}</td>
-    <td>${node.kind === ENTITY ? html`<${Text} of=${node.title}/>` : html`<button class="plain" onClick=${() => go({ memory: node.id })}><${Text} of=${node.title}/></button>`}</td>
+    <td>${node.kind === ENTITY ? html`<${Text} of=${node.title}/>` : html`<button class="plain" onClick=${() => go({ open: node.id })}><${Text} of=${node.title}/></button>`}</td>
     <td><${Text} of=${node.kind}/></td><td>${node.zone || ""}${node.bridge ? `, ${later.bridge}` : ""}</td><td class="n">${node.degree}</td><td class="n">${node.left_out || ""}</td></tr>`)}</tbody></table></div>`;
 
 const Edges = ({ graph }) => graph.edges.length > 0 && html`<details><summary>${later.links}</summary><div class="scroll" tabindex="0"><table class="edges"><tbody>

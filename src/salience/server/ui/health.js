@@ -23,14 +23,15 @@ const REQUESTS = [
 const COLOURS = { active: 0, stale: 6, fading: 1, dormant: 5 };
 
 const count = (number) => number.toLocaleString("en");
+const Opens = ({ id, go }) => html`<button class="plain" onClick=${() => go({ open: id })}><${Text} of=${id}/></button>`;
 const Refused = ({ of }) => html`<p role="alert">${words.failed}<${Text} of=${of}/></p>`;
 
-export function View({ state, scopes }) {
+export function View({ state, scopes, go }) {
   return html`<div class="halves"><section><h2>${later.zonesNow}</h2><${ZonesNow} namespace=${state.namespace}/></section>
       <section><h2>${later.zonesThen}</h2><${ZonesThen} namespace=${state.namespace}/></section></div>
-    <section><h2>${later.problems}</h2><${Problems} namespace=${state.namespace} scopes=${scopes}/></section>
+    <section><h2>${later.problems}</h2><${Problems} namespace=${state.namespace} scopes=${scopes} go=${go}/></section>
     <section><h2>${later.recent}</h2><${Recent} namespace=${state.namespace}/></section>
-    <section><h2>${later.feed}</h2><${Feed} namespace=${state.namespace}/></section><${SameOf} state=${state} requests=${REQUESTS}/>`;
+    <section><h2>${later.feed}</h2><${Feed} namespace=${state.namespace} go=${go}/></section><${SameOf} state=${state} requests=${REQUESTS}/>`;
 }
 
 /** The answer to a POST that tells its progress while it runs. */
@@ -152,7 +153,7 @@ function History({ of }) {
       ${ZONES.map((zone) => html`<td class="n" key=${zone}>${count(at(place)[zone])}</td>`)}</tr>`)}</tbody></table></div></details>`;
 }
 
-function Problems({ namespace, scopes }) {
+function Problems({ namespace, scopes, go }) {
   const run = useRun(namespace);
   if (!scopes.includes("upkeep")) return html`<p class="soft">${later.notAllowed}</p>`;
   const findings = run.answer?.findings.filter((finding) => finding.count > 0);
@@ -162,7 +163,7 @@ function Problems({ namespace, scopes }) {
     ${findings?.length > 0 && html`<div class="scroll" tabindex="0"><table class="findings"><thead><tr><th>${later.problem}</th><th class="n">${later.memories}</th><th>${later.examples}</th><th>${later.remedy}</th></tr></thead><tbody>
       ${findings.map((finding) => html`<tr key=${finding.name}><th scope="row">${finding.name}</th>
         <td class="n">${later.found(count(finding.count), count(finding.of))}<br/>${percent(finding.rate)}</td>
-        <td>${finding.examples.map(({ id, why }) => html`<div key=${id}><${Text} of=${id}/> <span class="soft"><${Text} of=${why}/></span></div>`)}</td>
+        <td>${finding.examples.map(({ id, why }) => html`<div key=${id}><${Opens} id=${id} go=${go}/> <span class="soft"><${Text} of=${why}/></span></div>`)}</td>
         <td>${finding.actions.length === 0 && html`<code>${later.noAction}</code>`}
           ${finding.actions.filter((action) => scopes.includes(action.scope)).map((action) => html`<${Action} key=${action.title} action=${action} finding=${finding} namespace=${namespace}/>`)}</td></tr>`)}
       </tbody></table></div>`}`;
@@ -212,7 +213,7 @@ function Action({ action, finding, namespace }) {
 }
 
 /** What happens, the newest first: a long poll after the other, until it is paused. */
-function Feed({ namespace }) {
+function Feed({ namespace, go }) {
   const [isOn, setIsOn] = useState(true);
   const [events, setEvents] = useState([]);
   const [refusal, setRefusal] = useState("");
@@ -245,5 +246,5 @@ function Feed({ namespace }) {
     ${refusal && html`<${Refused} of=${refusal}/>`}
     ${events.length === 0 ? html`<p>${later.noEvents}</p>` : html`<div class="scroll" tabindex="0"><table class="feed"><thead><tr><th>${later.time}</th><th>${later.event}</th><th>${words.memory}</th><th>${later.who}</th></tr></thead><tbody>
       ${events.map((event) => html`<tr key=${event.seq} data-seq=${event.seq}><td class="when">${clock(event.at, 19)}</td><td>${event.type}</td>
-        <td>${event.id === null ? later.ofAll : html`<${Text} of=${event.id}/>`}</td><td><${Text} of=${event.actor || ""}/></td></tr>`)}</tbody></table></div>`}`;
+        <td>${event.id === null ? later.ofAll : html`<${Opens} id=${event.id} go=${go}/>`}</td><td><${Text} of=${event.actor || ""}/></td></tr>`)}</tbody></table></div>`}`;
 }

@@ -8,4 +8,4 @@ export const html = htm.bind(h);
 
 /** True for a key that types, chooses, or is the browser's. */
 export const isTyping = (event) => event.ctrlKey || event.metaKey || event.altKey
-  || event.target.matches("input:not([type=range], [type=checkbox], [type=file]), select, textarea");
+  || event.target.matches("input:not([type=range], [type=checkbox], [type=radio], [type=file]), select, textarea");

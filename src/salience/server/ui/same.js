@@ -4,11 +4,15 @@ import { searched, TOKENS } from "./state.js";
 import { visible } from "./text.js";
 import { words } from "./words.js";
 
-const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;
+export const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;
 /** An argument by its name, as Python writes it. */
 export const named = ([name, value]) => `${name}=${python(value)}`;
-const python = (value) => JSON.stringify(value).replace(/\b(null|true|false)\b(?=(?:[^"]*"[^"]*")*[^"]*$)/g,
+export const python = (value) => JSON.stringify(value).replace(/\b(null|true|false)\b(?=(?:[^"]*"[^"]*")*[^"]*$)/g,
   (word) => ({ null: "None", true: "True", false: "False" })[word]);
+
+/** A command with flags, each with its value, and what stands by its place. */
+export const command = (name, flags, ...places) => [name, ...flags.map(([flag, value]) => (value === undefined ? flag : `${flag} ${quoted(value)}`)),
+  ...(places.some((text) => text.startsWith("-")) ? ["--"] : []), ...places.map(quoted)].join(" ");
 
 /** Path, method, command, its arguments by place, the other arguments, and flags, of a view. */
 function asked(state) {

@@ -44,8 +44,8 @@ export function Search({ table, state, go }) {
 }
 
 function Card({ table, row, place, most, state, go }) {
-  const [open, setOpen] = useState(false);
-  const toggle = () => setOpen(!open);
+  const open = Object.hasOwn(state.why, row.id);
+  const toggle = () => go(({ why: { [row.id]: was, ...others } }) => ({ why: was ? others : { ...others, [row.id]: 1 } }), true);
   return html`<li class="card" tabindex="0" data-id=${row.id}
       onKeyDown=${(event) => event.key === "Enter" && event.target === event.currentTarget && toggle()}>
     <div class="head"><b class="rank">${place + 1}</b>
@@ -57,8 +57,9 @@ function Card({ table, row, place, most, state, go }) {
         ${route.rank[place] === null ? words.noRoute(name) : words.route(name, route.rank[place])}</span>`)}
       <span>${words.score} ${figure(row.score)}</span>
       ${row.probability !== null && html`<span>${words.chanceOfThis(percent(row.probability))}</span>`}
+      <span class="ends"><button class="more" onClick=${() => go({ open: row.id })}>${words.more}<span class="hidden"> ${visible(row.id)}</span></button>
       <button class="why" aria-expanded=${open} onClick=${toggle}>${open ? words.hide : words.open}
-        <span class="hidden"> ${visible(row.id)}</span></button></p>
+        <span class="hidden"> ${visible(row.id)}</span></button></span></p>
     ${open && html`<div class="opened"><${Waterfall} table=${table} row=${place}/>
       <${Before} table=${table} row=${place} state=${state}/>
       <${Odds} id=${row.id} state=${state} has=${row.probability !== null}/>

@@ -3,7 +3,8 @@ import { words } from "./words.js";
 
 export const TOKENS = 500; // of a context, where none are asked for
 export const EMPTY = {
-  view: "search", q: "", profile: "", namespace: "", asOf: "", memory: "", against: "", tokens: "", other: "", filters: {}, weights: {},
+  view: "search", q: "", profile: "", namespace: "", asOf: "", memory: "", against: "", tokens: "", other: "",
+  open: "", act: "", why: {}, filters: {}, weights: {},
 };
 
 const parsed = (text) => {
