@@ -120,9 +120,9 @@ export const ACTIONS = {
     lines: ({ id }) => [command("archive", [], id), `archive(${python(id)})`],
   },
   restore: {
-    scope: UPKEEP, fits: ({ status }) => status === "archived", send: ({ id }) => ["POST", "/restore", { ids: [id] }],
+    scope: UPKEEP, fits: ({ status }) => status === "archived", send: ({ id }) => ["POST", "/unarchive", { ids: [id] }],
     back: ({ id }) => [["POST", "/archive", { ids: [id] }]],
-    lines: ({ id }) => [command("restore", [], id), `restore(${python(id)})`],
+    lines: ({ id }) => [command("unarchive", [], id), `unarchive(${python(id)})`],
   },
   revive: {
     scope: WRITE, fits: ({ status }) => !["active", "archived"].includes(status),
@@ -140,8 +140,8 @@ export const ACTIONS = {
     lines: ({ id }) => [command("delete", [], id), `delete(${python(id)})`],
   },
   forget: {
-    scope: DELETE, fits: personOf, send: (memory) => ["POST", "/memories/forget", { user_id: personOf(memory) }], back: () => null,
-    lines: (memory) => [command("delete", [["--user", personOf(memory)]]), `forget_user(${python(personOf(memory))})`],
+    scope: DELETE, fits: personOf, send: (memory) => ["POST", "/users/delete", { user_id: personOf(memory) }], back: () => null,
+    lines: (memory) => [command("delete", [["--user", personOf(memory)]]), `delete_user(${python(personOf(memory))})`],
   },
 };
 
