@@ -56,7 +56,7 @@ def embedder(name: str) -> Embedder | None:
 
 def fill(url: str, name: str) -> None:
     """Make the vectors of an embedder beside those that are searched."""
-    Memory.reembedding(url, embedder(name), step="fill")
+    Memory.upkeep.reembedding(url, embedder(name), step="fill")
 
 
 def searched(memory: Memory, asked: Sequence[str]) -> list[float]:
@@ -97,13 +97,13 @@ def measure(url: str, name: str, memories: int) -> dict[str, Any]:
             turn += 1
         seconds = time.perf_counter() - started - stopped
         assert process.exitcode == 0
-        compared = Memory.reembedding(url, embedder(name), step="compare").agreement
+        compared = Memory.upkeep.reembedding(url, embedder(name), step="compare").agreement
         assert compared is not None
         model = embedder(name)
         assert model is not None
         model.embed(["a text"])  # loaded before
         began = time.perf_counter()
-        Memory.reembedding(url, model, step="cut_over")
+        Memory.upkeep.reembedding(url, model, step="cut_over")
         cut_over = time.perf_counter() - began
         began = time.perf_counter()
         noticed = memory.search(asked[0], touch=False)
@@ -113,7 +113,7 @@ def measure(url: str, name: str, memories: int) -> dict[str, Any]:
         searched(memory, asked[:50])
         after = searched(memory, asked)
     began = time.perf_counter()
-    Memory.reembedding(url, step="finish")
+    Memory.upkeep.reembedding(url, step="finish")
     finish = time.perf_counter() - began
     return {
         "memories": memories,

@@ -236,7 +236,7 @@ def kill(bench: Bench) -> Iterator[Row]:
         load = end_of(process)
     with Memory.open(url) as memory:
         kept = memory.get_many([f"w{number}" for number in load["accepted"]])
-        problems = memory.verify()
+        problems = memory.upkeep.verify()
     yield {
         "server": "kill -9, two workers",
         **figures_of(load),

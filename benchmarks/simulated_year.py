@@ -77,7 +77,7 @@ def simulate(setup: Setup, url: str = "ram://") -> tuple[Memory, Calendar]:
         clock.now += timedelta(hours=12)
         _use(memory, weights[:written], setup.uses_a_day, rng)
     clock.now = BEGINS + timedelta(days=setup.days)
-    memory.flush()
+    memory.upkeep.flush()
     return memory, clock
 
 
@@ -122,8 +122,8 @@ def main(arguments: list[str] | None = None) -> None:
     setup = Setup(asked.memories, asked.uses, asked.days, asked.seed)
     memory, clock = simulate(setup)
     with memory:
-        history = memory.zone_shares(until=clock.now, points=asked.points)
-        verified = memory.verify()
+        history = memory.inspect.zone_shares(until=clock.now, points=asked.points)
+        verified = memory.upkeep.verify()
     for place, at in enumerate(history.times):
         shares = " ".join(f"{name} {history.share(name)[place]:.1%}" for name in ZONE_ORDER)
         print(f"{at:%Y-%m-%d} {history.totals[place]:>7,} {shares}")

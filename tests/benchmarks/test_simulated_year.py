@@ -118,7 +118,7 @@ def zone(value: float) -> str:
 
 def test_zone_shares_are_those_of_the_formulas(year: tuple[Memory, Calendar]) -> None:
     memory, clock = year
-    found = memory.zone_shares(points=16)
+    found = memory.inspect.zone_shares(points=16)
     assert found.times[0] == BEGINS
     assert found.times[-1] == clock.now
     assert found.times[1] - found.times[0] == timedelta(days=5)
@@ -137,7 +137,7 @@ def test_zone_shares_are_those_of_the_formulas(year: tuple[Memory, Calendar]) ->
 def test_vitality_is_that_of_the_formulas(year: tuple[Memory, Calendar]) -> None:
     memory, clock = year
     expected = plainly(log(memory), clock.now)
-    found = {one.id: one.vitality for one in memory.zones()}
+    found = {one.id: one.vitality for one in memory.inspect.zones()}
     assert found == pytest.approx(expected, rel=1e-9)
 
 
@@ -147,7 +147,7 @@ def test_the_past_by_the_log_is_the_past_by_rewinding(year: tuple[Memory, Calend
     at = BEGINS + timedelta(days=31, hours=3)
     plan = as_of(zones((memory.namespace,), at.timestamp(), None), (memory.namespace,), at)
     rewound = drive(plan, core.dispatcher.batch)
-    found = memory.zone_shares(since=at, until=at, points=1)
+    found = memory.inspect.zone_shares(since=at, until=at, points=1)
     assert {n: c[0] for n, c in found.counts.items() if c[0]} == dict(rewound.counts)
     assert found.protected == (rewound.protected,)
 
@@ -158,15 +158,17 @@ def test_what_is_said_to_be_used_before_it_was_written_counts_from_then_on() -> 
         memory.add("x", id="a")
         memory.touch("a", now=BEGINS - timedelta(days=1))
         clock.now += timedelta(days=1)
-        found = memory.zone_shares(since=BEGINS - timedelta(hours=12), points=2)
+        found = memory.inspect.zone_shares(since=BEGINS - timedelta(hours=12), points=2)
         assert found.totals == (0, 1)
         assert found.uses == (0, 1)
-        assert {n: c[1] for n, c in found.counts.items() if c[1]} == dict(memory.zones().counts)
+        assert {n: c[1] for n, c in found.counts.items() if c[1]} == dict(
+            memory.inspect.zones().counts
+        )
 
 
 def test_working_everything_out_anew_changes_nothing(year: tuple[Memory, Calendar]) -> None:
     memory, _ = year
-    made = memory.verify()
+    made = memory.upkeep.verify()
     assert made
     assert made.memories == 240
 
@@ -176,7 +178,7 @@ def test_a_seed_gives_one_year_and_another_another() -> None:
     def shares(seed: int) -> object:
         memory, _ = simulate(Setup(memories=60, uses_a_day=4, days=20, seed=seed))
         with memory:
-            return memory.zone_shares(points=5)
+            return memory.inspect.zone_shares(points=5)
 
     assert shares(1) == shares(1)
     assert shares(1) != shares(2)
@@ -184,13 +186,15 @@ def test_a_seed_gives_one_year_and_another_another() -> None:
 
 def test_what_is_to_come_is_without_use(year: tuple[Memory, Calendar]) -> None:
     memory, clock = year
-    ahead = memory.zone_shares(since=clock.now, until=clock.now + timedelta(days=300), points=4)
+    ahead = memory.inspect.zone_shares(
+        since=clock.now, until=clock.now + timedelta(days=300), points=4
+    )
     assert ahead.uses[1:] == (0, 0, 0)
     archived = ahead.counts["dormant"]
     assert list(archived) == sorted(archived)
     for arguments in ({"points": 0}, {"since": "2026-01-01", "until": "2025-01-01"}):
         with pytest.raises(InvalidInput):
-            memory.zone_shares(**arguments)
+            memory.inspect.zone_shares(**arguments)
 
 
 def test_the_curves_are_the_formula() -> None:
@@ -207,7 +211,7 @@ def test_the_curves_are_the_formula() -> None:
 def test_it_is_drawn(year: tuple[Memory, Calendar], tmp_path: Path, suffix: str) -> None:
     pytest.importorskip("matplotlib")
     memory, clock = year
-    shares = memory.zone_shares(until=clock.now + timedelta(days=30), points=20)
+    shares = memory.inspect.zone_shares(until=clock.now + timedelta(days=30), points=20)
     path = draw_chart(shares, tmp_path / f"zones.{suffix}")
     if suffix == "png":
         assert path.read_bytes().startswith(b"\x89PNG")
@@ -220,7 +224,7 @@ def test_it_is_drawn(year: tuple[Memory, Calendar], tmp_path: Path, suffix: str)
 
 def test_what_cannot_be_drawn_is_refused(tmp_path: Path) -> None:
     with Memory.open("ram://", embedder=None) as memory:
-        nothing = memory.zone_shares(points=3)
+        nothing = memory.inspect.zone_shares(points=3)
     assert nothing.totals == (0, 0, 0)
     for path in (tmp_path / "zones.txt", tmp_path / "nowhere" / "zones.png"):
         with pytest.raises(InvalidInput, match="out"):

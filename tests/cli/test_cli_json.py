@@ -31,19 +31,19 @@ SAME: dict[str, tuple[list[str], Callable[[Memory], Any]]] = {
     ),
     "compare": (
         ["compare", "bread", "--profile", "balanced", "--profile", "composite"],
-        lambda memory: memory.compare("bread", ["balanced", "composite"]),
+        lambda memory: memory.inspect.compare("bread", ["balanced", "composite"]),
     ),
     "context": (
         ["context", "bread", "--no-touch"],
         lambda memory: memory.get_context("bread", touch=False),
     ),
     "history": (["history", "bread"], lambda memory: memory.history("bread")),
-    "zones": (["zones"], lambda memory: lowest_first(memory.zones())),
-    "verify": (["verify"], lambda memory: memory.verify()),
-    "audit": (["audit"], lambda memory: memory.audit()),
-    "prune": (["prune"], lambda memory: memory.prune()),
-    "consolidate": (["consolidate"], lambda memory: memory.consolidate()),
-    "maintain": (["maintain", "--dry-run"], lambda memory: memory.maintain(dry_run=True)),
+    "zones": (["zones"], lambda memory: lowest_first(memory.inspect.zones())),
+    "verify": (["verify"], lambda memory: memory.upkeep.verify()),
+    "audit": (["audit"], lambda memory: memory.upkeep.audit()),
+    "prune": (["prune"], lambda memory: memory.upkeep.prune()),
+    "consolidate": (["consolidate"], lambda memory: memory.upkeep.consolidate()),
+    "maintain": (["maintain", "--dry-run"], lambda memory: memory.upkeep.maintain(dry_run=True)),
     **{
         name: ([name, "bread"], lambda memory: memory.get("bread"))
         for name in ("promote", "demote", "reinforce", "pin", "unpin")

@@ -35,23 +35,23 @@ def shown() -> list[HtmlResult]:
         memory.explain(query, f"id{BAD}"),
         memory.explain(query, "salad", limit=2),
         memory.explain(query, "salad", filters={"speaker": BAD}),
-        memory.compare(query, ["balanced", "composite", "activation"]),
+        memory.inspect.compare(query, ["balanced", "composite", "activation"]),
         memory.get_all(),
-        memory.zones(),
-        memory.zone_shares(points=9),
+        memory.inspect.zones(),
+        memory.inspect.zone_shares(points=9),
         result[0],
         memory[f"id{BAD}"],
         memory.get_context(query),
         memory.history(f"id{BAD}"),
-        memory.audit(),
-        memory.prune(),
+        memory.upkeep.audit(),
+        memory.upkeep.prune(),
     ]
 
 
 def test_what_is_empty_says_so() -> None:
     with Memory("ram://", embedder=None) as memory:
         results = [memory.search("saffron"), memory.get_all(), memory.get_context("saffron")]
-        results += [memory.audit(), memory.prune()]
+        results += [memory.upkeep.audit(), memory.upkeep.prune()]
         for result in results:
             assert '<p class="soft">No memory' in result._repr_html_() or "no problem" in (
                 result._repr_html_()

@@ -12,6 +12,7 @@ import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from datetime import timedelta
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints
 
@@ -33,6 +34,7 @@ from salience.stores.address import public_url
 from salience.stores.copy import Copied
 from salience.stores.copy import copy as copy_store
 from salience.testing import WordHashEmbedder
+from support.doors import public_names
 from support.examples import examples
 from support.kitchen import QUERY, crowd
 from support.scoring import NOW, Designed
@@ -47,8 +49,8 @@ def returned_types() -> set[type]:
     seen: set[type] = set()
     hints = [
         get_type_hints(method).get("return")
-        for name, method in inspect.getmembers(Memory, callable)
-        if not name.startswith("_")
+        for method in (attrgetter(name)(Memory) for name in public_names(Memory))
+        if callable(method)
     ]
     _collect([*hints, Copied], seen)
     return seen
@@ -92,9 +94,9 @@ def results(folder: Path) -> list[Any]:
         memory.explain(QUERY, "soup", profile=_NARROW),
         memory.explain(QUERY, "salad", min_score=0.9, limit=5, profile="composite"),
         memory.explain(QUERY, "salad", against="tea"),
-        memory.candidates(QUERY, limit=3),
-        memory.candidates(QUERY, profile="activation", limit=3),
-        memory.compare(QUERY, ["balanced", "composite"]),
+        memory.inspect.candidates(QUERY, limit=3),
+        memory.inspect.candidates(QUERY, profile="activation", limit=3),
+        memory.inspect.compare(QUERY, ["balanced", "composite"]),
         memory.get_context(QUERY, 120, trace=True),
         memory.get("tea"),
         memory.get_all(limit=3),
@@ -106,19 +108,21 @@ def results(folder: Path) -> list[Any]:
         memory.about("ana"),
         memory.entities(limit=1),
         memory.links(),
-        memory.graph("soup", entities=True),
-        memory.add_question(QUERY, "soup"),
-        memory.questions(),
-        memory.score_questions(),
-        memory.pending_links(),
-        memory.zones(),
-        memory.zone_shares(points=5),
-        memory.vitality("tea", until="2099-01-01", points=5),
-        memory.verify(),
-        memory.audit(),
-        memory.consolidate(),
-        memory.prune(),
-        memory.maintain(steps=("expire", "tasks", "links", "consolidate", "prune"), dry_run=True),
+        memory.inspect.graph("soup", entities=True),
+        memory.labels.add(QUERY, "soup"),
+        memory.labels.questions(),
+        memory.labels.score(),
+        memory.links(pending=True),
+        memory.inspect.zones(),
+        memory.inspect.zone_shares(points=5),
+        memory.inspect.vitality("tea", until="2099-01-01", points=5),
+        memory.upkeep.verify(),
+        memory.upkeep.audit(),
+        memory.upkeep.consolidate(),
+        memory.upkeep.prune(),
+        memory.upkeep.maintain(
+            steps=("expire", "tasks", "links", "consolidate", "prune"), dry_run=True
+        ),
         memory.undo(memory.archive("soup") or ""),
         memory.undo_actor("nobody", since=NOW),
         memory.export(folder / "all.jsonl"),
@@ -135,13 +139,15 @@ def results(folder: Path) -> list[Any]:
     with closing(sqlite3.connect(folder / "one.db")) as db, db:
         db.execute("UPDATE memories SET strength = 0.25")
     with Memory.open(url, embedder=Designed()) as one:
-        every += [one.verify(), one.doctor(fix=True)]
+        every += [one.upkeep.verify(), one.doctor(fix=True)]
     with Memory.open("ram://", embedder=Designed(), search_log=folder / "searches.db") as one:
         one.search(QUERY)
-        every.append(one.searches())
+        every.append(one.inspect.searches())
     copied = copy_store(url, f"sqlite:///{folder / 'other.db'}")
-    Memory.reembedding(url, WordHashEmbedder(16), step="fill")
-    compared = Memory.reembedding(url, WordHashEmbedder(16), step="compare", embedder=Designed())
+    Memory.upkeep.reembedding(url, WordHashEmbedder(16), step="fill")
+    compared = Memory.upkeep.reembedding(
+        url, WordHashEmbedder(16), step="compare", embedder=Designed()
+    )
     return [*every, *copied, compared]
 
 
@@ -300,7 +306,7 @@ def test_any_search_is_read_again_from_its_json(seed: int, profile: str) -> None
     for one in (
         memory.search(QUERY, limit=50, explain=True, profile=profile),
         memory.explain(QUERY, id, limit=5, profile=profile),
-        memory.compare(QUERY, [profile, "composite"]),
+        memory.inspect.compare(QUERY, [profile, "composite"]),
     ):
         plain = one.to_dict()
         again = type(one).from_dict(json.loads(json.dumps(plain)))

@@ -17,10 +17,10 @@ from salience.retrieval import turnstile
 from salience.retrieval.turnstile import without_full_collections
 from salience.testing import WordHashEmbedder
 from salience.testing.conformance._case import WORDS
+from support.doors import public_names
 from support.waiting import HANG_SECONDS
 
 ROOT = Path(__file__).resolve().parents[2]
-PUBLIC = [name for name in dir(Memory) if not name.startswith("_")]
 
 
 def run(body: Callable[[AsyncMemory], Awaitable[Any]], url: str = "ram://") -> Any:
@@ -32,8 +32,8 @@ def run(body: Callable[[AsyncMemory], Awaitable[Any]], url: str = "ram://") -> A
 
 
 def test_the_same_methods() -> None:
-    assert [name for name in dir(AsyncMemory) if not name.startswith("_")] == PUBLIC
-    assert {"add", "add_many", "search", "explain", "get", "update", "delete"} <= set(PUBLIC)
+    assert public_names(AsyncMemory) == public_names(Memory)
+    assert {"add", "search", "inspect.zones", "labels.score"} <= public_names(Memory)
 
 
 def test_memories_are_iterated_counted_and_got() -> None:
@@ -74,7 +74,7 @@ def test_a_round_of_everything(tmp_path: Path) -> None:
         other = memory.for_namespace("other")
         await other.add("elsewhere")
         assert (await other.get_all()).total == 1
-        await memory.flush()
+        await memory.upkeep.flush()
         assert await memory.delete("a")
         assert (await memory.delete_all({"id": "b"})).memories == 1
         assert memory.namespace == "default"
@@ -149,25 +149,25 @@ def test_the_event_loop_does_not_wait_for_the_store() -> None:
 
 
 HEAVY = {
-    "audit": lambda memory: memory.audit(),
-    "candidates": lambda memory: memory.candidates("apple"),
-    "compare": lambda memory: memory.compare("apple", ["balanced", "vitality"]),
-    "consolidate": lambda memory: memory.consolidate(apply=True),
-    "decay_all": lambda memory: memory.decay_all(),
+    "audit": lambda memory: memory.upkeep.audit(),
+    "candidates": lambda memory: memory.inspect.candidates("apple"),
+    "compare": lambda memory: memory.inspect.compare("apple", ["balanced", "vitality"]),
+    "consolidate": lambda memory: memory.upkeep.consolidate(apply=True),
+    "decay_all": lambda memory: memory.upkeep.decay(),
     "delete_all": lambda memory: memory.delete_all({"tags": "t"}),
     "explain": lambda memory: memory.explain("apple", "m1"),
     "get_all": lambda memory: memory.get_all(limit=1000),
     "get_context": lambda memory: memory.get_context("apple"),
     "history": lambda memory: memory.history("m1"),
     "links": lambda memory: memory.links(),
-    "maintain": lambda memory: memory.maintain(),
-    "prune": lambda memory: memory.prune(apply=True),
+    "maintain": lambda memory: memory.upkeep.maintain(),
+    "prune": lambda memory: memory.upkeep.prune(apply=True),
     "search": lambda memory: memory.search("apple", limit=1000),
-    "score_questions": lambda memory: memory.score_questions(),
-    "verify": lambda memory: memory.verify(),
-    "vitality": lambda memory: memory.vitality("m1"),
-    "zone_shares": lambda memory: memory.zone_shares(),
-    "zones": lambda memory: memory.zones(),
+    "score_questions": lambda memory: memory.labels.score(),
+    "verify": lambda memory: memory.upkeep.verify(),
+    "vitality": lambda memory: memory.inspect.vitality("m1"),
+    "zone_shares": lambda memory: memory.inspect.zone_shares(),
+    "zones": lambda memory: memory.inspect.zones(),
     "add_many": lambda memory: memory.add_many([f"pear {i}" for i in range(200)]),
 }
 """Calls that handle many memories, by the method."""
@@ -238,13 +238,13 @@ def test_a_cancelled_plan_is_stopped_and_tidies_up() -> None:
             assert cancelled.wait(HANG_SECONDS)
 
         await memory.add("A red apple.")
-        task = asyncio.create_task(memory.maintain(progress=progress))
+        task = asyncio.create_task(memory.upkeep.maintain(progress=progress))
         await begun.wait()
         loop.call_later(0.05, cancelled.set)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        assert (await memory.maintain()).changed == 0
+        assert (await memory.upkeep.maintain()).changed == 0
 
     run(body)
 
@@ -257,7 +257,7 @@ def test_full_collections_wait_for_threads_and_come_back() -> None:
         trace = lambda _: seen.append(gc.get_threshold())  # noqa: E731
         async with await AsyncMemory.open("ram://", embedder=None, trace=trace) as memory:
             await memory.add("A red apple.")
-            await asyncio.gather(memory.search("apple"), *(memory.audit() for _ in range(3)))
+            await asyncio.gather(memory.search("apple"), *(memory.upkeep.audit() for _ in range(3)))
 
     asyncio.run(body())
     assert {full for *_, full in seen} == {1_000_000}

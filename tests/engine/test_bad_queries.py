@@ -140,29 +140,29 @@ OTHER: list[tuple[Callable[[Memory], Any], str]] = [
     (lambda m: Memory.open("ram://", entities=5), "entities"),  # type: ignore[arg-type]
     (lambda m: Memory.reembed("ram://", progress=5), "progress"),  # type: ignore[arg-type]
     (lambda m: m.add_many(["An apple."], progress=5), "progress"),  # type: ignore[arg-type]
-    (lambda m: m.maintain(progress=5), "progress"),  # type: ignore[arg-type]
-    (lambda m: m.consolidate(progress=5), "progress"),  # type: ignore[arg-type]
-    (lambda m: m.audit(progress=5), "progress"),  # type: ignore[arg-type]
-    (lambda m: m.zone_shares(progress=5), "progress"),  # type: ignore[arg-type]
-    (lambda m: m.zone_shares(points=-HUGE), "points"),
-    (lambda m: m.maintain(steps=5), "steps"),  # type: ignore[arg-type]
-    (lambda m: m.maintain(steps="prune"), "steps"),
+    (lambda m: m.upkeep.maintain(progress=5), "progress"),  # type: ignore[arg-type]
+    (lambda m: m.upkeep.consolidate(progress=5), "progress"),  # type: ignore[arg-type]
+    (lambda m: m.upkeep.audit(progress=5), "progress"),  # type: ignore[arg-type]
+    (lambda m: m.inspect.zone_shares(progress=5), "progress"),  # type: ignore[arg-type]
+    (lambda m: m.inspect.zone_shares(points=-HUGE), "points"),
+    (lambda m: m.upkeep.maintain(steps=5), "steps"),  # type: ignore[arg-type]
+    (lambda m: m.upkeep.maintain(steps="prune"), "steps"),
     (lambda m: m.undo(5), "run"),  # type: ignore[arg-type]
     (lambda m: m.undo(f"prune-{'9' * 5_000}"), "run"),
     (lambda m: m.link("taken", "taken", type=HUGE), "type"),  # type: ignore[arg-type]
     (lambda m: m.touch("taken", use=HUGE), "use"),  # type: ignore[arg-type]
     (lambda m: m.get_all(limit=HUGE), "limit"),
-    (lambda m: m.zone_shares(points=10**9), "points"),
+    (lambda m: m.inspect.zone_shares(points=10**9), "points"),
     (lambda m: m.update("taken", created_at=NO_TIME), "created_at"),
     (lambda m: m.touch("taken", now=NO_TIME), "now"),
-    (lambda m: m.zones(now=NO_TIME), "now"),
+    (lambda m: m.inspect.zones(now=NO_TIME), "now"),
     (lambda m: m.update("taken", status="actve"), "status"),
     (lambda m: m.search("apple", profile=replace(BALANCED, statuses=("actve",))), "statuses"),
-    (lambda m: m.prune(apply="no"), "apply"),  # type: ignore[arg-type]
-    (lambda m: m.consolidate(apply="no"), "apply"),  # type: ignore[arg-type]
-    (lambda m: m.consolidate(everything="no"), "everything"),  # type: ignore[arg-type]
-    (lambda m: m.maintain(dry_run="false"), "dry_run"),  # type: ignore[arg-type]
-    (lambda m: m.verify(repair="false"), "repair"),  # type: ignore[arg-type]
+    (lambda m: m.upkeep.prune(apply="no"), "apply"),  # type: ignore[arg-type]
+    (lambda m: m.upkeep.consolidate(apply="no"), "apply"),  # type: ignore[arg-type]
+    (lambda m: m.upkeep.consolidate(everything="no"), "everything"),  # type: ignore[arg-type]
+    (lambda m: m.upkeep.maintain(dry_run="false"), "dry_run"),  # type: ignore[arg-type]
+    (lambda m: m.upkeep.verify(repair="false"), "repair"),  # type: ignore[arg-type]
     (lambda m: m.stats(everywhere="no"), "everywhere"),  # type: ignore[arg-type]
     (lambda m: m.explain("apple", "taken", everywhere="no"), "everywhere"),  # type: ignore[arg-type]
     (lambda m: m.add_many(["x"], strict="no"), "strict"),  # type: ignore[arg-type]
@@ -183,7 +183,7 @@ OTHER: list[tuple[Callable[[Memory], Any], str]] = [
     (lambda m: m.supersede("x" * 513, "taken"), "old"),
     (lambda m: m.contradict("taken", "x" * 513), "other"),
     (lambda m: m.search("apple", profile={"name": "p"}), "profile.stages"),
-    (lambda m: m.compare("apple", ["balanced", {}]), "profiles[1].name"),
+    (lambda m: m.inspect.compare("apple", ["balanced", {}]), "profiles[1].name"),
     (lambda m: m.search("apple", kind="fact", filters={"kind": {"zz": 1}}), "filters.kind"),
     (lambda m: m.supersede(5, "taken"), "old"),  # type: ignore[arg-type]
     (lambda m: m.supersede("taken", 5), "new"),  # type: ignore[arg-type]
@@ -259,5 +259,5 @@ def test_numbers_of_numpy_are_numbers(memory: Memory) -> None:
     where = {"access_count": {"gte": np.int64(0)}, "importance": {"nin": [np.float32(0.25)]}}
     assert memory.get_all(where, limit=five).total == memory.get_all().total  # type: ignore[arg-type]
     assert memory.get_all({"metadata.n": np.int64(1)}).total == 0
-    assert memory.prune(cap=five).run is None  # type: ignore[arg-type]
+    assert memory.upkeep.prune(cap=five).run is None  # type: ignore[arg-type]
     assert memory.get_context("apple", max_tokens=np.int64(300)).max_tokens == 300  # type: ignore[arg-type]

@@ -66,7 +66,7 @@ class Player:
         elif action == "search":
             self.searches.append((self.now, one, other, self.hits(one, other)))
         elif action == "decay":
-            self.memory.decay_all()
+            self.memory.upkeep.decay()
         elif one in self.ids and action in ("link", "supersede"):
             if other in self.ids and one != other:
                 self.memory.link(one, other, "contradicts" if one < other else "supports", 0.5)
@@ -107,7 +107,7 @@ def check_history(url: str, history: History) -> None:
         for step, pause in history:
             player.do(step, pause)
         before = {record.id: record for record in memory.get_all()}
-        assert memory.verify()
+        assert memory.upkeep.verify()
         player.now += timedelta(days=1)
         for at, query, profile, hits in player.searches:
             assert player.hits(query, profile, as_of=at) == hits

@@ -45,7 +45,7 @@ def test_a_past_is_kept_until_something_changes_it(
             lambda: other.update("m4", importance=0.9),
             lambda: memory.link("m1", "m2", "supports"),
             lambda: memory.feedback("m5", "useful"),
-            lambda: other.flush(),
+            lambda: other.upkeep.flush(),
             lambda: asked(memory, at - timedelta(days=1)),
         ]
         for number, step in enumerate(same):
@@ -63,7 +63,7 @@ def test_a_past_is_kept_until_something_changes_it(
         ]
         for number, step in enumerate(changing):
             step()
-            before.flush()
+            before.upkeep.flush()
             made.reset_mock()
             now = asked(memory, at)
             assert made.call_count == 1, number

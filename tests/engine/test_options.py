@@ -81,7 +81,7 @@ def test_the_fields_of_add_are_those_of_an_item() -> None:
         (lambda memory: memory.search("x", now_="today"), "'now_'; did you mean 'now'?"),
         (lambda memory: memory.search("x", zzz=1), "search() .* 'zzz'$"),
         (lambda memory: memory.explain("x", "id", touch=False), "explain() .* 'touch'$"),
-        (lambda memory: memory.compare("x", [], limits=1), "did you mean 'limit'?"),
+        (lambda memory: memory.inspect.compare("x", [], limits=1), "did you mean 'limit'?"),
         (lambda memory: memory.get_context("x", formats="xml"), "did you mean 'format'?"),
         (lambda memory: memory.add("x", sesion_id="s"), "add() .* did you mean 'session_id'?"),
         (lambda _: Memory.open("ram://", **WRONG), "open() .* did you mean 'embedder'?"),

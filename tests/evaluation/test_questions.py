@@ -20,11 +20,11 @@ def test_profiles_are_measured_as_eval_does() -> None:
         memory.add_many(
             [{"content": f"Ana likes {what}.", "id": what} for what in ("tea", "cake", "rain")]
         )
-        one = memory.add_question("Does Ana like cake?", ["cake", "gone"])
-        other = memory.add_question("Who likes rain?", "rain", at="2026-01-01")
-        memory.add_question("What does Ben like?")
+        one = memory.labels.add("Does Ana like cake?", ["cake", "gone"])
+        other = memory.labels.add("Who likes rain?", "rain", at="2026-01-01")
+        memory.labels.add("What does Ben like?")
         before = [event.seq for event in memory.events()]
-        scores = memory.score_questions(["balanced", "vitality"])
+        scores = memory.labels.score(["balanced", "vitality"])
         assert [each.profile for each in scores] == ["balanced", "vitality"]
         for each in scores:
             ranked = {
@@ -37,27 +37,27 @@ def test_profiles_are_measured_as_eval_does() -> None:
             assert (each.questions, each.by_question) == (2, values)
             assert {n: m.mean for n, m in each.measures.items()} == metrics.mean([*values.values()])
             assert all(m.low <= m.mean <= m.high for m in each.measures.values())
-        memory.flush()
+        memory.upkeep.flush()
         assert [event.seq for event in memory.events()] == before
         ranking = profiles.get("balanced").weighted({"semantic": 0.0})
-        [by_object, by_mapping] = memory.score_questions([ranking, ranking.to_dict()])
+        [by_object, by_mapping] = memory.labels.score([ranking, ranking.to_dict()])
         assert by_object == by_mapping
         for wrong in (["nothing"], "balanced", {"name": "x"}):
             with pytest.raises(InvalidInput, match="profile"):
-                memory.score_questions(wrong)  # type: ignore[arg-type]
+                memory.labels.score(wrong)  # type: ignore[arg-type]
 
 
 def test_without_a_question_there_is_nothing_to_measure() -> None:
     with Memory("ram://") as memory:
-        [score] = memory.score_questions()
+        [score] = memory.labels.score()
         assert (score.questions, score.measures) == (0, {})
 
 
 def test_questions_are_exported_as_a_set(tmp_path: Path) -> None:
     with Memory("ram://") as memory:
         memory.add("I moved to Lisbon.", id="m", speaker="Ana", created_at="2026-02-03")
-        asked = memory.add_question("Where does Ana live?", "m")
-        memory.add_question("What is not there?")
+        asked = memory.labels.add("Where does Ana live?", "m")
+        memory.labels.add("What is not there?")
         path = tmp_path / "own.json"
         path.write_text(json.dumps(labelled_set(memory)))
     [member] = datasets.load(tmp_path)
@@ -74,16 +74,16 @@ def test_recorded_searches_come_in_pages_newest_first(tmp_path: Path) -> None:
             memory.search(query)
         memory.for_namespace("other").search("elsewhere")
         memory.search("looked at", touch=False)
-        first = memory.searches(limit=2)
+        first = memory.inspect.searches(limit=2)
         assert [one.query for one in first] == ["Who has a cello?", "nothing of the kind"]
-        rest = memory.searches(first.cursor, limit=2)
+        rest = memory.inspect.searches(first.cursor, limit=2)
         assert ([one.query for one in rest], rest.cursor) == (["cello"], None)
-        unsure = memory.searches(below=0.5)
+        unsure = memory.inspect.searches(below=0.5)
         assert [one.query for one in unsure] == ["nothing of the kind"]
         assert unsure.searches[0].ids == ("cello",)
         assert all(one.ms is not None and one.ms > 0.0 for one in first)
         with pytest.raises(InvalidInput, match="after"):
-            memory.searches(memory.events().cursor)
+            memory.inspect.searches(memory.events().cursor)
     with Memory("ram://") as memory:
-        page = memory.searches()
+        page = memory.inspect.searches()
         assert (page.searches, page.is_kept) == ((), False)

@@ -73,7 +73,7 @@ def use(memory: Memory, clock: Clock, days: int = 6) -> None:
             clock.pass_(minutes=1)
             memory.feedback(thing, "useful")
             clock.pass_(minutes=1)
-    memory.flush()
+    memory.upkeep.flush()
 
 
 def lines(log: Path) -> list[dict[str, Any]]:
@@ -133,7 +133,7 @@ def test_a_hit_answers_the_last_search_that_showed_it_within_an_hour(
     third = memory.search("Where is the ladder?").search_id
     clock.pass_(minutes=61)
     memory.feedback("ladder", "useful")
-    memory.flush()
+    memory.upkeep.flush()
     [day] = questions(memory, read_searches(log))
     found = {query.id: set(query.relevant) for query in day.queries}
     assert found == {second: {"kettle", "piano"}}

@@ -137,7 +137,7 @@ def test_the_sample_has_lived() -> None:
         assert {link["type"] for link in LINKS} == {link.type for link in memory.links()}
         assert len(memory.links()) == len(LINKS)
         now = clock()
-        shares = memory.zone_shares(points=8, until=now)
+        shares = memory.inspect.zone_shares(points=8, until=now)
         assert shares.times[-1] - shares.times[0] > timedelta(days=200)
         assert sum(len(set(counts)) > 2 for counts in shares.counts.values()) >= 3
         earlier = memory.search("Which database holds our telemetry?", as_of="2026-02-15")

@@ -145,8 +145,8 @@ def test_the_labelled_questions_of_a_namespace_are_learned_from(tmp_path: Path) 
     with Memory(store, embedder=None, namespace="ana") as memory:
         for thing in ("cello", "boiler", "kayak"):
             memory.add(f"The {thing} is here.", id=thing)
-            memory.add_question(f"Where is the {thing}?", relevant=thing)
-        memory.add_question("Where is the moon?")  # nothing answers: no example to learn from
+            memory.labels.add(f"Where is the {thing}?", relevant=thing)
+        memory.labels.add("Where is the moon?")  # nothing answers: no example to learn from
     profile = get("balanced")
     read = read_questions([], profile, "none", ["lexical"], url=store, namespace="ana")
     assert [(each.set, each.answers) for each in read] == [("labelled", 1)] * 3

@@ -62,8 +62,8 @@ def test_two_sides_are_compared_over_all_labelled_questions(
     with Memory(path) as memory:
         asked = [one for one in sample.questions() if one["relevant"]][:12]
         for one in asked:
-            memory.add_question(one["text"], one["relevant"], id=one["id"])
-        memory.add_question("What does nobody know?", not_relevant=["fact-retention"])
+            memory.labels.add(one["text"], one["relevant"], id=one["id"])
+        memory.labels.add("What does nobody know?", not_relevant=["fact-retention"])
     with real_server(path) as server, chrome.new_context() as context:
         inspector = Inspector(context.new_page(), server)
         page = inspector.show(".moves", q=QUESTION, view="ab", **state)

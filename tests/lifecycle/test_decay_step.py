@@ -16,12 +16,12 @@ def test_it_is_decay_all_and_only_if_it_is_named() -> None:
     with Memory.open("ram://", embedder=None, clock=lambda: NOW) as memory:
         memory.add("Old.", id="old", created_at=NOW - timedelta(days=10))
         memory.add("New.", id="new")
-        unasked = memory.maintain()["decay"]
+        unasked = memory.upkeep.maintain()["decay"]
         assert (unasked.changed, unasked.held_back) == (1, "salience maintain --step decay")
         assert memory["old"].decayed_at is None
-        assert memory.maintain(steps=["decay"], dry_run=True)["decay"].changed == 1
+        assert memory.upkeep.maintain(steps=["decay"], dry_run=True)["decay"].changed == 1
         assert memory["old"].strength is None
-        assert memory.maintain(steps=["decay"])["decay"].changed == 1
+        assert memory.upkeep.maintain(steps=["decay"])["decay"].changed == 1
         assert memory["old"].strength == pytest.approx(math.exp(-0.1))
-        assert memory.maintain(steps=["decay"])["decay"].changed == 0
-        assert memory.maintain()["decay"].held_back == ""
+        assert memory.upkeep.maintain(steps=["decay"])["decay"].changed == 0
+        assert memory.upkeep.maintain()["decay"].held_back == ""

@@ -76,11 +76,11 @@ def log(memory: Memory) -> int:
 def test_pruning_moves_what_has_faded_and_nothing_that_is_protected(given: Given, cap: int) -> None:
     with filled(given) as memory:
         before, links = everything(memory), memory.links()
-        alive = {one.id: one.vitality for one in memory.zones()}
+        alive = {one.id: one.vitality for one in memory.inspect.zones()}
         drawn: nx.Graph[Any] = nx.Graph(
             [(e.source, e.target) for e in links if e.source != e.target]
         )
-        report = memory.prune(apply=True, cap=cap)
+        report = memory.upkeep.prune(apply=True, cap=cap)
         after = everything(memory)
         moved = {id for id in before if after[id]["status"] != before[id]["status"]}
         assert set(after) == set(before)
@@ -97,11 +97,11 @@ def test_pruning_moves_what_has_faded_and_nothing_that_is_protected(given: Given
             assert after[id]["status"] == "archived"
             assert before[id]["pinned"] != 1.0
             assert alive[id] < 0.1
-        assert memory.verify()
+        assert memory.upkeep.verify()
         if report.run is not None:
             memory.undo(report.run)
         assert (everything(memory), memory.links()) == (before, links)
-        assert memory.verify()
+        assert memory.upkeep.verify()
 
 
 @given(STORE)
@@ -110,7 +110,7 @@ def test_consolidating_and_undoing_changes_nothing(given: Given) -> None:
     facts, links = given
     with filled(((facts * 30)[:40], links)) as memory:
         before, linked = everything(memory), memory.links()
-        done = memory.consolidate(apply=True)
+        done = memory.upkeep.consolidate(apply=True)
         after = everything(memory)
         assert set(before) <= set(after)
         merged = {id for one in done.clusters for id in one.members}
@@ -120,11 +120,11 @@ def test_consolidating_and_undoing_changes_nothing(given: Given) -> None:
             assert id not in merged or (
                 before[id]["kind"] != "turn" and before[id]["pinned"] != 1.0
             )
-        assert memory.verify()
+        assert memory.upkeep.verify()
         if done.run is not None:
             memory.undo(done.run)
         assert (everything(memory), memory.links()) == (before, linked)
-        assert memory.verify()
+        assert memory.upkeep.verify()
 
 
 @given(STORE)
@@ -133,13 +133,13 @@ def test_maintaining_twice_is_maintaining_once(given: Given) -> None:
     with filled(given) as memory:
         before = everything(memory)
         steps = ["expire", "tasks", "links", "consolidate"]
-        looked = memory.maintain(dry_run=True, steps=steps)
+        looked = memory.upkeep.maintain(dry_run=True, steps=steps)
         assert everything(memory) == before
-        done = memory.maintain(steps=steps)
+        done = memory.upkeep.maintain(steps=steps)
         assert done["expire"].ids == looked["expire"].ids
         assert done.changed == looked.changed
         after, events = everything(memory), log(memory)
-        again = memory.maintain(steps=steps)
+        again = memory.upkeep.maintain(steps=steps)
         assert again.changed == 0
         assert (everything(memory), log(memory)) == (after, events)
         for step in reversed(done.steps):

@@ -104,11 +104,11 @@ class Life(RuleBasedStateMachine):
     def upkeep(self, kept: bool, what: str) -> None:
         before = self.everything()
         if what == "prune":
-            runs = [self.memory.prune(apply=True, cap=5).run]
+            runs = [self.memory.upkeep.prune(apply=True, cap=5).run]
         elif what == "consolidate":
-            runs = [self.memory.consolidate(apply=True).run]
+            runs = [self.memory.upkeep.consolidate(apply=True).run]
         else:
-            done = self.memory.maintain(steps=("expire", "tasks", "links", "prune"))
+            done = self.memory.upkeep.maintain(steps=("expire", "tasks", "links", "prune"))
             runs = [step.run for step in done.steps]
         made = set(self.everything()[0]) - self.there
         assert len(made) == 0 or what == "consolidate"
@@ -125,7 +125,7 @@ class Life(RuleBasedStateMachine):
 
     @invariant()
     def what_there_is_follows_from_the_log(self) -> None:
-        assert self.memory.verify()
+        assert self.memory.upkeep.verify()
 
 
 class LifeInAFile(Life):

@@ -36,18 +36,18 @@ def test_labels_and_judgements_are_no_use_of_a_memory() -> None:
     with Memory.open("ram://", embedder=None, clock=clock) as memory:
         memory.add_many({"content": f"old line {i}", "id": f"{i}"} for i in range(6))
         clock.now += 300 * DAY
-        before = {one.id: one.vitality for one in memory.zones()}
+        before = {one.id: one.vitality for one in memory.inspect.zones()}
         memory.update("0", tags=["reviewed"])
         memory.update("1", importance=0.9, confidence=0.4)
         memory.update("2", metadata={"seen": True})
         memory.update("3", status="contradicted")
         memory.update("4", title="A title", entities=["Ana"])
         memory.update("5", content="old line 5")
-        assert {one.id: one.vitality for one in memory.zones()} == before
+        assert {one.id: one.vitality for one in memory.inspect.zones()} == before
         assert {record.write_count for record in memory.get_all()} == {0}
         memory.update("0", content="a new line")
         assert memory["0"].write_count == 1
-        assert memory.verify()
+        assert memory.upkeep.verify()
 
 
 @pytest.mark.parametrize("store", ["ram://", "memory.db"])
@@ -60,10 +60,10 @@ def test_a_chat_that_goes_on_is_no_use_of_what_was_said(store: str, tmp_path: Pa
         records = memory.get_all().memories
         assert {(each.write_count, len(each.accesses)) for each in records} == {(0, 1)}
         assert {each.version for each in records} == {3}
-        assert memory.verify()
+        assert memory.upkeep.verify()
         memory.update(records[0].id, content="Take the bus.")
         assert memory[records[0].id].write_count == 1
-        assert memory.verify()
+        assert memory.upkeep.verify()
 
 
 def test_a_note_that_is_edited_daily_is_no_candidate() -> None:
@@ -74,16 +74,16 @@ def test_a_note_that_is_edited_daily_is_no_candidate() -> None:
         for day in range(60):
             clock.now += DAY
             memory.update("note", content=f"draft {day + 1}")
-        assert {one.id: one.zone for one in memory.zones()} == {
+        assert {one.id: one.zone for one in memory.inspect.zones()} == {
             "note": "active",
             "other": "dormant",
         }
-        assert [one.id for one in memory.prune().candidates] == ["other"]
+        assert [one.id for one in memory.upkeep.prune().candidates] == ["other"]
         level = memory.search("draft", profile="vitality", explain=True, touch=False)[0].explanation
         assert level is not None
         assert "61 accesses" in str(level)
         clock.now += 900 * DAY
-        [note, _] = sorted(memory.prune().candidates, key=lambda one: one.id)
+        [note, _] = sorted(memory.upkeep.prune().candidates, key=lambda one: one.id)
         assert note.reasons[1].startswith("never used, edited 60 times; written 960 days ago")
 
 
@@ -102,8 +102,11 @@ def test_an_export_has_the_edits() -> None:
         memory.update("note", content="draft 1")
         memory.touch("note", "write")
         memory.export(file)
-        vitality = memory.zones().memories[0].vitality
+        vitality = memory.inspect.zones().memories[0].vitality
     with Memory.open("ram://", embedder=None, clock=clock) as other:
         other.load(io.StringIO(file.getvalue()))
-        assert (other["note"].write_count, other.zones().memories[0].vitality) == (2, vitality)
-        assert other.verify()
+        assert (other["note"].write_count, other.inspect.zones().memories[0].vitality) == (
+            2,
+            vitality,
+        )
+        assert other.upkeep.verify()

@@ -210,7 +210,7 @@ def test_strength_is_reinforced_and_decays_and_confidence_stays(memory: Memory) 
     """1 at first, exp(-0.01 * 10.536) = 0.9 once faded, then + 0.1 each, at most 1."""
     memory.add("zumbrel", id="a", confidence=0.5, created_at=NOW - 10.5360516 * DAY)
     for _ in range(4):
-        memory.decay_all()
+        memory.upkeep.decay()
     values = []
     for _ in range(3):
         record = memory.get("a")
@@ -291,7 +291,7 @@ def test_only_what_is_returned_is_touched(memory: Memory) -> None:
     memory.add("zumbrel", id="a")
     memory.add("zumbrel kortil", id="b")
     memory.search("zumbrel", limit=1)
-    memory.flush()
+    memory.upkeep.flush()
     counts = {record.id: record.access_count for record in memory.get_all()}
     assert counts == {"a": 1, "b": 0}
 

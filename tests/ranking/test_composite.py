@@ -249,9 +249,9 @@ def test_what_stands_for_a_cluster_weighs_0_1_more_than_the_largest_up_to_1(
     for i, importance in enumerate(importances):
         memory.add("tea and scones", id=f"c{i}", vectors=at(0.9), importance=importance)
     memory.add_many({"content": "nowhere", "id": f"x{i}"} for i in range(17))
-    assert memory.consolidate().clusters == ()  # of 20 memories; more are needed
+    assert memory.upkeep.consolidate().clusters == ()  # of 20 memories; more are needed
     memory.add("nowhere", id="x17")
-    [cluster] = memory.consolidate().clusters
+    [cluster] = memory.upkeep.consolidate().clusters
     assert sorted(cluster.members) == ["c0", "c1", "c2"]
     assert cluster.importance == pytest.approx(merged)
 
@@ -262,4 +262,4 @@ def test_a_cluster_has_cosines_of_0_80(memory: Memory, cosine: float, clusters: 
         memory.add("tea and scones", id=f"c{i}", vectors=at(1.0))
     memory.add("scones and tea", id="c2", vectors=at(cosine))
     memory.add_many({"content": "nowhere", "id": f"x{i}"} for i in range(18))
-    assert len(memory.consolidate().clusters) == clusters
+    assert len(memory.upkeep.consolidate().clusters) == clusters

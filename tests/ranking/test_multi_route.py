@@ -294,7 +294,7 @@ def test_the_chunks_before_and_after_come_along_unscored(memory: Memory) -> None
     assert hit.id == "c2"
     assert [neighbor.id for neighbor in hit.neighbors] == ["c1", "c3"]
     memory.search("zumbrel", limit=1)
-    memory.flush()
+    memory.upkeep.flush()
     assert {r.id: r.access_count for r in memory.get_all()} == {
         "c0": 0,
         "c1": 0,

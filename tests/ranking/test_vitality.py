@@ -161,14 +161,14 @@ def test_for_upkeep_an_old_memory_is_as_old_as_its_stay(
     id = memory.add("cos=0.9", layer="activity", created_at=old).id
     now = NOW + days * DAY
     assert part(memory, id, "vitality", now=now) < 1e-4  # a ranking goes by its own age
-    [item] = memory.zones(now=now)
+    [item] = memory.inspect.zones(now=now)
     assert item.zone == hit(memory, id, now=now).zone == label
     if days:
         assert item.vitality == pytest.approx(1 / (1 + days**1.5))
     else:
-        assert memory.prune().faded == 0
-        assert memory.audit()["dormant"].count == 0
-        assert memory.zone_shares(points=1).counts["active"] == (1,)
+        assert memory.upkeep.prune().faded == 0
+        assert memory.upkeep.audit()["dormant"].count == 0
+        assert memory.inspect.zone_shares(points=1).counts["active"] == (1,)
 
 
 def test_a_threshold_and_a_scale_may_be_set(memory: Memory) -> None:
@@ -185,10 +185,10 @@ def test_ten_are_pruned_at_a_time_and_only_when_told_to() -> None:
     memory = Memory.open("ram://", embedder=None, clock=lambda: times[-1])
     memory.add_many({"content": f"note {i}", "layer": "activity"} for i in range(12))
     times.append(NOW)
-    report = memory.prune()
+    report = memory.upkeep.prune()
     assert (report.run, report.faded, len(report.candidates), report.left) == (None, 12, 10, 2)
     assert memory.get_all({"status": "archived"}).total == 0
-    assert len(memory.prune(apply=True).candidates) == 10
+    assert len(memory.upkeep.prune(apply=True).candidates) == 10
     assert memory.get_all({"status": "archived"}).total == 10
 
 
@@ -196,10 +196,10 @@ def test_zones_are_labels_that_move_nothing(memory: Memory) -> None:
     slow = memory.add("cos=0.9", layer="entity").id
     fast = memory.add("cos=0.9", layer="activity").id
     later = NOW + 100 * DAY
-    found = memory.zones(now=later)
+    found = memory.inspect.zones(now=later)
     assert [(item.id, item.zone) for item in found] == [(slow, "stale"), (fast, "dormant")]
     assert dict(found.counts) == {"stale": 1, "dormant": 1}
-    assert (found.protected, len(memory.zones({"layer": "entity"}))) == (0.0, 1)
+    assert (found.protected, len(memory.inspect.zones({"layer": "entity"}))) == (0.0, 1)
     for item in found:
         assert item.vitality == part(memory, item.id, "vitality", now=later)
         assert item.zone == hit(memory, item.id, now=later).zone
@@ -208,7 +208,7 @@ def test_zones_are_labels_that_move_nothing(memory: Memory) -> None:
     assert record.status == "active"
     memory.link(slow, fast)
     memory.link(fast, memory.add("x").id)
-    assert memory.zones().protected == pytest.approx(1 / 3)
+    assert memory.inspect.zones().protected == pytest.approx(1 / 3)
 
 
 # Three tiers
@@ -452,9 +452,9 @@ def test_what_links_tell_is_known_after_opening_again(tmp_path: Path) -> None:
     with opened("sqlite", tmp_path, None, profile="vitality") as memory:
         id = memory.add("note", title="hub").id
         memory.link(memory.add("other", dedup=False).id, id)
-        before = memory.zones()
+        before = memory.inspect.zones()
     with opened("sqlite", tmp_path, None, profile="vitality") as memory:
-        assert memory.zones() == before
+        assert memory.inspect.zones() == before
         with opened("sqlite", tmp_path, None) as writer:  # another process
             writer.link(writer.add("third").id, id)
         assert part(memory, id, "structural boost", "hub") == pytest.approx(1.2)

@@ -22,7 +22,7 @@ from support.waiting import until
 
 def uses(memory: Memory, id: str) -> int:
     """How often a memory was used, once the first use is written: any worker may do that."""
-    memory.flush()
+    memory.upkeep.flush()
     return until(lambda: memory[id].access_count)
 
 
@@ -80,7 +80,7 @@ def test_a_change_whose_answer_is_lost_is_done_once(workers: int, tmp_path: Path
             assert (first != second) == (workers > 1), name
             if left is not None:
                 assert _plain(left(memory)) == _plain(left(embedded)), name
-        assert memory.verify()
+        assert memory.upkeep.verify()
 
 
 def _plain(value: Any) -> Any:

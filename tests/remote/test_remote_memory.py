@@ -42,6 +42,7 @@ from salience.server.settings import ServerSettings
 from salience.stores import open_store
 from salience.testing import WordHashEmbedder
 from salience.write.dedup import DedupPolicy
+from support.doors import public_names
 from support.served import Served, Server
 
 CHAT = [{"role": "user", "content": "Hello."}]
@@ -49,11 +50,11 @@ NOW = datetime(2026, 3, 10, 12, tzinfo=timezone.utc)
 
 
 def test_every_method_of_a_memory_is_there() -> None:
-    names = {name for name in dir(Memory) if not name.startswith("_")}
-    assert names == CALLS.keys() | BUILT_ON_OTHERS
-    for name in CALLS:
-        own = inspect.signature(getattr(RemoteMemory, name))
-        assert own.parameters.keys() == inspect.signature(getattr(Memory, name)).parameters.keys()
+    assert public_names(Memory) == CALLS.keys() | BUILT_ON_OTHERS
+    assert public_names(RemoteMemory) == public_names(Memory) | {"greeted", "over", "scopes"}
+    for call in CALLS.values():
+        own = inspect.signature(call.operation.of(RemoteMemory))
+        assert own.parameters.keys() == inspect.signature(call.method).parameters.keys()
 
 
 def test_an_address_opens_a_server(
@@ -109,7 +110,7 @@ def test_wrong_keywords_raise_the_errors_of_an_embedded_memory(served: Served) -
         calls: tuple[Callable[[Any], Any], ...] = (
             lambda m: m.search("x", top_k=5),
             lambda m: m.add("x", user="ana"),
-            lambda m: m.prune(now=5),
+            lambda m: m.upkeep.prune(now=5),
             lambda m: m.get_context("x", size=5),
         )
         for call in calls:
@@ -136,7 +137,7 @@ def test_what_a_memory_has_is_taken_back(served: Served) -> None:
 def test_a_question_to_keep_is_refused_as_it_is_elsewhere(served: Served) -> None:
     for memory in (served, served._behind):
         with pytest.raises(InvalidInput, match="query: has a lone surrogate"):
-            memory.add_question("Where is \ud83d?", ["tea"])
+            memory.labels.add("Where is \ud83d?", ["tea"])
         assert memory.search("tea \ud83d", lexical="tea \ud83d").query == "tea ?"
 
 
@@ -169,7 +170,7 @@ def test_profiles_of_files_are_read_on_this_side(served: Served, tmp_path: Path)
 
 def test_functions_are_refused_and_progress_is_told_of_what_is_sent(served: Served) -> None:
     for call, field in (
-        (lambda: served.consolidate(summarise=lambda members: "x"), "summarise"),
+        (lambda: served.upkeep.consolidate(summarise=lambda members: "x"), "summarise"),
         (lambda: served.add_chat(CHAT, facets=lambda user, assistant: {}), "facets"),
         (lambda: served.get_context("x", counter=len), "counter"),
         (lambda: served.iterate(page_size=0), "limit"),

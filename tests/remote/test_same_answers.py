@@ -24,6 +24,7 @@ from support.waiting import HANG_SECONDS
 WORDS = "Ana Ben moved Lisbon tea cello likes lives March nuts dentist river flat piano".split()
 TIMES = ["2026-01-01", "20260201", 1767225600, "2026-02-30", "2026-02-03T04:05:06+05:00"]
 FILTERS = [{"kind": "fact"}, {"nope": 1}, {"importance": {"gte": 0.5}}, {"or": [{"kind": "note"}]}]
+_FILTERED = ("inspect.zones", "upkeep.prune")
 PROFILES = ["balanced", "six_factor", "vitality", "nope", {}, {"name": "p"}]
 STATUS = {IdTaken: 409, NotFound: 404, VersionConflict: 412, InvalidInput: 422}
 # Who wrote it, under which key, when it was computed, and ids that each makes of its own
@@ -85,7 +86,7 @@ class Drawn:
         return "update", {"id": self.id(), **changes, "if_version": self.maybe(1, 2, 3)}
 
     def search(self) -> tuple[str, dict[str, Any]]:
-        name = self.random.choice(["search", "candidates", "explain", "get_context"])
+        name = self.random.choice(["search", "inspect.candidates", "explain", "get_context"])
         options = {
             "query": self.text(), **self.narrow(), "profile": self.maybe(*PROFILES),
             "now": self.maybe(*TIMES), "cut": self.maybe("none", "zz"),
@@ -102,9 +103,18 @@ class Drawn:
         return name, {"limit": limit, **(self.narrow() if name in ("get_all", "count") else {})}
 
     def of_one(self) -> tuple[str, dict[str, Any]]:
-        names = ["get", "delete", "promote", "demote", "reinforce", "pin", "unpin", "vitality"]
+        names = [
+            "get",
+            "delete",
+            "promote",
+            "demote",
+            "reinforce",
+            "pin",
+            "unpin",
+            "inspect.vitality",
+        ]
         name = self.random.choice([*names, "links"])
-        points = {"points": 3} if name == "vitality" else {}
+        points = {"points": 3} if name == "inspect.vitality" else {}
         return name, {"id": self.id(), **points}
 
     def judged(self) -> tuple[str, dict[str, Any]]:
@@ -118,14 +128,15 @@ class Drawn:
         return name, ids | ({"type": self.maybe("supports", "zz")} if name == "link" else {})
 
     def of_all(self) -> tuple[str, dict[str, Any]]:
-        name = self.random.choice(["zones", "prune", "consolidate", "audit", "verify", "stats"])
-        return name, {"filters": self.maybe(*FILTERS)} if name in ("zones", "prune") else {}
+        name = self.random.choice(["prune", "consolidate", "audit", "verify"])
+        name = self.random.choice([f"upkeep.{name}", "inspect.zones", "stats"])
+        return name, {"filters": self.maybe(*FILTERS)} if name in _FILTERED else {}
 
     def kept(self) -> tuple[str, dict[str, Any]]:
         if self.random.random() < 0.3:
-            return "delete_question", {"id": self.random.choice(["q1", "q9"])}
+            return "labels.delete", {"id": self.random.choice(["q1", "q9"])}
         id = self.random.choice(["q1", "q2"])
-        return "add_question", {"query": self.text(), "relevant": [self.id()], "id": id}
+        return "labels.add", {"query": self.text(), "relevant": [self.id()], "id": id}
 
 
 def told(call: Callable[[], Any]) -> tuple[type[SalienceError] | None, Any]:
@@ -179,8 +190,8 @@ def test_each_door_answers_as_the_library_does(
             now[0] += timedelta(hours=drawn.random.choice([0, 1, 30, 480]))
             name, arguments = drawn()
             where = f"{number}: {name}({arguments})"
-            kind, expected = told(lambda: getattr(embedded, name)(**arguments))  # noqa: B023
-            same = told(lambda: getattr(remote, name)(**arguments))  # noqa: B023
+            kind, expected = told(lambda: BY_NAME[name].of(embedded)(**arguments))  # noqa: B023
+            same = told(lambda: BY_NAME[name].of(remote)(**arguments))  # noqa: B023
             assert same[0] is kind, f"{where}: {expected} {same[1]}"
             assert plain(same[1]) == plain(expected), where
             answer = over_rest(client, name, arguments)

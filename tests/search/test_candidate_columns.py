@@ -43,7 +43,7 @@ def fold(table: CandidateTable, at: int, weights: Mapping[str, float] = {}) -> f
 def test_parts_and_factors_give_the_scores_to_the_bit(name: str) -> None:
     memory = crowd(6)
     for question in (QUERY, "When did Ana bake bread yesterday?", "What should I cook?"):
-        table = memory.candidates(question, profile=name)
+        table = memory.inspect.candidates(question, profile=name)
         hits = memory.search(question, profile=name, touch=False)
         assert [row.id for row in table.rows if row.left is None] == list(hits.ids)
         assert [row.score for row in table.rows[: len(hits)]] == [hit.score for hit in hits]
@@ -56,13 +56,13 @@ def test_parts_and_factors_give_the_scores_to_the_bit(name: str) -> None:
 
 def test_a_weight_changes_no_values_but_those_that_move_with_it() -> None:
     memory = crowd(6)
-    table = memory.candidates(QUERY)
+    table = memory.inspect.candidates(QUERY)
     unmoved = 0
     for part in table.parts:
         if part.weight is None:
             continue
         weights = {part.name: part.weight + 0.7}
-        other = memory.candidates(QUERY, weights=weights)
+        other = memory.inspect.candidates(QUERY, weights=weights)
         places = {row.id: at for at, row in enumerate(other.rows)}
         order = [places[row.id] for row in table.rows]
         moved = False
@@ -88,7 +88,7 @@ def test_a_weight_of_a_stage_before_the_score_moves_its_column() -> None:
 
 def test_stages_tell_who_went_on() -> None:
     memory = crowd(6)
-    table = memory.candidates(QUERY, hits=3, limit=4)
+    table = memory.inspect.candidates(QUERY, hits=3, limit=4)
     assert len(table.rows) == 4
     assert [row.left for row in table.rows] == [None, None, None, len(table.stages) - 1]
     assert [step.kind for step in table.stages] == ["retrieve", "conflict", "score", "cut"]
@@ -99,16 +99,18 @@ def test_stages_tell_who_went_on() -> None:
     cut = table.stages[-1]
     assert (cut.entered, cut.left, cut.by, cut.last) == (table.of, 3, "score", table.rows[2].score)
     words = table.routes["lexical"]
-    ranks = [rank for rank in memory.candidates(QUERY).routes["lexical"].rank if rank is not None]
+    ranks = [
+        rank for rank in memory.inspect.candidates(QUERY).routes["lexical"].rank if rank is not None
+    ]
     assert sorted(ranks) == list(range(1, words.taken + 1))
 
 
 def test_hits_that_are_too_unlikely_leave_at_a_step_of_its_own() -> None:
     memory = crowd(6)
-    whole = memory.candidates(QUERY)
+    whole = memory.inspect.candidates(QUERY)
     chances = [row.probability or 0.0 for row in whole.rows[:10]]
     least = chances[4] + 1e-9
-    table = memory.candidates(QUERY, min_probability=least)
+    table = memory.inspect.candidates(QUERY, min_probability=least)
     hits = memory.search(QUERY, min_probability=least, touch=False)
     step = table.stages[-1]
     assert (step.kind, step.entered, step.left) == ("cutoff", 10, len(hits))
@@ -119,8 +121,10 @@ def test_hits_that_are_too_unlikely_leave_at_a_step_of_its_own() -> None:
 
 def test_one_that_left_before_the_score_has_none() -> None:
     memory = crowd(6)
-    cosines = sorted(s for s in memory.candidates(QUERY).routes["vector"].score if s is not None)
-    table = memory.candidates(QUERY, min_similarity=cosines[len(cosines) // 2])
+    cosines = sorted(
+        s for s in memory.inspect.candidates(QUERY).routes["vector"].score if s is not None
+    )
+    table = memory.inspect.candidates(QUERY, min_similarity=cosines[len(cosines) // 2])
     gone = [row for row in table.rows if row.score is None]
     assert gone
     assert {row.left for row in gone} == {1}
@@ -133,7 +137,7 @@ def test_a_stage_that_adds_memories_enters_them() -> None:
     memory.add("The yeast is in the cellar.", id="yeast")
     memory.add("Someone has moved the jar.", id="jar")
     memory.link("yeast", "jar")
-    table = memory.candidates("Where is the yeast?", profile="activation")
+    table = memory.inspect.candidates("Where is the yeast?", profile="activation")
     assert [row.id for row in table.rows] == ["yeast", "jar"]
     assert table.routes["lexical"].rank == (1, None)
     assert [(step.entered, step.left) for step in table.stages[:2]] == [(0, 1), (1, 2)]
@@ -153,7 +157,7 @@ def test_what_paths_gave_adds_up_to_the_activation(profile: str, seed: int) -> N
         links.add((source, target, chance.choice(["supports", "mentions", "contradicts"])))
     for source, target, type in sorted(links):
         memory.link(source, target, type, weight=chance.choice([0.5, 1.0]))
-    table = memory.candidates("yeast", profile=profile)
+    table = memory.inspect.candidates("yeast", profile=profile)
     hits = memory.search("yeast", profile=profile, limit=100, explain=True, touch=False)
     spread = 0
     for hit in hits:
@@ -169,27 +173,27 @@ def test_what_paths_gave_adds_up_to_the_activation(profile: str, seed: int) -> N
             spread += 1
             assert row.paths[-1].source == hit.details["activation.via"]
     assert spread > 5
-    assert not any(row.paths for row in memory.candidates("yeast").rows)
+    assert not any(row.paths for row in memory.inspect.candidates("yeast").rows)
 
 
 def test_looking_is_no_use_and_can_look_back() -> None:
     memory = Memory("ram://", clock=lambda: "2026-05-01")  # type: ignore[arg-type, return-value]
     memory.add("The yeast is in the cellar.", id="yeast", created_at="2026-01-01")
-    memory.flush()
+    memory.upkeep.flush()
     before = memory.events().events
-    table = memory.candidates("Where is the yeast?")
-    memory.flush()
+    table = memory.inspect.candidates("Where is the yeast?")
+    memory.upkeep.flush()
     record = memory.get("yeast")
     assert record is not None
     assert (record.access_count, len(memory.events().events)) == (0, len(before))
-    assert not memory.candidates("Where is the yeast?", as_of="2025-12-01").rows
+    assert not memory.inspect.candidates("Where is the yeast?", as_of="2025-12-01").rows
     assert table.rows[0].text == "The yeast is in the cellar."
 
 
 def test_long_texts_are_cut_and_columns_stay_small() -> None:
     memory = Memory("ram://")
     memory.add_many([f"Ana has bread number {number}. " + "x" * 400 for number in range(200)])
-    table = memory.candidates("Who has bread?")
+    table = memory.inspect.candidates("Who has bread?")
     assert (len(table.rows), table.rows[0].is_cut, len(table.rows[0].text)) == (200, True, 280)
     assert len(json.dumps(table.to_dict(), separators=(",", ":"))) < 150_000
 

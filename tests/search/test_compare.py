@@ -15,7 +15,7 @@ NAMES = sorted(profiles.BUILT_IN)
 
 def test_ranks_are_those_of_the_searches() -> None:
     memory = crowd(6)
-    compared = memory.compare(QUERY, NAMES, limit=6)
+    compared = memory.inspect.compare(QUERY, NAMES, limit=6)
     assert compared.profiles == tuple(NAMES)
     for at, name in enumerate(NAMES):
         hits = memory.search(QUERY, profile=name, limit=6, touch=False)
@@ -62,9 +62,9 @@ def test_the_part_that_was_reweighted_is_the_cause() -> None:
 def test_comparing_touches_nothing_and_is_repeatable() -> None:
     memory = crowd(7)
     before = [record.to_dict() for record in memory.get_all(limit=100)]
-    once = memory.compare(QUERY, NAMES)
-    again = memory.compare(QUERY, NAMES)
-    memory.flush()
+    once = memory.inspect.compare(QUERY, NAMES)
+    again = memory.inspect.compare(QUERY, NAMES)
+    memory.upkeep.flush()
     assert [record.to_dict() for record in memory.get_all(limit=100)] == before
     assert once.to_dict() == again.to_dict()
     assert json.loads(json.dumps(once.to_dict()))["profiles"] == NAMES

@@ -373,10 +373,10 @@ def test_references_are_short_and_can_be_switched_off() -> None:
 def test_only_the_memories_of_a_context_are_touched_and_only_with_touch() -> None:
     memory = house()
     memory.get_context(QUERY, 60 + FENCE, sections=["memories"], touch=False)
-    memory.flush()
+    memory.upkeep.flush()
     assert all(record.access_count == 0 for record in memory.get_all())
     context = memory.get_context(QUERY, 60 + FENCE, sections=["memories"])
-    memory.flush()
+    memory.upkeep.flush()
     counted = {record.id for record in memory.get_all() if record.access_count}
     assert counted == set(context.ids)
     assert counted

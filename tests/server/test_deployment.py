@@ -171,7 +171,7 @@ def test_a_backup_by_sqlite_holds_what_was_accepted_before_it(tmp_path: Path) ->
     with Memory.open(str(tmp_path / "backup.db")) as memory:
         assert len(accepted) >= 10
         assert None not in memory.get_many(accepted)
-        assert memory.verify()
+        assert memory.upkeep.verify()
 
 
 def version(server: RealServer) -> str:

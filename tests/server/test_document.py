@@ -138,7 +138,7 @@ def test_rich_answers_are_as_documented(notes: httpx.Client) -> None:
     assert notes.post("/compare", json=query).status_code == 200
     audit = notes.post("/audit", json={"mend": ["junk", "duplicates"]})
     assert audit.status_code == 200
-    assert notes.get("/links/pending").json()["links"]
+    assert notes.get("/links?pending=true").json()["links"]
 
 
 def test_refusals_are_as_documented(notes: httpx.Client, document: Document) -> None:

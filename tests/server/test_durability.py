@@ -62,7 +62,7 @@ def test_every_acknowledged_write_survives_a_kill(rounds: int, tmp_path: Path) -
     assert len(acknowledged) >= 40 * rounds
     assert not lost
     with Memory.open(db) as memory:
-        assert memory.verify()
+        assert memory.upkeep.verify()
 
 
 def test_a_stop_writes_what_is_queued(tmp_path: Path) -> None:

@@ -33,7 +33,7 @@ def results() -> dict[str, Any]:
             "empty": memory.search("x", filters={"kind": "none"}),
             "history": memory.history("a"),
             "explain": memory.explain("Ana", "a"),
-            "zones": memory.zones(),
+            "zones": memory.inspect.zones(),
         }
 
 

@@ -76,7 +76,7 @@ def test_a_memory_edited_between_ranking_and_reading_is_returned_as_it_is_now(
         "pot": "The tea pot is blue now",
     }
     assert [hit.rank for hit in result] == [1, 2]
-    memory.flush()
+    memory.upkeep.flush()
     assert [other.get(id).access_count for id in found] == [1, 1]  # type: ignore[union-attr]
 
 
@@ -127,7 +127,7 @@ def test_a_namespace_that_was_erased_and_begun_anew_is_the_new_one(
     assert memory.get("new")
     assert memory.add("New", kind="note").items[0].outcome == "DUPLICATE"
     assert memory.feedback("new", "useful")
-    memory.decay_all()
+    memory.upkeep.decay()
     assert memory.history("new").events
     assert memory.delete("newer")
     assert memory.delete_all(namespace="default").memories == 1

@@ -77,12 +77,12 @@ def live(memory: Memory, clock: Clock, step: tuple[Any, ...]) -> None:
             else memory.link(one, other, "mentions", 0.25)
         ),
         "supersede": memory.supersede,
-        "decay": memory.decay_all,
+        "decay": memory.upkeep.decay,
         "chat": lambda said, answer: memory.add_chat(
             [{"role": "user", "content": said}, {"role": "assistant", "content": answer}],
             session_id="chat",
         ),
-        "maintain": lambda: memory.maintain(steps=("expire", "tasks", "links", "prune")),
+        "maintain": lambda: memory.upkeep.maintain(steps=("expire", "tasks", "links", "prune")),
         "wait": lambda minutes: clock.pass_(minutes=minutes, days=minutes),
     }
     with suppress(NotFound, InvalidInput):
@@ -163,7 +163,7 @@ def test_an_import_exports_to_the_same_bytes(
             assert again.splitlines()[2:-1] == text.splitlines()[2:-1]
         else:
             assert again == text
-        assert target.verify()
+        assert target.upkeep.verify()
         assert target.links() == [
             link
             if name != source
@@ -267,7 +267,7 @@ def test_an_import_that_was_broken_off_goes_on(
     path, clock = tmp_path / "all.jsonl", Clock()
     with Memory.open("ram://", embedder=EMBEDDER, clock=clock) as memory:
         memory.add_many({"id": f"m{i}", "content": f"Note {i}"} for i in range(10))
-        memory.decay_all()
+        memory.upkeep.decay()
         memory.export(path)
 
     def stop(step: str, done: int, total: int) -> None:
@@ -308,13 +308,13 @@ def test_an_import_that_was_broken_off_goes_on_after_a_search(
         with pytest.raises(KeyboardInterrupt):
             memory.load(path, progress=stop)
         assert memory.search("Note 1", limit=1).ids == ("m1",)
-        memory.flush()
+        memory.upkeep.flush()
         memory.load(path)
         assert memory.count() == 10
         assert [event.type for event in memory.history("m1")] == ["write", "retrieval"]
         *brought, own = [event.seq for event in memory.events()]
         assert (brought, own > places[-1]) == (places, True)
-        assert memory.verify()
+        assert memory.upkeep.verify()
 
 
 def test_an_import_that_was_broken_off_in_a_later_namespace_goes_on(tmp_path: Path) -> None:
@@ -322,7 +322,7 @@ def test_an_import_that_was_broken_off_in_a_later_namespace_goes_on(tmp_path: Pa
     with Memory.open("ram://", embedder=EMBEDDER, clock=clock) as memory:
         for name in ("a", "b", "c"):
             memory.for_namespace(name).add_many([f"Note {i} of {name}" for i in range(5)])
-            memory.for_namespace(name).add_question(f"Of {name}?")
+            memory.for_namespace(name).labels.add(f"Of {name}?")
         memory.export(path, everywhere=True)
 
     def stop(step: str, done: int, total: int) -> None:
@@ -407,7 +407,7 @@ def test_an_export_is_of_the_moment_at_which_it_began(
             if done != 2:
                 return
             clock.pass_(days=3)
-            memory.decay_all()
+            memory.upkeep.decay()
             memory.update("c", content="Changed")
             memory.update("d", importance=0.5)
             memory.search("note", limit=6)
@@ -427,7 +427,7 @@ def test_an_export_is_of_the_moment_at_which_it_began(
     with Memory.open("ram://", embedder=EMBEDDER) as again:
         busy.seek(0)
         again.load(busy)
-        assert again.verify()
+        assert again.upkeep.verify()
 
 
 def test_vectors_of_another_embedder_are_made_anew(tmp_path: Path) -> None:
@@ -467,12 +467,12 @@ def test_what_is_new_is_consolidated_in_a_copy_too(tmp_path: Path) -> None:
     with Memory.open("ram://", embedder=EMBEDDER) as memory:
         memory.for_namespace("before").add_many([f"Boat {n} is green." for n in range(50)])
         memory.add_many([f"Ana {chr(97 + n) * 9} box {n}." for n in range(21)], dedup=False)
-        memory.consolidate(apply=True)
+        memory.upkeep.consolidate(apply=True)
         memory.export(path)
     with Memory.open("ram://", embedder=EMBEDDER) as memory:
         memory.load(path)
         memory.add_many([{"content": text, "id": text} for text in alike], dedup=False)
-        found = {id for cluster in memory.consolidate().clusters for id in cluster.members}
+        found = {id for cluster in memory.upkeep.consolidate().clusters for id in cluster.members}
         assert {*alike} <= found
 
 
@@ -500,9 +500,9 @@ def test_a_file_brings_no_question_that_cannot_be_read(question: str, said: str)
                 memory.load(file)
         else:
             memory.load(file)
-            assert [each.relevant for each in memory.questions()] == [("x", "y")]
-        memory.consolidate(apply=True)
-        memory.maintain()
+            assert [each.relevant for each in memory.labels.questions()] == [("x", "y")]
+        memory.upkeep.consolidate(apply=True)
+        memory.upkeep.maintain()
         assert memory.count() == (0 if said else 1)
 
 

@@ -129,7 +129,7 @@ def test_any_value_is_taken_or_refused_by_what_writes_files(
             ("restore_backup", "progress"),
         ):
             call(memory, name, argument, make())
-        assert memory.verify()
+        assert memory.upkeep.verify()
 
 
 @pytest.mark.one_in(8)
@@ -162,7 +162,7 @@ def test_what_a_function_of_the_caller_gives_is_checked(make: Callable[[], Any])
             with Memory("ram://", **options) as memory:
                 memory.add("An apple a day", id="a")
                 memory.search("apple", token_budget=100)
-                memory.maintain()
+                memory.upkeep.maintain()
                 for record in memory.get_all():
                     assert inexact(vars(record)) is None
         except SalienceError:
@@ -184,9 +184,9 @@ def test_what_a_function_of_the_caller_gives_is_checked(make: Callable[[], Any])
 def test_a_summariser_that_is_no_function_is_refused(wrong: Any) -> None:
     with Memory("ram://", embedder=None) as memory:
         with pytest.raises(InvalidInput, match="give a function"):
-            memory.consolidate(summarise=wrong)
+            memory.upkeep.consolidate(summarise=wrong)
         with pytest.raises(InvalidInput, match="give a function"):
-            memory.maintain(summarise=wrong)
+            memory.upkeep.maintain(summarise=wrong)
 
 
 def test_values_of_other_types_become_what_they_stand_for() -> None:
@@ -201,6 +201,10 @@ def test_values_of_other_types_become_what_they_stand_for() -> None:
 @pytest.mark.parametrize("year", [1, 99, 9900, 9999])
 def test_a_clock_far_from_history_is_refused(year: int) -> None:
     with Memory("ram://", embedder=None, clock=lambda: datetime(year, 1, 1)) as memory:
-        for act in (lambda: memory.add("apple"), lambda: memory.search("apple"), memory.maintain):
+        for act in (
+            lambda: memory.add("apple"),
+            lambda: memory.search("apple"),
+            memory.upkeep.maintain,
+        ):
             with pytest.raises(InvalidInput, match="clock: is in the year"):
                 act()

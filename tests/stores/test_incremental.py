@@ -61,7 +61,7 @@ def follow(
             apply(ram, step)
             expected = seen(ram)
             assert seen(lasting) == expected
-            lasting.flush()
+            lasting.upkeep.flush()
             with opened() as fresh:
                 assert seen(fresh) == expected
     finally:

@@ -155,7 +155,7 @@ def test_what_is_damaged_does_not_pass_for_sound(
         memory.add("A kite.", id="kite", speaker=APART)
         memory.add("A cello.", id=APART)
         memory.link("kite", APART, "supports")
-        memory.flush()
+        memory.upkeep.flush()
         with closing(sqlite3.connect(path)) as db, db:
             db.execute("UPDATE memories SET content = 'A kit.' WHERE id = 'kite'")
             db.execute("UPDATE links SET weight = 0.25")

@@ -27,7 +27,7 @@ from salience import Memory
 with Memory.open(sys.argv[1], embedder=None) as memory:
     memory.add("Ana lives in Porto.", id="a")
     memory.search("Porto")
-    memory.flush()
+    memory.upkeep.flush()
     print("ready", flush=True)
     sys.stdin.readline()
     for write in (
@@ -42,7 +42,7 @@ with Memory.open(sys.argv[1], embedder=None) as memory:
             print(type(problem).__name__, problem)
     with suppress(Exception):
         memory.search("Porto")
-        memory.flush()
+        memory.upkeep.flush()
 """
 
 
@@ -87,7 +87,7 @@ def test_tables_that_are_migrated_while_they_are_open_refuse_the_older_program(
     with Memory.open(url, embedder=None) as older:
         older.add("Ana lives in Porto.", id="a")
         older.search("Porto")
-        older.flush()
+        older.upkeep.flush()
         with monkeypatch.context() as patch:
             patch.setattr(schema, "migrations", lambda store: later)
             migrate(url)
@@ -130,5 +130,5 @@ def test_a_process_of_an_older_release_is_refused(
         assert len(re.findall("^(StoreError|NotWritable) ", said, re.MULTILINE)) == 4, said
         assert (list(memory.get_all()), memory.history("a")) == before
         assert memory.search("Porto", touch=False).ids == ("a",)
-        assert memory.verify()
+        assert memory.upkeep.verify()
         assert memory.doctor()

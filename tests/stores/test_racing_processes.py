@@ -37,4 +37,4 @@ def test_the_same_facts_of_several_processes_are_one_memory_each(
         records = memory.get_all(limit=100)
         assert records.total == 2 * ROUNDS
         assert {record.access_count for record in records} == {PROCESSES - 1}
-        assert memory.verify()
+        assert memory.upkeep.verify()

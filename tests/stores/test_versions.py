@@ -39,4 +39,4 @@ def test_no_increment_of_any_process_is_lost(
         assert record.metadata == {"n": PROCESSES * INCREMENTS}
         assert record.version == PROCESSES * INCREMENTS + 1
         assert memory.history("x").numbers[-1] == record.version
-        assert memory.verify()
+        assert memory.upkeep.verify()

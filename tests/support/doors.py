@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from operator import attrgetter
 from typing import Any
 
 from salience import Memory
@@ -16,8 +17,8 @@ REQUIRED: dict[str, dict[str, Any]] = {
     "add": {"content": "apple pie"},
     "add_many": {"items": ["apple"]},
     "add_chat": {"messages": CHAT},
-    "candidates": {"query": "apple"},
-    "compare": {"query": "apple", "profiles": ["balanced", "composite"]},
+    "inspect.candidates": {"query": "apple"},
+    "inspect.compare": {"query": "apple", "profiles": ["balanced", "composite"]},
     "explain": {"query": "apple", "id": "taken"},
     "feedback": {"id": "taken", "kind": "useful"},
     "get_context": {"query": "apple"},
@@ -27,26 +28,36 @@ REQUIRED: dict[str, dict[str, Any]] = {
 }
 OPTIONS: dict[str, type] = {
     "add": MemoryFields,
-    "candidates": ExplainOptions,
-    "compare": CompareOptions,
+    "inspect.candidates": ExplainOptions,
+    "inspect.compare": CompareOptions,
     "explain": ExplainOptions,
     "get_context": ContextOptions,
     "search": SearchOptions,
     "update": MemoryChanges,
 }
 UNTRIED = {
-    "backup", "close", "export", "flush", "load", "open", "reembed", "reembedding",
-    "restore_backup",
+    "backup", "close", "export", "load", "open", "reembed", "restore_backup",
+    "upkeep.flush", "upkeep.reembedding",
 }  # fmt: skip
+PARTS = {"inspect", "labels", "upkeep"}
 FUNCTIONS = {"progress", "counter", "facets", "summarise", "clock", "count_tokens", "trace"}
 """Arguments that are called: an error in a function of the caller is the caller's."""
+
+
+def public_names(kind: type) -> set[str]:
+    """The public names of a class of memories, with those of its parts."""
+    names = {name for name in dir(kind) if not name.startswith("_")}
+    for part in PARTS:
+        names |= {f"{part}.{name}" for name in dir(getattr(kind, part)) if name[0] != "_"}
+    return names - PARTS
 
 
 def doors() -> list[tuple[str, str]]:
     """Each argument of each public method that writes no file of its own."""
     found = []
-    for name, method in inspect.getmembers(Memory, inspect.isfunction):
-        if name.startswith("_") or name in UNTRIED:
+    for name in sorted(public_names(Memory)):
+        method = attrgetter(name)(Memory)
+        if not inspect.isfunction(method) or name in UNTRIED:
             continue
         parameters = inspect.signature(method).parameters.values()
         names = [each.name for each in parameters if each.kind is not each.VAR_KEYWORD]
@@ -58,13 +69,13 @@ def doors() -> list[tuple[str, str]]:
 def call(memory: Memory, name: str, argument: str, value: Any) -> None:
     """Call a method with one hostile argument."""
     arguments = dict(REQUIRED.get(name, {}))
-    for parameter in inspect.signature(getattr(Memory, name)).parameters.values():
+    for parameter in inspect.signature(attrgetter(name)(Memory)).parameters.values():
         if parameter.default is parameter.empty and parameter.kind is not parameter.VAR_KEYWORD:
             arguments.setdefault(parameter.name, "taken")
     arguments.pop("self", None)
     arguments[argument] = value
     try:
-        getattr(memory, name)(**arguments)
+        attrgetter(name)(memory)(**arguments)
     except SalienceError as problem:
         str(problem).encode()  # every message can be printed
     except (TypeError, ValueError, RuntimeError, AttributeError):

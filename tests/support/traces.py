@@ -101,5 +101,5 @@ def check_erasures(memory: Memory, seed: int, folder: Callable[[], Path]) -> Non
     assert markers.traces(folder(), gone) == set()
     assert markers.traces(folder(), {kept.namespace})
     assert kept.count() == len(ids[kept.namespace])
-    assert kept.verify().differences == ()
+    assert kept.upkeep.verify().differences == ()
     assert memory.stats(everywhere=True)["namespaces"] == {kept.namespace: kept.count()}

@@ -49,7 +49,7 @@ def sound_file(path: Path) -> bytes:
         memory.link("m1", "m2", "supports", 0.5)
         memory.update("m3", content="The ship was sold.")
         memory.feedback("m4", "useful")
-        memory.maintain()
+        memory.upkeep.maintain()
         other = memory.for_namespace("harbour")
         other.add_chat([{"role": "user", "content": "Where is my ship?"}], session_id="s")
         other.add("The berth is paid.", id="berth", kind="fact")
@@ -102,7 +102,7 @@ def on_sqlite(
     parts = parts_of(path)
     with opened(path) as memory:
         expected = answers(path, memory)
-        assert all(memory.for_namespace(name).verify() for name in NAMESPACES)
+        assert all(memory.for_namespace(name).upkeep.verify() for name in NAMESPACES)
         assert memory.doctor()
     tally, outcomes = Tally("damage, SQLite", seed), Counter[str]()
     for _ in range(flips):
@@ -130,7 +130,7 @@ def _outcome(tally: Tally, label: str, path: Path, expected: list[Any]) -> str:
     is_found = False
     try:
         with opened(path) as memory:
-            is_found = not all(memory.for_namespace(name).verify() for name in NAMESPACES)
+            is_found = not all(memory.for_namespace(name).upkeep.verify() for name in NAMESPACES)
             is_right = answers(path, memory) == expected
     except SalienceError as problem:
         if type(problem) is StoreError and (
@@ -159,7 +159,7 @@ def _mended(tally: Tally, label: str, path: Path, expected: list[Any]) -> str:
             again = memory.doctor()
             if not again:
                 tally.report("again", f"{label}: {list(again)[:_MOST_SHOWN]}")
-            if not all(memory.for_namespace(name).verify() for name in NAMESPACES):
+            if not all(memory.for_namespace(name).upkeep.verify() for name in NAMESPACES):
                 tally.report("verify", f"{label}: is mended and does not verify")
             is_right = answers(path, memory) == expected
             records = [

@@ -149,8 +149,8 @@ def _attempt(tally: Tally, label: str, call: Call, memory: Memory, seed: int) ->
 
 def _check(tally: Tally, label: str, memory: Memory) -> None:
     """What was met by faults goes on, and answers like a rebuilt store."""
-    if not memory.verify():
-        tally.report("verify", f"{label}: {memory.verify()}")
+    if not memory.upkeep.verify():
+        tally.report("verify", f"{label}: {memory.upkeep.verify()}")
     memory.add("The store goes on.", id="after")
     if answers(memory) != rebuilt(memory):
         tally.report("searches", f"{label}: differ from those of a rebuilt store")

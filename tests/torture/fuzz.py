@@ -28,7 +28,7 @@ SECONDS = 1.0
 _TRIES = 5  # of an input that was too slow
 _LIBRARY = "/salience/"
 _AT_ONCE = 1_000  # inputs that one store takes
-_DOORS = [door for door in doors() if door != ("verify", "repair")]
+_DOORS = [door for door in doors() if door != ("upkeep.verify", "repair")]
 _PIECES = (
     "apple", "\0", "\x1b[2J", "\ud800", "\u202e", "\U000e0041", "\ufeff", "\n", " ", "'", '"', ";",
     "--", "{", "[", "]", "}", "(", ")", "*", "1e999", "9" * 400, "é", "漢字", "🍎", "%s", "\\", "/",

@@ -106,7 +106,7 @@ def _use(memory: Memory, random: Random, key: str, known: int) -> Operation:
                 answer = _seen(memory.feedback(key, "useful"))
             case "touch":
                 memory.touch(key)
-                memory.flush()
+                memory.upkeep.flush()
                 answer = True
             case "same_fact":
                 text = f"All of them add the fact of {key} at once."
@@ -262,5 +262,5 @@ def judge(tally: Tally, url: str, histories: Histories) -> None:
         for content, count in facts.items():
             if count > 1:
                 tally.report("twice", f"{content} is there {count} times")
-        if not memory.verify():
-            tally.report("verify", str(memory.verify()))
+        if not memory.upkeep.verify():
+            tally.report("verify", str(memory.upkeep.verify()))

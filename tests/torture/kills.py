@@ -121,8 +121,8 @@ def _judge_state(
     allowed = states[done : begun + 2]
     with opened(url) as memory:
         left = state(memory)
-        if not memory.verify():
-            tally.report("verify", f"{label}: {memory.verify()}")
+        if not memory.upkeep.verify():
+            tally.report("verify", f"{label}: {memory.upkeep.verify()}")
         if answers(memory) != rebuilt(memory):
             tally.report("searches", f"{label}: differ from those of a rebuilt store")
         if left not in allowed and begun >= done and CALLS[plan.calls[begun][0]].in_steps:

@@ -44,7 +44,7 @@ def found(memory: Memory) -> None:
         memory.link(f"fact{n}", f"fact{n + 1}", "supports", 0.5)
     memory.archive(["fact20", "fact21"])
     memory.for_namespace("other").add_many([f"The other tenant owns boat {n}." for n in range(8)])
-    memory.flush()
+    memory.upkeep.flush()
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ def do(call: Call, memory: Memory, seed: int) -> None:
     """Make a call; one that the state of the store forbids is refused, and changes nothing."""
     try:
         call.run(memory, Random(seed))
-        memory.flush()
+        memory.upkeep.flush()
     except SalienceError as problem:
         if not isinstance(problem, ValueError | KeyError):  # InvalidInput, NotFound
             raise
@@ -246,7 +246,7 @@ def contradict(memory: Memory, random: Random) -> None:
 
 @_call
 def decay_all(memory: Memory, random: Random) -> None:
-    memory.decay_all()
+    memory.upkeep.decay()
 
 
 @_call
@@ -282,17 +282,17 @@ def delete_namespace(memory: Memory, random: Random) -> None:
 
 @_call
 def prune(memory: Memory, random: Random) -> None:
-    memory.prune(apply=True, cap=10)
+    memory.upkeep.prune(apply=True, cap=10)
 
 
 @_call_in_steps
 def consolidate(memory: Memory, random: Random) -> None:
-    memory.consolidate(apply=True, everything=True)
+    memory.upkeep.consolidate(apply=True, everything=True)
 
 
 @_call_in_steps
 def maintain(memory: Memory, random: Random) -> None:
-    memory.maintain(steps=("expire", "tasks", "links", "consolidate", "prune"), cap=5)
+    memory.upkeep.maintain(steps=("expire", "tasks", "links", "consolidate", "prune"), cap=5)
 
 
 @_call
@@ -305,4 +305,4 @@ def undo(memory: Memory, random: Random) -> None:
 
 @_call_in_steps
 def audit(memory: Memory, random: Random) -> None:
-    memory.audit(mend=("duplicates", "junk", "orphaned"))
+    memory.upkeep.audit(mend=("duplicates", "junk", "orphaned"))

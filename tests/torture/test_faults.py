@@ -25,8 +25,8 @@ def test_upkeep_that_could_not_release_its_lock_does_not_keep_itself_out(tmp_pat
     with opened(EmbeddedStore(records)) as memory:
         for n in (1, 2, 3):  # the lock is taken, and can be neither used nor released
             with failing_writes(records, n), pytest.raises(StoreError):
-                memory.maintain()
-        assert memory.maintain().steps
+                memory.upkeep.maintain()
+        assert memory.upkeep.maintain().steps
 
 
 def test_faults_at_every_statement_leave_nothing_or_all(tmp_path: Path) -> None:

@@ -37,7 +37,7 @@ def test_uses_that_were_flushed_survive_a_backend_and_the_server() -> None:
         ):
             with opened(url) as memory:
                 memory.touch("fact1", "reference")
-                memory.flush()
+                memory.upkeep.flush()
                 kill()
             databases.wait()
             with opened(url) as memory:

@@ -18,7 +18,10 @@ def test_zones_of_an_imported_history_are_those_of_its_log() -> None:
         item = {"content": "zebra", "layer": "activity", "created_at": LONG_AGO}
         memory.add_many([{**item, "id": "new"}, {**item, "id": "old", "added_at": LONG_AGO}])
         assert memory["old"].added_at == LONG_AGO
-        assert {one.id: one.zone for one in memory.zones()} == {"new": "active", "old": "dormant"}
+        assert {one.id: one.zone for one in memory.inspect.zones()} == {
+            "new": "active",
+            "old": "dormant",
+        }
         hits = memory.search("zebra", profile="vitality", touch=False, explain=True)
         [old] = (hit for hit in hits if hit.id == "old")
         assert old.explanation is not None
@@ -26,8 +29,8 @@ def test_zones_of_an_imported_history_are_those_of_its_log() -> None:
         assert part is not None
         # one access 30 days ago, d = 0.5 * 3: 1 / (1 + 30^1.5)
         assert part.value == pytest.approx(1 / (1 + 30**1.5))
-        assert {one.id: one.vitality for one in memory.zones()}["old"] == part.value
-        assert memory.verify()
+        assert {one.id: one.vitality for one in memory.inspect.zones()}["old"] == part.value
+        assert memory.upkeep.verify()
 
 
 def test_it_does_not_set_an_item_apart_and_is_not_edited() -> None:

@@ -299,7 +299,7 @@ def test_continuing_loses_neither_links_nor_accesses(memory: Memory) -> None:
     memory.add("a note", id="note")
     memory.link(id, "note")
     memory.search("Lisbon", limit=1)
-    memory.flush()
+    memory.upkeep.flush()
     memory.add_chat(CHAT[2:4], session_id="s")
     record = memory.get(id)
     assert record is not None

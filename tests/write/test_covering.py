@@ -92,7 +92,7 @@ def test_the_audit_leaves_what_is_not_covered() -> None:
         memory.add(PERMIT, kind="fact", id="a passing", expires_at=NOW + DAY)
         memory.add(PERMIT, kind="fact", id="b lasting")
         memory.add(PERMIT, kind="fact", id="c again", dedup=False)
-        memory.audit(mend=["duplicates"])
+        memory.upkeep.audit(mend=["duplicates"])
         assert [one.id for one in memory.get_all({"status": "archived"})] == ["c again"]
 
 

@@ -66,7 +66,7 @@ def test_the_audit_judges_alike() -> None:
             ),
             dedup=False,
         )
-        memory.audit(mend=["duplicates"])
+        memory.upkeep.audit(mend=["duplicates"])
         [archived] = memory.get_all({"status": "archived"})
         assert archived.id == f"{len(pairs) - 1} 1"
 

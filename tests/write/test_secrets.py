@@ -51,7 +51,7 @@ def test_by_default_a_secret_is_flagged_in_the_answer_and_in_the_audit() -> None
     assert [item.secret for item in result] == [None, "password"]
     assert [item.id for item in result.secrets] == ["p"]
     memory.add("My PIN is 4711.", id="t", session_id="s")
-    finding = memory.audit()["secrets"]
+    finding = memory.upkeep.audit()["secrets"]
     assert (finding.count, finding.of) == (2, 3)
     assert "hunter2" not in str(finding.to_dict())
     assert finding.actions[0].body == {"ids": ["p", "t"]}
@@ -73,7 +73,7 @@ def test_a_memory_can_refuse_or_keep_secrets(monkeypatch: pytest.MonkeyPatch) ->
     assert outcomes == ["REJECTED", "REJECTED", "ADDED"]
     keeps = Memory.open("ram://", embedder=None, secrets="keep")
     assert keeps.add("My password is hunter2").secrets == ()
-    assert keeps.audit()["secrets"].count == 0
+    assert keeps.upkeep.audit()["secrets"].count == 0
     monkeypatch.setenv("SALIENCE_SECRETS", "refuse")
     with pytest.raises(InvalidInput, match="refuses secrets"):
         Memory.open("ram://", embedder=None).add("My password is hunter2")

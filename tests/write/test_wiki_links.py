@@ -23,10 +23,10 @@ def test_links_lead_to_titles_aliases_and_ids() -> None:
 def test_a_link_waits_for_its_target() -> None:
     with Memory.open("ram://", embedder=None) as memory:
         memory.add("Ask [[Otto Berg]].", id="note")
-        assert [link.target for link in memory.pending_links()] == ["otto-berg"]
+        assert [link.target for link in memory.links(pending=True)] == ["otto-berg"]
         otto = memory.add("Plumber.", title="Otto Berg").id
         assert targets(memory, "note") == {otto}
-        assert not memory.pending_links()
+        assert not memory.links(pending=True)
 
 
 def test_code_facts_and_given_links_are_left_alone() -> None:
@@ -61,7 +61,7 @@ def test_links_follow_a_changed_text(by: str) -> None:
 
         change("At [[Berth]], with [[Cora]], and [[Never]].")
         assert targets(memory, "note") == {"berth", "cora", "never"}
-        assert {link.target for link in memory.pending_links()} == {"never"}
+        assert {link.target for link in memory.links(pending=True)} == {"never"}
         change("Alone.")
         assert [(link.target, link.type) for link in memory.links("note")] == [("cora", "supports")]
 

@@ -106,6 +106,80 @@ export class Salience {
       this.#read(["keys", id, "revoke"], undefined, options),
   };
 
+  /** What looks behind memories: what a search ranks, their links, zones and vitality. */
+  readonly inspect = {
+    /** All that a search ranked, in columns: the parts of each score, the routes and the stages. */
+    candidates: (
+      query: string | Named<Candidates>,
+      rest?: Further<Candidates, "query"> & CallOptions,
+    ): Promise<Answer<"/v1/candidates">> => this.#ranked("/v1/candidates", query, rest),
+    /** The ranks of the same memories under several profiles. */
+    compare: (query: Named<Body<"/v1/compare">>, options?: CallOptions): Promise<Answer<"/v1/compare">> =>
+      this.#read("/v1/compare", query, options),
+    /** The memories that links lead to from one, the nearest first. */
+    graph: (query: Named<Query<"/v1/graph">>, options?: CallOptions): Promise<Answer<"/v1/graph", "get">> =>
+      this.#ask("/v1/graph", query, options),
+    /** The memories by how alive they are: active, stale, fading or dormant. */
+    zones: (query: Named<Body<"/v1/zones">> = {}, options?: CallOptions): Promise<Answer<"/v1/zones">> =>
+      this.#read("/v1/zones", query, options),
+    /** The shares of the zones over time. */
+    zoneShares: (query: Named<Body<"/v1/zones/shares">> = {}, options?: CallOptions): Promise<Answer<"/v1/zones/shares">> =>
+      this.#read("/v1/zones/shares", query, options),
+    /** The vitality of a memory over time, and when it changes its zone. */
+    vitality: (
+      id: string,
+      query: Named<Query<"/v1/memories/{id}/vitality">> = {},
+      options?: CallOptions,
+    ): Promise<Answer<"/v1/memories/{id}/vitality", "get">> =>
+      this.#ask(["memories", id, "vitality"], query, options),
+    /** The recorded searches, where a search log is kept. */
+    searches: (query: Named<Query<"/v1/searches">> = {}, options?: CallOptions): Promise<Answer<"/v1/searches", "get">> =>
+      this.#ask("/v1/searches", query, options),
+  };
+
+  /** Questions with the memories that answer them, and how well profiles answer them. */
+  readonly labels = {
+    /** The questions that are kept with their answers. */
+    questions: (options?: CallOptions): Promise<Answer<"/v1/questions", "get">> =>
+      this.#ask("/v1/questions", {}, options),
+    /** Keeps a question with the memories that answer it, and those that do not. */
+    add: (question: Named<Body<"/v1/questions">>, options?: WriteOptions): Promise<Answer<"/v1/questions">> =>
+      this.#write("/v1/questions", question, options),
+    /** Drops a question that is kept; false if there is none. */
+    delete: async (id: string, options: CallOptions = {}): Promise<boolean> => {
+      const dropped = this.#transport.json({ method: "DELETE", path: ["questions", id], repeatable: "always" }, options);
+      return (await orNull(dropped.then(() => true))) !== null;
+    },
+    /** Recall, MRR and nDCG of profiles on the questions that are kept, each with its interval. */
+    score: (query: Named<Body<"/v1/questions/score">> = {}, options?: CallOptions): Promise<Answer<"/v1/questions/score">> =>
+      this.#read("/v1/questions/score", query, options),
+  };
+
+  /** What keeps memories in order. */
+  readonly upkeep = {
+    /** Archives memories that have faded; a preview unless `apply`. */
+    prune: (rules: Named<Body<"/v1/prune">> = {}, options?: WriteOptions): Promise<Answer<"/v1/prune">> =>
+      this.#write("/v1/prune", rules, options),
+    /** Makes one memory of several that belong together; a preview unless `apply`. */
+    consolidate: (rules: Named<Body<"/v1/consolidate">> = {}, options?: WriteOptions): Promise<Answer<"/v1/consolidate">> =>
+      this.#write("/v1/consolidate", rules, options),
+    /** Does the upkeep that is due; a preview unless `apply`. */
+    maintain: (rules: Named<Body<"/v1/maintain">> = {}, options?: WriteOptions): Promise<Answer<"/v1/maintain">> =>
+      this.#write("/v1/maintain", rules, options),
+    /** Looks for duplicates, junk and orphans, and mends those that `mend` names. */
+    audit: (rules: Named<Body<"/v1/audit">> = {}, options?: WriteOptions): Promise<Answer<"/v1/audit">> =>
+      this.#write("/v1/audit", rules, options),
+    /** Lets all memories fade by the time that has passed. */
+    decay: (options?: WriteOptions): Promise<void> =>
+      this.#write("/v1/decay", undefined, options),
+    /** Compares every memory with the log of what happened to it. */
+    verify: (rules: Named<Body<"/v1/verify">> = {}, options?: WriteOptions): Promise<Answer<"/v1/verify">> =>
+      this.#write("/v1/verify", rules, options),
+    /** Waits until all that was counted meanwhile is written. */
+    flush: (options?: WriteOptions): Promise<void> =>
+      this.#write("/v1/flush", undefined, options),
+  };
+
   // Writing
 
   /** Remembers a text or the messages of a chat: an object of its fields, or the content and then the others. */
@@ -234,50 +308,12 @@ export class Salience {
     return this.#ranked("/v1/explain", query, options);
   }
 
-  /** The ranks of the same memories under several profiles. */
-  compare(query: Named<Body<"/v1/compare">>, options?: CallOptions): Promise<Answer<"/v1/compare">> {
-    return this.#read("/v1/compare", query, options);
-  }
-
   /** The reasons for the ranks of several memories in one ranking. */
   async explainMany(
     query: Named<Body<"/v1/explain"> & { ids: string[] }>,
     options?: CallOptions,
   ): Promise<Schemas["ExplainReport"][]> {
     return (await this.#ranked<{ reports: Schemas["ExplainReport"][] }>("/v1/explain", query, options)).reports;
-  }
-
-  /** All that a search ranked, in columns: the parts of each score, the routes and the stages. */
-  candidates(query: Named<Candidates>, options?: CallOptions): Promise<Answer<"/v1/candidates">>;
-  candidates(query: string, rest?: Further<Candidates, "query"> & CallOptions): Promise<Answer<"/v1/candidates">>;
-  candidates(given: unknown, rest?: object): Promise<Answer<"/v1/candidates">> {
-    return this.#ranked("/v1/candidates", given, rest);
-  }
-
-  /** The questions that are kept with their answers. */
-  questions(options?: CallOptions): Promise<Answer<"/v1/questions", "get">> {
-    return this.#ask("/v1/questions", {}, options);
-  }
-
-  /** Keeps a question with the memories that answer it, and those that do not. */
-  addQuestion(question: Named<Body<"/v1/questions">>, options?: WriteOptions): Promise<Answer<"/v1/questions">> {
-    return this.#write("/v1/questions", question, options);
-  }
-
-  /** Drops a question that is kept; false if there is none. */
-  async deleteQuestion(id: string, options: CallOptions = {}): Promise<boolean> {
-    const dropped = this.#transport.json({ method: "DELETE", path: ["questions", id], repeatable: "always" }, options);
-    return (await orNull(dropped.then(() => true))) !== null;
-  }
-
-  /** Recall, MRR and nDCG of profiles on the questions that are kept, each with its interval. */
-  scoreQuestions(query: Named<Body<"/v1/questions/score">> = {}, options?: CallOptions): Promise<Answer<"/v1/questions/score">> {
-    return this.#read("/v1/questions/score", query, options);
-  }
-
-  /** The recorded searches, where a search log is kept. */
-  searches(query: Named<Query<"/v1/searches">> = {}, options?: CallOptions): Promise<Answer<"/v1/searches", "get">> {
-    return this.#ask("/v1/searches", query, options);
   }
 
   // Judging and linking
@@ -287,20 +323,14 @@ export class Salience {
     return this.#write("/v1/links", link, options);
   }
 
-  /** The links of a memory, or all of the namespace. */
-  async links(id?: string, options?: PastOptions): Promise<Answer<"/v1/links", "get">["links"]> {
-    const query = { id, as_of: callOptions<PastOptions>(options).asOf };
-    return (await this.#ask<Answer<"/v1/links", "get">>("/v1/links", query, options)).links;
-  }
-
-  /** The memories that links lead to from one, the nearest first. */
-  graph(query: Named<Query<"/v1/graph">>, options?: CallOptions): Promise<Answer<"/v1/graph", "get">> {
-    return this.#ask("/v1/graph", query, options);
-  }
-
-  /** The links that lead to no memory yet. */
-  async pendingLinks(options?: CallOptions): Promise<Answer<"/v1/links/pending", "get">["links"]> {
-    return (await this.#ask<Answer<"/v1/links/pending", "get">>("/v1/links/pending", {}, options)).links;
+  /** The links of a memory, or all of the namespace; with `pending`, those that lead to no memory yet. */
+  async links(
+    query: string | Named<Query<"/v1/links">> = {},
+    options?: PastOptions,
+  ): Promise<Answer<"/v1/links", "get">["links"]> {
+    const asked = typeof query === "string" ? { id: query } : fields(query);
+    const past = { as_of: callOptions<PastOptions>(options).asOf };
+    return (await this.#ask<Answer<"/v1/links", "get">>("/v1/links", { ...past, ...asked }, options)).links;
   }
 
   /** Says that a new memory takes the place of an old one. */
@@ -345,30 +375,6 @@ export class Salience {
 
   // Upkeep
 
-  /** Lets all memories fade by the time that has passed. */
-  decayAll(options?: WriteOptions): Promise<void> {
-    return this.#write("/v1/decay", undefined, options);
-  }
-
-  /** The memories by how alive they are: active, stale, fading or dormant. */
-  zones(query: Named<Body<"/v1/zones">> = {}, options?: CallOptions): Promise<Answer<"/v1/zones">> {
-    return this.#read("/v1/zones", query, options);
-  }
-
-  /** The shares of the zones over time. */
-  zoneShares(query: Named<Body<"/v1/zones/shares">> = {}, options?: CallOptions): Promise<Answer<"/v1/zones/shares">> {
-    return this.#read("/v1/zones/shares", query, options);
-  }
-
-  /** The vitality of a memory over time, and when it changes its zone. */
-  vitality(
-    id: string,
-    query: Named<Query<"/v1/memories/{id}/vitality">> = {},
-    options?: CallOptions,
-  ): Promise<Answer<"/v1/memories/{id}/vitality", "get">> {
-    return this.#ask(["memories", id, "vitality"], query, options);
-  }
-
   /** Moves memories to the archive; gives the name of the run, null if nothing was moved. */
   async archive(ids: readonly string[], options?: WriteOptions): Promise<string | null> {
     return (await this.#write<Answer<"/v1/archive">>("/v1/archive", { ids }, options)).run;
@@ -379,21 +385,6 @@ export class Salience {
     return (await this.#write<Answer<"/v1/unarchive">>("/v1/unarchive", { ids }, options)).restored;
   }
 
-  /** Archives memories that have faded; a preview unless `apply`. */
-  prune(rules: Named<Body<"/v1/prune">> = {}, options?: WriteOptions): Promise<Answer<"/v1/prune">> {
-    return this.#write("/v1/prune", rules, options);
-  }
-
-  /** Makes one memory of several that belong together; a preview unless `apply`. */
-  consolidate(rules: Named<Body<"/v1/consolidate">> = {}, options?: WriteOptions): Promise<Answer<"/v1/consolidate">> {
-    return this.#write("/v1/consolidate", rules, options);
-  }
-
-  /** Does the upkeep that is due; a preview unless `apply`. */
-  maintain(rules: Named<Body<"/v1/maintain">> = {}, options?: WriteOptions): Promise<Answer<"/v1/maintain">> {
-    return this.#write("/v1/maintain", rules, options);
-  }
-
   /** Takes back what a run has done. */
   undo(run: string, options?: WriteOptions): Promise<Answer<"/v1/undo">> {
     return this.#write("/v1/undo", { run }, options);
@@ -402,16 +393,6 @@ export class Salience {
   /** Takes back what a writer has done; a preview unless `apply`. */
   undoActor(query: Named<Body<"/v1/undo/actor">>, options?: WriteOptions): Promise<Answer<"/v1/undo/actor">> {
     return this.#write("/v1/undo/actor", query, options);
-  }
-
-  /** Looks for duplicates, junk and orphans, and mends those that `mend` names. */
-  audit(rules: Named<Body<"/v1/audit">> = {}, options?: WriteOptions): Promise<Answer<"/v1/audit">> {
-    return this.#write("/v1/audit", rules, options);
-  }
-
-  /** Compares every memory with the log of what happened to it. */
-  verify(rules: Named<Body<"/v1/verify">> = {}, options?: WriteOptions): Promise<Answer<"/v1/verify">> {
-    return this.#write("/v1/verify", rules, options);
   }
 
   // The whole
@@ -470,11 +451,6 @@ export class Salience {
   ): Promise<Answer<"/v1/load">> {
     const body = await ndjson(lines);
     return this.#transport.json({ method: "POST", path: "/v1/load", query, body, repeatable: "refused" }, options);
-  }
-
-  /** Waits until all that was counted meanwhile is written. */
-  flush(options?: WriteOptions): Promise<void> {
-    return this.#write("/v1/flush", undefined, options);
   }
 
   /** What the key of this client may do, and where. */

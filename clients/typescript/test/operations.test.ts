@@ -118,7 +118,7 @@ test("memories are recalled and explained", async () => {
 
   const report = await client.explain({ query: "What is Ana allergic to?", id: id! });
   assert.equal(report.id, id);
-  const compared = await client.compare({ query: "cello", profiles: ["balanced", "six_factor"] });
+  const compared = await client.inspect.compare({ query: "cello", profiles: ["balanced", "six_factor"] });
   assert.equal(Object.keys(compared.profiles).length, 2);
 
   const refused = await client.search({ query: "x", limit: 0 }).catch((error) => error);
@@ -162,13 +162,13 @@ test("memories are judged, linked and superseded", async () => {
   assert.ok(pinned.pinned);
   assert.equal((await client.unpin("m0", { ifVersion: pinned.version })).pinned, 0);
   await client.touch({ ids: ["m0", "m1"], use: "read" });
-  await client.flush();
+  await client.upkeep.flush();
   assert.equal((await client.get("m1"))?.access_count, 1);
 
   await client.link({ source: "m1", target: "m2", type: "supports" });
   await client.link({ source: "m2", target: "the fence" }).catch(() => null);
   assert.deepEqual((await client.links("m2")).map(({ source, type }) => [source, type]), [["m1", "supports"]]);
-  assert.ok(Array.isArray(await client.pendingLinks()));
+  assert.ok(Array.isArray(await client.links({ pending: true })));
   await client.supersede({ old: "m0", new: "m1" });
   assert.equal((await client.get("m0"))?.status, "superseded");
   await client.contradict({ one: "m1", other: "m2" });
@@ -176,26 +176,26 @@ test("memories are judged, linked and superseded", async () => {
   assert.deepEqual(await client.links("m2", { asOf: "2020-01-01" }), []);
   assert.equal(await client.get("m2", { asOf: "2020-01-01" }), null);
   assert.deepEqual(await client.getMany(["m2"], { asOf: "2020-01-01" }), [null]);
-  await client.decayAll();
+  await client.upkeep.decay();
 });
 
 test("memories are kept in order", async () => {
   const client = watched();
   await client.addMany({ items: [{ id: "m0", content: "Ana rents a flat." }, { id: "m1", content: "Ben has a dog." }] });
-  assert.ok(await client.zones());
+  assert.ok(await client.inspect.zones());
   assert.equal((await client.about({ user: "Ana" })).total, 0);
-  assert.ok(await client.zoneShares());
+  assert.ok(await client.inspect.zoneShares());
   const run = await client.archive(["m0"]);
   assert.ok(run);
   assert.equal(await client.archive(["m0"]), null);
   assert.deepEqual(await client.unarchive(["m0"]), { m0: "active" });
   assert.ok(await client.archive(["m1"]));
   await client.undo(run).catch((error) => assert.ok(error instanceof SalienceError));
-  assert.equal((await client.prune()).run, null);
-  assert.ok(await client.consolidate());
-  assert.ok(await client.maintain());
-  assert.ok(await client.audit());
-  assert.ok(await client.verify());
+  assert.equal((await client.upkeep.prune()).run, null);
+  assert.ok(await client.upkeep.consolidate());
+  assert.ok(await client.upkeep.maintain());
+  assert.ok(await client.upkeep.audit());
+  assert.ok(await client.upkeep.verify());
 });
 
 test("tags, entities and events are listed page by page", async () => {
@@ -251,26 +251,26 @@ test("what a search ranked, the neighbourhood and the life of a memory are told"
   await client.addMany({ items: [{ id: "cello", content: "Ana has a cello." }, { id: "flute", content: "Ben has a flute." }] });
   await client.link({ source: "cello", target: "flute", type: "supports" });
   const query = "Who has a cello?";
-  const table = await client.candidates({ query, limit: 5 });
+  const table = await client.inspect.candidates({ query, limit: 5 });
   assert.equal(table.rows[0]?.id, "cello");
   const reports = await client.explainMany({ query, ids: ["cello", "flute"] });
   assert.deepEqual(reports.map(({ id }) => id), ["cello", "flute"]);
-  const { nodes, edges } = await client.graph({ around: "cello", depth: 1 });
+  const { nodes, edges } = await client.inspect.graph({ around: "cello", depth: 1 });
   assert.deepEqual([nodes.map(({ id }) => id), edges.length], [["cello", "flute"], 1]);
-  assert.equal((await client.vitality("cello", { points: 3 })).points.length, 3);
-  assert.deepEqual((await client.searches({ limit: 1 })).searches, []);
+  assert.equal((await client.inspect.vitality("cello", { points: 3 })).points.length, 3);
+  assert.deepEqual((await client.inspect.searches({ limit: 1 })).searches, []);
   assert.deepEqual((await client.undoActor({ actor: "nobody" })).run ?? null, null);
 });
 
 test("labelled questions are kept, measured and dropped", async () => {
   const client = watched();
   await client.add({ id: "cello", content: "Ana has a cello." });
-  const { id } = await client.addQuestion({ query: "Who has a cello?", relevant: ["cello"] });
-  assert.deepEqual((await client.questions()).questions.map((each) => each.id), [id]);
-  const { scores } = await client.scoreQuestions({ profiles: ["balanced"] });
+  const { id } = await client.labels.add({ query: "Who has a cello?", relevant: ["cello"] });
+  assert.deepEqual((await client.labels.questions()).questions.map((each) => each.id), [id]);
+  const { scores } = await client.labels.score({ profiles: ["balanced"] });
   assert.equal(scores[0]?.measures.MRR?.mean, 1);
-  assert.equal(await client.deleteQuestion(id), true);
-  assert.equal(await client.deleteQuestion(id), false);
+  assert.equal(await client.labels.delete(id), true);
+  assert.equal(await client.labels.delete(id), false);
 });
 
 test("every operation of the document has a method", async () => {

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import chain
+from operator import attrgetter
 from typing import Any, Final, Literal
 
 from salience.lazily import dataclass, field
@@ -30,7 +31,8 @@ class Operation:
     The arguments of a GET are its query, those of another verb its body, but for an id that is in
     the path and `if_version`, which is the header If-Match as well.
 
-    name: the method; the last one of a name is what the remote client asks for.
+    name: the method, as "search" or "inspect.zones"; the last one of a name is what the remote
+        client asks for.
     route: verb and path, as "POST /prune".
     scope: what a key needs.
     title, means: what it does, and what the answer is, where it is neither a memory nor nothing.
@@ -65,6 +67,15 @@ class Operation:
     errors: tuple[int, ...] = ()
     id: str = ""
     schema: str = ""
+
+    def of(self, memory: Any) -> Any:
+        """The method of a memory, or of a class of memories."""
+        return attrgetter(self.name)(memory)
+
+    @property
+    def word(self) -> str:
+        """The last word of the name."""
+        return self.name.rpartition(".")[2]
 
     @property
     def verb(self) -> str:
@@ -251,7 +262,7 @@ GROUPS: Mapping[str, tuple[Operation, ...]] = {
         ),
         Operation("pin", "POST /memories/{id}/pin", WRITE, "Never archive a memory automatically"),
         Operation("unpin", "POST /memories/{id}/unpin", WRITE, "Let a memory be archived again"),
-        Operation("decay_all", "POST /decay", UPKEEP, "Let all memories fade", id="decay"),
+        Operation("upkeep.decay", "POST /decay", UPKEEP, "Let all memories fade"),
     ),
     "Keys": (),  # of the store, not of a memory
     "Links and chats": (
@@ -265,20 +276,12 @@ GROUPS: Mapping[str, tuple[Operation, ...]] = {
         ),
         Operation("links", "GET /links", READ, "List links", "The links.", member="links"),
         Operation(
-            "graph",
+            "inspect.graph",
             "GET /graph",
             READ,
             "Get the neighbourhood of a memory",
             "The memories and the links between them, nearest first.",
             heavy=True,
-        ),
-        Operation(
-            "pending_links",
-            "GET /links/pending",
-            READ,
-            "List pending links",
-            "The links.",
-            member="links",
         ),
         Operation(
             "add_chat",
@@ -351,7 +354,7 @@ GROUPS: Mapping[str, tuple[Operation, ...]] = {
             "explain_many", "POST /explain", READ, "Explain memories", member="reports"
         ),
         Operation(
-            "candidates",
+            "inspect.candidates",
             "POST /candidates",
             READ,
             "List what a search ranks",
@@ -360,7 +363,7 @@ GROUPS: Mapping[str, tuple[Operation, ...]] = {
             heavy=True,
         ),
         Operation(
-            "compare",
+            "inspect.compare",
             "POST /compare",
             READ,
             "Compare profiles",
@@ -371,7 +374,7 @@ GROUPS: Mapping[str, tuple[Operation, ...]] = {
     ),
     "Questions": (
         Operation(
-            "questions",
+            "labels.questions",
             "GET /questions",
             READ,
             "List the labelled questions",
@@ -379,32 +382,37 @@ GROUPS: Mapping[str, tuple[Operation, ...]] = {
             heavy=True,
         ),
         Operation(
-            "add_question",
+            "labels.add",
             "POST /questions",
             WRITE,
             "Label a question with what answers it",
             "The question as it is kept.",
             {"query": "Where does Ana live?", "relevant": ["note-1"], "id": "question-1"},
+            id="add_question",
+            schema="add_question",
         ),
         Operation(
-            "delete_question",
+            "labels.delete",
             "DELETE /questions/{id}",
             WRITE,
             "Delete a labelled question",
             "It is deleted.",
             absent=False,
+            id="delete_question",
         ),
         Operation(
-            "score_questions",
+            "labels.score",
             "POST /questions/score",
             READ,
             "Measure profiles on the labelled questions",
             "The measures of each profile with their intervals.",
             {"profiles": ["balanced", "six_factor"]},
             heavy=True,
+            id="score_questions",
+            schema="score_questions",
         ),
         Operation(
-            "searches",
+            "inspect.searches",
             "GET /searches",
             READ,
             "List the recorded searches",
@@ -436,7 +444,7 @@ GROUPS: Mapping[str, tuple[Operation, ...]] = {
             errors=(409,),
         ),
         Operation(
-            "flush",
+            "upkeep.flush",
             "POST /flush",
             WRITE,
             "Write the accesses that are queued",
@@ -446,7 +454,7 @@ GROUPS: Mapping[str, tuple[Operation, ...]] = {
     ),
     "Upkeep": (
         Operation(
-            "zones",
+            "inspect.zones",
             "GET /zones",
             READ,
             "Label memories by their vitality",
@@ -454,7 +462,7 @@ GROUPS: Mapping[str, tuple[Operation, ...]] = {
             heavy=True,
         ),
         Operation(
-            "zones",
+            "inspect.zones",
             "POST /zones",
             READ,
             "Label memories that pass a filter by their vitality",
@@ -464,7 +472,7 @@ GROUPS: Mapping[str, tuple[Operation, ...]] = {
             id="zones_filtered",
         ),
         Operation(
-            "zone_shares",
+            "inspect.zone_shares",
             "POST /zones/shares",
             READ,
             "Count the memories in each zone at several times",
@@ -473,7 +481,7 @@ GROUPS: Mapping[str, tuple[Operation, ...]] = {
             heavy=True,
         ),
         Operation(
-            "vitality",
+            "inspect.vitality",
             "GET /memories/{id}/vitality",
             READ,
             "Follow the vitality of a memory",
@@ -499,7 +507,7 @@ GROUPS: Mapping[str, tuple[Operation, ...]] = {
             member="restored",
         ),
         Operation(
-            "prune",
+            "upkeep.prune",
             "POST /prune",
             UPKEEP,
             "Archive faded memories, or preview that",
@@ -507,7 +515,7 @@ GROUPS: Mapping[str, tuple[Operation, ...]] = {
             {"apply": False, "cap": 10},
         ),
         Operation(
-            "consolidate",
+            "upkeep.consolidate",
             "POST /consolidate",
             UPKEEP,
             "Merge memories that say the same, or preview that",
@@ -515,7 +523,7 @@ GROUPS: Mapping[str, tuple[Operation, ...]] = {
             {"apply": False},
         ),
         Operation(
-            "maintain",
+            "upkeep.maintain",
             "POST /maintain",
             UPKEEP,
             "Run the maintenance that is due, or show it",
@@ -541,7 +549,7 @@ GROUPS: Mapping[str, tuple[Operation, ...]] = {
             {"actor": "a1b2c3d4", "since": "2026-06-01"},
         ),
         Operation(
-            "audit",
+            "upkeep.audit",
             "POST /audit",
             UPKEEP,
             "Count duplicates, junk and other findings",
@@ -549,7 +557,7 @@ GROUPS: Mapping[str, tuple[Operation, ...]] = {
             {"mend": []},
         ),
         Operation(
-            "verify",
+            "upkeep.verify",
             "POST /verify",
             UPKEEP,
             "Compare every memory with its log",

@@ -71,13 +71,13 @@ tags = operation("tags", "prefix")(_show_names)
 entities = operation("entities", "prefix")(_show_names)
 
 
-@takes("zones", without=("cursor",))
+@takes("inspect.zones", without=("cursor",))
 def zones(settings: Settings, limit: int = 20, **options: Any) -> None:
     """Show the vitality and zone of each memory, lowest first."""
     if limit < 0:
         raise InvalidInput("limit", f"is {limit}", "give a whole number")
     with settings.open(embeds=False) as memory:
-        zones = memory.zones(**options)
+        zones = memory.inspect.zones(**options)
     shown = zones.memories[::-1][:limit]
     if output.told(settings, {**zones.to_dict(), "memories": [one.to_dict() for one in shown]}):
         return
@@ -114,7 +114,7 @@ def report(
     with output.progress(step="counting") as progress:
         until = datetime.now(timezone.utc) + timedelta(days=ahead)
         with settings.open(embeds=False) as memory:
-            history = memory.zone_shares(
+            history = memory.inspect.zone_shares(
                 since=since,
                 until=until,
                 points=points,

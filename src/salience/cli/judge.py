@@ -64,7 +64,7 @@ def link(
 def decay(settings: Settings) -> None:
     """Let every memory fade by the days since the last run."""
     with settings.open(embeds=False) as memory:
-        memory.decay_all()
+        memory.upkeep.decay()
         memories = memory.count()
     output.tell(settings, {"memories": memories}, f"{memories:,} memories")
 
@@ -114,7 +114,7 @@ def contradict(settings: Settings, done: None, *, one: str, other: str) -> None:
     output.say(f"{one} contradicts {other}")
 
 
-@operation("questions")
+@operation("labels.questions")
 def questions(settings: Settings, kept: Questions, **given: Any) -> None:
     """List the labelled questions: what answers each, and what does not."""
     if not kept:
@@ -130,7 +130,7 @@ def questions(settings: Settings, kept: Questions, **given: Any) -> None:
     output.console(table=True).print(rows)
 
 
-@operation("add_question")
+@operation("labels.add")
 def add_question(settings: Settings, kept: LabelledQuestion, **given: Any) -> None:
     """Label a question with the memories that answer it; without ids, nothing does."""
     output.say(kept.id)
@@ -139,12 +139,12 @@ def add_question(settings: Settings, kept: LabelledQuestion, **given: Any) -> No
 def delete_question(settings: Settings, id: str) -> None:
     """Delete a labelled question."""
     with settings.open(embeds=False) as memory:
-        if not memory.delete_question(id):
+        if not memory.labels.delete(id):
             raise NotFound(f"there is no question {shown(id)}; salience questions lists them")
     output.emit({"deleted": id}) if settings.json else output.say(f"{id} dropped")
 
 
-@operation("score_questions", embeds=True)
+@operation("labels.score", embeds=True)
 def score_questions(settings: Settings, scores: QuestionScores, **given: Any) -> None:
     """Measure profiles on the labelled questions, with 95 % intervals."""
     if not any(each.questions for each in scores):
@@ -160,7 +160,7 @@ def score_questions(settings: Settings, scores: QuestionScores, **given: Any) ->
     output.note("few questions prove little: in brackets, where the mean of many would be")
 
 
-@operation("verify", failed=lambda found: not found and not found.repaired)
+@operation("upkeep.verify", failed=lambda found: not found and not found.repaired)
 def verify(settings: Settings, verification: Verification, **given: Any) -> None:
     """Check every memory against its event log."""
     for finding in verification.damage:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _MAX_ROWS = 20  # candidates or clusters printed for people; --json prints all
 
 
-@operation("prune")
+@operation("upkeep.prune")
 def prune(settings: Settings, report: Pruning, *, apply: bool, **given: Any) -> None:
     """Archive memories that have faded; a preview unless --apply."""
     _candidates(report)
@@ -78,7 +78,7 @@ def unarchive(settings: Settings, back: Mapping[str, str], **given: Any) -> None
         output.say(f"{id}: {status}")
 
 
-@operation("consolidate", embeds=True, step="comparing")
+@operation("upkeep.consolidate", embeds=True, step="comparing")
 def consolidate(settings: Settings, report: Consolidation, *, apply: bool, **given: Any) -> None:
     """Merge memories that say the same; a preview unless --apply."""
     _clusters(report)
@@ -133,7 +133,7 @@ def undo_actor(settings: Settings, report: ActorUndone, *, apply: bool, **given:
 
 
 @operation(
-    "maintain",
+    "upkeep.maintain",
     embeds=lambda given: "consolidate" in given["steps"],
     step="maintaining",
     choices={"steps": maintenance.STEPS},
@@ -169,7 +169,7 @@ def _command(action: Action) -> str:
     return shlex.join(["salience", name, *separator, *ids])
 
 
-@operation("audit", step="looking", choices={"mend": MENDABLE})
+@operation("upkeep.audit", step="looking", choices={"mend": MENDABLE})
 def audit(settings: Settings, report: Audit, *, mend: Sequence[str] = (), **given: Any) -> None:
     """Report problems of the memories, with examples and the commands that fix them."""
     from rich.text import Text

@@ -236,7 +236,7 @@ def _reembed_in_steps(settings: Settings, to: str | None, step: Any, queries: Pa
     asked = None if queries is None else _parse_queries(queries)
     aftermath = "searches use the old vectors; the same command goes on"
     with output.progress(aftermath, "embedding") as progress:
-        state = Memory.reembedding(
+        state = Memory.upkeep.reembedding(
             settings.url,
             to,
             step=step,

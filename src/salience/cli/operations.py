@@ -11,6 +11,7 @@ from contextlib import nullcontext
 from datetime import date
 from functools import partial
 from inspect import Parameter, Signature, isfunction, signature
+from operator import attrgetter
 from types import UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -70,7 +71,7 @@ def takes(
         hidden = {*_NOT_TYPED, *without, *(each.name for each in own)}
         options = [each.replace(annotation=hints[each.name]) for each in own]
         places, readers = list[Parameter](), dict[str, Callable[[str], Any]]()
-        listed = parameters(getattr(Memory, method))
+        listed = parameters(attrgetter(method)(Memory))
         folds = "filters" in listed and "tags" not in listed
         if folds:
             listed |= {n: c for n, c in parameters(Memory.count).items() if c.default is ...}
@@ -136,10 +137,10 @@ def operation(
             embedding = embeds(given) if callable(embeds) else embeds
             bar: Any = output.progress(aftermath, step) if step else nullcontext()
             with settings.open(embeds=embedding) as memory, bar as progress:
-                if method != "add_question":
+                if method != "labels.add":
                     given = with_whole_ids(memory, given)
                 told = {"progress": progress} if step else {}
-                result = getattr(memory, method)(**given, **told)
+                result = row.of(memory)(**given, **told)
                 if row.scope == READ and not result:
                     output.elsewhere(memory, given.get("as_of"))
                 if row.absent is None and result is None:

@@ -114,7 +114,9 @@ def explain(
         render.show_report(console, report, full=full)
 
 
-@operation("compare", embeds=True, profiles=REQUIRED, failed=lambda found: not found.memories)
+@operation(
+    "inspect.compare", embeds=True, profiles=REQUIRED, failed=lambda found: not found.memories
+)
 def compare(settings: Settings, comparison: Comparison, **given: Any) -> None:
     """Compare the hits of several profiles, and show what moved each memory."""
     from salience.cli import render

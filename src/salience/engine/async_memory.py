@@ -11,8 +11,10 @@ from functools import partial, update_wrapper
 from typing import Any, Concatenate, ParamSpec, Self, Unpack
 
 from salience.display.function_calls import Offered, Owner, Style, Tools
-from salience.engine.core import Core
+from salience.engine.core import Core, part
+from salience.engine.inspect_api import Inspect, Labels
 from salience.engine.judgment_api import MAX_WAIT_SECONDS, POLL_SECONDS
+from salience.engine.lifecycle_api import Upkeep
 from salience.engine.memory import Memory, shown_memory, tool_limits
 from salience.engine.options import SETTINGS, Settings, takes
 from salience.engine.search_api import ITERATION_PAGE, Iteration
@@ -39,7 +41,7 @@ def awaited(
     One that searches has threads of its own, so that no other queues behind searches.
     """
 
-    async def call(self: AsyncMemory, /, *args: P.args, **options: P.kwargs) -> T:
+    async def call(self: Any, /, *args: P.args, **options: P.kwargs) -> T:
         work = partial(getattr(self._beside, method.__name__), *args, **options)
         return await until_cancelled(work, self._threads(searches))
 
@@ -53,6 +55,62 @@ def _awaited_function(function: Callable[P, T]) -> Callable[P, Coroutine[Any, An
     return update_wrapper(call, function)
 
 
+class AsyncPart:
+    """Methods of an awaited memory under a name of their own."""
+
+    _name: str
+
+    def __init__(self, memory: AsyncMemory) -> None:
+        self._memory = memory
+
+    @property
+    def _beside(self) -> Any:
+        return getattr(self._memory._beside, self._name)
+
+    def _threads(self, searches: bool) -> ThreadPoolExecutor | None:
+        return self._memory._threads(searches)
+
+
+class AsyncInspect(AsyncPart):
+    """Look behind memories: what a search ranks, their links, zones and vitality."""
+
+    _name = "inspect"
+
+    candidates = awaited(Inspect.candidates, searches=True)
+    compare = awaited(Inspect.compare, searches=True)
+    graph = awaited(Inspect.graph)
+    zones = awaited(Inspect.zones)
+    zone_shares = awaited(Inspect.zone_shares)
+    vitality = awaited(Inspect.vitality)
+    searches = awaited(Inspect.searches)
+
+
+class AsyncLabels(AsyncPart):
+    """Label questions with what answers them, and measure profiles on them."""
+
+    _name = "labels"
+
+    questions = awaited(Labels.questions)
+    add = awaited(Labels.add)
+    delete = awaited(Labels.delete)
+    score = awaited(Labels.score, searches=True)
+
+
+class AsyncUpkeep(AsyncPart):
+    """Keep memories in order: prune, consolidate, maintain, audit, verify."""
+
+    _name = "upkeep"
+
+    prune = awaited(Upkeep.prune)
+    consolidate = awaited(Upkeep.consolidate)
+    maintain = awaited(Upkeep.maintain)
+    audit = awaited(Upkeep.audit)
+    decay = awaited(Upkeep.decay)
+    verify = awaited(Upkeep.verify)
+    flush = awaited(Upkeep.flush)
+    reembedding = staticmethod(_awaited_function(Upkeep.reembedding))
+
+
 class AsyncMemory:
     """The memory of an agent: add to it, search it, ask why.
 
@@ -61,6 +119,9 @@ class AsyncMemory:
     """
 
     _core: Core
+    inspect = part(AsyncInspect)
+    labels = part(AsyncLabels)
+    upkeep = part(AsyncUpkeep)
 
     @takes(Settings, defaults=SETTINGS)
     def __new__(cls, url: Address | Store | None = None, **settings: Unpack[Settings]) -> Self:
@@ -176,10 +237,7 @@ class AsyncMemory:
     search = awaited(Memory.search, searches=True)
     explain = awaited(Memory.explain, searches=True)
     explain_many = awaited(Memory.explain_many, searches=True)
-    candidates = awaited(Memory.candidates, searches=True)
-    compare = awaited(Memory.compare, searches=True)
     get_context = awaited(Memory.get_context, searches=True)
-    score_questions = awaited(Memory.score_questions, searches=True)
 
     # What reads
     get = awaited(Memory.get)
@@ -194,8 +252,6 @@ class AsyncMemory:
     # What judges and tells
     link = awaited(Memory.link)
     links = awaited(Memory.links)
-    pending_links = awaited(Memory.pending_links)
-    graph = awaited(Memory.graph)
     supersede = awaited(Memory.supersede)
     contradict = awaited(Memory.contradict)
     touch = awaited(Memory.touch)
@@ -205,35 +261,20 @@ class AsyncMemory:
     reinforce = awaited(Memory.reinforce)
     pin = awaited(Memory.pin)
     unpin = awaited(Memory.unpin)
-    decay_all = awaited(Memory.decay_all)
     history = awaited(Memory.history)
-    verify = awaited(Memory.verify)
-    questions = awaited(Memory.questions)
-    add_question = awaited(Memory.add_question)
-    delete_question = awaited(Memory.delete_question)
-    searches = awaited(Memory.searches)
     _events = awaited(Memory.events)
 
     # What looks after all of it
-    zones = awaited(Memory.zones)
-    zone_shares = awaited(Memory.zone_shares)
-    vitality = awaited(Memory.vitality)
-    prune = awaited(Memory.prune)
     archive = awaited(Memory.archive)
     unarchive = awaited(Memory.unarchive)
-    consolidate = awaited(Memory.consolidate)
-    maintain = awaited(Memory.maintain)
-    audit = awaited(Memory.audit)
     undo = awaited(Memory.undo)
     undo_actor = awaited(Memory.undo_actor)
     export = awaited(Memory.export)
     load = awaited(Memory.load)
     backup = awaited(Memory.backup)
     doctor = awaited(Memory.doctor)
-    flush = awaited(Memory.flush)
     restore_backup = staticmethod(_awaited_function(Memory.restore_backup))
     reembed = staticmethod(_awaited_function(Memory.reembed))
-    reembedding = staticmethod(_awaited_function(Memory.reembedding))
 
     async def events(
         self,

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from datetime import datetime, timezone
-from typing import Any, Unpack
+from typing import Any, Generic, TypeVar, Unpack, overload
 
 from salience.embedders import (
     AUTO,
@@ -47,6 +47,7 @@ from salience.records.validation import (
 from salience.retrieval.operations import Op
 from salience.retrieval.plan import Plan, T, drive
 from salience.retrieval.turnstile import Turnstile, stop_if_cancelled
+from salience.search.context import ContextRequest
 from salience.search.recording import SearchRecorder, recorder_for
 from salience.search.request import (
     Filters,
@@ -64,6 +65,7 @@ from salience.stores.protocol import Store
 from salience.write.dedup import DedupPolicy
 from salience.write.items import SecretPolicy, WriteContext, secret_policy
 
+K = TypeVar("K", covariant=True)
 _DICTIONARY = Dictionary(english_words, known_words)  # of all memories of the process: read once
 MAX_PAUSE_SECONDS = 3_600.0  # of an embedder that does not answer
 MAX_TOKENS = 10**12  # of one text
@@ -307,6 +309,34 @@ class PlanRunner:
         if at is not None:
             plan = time_travel.as_of(plan, (self._core.namespace,), at)
         return self._run(plan)
+
+    def _run_search(self, plan: Plan[T], request: SearchRequest | ContextRequest) -> T:
+        """Run a plan that reads, in the past if the request is about that."""
+        if request.as_of is not None:
+            return self._run(time_travel.as_of(plan, request.namespaces, request.as_of))
+        return self._run(plan, searches=True)
+
+
+class Part(PlanRunner):
+    """Methods of a memory under a name of their own, as those of `memory.inspect`."""
+
+    def __init__(self, memory: Any) -> None:
+        self._core = memory._core
+
+
+class part(Generic[K]):  # noqa: N801 - used as a property is
+    """A property that gives a part of a memory; asked of the class, the class of the part."""
+
+    def __init__(self, kind: Callable[[Any], K]) -> None:
+        self._kind = kind
+        self.__doc__ = kind.__doc__
+
+    @overload
+    def __get__(self, memory: None, owner: type) -> type[K]: ...
+    @overload
+    def __get__(self, memory: object, owner: type) -> K: ...
+    def __get__(self, memory: Any, owner: type) -> Any:
+        return self._kind if memory is None else self._kind(memory)
 
 
 def _actor(value: Any) -> str:

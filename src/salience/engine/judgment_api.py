@@ -7,41 +7,25 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from salience.engine.core import PlanRunner
-from salience.lifecycle.neighbourhood import Graph, graph
 from salience.lifecycle.spreading_boost import spread_boost
 from salience.lifecycle.verify import (
     MAX_EVENTS,
     EventPage,
     History,
-    Verification,
     event_request,
     history,
     read_events,
-    verify,
 )
-from salience.lifecycle.zones import Zones, zones
-from salience.ranking import profiles as profiles_by_name
-from salience.ranking.profiles import ProfileLike
 from salience.records.events import Event
 from salience.records.record import Link, MemoryRecord
-from salience.records.validation import integer, number, text
+from salience.records.validation import boolean, number, text
 from salience.retrieval.operations import LinksOf, Order
 from salience.retrieval.plan import ask
-from salience.retrieval.questions import (
-    LabelledQuestion,
-    Questions,
-    QuestionScores,
-    drop_question,
-    put_question,
-    read_questions,
-    score,
-)
-from salience.search import search
-from salience.search.listing import MAX_PAGE, order_of
-from salience.search.recording import SearchPage, recorded
-from salience.search.request import Filters, Moment
+from salience.search.listing import order_of
+from salience.search.request import Moment
 from salience.write import judgments, update
 from salience.write.items import parse_link
+from salience.write.link_targets import pending_links
 
 MAX_WAIT_SECONDS = 30.0
 """The longest time that `events` waits, half of what a server has for an answer."""
@@ -116,68 +100,24 @@ class JudgmentApi(PlanRunner):
         """
         self._run(judgments.contradict(one, other, self._core.write_context()))
 
-    def links(self, id: str | None = None, *, as_of: Moment = None) -> list[Link]:
+    def links(
+        self, id: str | None = None, *, pending: bool = False, as_of: Moment = None
+    ) -> list[Link]:
         """List the links from and to a memory, or all of the namespace.
 
         Args:
             id: the id of the memory.
+            pending: only those to an id, title or alias that no memory has yet.
             as_of: list the links that there were at this time.
 
         Raises:
             InvalidInput: names the argument that is wrong.
         """
         ids = None if id is None else (text("id", id),)
-        return list(self._run_at(ask(LinksOf(self._core.namespace, ids)), as_of))
-
-    def zones(
-        self,
-        filters: Filters = None,
-        *,
-        now: Moment = None,
-        limit: int | None = None,
-        cursor: str | None = None,
-    ) -> Zones:
-        """Label each memory by its vitality (active, stale, fading, dormant), liveliest first.
-
-        The zones are computed for a time, the present by default; no memory is moved. Memories in
-        the archive, and those that were consolidated, are in no zone. With a `limit` the result is
-        a page, whose `cursor` gets the next one at the same time; its counts are of all, and 0
-        gives these alone.
-
-        Raises:
-            InvalidInput: names the argument that is wrong.
-        """
-        at, where = self._core.time("now", now).timestamp(), self._core.filter(filters)
-        return self._run(zones((self._core.namespace,), at, where, limit, cursor))
-
-    def graph(
-        self,
-        around: str,
-        *,
-        depth: int = 1,
-        limit: int = 500,
-        types: Sequence[str] | None = None,
-        entities: bool = False,
-        as_of: Moment = None,
-    ) -> Graph:
-        """Get the memories linked to one, in either direction, and the links between them.
-
-        Args:
-            around: the id of the memory.
-            depth: the most links between it and another, 1 to 3.
-            limit: the most nodes, and the most edges, 1 to 500; each node says what was left out.
-            types: the types of links to follow; all by default.
-            entities: True to list the entities of these memories as nodes, too.
-            as_of: a time in the past, at which links and memories are taken.
-
-        Raises:
-            NotFound: there is no such memory.
-            InvalidInput: names the argument that is wrong.
-        """
-        now = self._core.time("as_of", as_of).timestamp()
-        id = text("around", around)
-        plan = graph(self._core.namespace, id, now, depth, limit, types, entities)
-        return self._run_at(plan, as_of)
+        links = list(self._run_at(ask(LinksOf(self._core.namespace, ids)), as_of))
+        if boolean("pending", pending):
+            return self._run_at(pending_links(self._core.namespace, links), as_of)
+        return links
 
     def history(self, id: str, *, limit: int = 1000, cursor: str | None = None) -> History:
         """List the events of a memory, oldest first, with its versions; not counted as a use.
@@ -210,7 +150,7 @@ class JudgmentApi(PlanRunner):
         Pass the page's `cursor` as `after` to get the next page; at the end it is empty, and its
         cursor finds what happens later. Events of erased memories are erased, too; an event "erase"
         without an id says when, by whom and how many were erased. A use by a search is written
-        within a second or two; `flush` writes it at once.
+        within a second or two; `upkeep.flush` writes it at once.
 
         Args:
             after: the cursor of a page before.
@@ -228,91 +168,6 @@ class JudgmentApi(PlanRunner):
             if page.events or time.monotonic() >= until:
                 return page
             time.sleep(POLL_SECONDS)
-
-    def questions(self) -> Questions:
-        """List the labelled questions of this namespace: what answers each, and what does not."""
-        return self._run(read_questions(self._core.namespace))
-
-    def add_question(
-        self,
-        query: str,
-        relevant: str | Sequence[str] = (),
-        not_relevant: str | Sequence[str] = (),
-        *,
-        id: str | None = None,
-        at: Moment = None,
-        filters: Filters = None,
-    ) -> LabelledQuestion:
-        """Label a question with the memories that answer it; replaces the one with its id.
-
-        At most 1,000 are kept. One is erased with the last memory that answers it, all of them with
-        the namespace.
-
-        Args:
-            query: what is asked, in words.
-            relevant: the ids of memories that answer it; none says that nothing there does.
-            not_relevant: the ids of memories that do not.
-            id: its id; a new one by default.
-            at: the time at which it is asked; the present by default.
-            filters: a condition that each hit must meet.
-
-        Raises:
-            InvalidInput: names the argument that is wrong.
-        """
-        kept = put_question(self._core.namespace, query, relevant, not_relevant, id, at, filters)
-        return self._run(kept)
-
-    def delete_question(self, id: str) -> bool:
-        """Delete a labelled question; False if there is none with that id."""
-        return self._run(drop_question(self._core.namespace, id))
-
-    def score_questions(self, profiles: Sequence[ProfileLike] = ("balanced",)) -> QuestionScores:
-        """Measure profiles on the labelled questions: Recall@k, MRR and nDCG with their intervals.
-
-        Each question with an answer is searched with each profile, at its time; no access counts.
-
-        Args:
-            profiles: the profiles, as `search` takes one.
-
-        Raises:
-            InvalidInput: a profile is wrong, or there is none of that name.
-            SalienceError: `ir_measures` is not installed.
-        """
-        asked = [each for each in self.questions() if each.relevant]
-        scores = []
-        for profile in profiles_by_name.get_all(profiles):
-            ranked = {}
-            for each in asked:
-                request = self._core.request(
-                    each.query,
-                    profile=profile,
-                    limit=_MEASURED_HITS,
-                    now=each.at,
-                    filters=each.filters,
-                    touch=False,
-                )
-                ranked[each.id] = self._run(search.search(request), searches=True).ids
-            scores.append(score(profile.name, asked, ranked))
-        return QuestionScores(tuple(scores))
-
-    def searches(
-        self, after: str | None = None, *, limit: int = 100, below: float | None = None
-    ) -> SearchPage:
-        """List one page of the recorded searches of this namespace, newest first.
-
-        They are those that `search_log` keeps; without one the page is empty and says so.
-
-        Args:
-            after: the cursor of the page before, to get the next one.
-            limit: the most searches of a page.
-            below: only those whose probability was below this, from 0 to 1.
-
-        Raises:
-            InvalidInput: names the argument that is wrong, or says what in the log is damaged.
-        """
-        recorder, namespace = self._core.recorder, self._core.namespace
-        limit, below = integer("limit", limit, 1, MAX_PAGE), number("below", below, 1.0)
-        return self._run(recorded(recorder, namespace, after, limit, below))
 
     def touch(
         self,
@@ -402,14 +257,6 @@ class JudgmentApi(PlanRunner):
         """
         return self._run(judgments.reinforce(id, self._core.write_context(), if_version))
 
-    def decay_all(self) -> None:
-        """Let every memory fade: `strength` and `relevance_score` times exp(-0.01 * days).
-
-        Days are counted since the last call, at first since creation; outdated memories lose
-        relevance twice as fast. A second call at the same instant changes nothing.
-        """
-        self._run(judgments.decay_all(self._core.write_context()))
-
     def pin(self, id: str, *, if_version: int | None = None) -> MemoryRecord:
         """Keep a memory from ever being archived automatically.
 
@@ -427,12 +274,3 @@ class JudgmentApi(PlanRunner):
             VersionConflict: it has another version than `if_version`.
         """
         return self._run(judgments.pin(id, 0.0, self._core.write_context(), if_version))
-
-    def verify(self, *, repair: bool = False) -> Verification:
-        """Check every row of the namespace by its checksum, and every memory by its log.
-
-        The contents have a checksum in a SQLite file. Accesses, status, judgements and every other
-        field follow from the log, and are compared with it bit by bit. With `repair`, a field that
-        differs is set to what the log gives; where rows are damaged, `doctor` comes first.
-        """
-        return self._run(verify(self._core.namespace, repair=repair))

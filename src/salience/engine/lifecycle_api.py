@@ -3,47 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
-from salience.engine.core import PlanRunner
+from salience.embedders import EmbedderLike
+from salience.engine.core import Part, PlanRunner
+from salience.engine.reembedding import Reembedding, Step, take_step
 from salience.lifecycle import audit as auditing
-from salience.lifecycle import consolidation, maintenance, pruning, undoing, zone_history
+from salience.lifecycle import consolidation, maintenance, pruning, undoing
 from salience.lifecycle.audit import Audit
 from salience.lifecycle.consolidation import Consolidation, Summariser
 from salience.lifecycle.maintenance import Maintenance, MaintenanceRequest, this_process
 from salience.lifecycle.pruning import Pruning
 from salience.lifecycle.undoing import ActorUndone, Undone
-from salience.lifecycle.vitality_history import VitalityHistory, vitality_history
-from salience.lifecycle.zone_history import ZoneHistory
-from salience.records.record import Link
-from salience.records.validation import boolean, callable_or_none, integer, text, texts
+from salience.lifecycle.verify import Verification, verify
+from salience.records.validation import boolean, texts
 from salience.search.recording import log_upkeep
 from salience.search.request import Filters, Moment
-from salience.write import link_targets
+from salience.stores.address import Address
+from salience.stores.protocol import Store
+from salience.write import judgments
 
 Progress = Callable[[str, int, int], None]
 
 
 class LifecycleApi(PlanRunner):
-    """Prune, archive and unarchive, consolidate, maintain, audit; and undo."""
-
-    def prune(
-        self, *, apply: bool = False, cap: int = pruning.DEFAULT_CAP, filters: Filters = None
-    ) -> Pruning:
-        """Archive faded memories (vitality below 0.1), least alive first; a preview unless applied.
-
-        At most `cap` memories are moved, never pinned ones, those that hold the link graph
-        together, or those that a link was made to within 14 days. What was imported is as old as
-        its stay here. The result says why each is a candidate; `undo` takes its `run`.
-
-        Raises:
-            InvalidInput: names the argument that is wrong.
-        """
-        scope = self._core.write_context()
-        where = self._core.filter(filters)
-        report = self._run(pruning.prune(scope, apply=apply, cap=cap, where=where))
-        if apply:
-            log_upkeep(scope.namespace, "prune", len(report.candidates), report.run)
-        return report
+    """Archive, unarchive and undo."""
 
     def archive(self, ids: str | Sequence[str]) -> str | None:
         """Move memories to the archive, where only `include_archived` finds them.
@@ -70,6 +54,66 @@ class LifecycleApi(PlanRunner):
         restored = self._run(pruning.unarchive(scope, texts("ids", ids, required=True)))
         log_upkeep(scope.namespace, "unarchive", len(restored))
         return restored
+
+    def undo(self, run: str) -> Undone:
+        """Undo what a run of `prune`, `archive`, `consolidate` or `maintain` changed.
+
+        Memories that were changed again since are left alone, and the result says why.
+
+        Raises:
+            NotFound: no run of that name changed anything.
+            InvalidInput: the name is not that of a run.
+        """
+        scope = self._core.write_context()
+        undone = self._run(undoing.undo(scope, run))
+        log_upkeep(scope.namespace, "undo", len(undone.restored) + len(undone.erased), undone.run)
+        return undone
+
+    def undo_actor(self, actor: str, *, since: Moment = None, apply: bool = False) -> ActorUndone:
+        """Undo everything one actor did since a time, or preview that.
+
+        What he wrote is archived. What he changed has the state and the text of before, unless
+        others have changed it since, which the result names; links are removed or made again.
+        Uses stay, and what he erased is gone. All of it is in the log, and `undo` takes the `run`
+        back, but not texts and links.
+
+        Args:
+            actor: who it was: the `written_by` of memories, the id of a key at a server.
+            since: the time from which on; by default from the first.
+            apply: True to do it.
+
+        Raises:
+            InvalidInput: names the argument that is wrong.
+        """
+        scope = self._core.write_context()
+        undone = self._run(undoing.undo_actor(scope, actor, since, apply=apply))
+        if undone.applied:
+            count = len(undone.archived) + len(undone.restored)
+            log_upkeep(scope.namespace, "undo_actor", count, undone.run)
+        return undone
+
+
+class Upkeep(Part):
+    """Keep memories in order: prune, consolidate, maintain, audit, verify."""
+
+    def prune(
+        self, *, apply: bool = False, cap: int = pruning.DEFAULT_CAP, filters: Filters = None
+    ) -> Pruning:
+        """Archive faded memories (vitality below 0.1), least alive first; a preview unless applied.
+
+        At most `cap` memories are moved, never pinned ones, those that hold the link graph
+        together, or those that a link was made to within 14 days. What was imported is as old as
+        its stay here. The result says why each is a candidate; `undo` takes its `run`.
+
+        Raises:
+            InvalidInput: names the argument that is wrong.
+        """
+        scope = self._core.write_context()
+        where = self._core.filter(filters)
+        report = self._run(pruning.prune(scope, apply=apply, cap=cap, where=where))
+        if apply:
+            log_upkeep(scope.namespace, "prune", len(report.candidates), report.run)
+        return report
 
     def consolidate(
         self,
@@ -112,43 +156,6 @@ class LifecycleApi(PlanRunner):
             log_upkeep(scope.namespace, "consolidate", report.merged, report.run)
         return report
 
-    def undo(self, run: str) -> Undone:
-        """Undo what a run of `prune`, `archive`, `consolidate` or `maintain` changed.
-
-        Memories that were changed again since are left alone, and the result says why.
-
-        Raises:
-            NotFound: no run of that name changed anything.
-            InvalidInput: the name is not that of a run.
-        """
-        scope = self._core.write_context()
-        undone = self._run(undoing.undo(scope, run))
-        log_upkeep(scope.namespace, "undo", len(undone.restored) + len(undone.erased), undone.run)
-        return undone
-
-    def undo_actor(self, actor: str, *, since: Moment = None, apply: bool = False) -> ActorUndone:
-        """Undo everything one actor did since a time, or preview that.
-
-        What he wrote is archived. What he changed has the state and the text of before, unless
-        others have changed it since, which the result names; links are removed or made again.
-        Uses stay, and what he erased is gone. All of it is in the log, and `undo` takes the `run`
-        back, but not texts and links.
-
-        Args:
-            actor: who it was: the `written_by` of memories, the id of a key at a server.
-            since: the time from which on; by default from the first.
-            apply: True to do it.
-
-        Raises:
-            InvalidInput: names the argument that is wrong.
-        """
-        scope = self._core.write_context()
-        undone = self._run(undoing.undo_actor(scope, actor, since, apply=apply))
-        if undone.applied:
-            count = len(undone.archived) + len(undone.restored)
-            log_upkeep(scope.namespace, "undo_actor", count, undone.run)
-        return undone
-
     def maintain(
         self,
         *,
@@ -161,7 +168,7 @@ class LifecycleApi(PlanRunner):
         """Run the maintenance that is due, in steps.
 
         "expire" archives expired memories, "tasks" completes tasks untouched for 7 days, "links"
-        lets links by name find their target. "consolidate", "prune" and "decay" (`decay_all`) are
+        lets links by name find their target. "consolidate", "prune" and "decay" (`decay`) are
         done only if `steps` names them. A second run at the same time changes nothing; a run that
         was broken off is finished by the next one. A lock in the store keeps a second process out;
         the lock of a process that died is taken over.
@@ -193,57 +200,48 @@ class LifecycleApi(PlanRunner):
         plan = auditing.audit(self._core.write_context(), mend=mend, progress=progress)
         return self._run(plan)
 
-    def zone_shares(
-        self,
+    def decay(self) -> None:
+        """Let every memory fade: `strength` and `relevance_score` times exp(-0.01 * days).
+
+        Days are counted since the last call, at first since creation; outdated memories lose
+        relevance twice as fast. A second call at the same instant changes nothing.
+        """
+        self._run(judgments.decay_all(self._core.write_context()))
+
+    def verify(self, *, repair: bool = False) -> Verification:
+        """Check every row of the namespace by its checksum, and every memory by its log.
+
+        The contents have a checksum in a SQLite file. Accesses, status, judgements and every other
+        field follow from the log, and are compared with it bit by bit. With `repair`, a field that
+        differs is set to what the log gives; where rows are damaged, `doctor` comes first.
+        """
+        return self._run(verify(self._core.namespace, repair=repair))
+
+    def flush(self) -> None:
+        """Write the accesses that are still queued."""
+        self._core.dispatcher.flush()
+
+    @staticmethod
+    def reembedding(
+        url: Address | Store | None = None,
+        to: EmbedderLike | None = None,
         *,
-        since: Moment = None,
-        until: Moment = None,
-        points: int = 53,
+        step: Step = "status",
+        embedder: EmbedderLike | None = None,
+        queries: Sequence[Any] | None = None,
         progress: Callable[[int, int], None] | None = None,
-    ) -> ZoneHistory:
-        """Count the memories in each zone (active, stale, fading, dormant) at several times.
+    ) -> Reembedding:
+        """Take one step of re-embedding a whole store, while it is in use.
 
-        The `points` times go from `since` (the first event by default) to `until` (now by default).
-        The past comes from the log; the future is computed as if no memory was used any more.
-        `salience.lifecycle.zone_chart` draws the result.
-
-        Raises:
-            InvalidInput: names the argument that is wrong.
-        """
-        points = integer("points", points, 1, zone_history.MAX_POINTS)
-        now = self._core.time()
-        last = self._core.moment("until", until) or now
-        first = self._core.moment("since", since)
-        progress = callable_or_none("progress", progress)
-        return self._run(
-            zone_history.zone_history(self._core.namespace, first, last, points, now, progress)
-        )
-
-    def vitality(
-        self, id: str, *, since: Moment = None, until: Moment = None, points: int = 53
-    ) -> VitalityHistory:
-        """Compute the vitality of one memory at several times, and each change of its zone.
-
-        The `points` times go from `since` to `until`. The past comes from the log; the future is
-        computed as if the memory was never used again.
-
-        Args:
-            id: the id of the memory.
-            since: the first time; that of its writing by default.
-            until: the last time; now by default.
-            points: the number of times.
+        The steps in their order: "fill" makes the vectors of `to` beside those that are searched,
+        and goes on where it was broken off. "compare" searches both, by `queries` (texts, or
+        mappings with `query`, `namespace` and the ids that are `relevant`) or the texts of a
+        hundred memories; `embedder` is that of the vectors that are searched. "cut_over" makes
+        the vectors that are still missing and searches the new ones from then on, in one
+        transaction. "roll_back" searches the former ones again (`to` is theirs), "finish" drops
+        them. "give_up" drops new ones that are not searched yet. "status" only tells how far it is.
 
         Raises:
-            NotFound: there is no such memory.
-            InvalidInput: names the argument that is wrong.
+            InvalidInput: it is not the time for that step; says what can be done.
         """
-        points = integer("points", points, 1, zone_history.MAX_POINTS)
-        first = self._core.moment("since", since)
-        last = self._core.moment("until", until)
-        now = self._core.time()
-        plan = vitality_history(text("id", id), self._core.namespace, first, last, points, now)
-        return self._run(plan)
-
-    def pending_links(self) -> list[Link]:
-        """List the pending links: to an id, title or alias that no memory has yet."""
-        return self._run(link_targets.pending_links(self._core.namespace))
+        return take_step(url, to, step, embedder, queries, progress)

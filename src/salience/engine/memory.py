@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import tzinfo
 from typing import Any, Self, Unpack
 
@@ -13,11 +13,11 @@ from salience.display.function_calls import (
 )
 from salience.display.result import short_repr
 from salience.embedders import EmbedderLike
-from salience.engine.core import Core
+from salience.engine.core import Core, part
+from salience.engine.inspect_api import Inspect, Labels
 from salience.engine.judgment_api import JudgmentApi
-from salience.engine.lifecycle_api import LifecycleApi
+from salience.engine.lifecycle_api import LifecycleApi, Upkeep
 from salience.engine.options import SETTINGS, Settings, check_names, takes
-from salience.engine.reembedding import Reembedding, Step, take_step
 from salience.engine.search_api import ReadApi, SearchApi
 from salience.engine.transfer_api import TransferApi
 from salience.engine.write_api import WriteApi
@@ -38,6 +38,10 @@ class Memory(WriteApi, SearchApi, ReadApi, JudgmentApi, LifecycleApi, TransferAp
     Open one with `Memory("agent.db")` or `Memory.open("agent.db")`.
     It is safe to share between threads, and several processes may open the same file.
     """
+
+    inspect = part(Inspect)
+    labels = part(Labels)
+    upkeep = part(Upkeep)
 
     @takes(Settings, defaults=SETTINGS)
     def __new__(cls, url: Address | Store | None = None, **settings: Unpack[Settings]) -> Self:
@@ -170,35 +174,6 @@ class Memory(WriteApi, SearchApi, ReadApi, JudgmentApi, LifecycleApi, TransferAp
             EmbedderMismatch: the vectors are another embedder's, and none was named to replace it.
         """
         return Core.reembed(url, embedder, missing, progress)
-
-    @staticmethod
-    def reembedding(
-        url: Address | Store | None = None,
-        to: EmbedderLike | None = None,
-        *,
-        step: Step = "status",
-        embedder: EmbedderLike | None = None,
-        queries: Sequence[Any] | None = None,
-        progress: Callable[[int, int], None] | None = None,
-    ) -> Reembedding:
-        """Take one step of re-embedding a whole store, while it is in use.
-
-        The steps in their order: "fill" makes the vectors of `to` beside those that are searched,
-        and goes on where it was broken off. "compare" searches both, by `queries` (texts, or
-        mappings with `query`, `namespace` and the ids that are `relevant`) or the texts of a
-        hundred memories; `embedder` is that of the vectors that are searched. "cut_over" makes
-        the vectors that are still missing and searches the new ones from then on, in one
-        transaction. "roll_back" searches the former ones again (`to` is theirs), "finish" drops
-        them. "give_up" drops new ones that are not searched yet. "status" only tells how far it is.
-
-        Raises:
-            InvalidInput: it is not the time for that step; says what can be done.
-        """
-        return take_step(url, to, step, embedder, queries, progress)
-
-    def flush(self) -> None:
-        """Write the accesses that are still queued."""
-        self._core.dispatcher.flush()
 
     def close(self) -> None:
         """Write queued accesses and release the store.

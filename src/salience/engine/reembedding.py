@@ -61,7 +61,7 @@ def take_step(
     queries: Sequence[Any] | None,
     progress: Callable[[int, int], None] | None,
 ) -> Reembedding:
-    """Take a step of re-embedding a store, see `Memory.reembedding`."""
+    """Take a step of re-embedding a store, see `upkeep.reembedding`."""
     callable_or_none("progress", progress)
     if native(step) not in STEPS:
         raise InvalidInput("step", f"is {shown(step)}", f"use one of {', '.join(STEPS)}")

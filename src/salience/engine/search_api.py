@@ -9,33 +9,26 @@ from typing import Self, Unpack
 
 from salience.engine.core import Core, PlanRunner
 from salience.engine.options import check_names, narrowed, takes
-from salience.engine.time_travel import as_of
 from salience.errors import InvalidInput
-from salience.ranking import profiles as profiles_by_name
 from salience.ranking.constants import ConstantOptions
-from salience.ranking.profiles import ProfileLike
 from salience.records.field_filters import FIELD_DEFAULTS, FieldFilters, with_fields
 from salience.records.record import MemoryRecord
-from salience.records.validation import boolean, integer, text
+from salience.records.validation import boolean, text
 from salience.retrieval.cursor import encode_cursor
 from salience.retrieval.operations import ListRecords, Order, Place, RowsById
-from salience.retrieval.plan import Plan, T, ask
-from salience.search import candidates, compare, context, explain, listing, search
-from salience.search.candidates import DEFAULT_CANDIDATES, CandidateTable
-from salience.search.compare import Comparison
-from salience.search.context import CONTEXT_DEFAULTS, Context, ContextOptions, ContextRequest
+from salience.retrieval.plan import ask
+from salience.search import context, explain, listing, search
+from salience.search.context import CONTEXT_DEFAULTS, Context, ContextOptions
 from salience.search.explain import ExplainReport
 from salience.search.listing import About, NamePage, Page
 from salience.search.recording import log_search
 from salience.search.request import (
-    MAX_HITS,
     SEARCH_DEFAULTS,
     CompareOptions,
     ExplainOptions,
     Filters,
     Moment,
     SearchOptions,
-    SearchRequest,
     WordOptions,
 )
 from salience.search.results import SearchResult
@@ -45,13 +38,13 @@ ITERATION_PAGE = 1_000  # memories read at once
 MAX_EXPLAINED = 20  # memories of one ranking
 
 
-_EXPLAINING = (FieldFilters, CompareOptions, ConstantOptions, WordOptions, ExplainOptions)
+EXPLAINING = (FieldFilters, CompareOptions, ConstantOptions, WordOptions, ExplainOptions)
 
 
 class SearchApi(PlanRunner):
     """Search, ask why, compare, and write a context."""
 
-    @takes(*_EXPLAINING, SearchOptions, defaults=SEARCH_DEFAULTS)
+    @takes(*EXPLAINING, SearchOptions, defaults=SEARCH_DEFAULTS)
     def search(self, query: str, **options: Unpack[SearchOptions]) -> SearchResult:
         """Find the memories that matter for a query, best first.
 
@@ -65,13 +58,13 @@ class SearchApi(PlanRunner):
         check_names("Memory.search", options, SearchOptions)
         options = with_fields(options)
         request = self._core.request(query, **options)
-        result = self._read(search.search(request), request)
+        result = self._run_search(search.search(request), request)
         log_search(result, request.settings.slow_search_ms)
         if self._core.recorder is not None:
             self._core.recorder.record(request, result, options.get("filters"))
         return result
 
-    @takes(*_EXPLAINING, defaults=SEARCH_DEFAULTS)
+    @takes(*EXPLAINING, defaults=SEARCH_DEFAULTS)
     def explain(
         self,
         query: str,
@@ -103,7 +96,7 @@ class SearchApi(PlanRunner):
         [report] = self._explained(query, [text("id", id)], against, everywhere, options)
         return report
 
-    @takes(*_EXPLAINING, defaults=SEARCH_DEFAULTS)
+    @takes(*EXPLAINING, defaults=SEARCH_DEFAULTS)
     def explain_many(
         self,
         query: str,
@@ -144,54 +137,7 @@ class SearchApi(PlanRunner):
         rival = None if against is None else text("against", against)
         everywhere = boolean("everywhere", everywhere)
         plan = explain.explain(request, ids, everywhere=everywhere, against=rival)
-        return self._read(plan, request)
-
-    @takes(
-        *_EXPLAINING,
-        defaults={**SEARCH_DEFAULTS, "limit": DEFAULT_CANDIDATES},
-    )
-    def candidates(
-        self, query: str, *, hits: int = 10, **options: Unpack[ExplainOptions]
-    ) -> CandidateTable:
-        """List everything that a search ranks, as columns: the hits, then the rest.
-
-        The answer holds the values of each part of the score, the ranks on the routes, and how many
-        memories each stage was given and let pass. Nothing is touched.
-
-        Args:
-            query: what is asked, in words.
-            hits: the `limit` of the search, 1 to 1000.
-            {options}
-
-        Raises:
-            InvalidInput: names the argument that is wrong.
-        """
-        check_names("Memory.candidates", options, ExplainOptions, "hits")
-        options = with_fields(options)
-        options.setdefault("limit", DEFAULT_CANDIDATES)
-        request = self._core.request(query, **options)
-        searched = replace(request, limit=integer("hits", hits, 1, MAX_HITS))
-        return self._read(candidates.candidates(searched, request.limit), request)
-
-    @takes(FieldFilters, CompareOptions, defaults=SEARCH_DEFAULTS)
-    def compare(
-        self, query: str, profiles: Sequence[ProfileLike], **options: Unpack[CompareOptions]
-    ) -> Comparison:
-        """Compare the hits of two or more profiles for one query; no use is counted.
-
-        Args:
-            query: what is asked, in words.
-            profiles: the profiles to compare; each further one is held against the first.
-            {options}
-
-        Raises:
-            InvalidInput: names the argument that is wrong.
-        """
-        check_names("Memory.compare", options, CompareOptions)
-        options = with_fields(options)
-        compared = profiles_by_name.get_all(profiles)
-        request = self._core.request(query, **options)
-        return self._read(compare.compare(request, compared), request)
+        return self._run_search(plan, request)
 
     @takes(FieldFilters, ContextOptions, defaults=CONTEXT_DEFAULTS)
     def get_context(
@@ -214,13 +160,7 @@ class SearchApi(PlanRunner):
         check_names("Memory.get_context", options, ContextOptions)
         options = with_fields(options)
         request = context.context_request(query, max_tokens, self._core.searches, options)
-        return self._read(context.assemble(request), request)
-
-    def _read(self, plan: Plan[T], request: SearchRequest | ContextRequest) -> T:
-        """Run a plan that reads, in the past if the request is about that."""
-        if request.as_of is not None:
-            return self._run(as_of(plan, request.namespaces, request.as_of))
-        return self._run(plan, searches=True)
+        return self._run_search(context.assemble(request), request)
 
 
 class ReadApi(PlanRunner):

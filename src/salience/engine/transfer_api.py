@@ -7,13 +7,12 @@ from os import PathLike
 from typing import IO, Any
 
 from salience import stores
-from salience.engine.core import PlanRunner
+from salience.engine.core import Core, PlanRunner
 from salience.engine.lifecycle_api import Progress
-from salience.engine.transfer import export_to, import_from
 from salience.lifecycle.verify import Diagnosis, doctor
 from salience.records.validation import boolean, callable_or_none, file_path
-from salience.retrieval.operations import BackUp
-from salience.retrieval.plan import ask
+from salience.retrieval.operations import BackUp, ReadStats
+from salience.retrieval.plan import ask, drive
 from salience.retrieval.safety import Backup
 from salience.stores.address import Address
 from salience.write.outcomes import Transferred
@@ -45,7 +44,7 @@ class TransferApi(PlanRunner):
         Raises:
             InvalidInput: names the argument that is wrong.
         """
-        return export_to(self._core, target, everywhere, vectors, progress)
+        return _export(self._core, target, everywhere, vectors, progress)
 
     def load(
         self,
@@ -70,7 +69,7 @@ class TransferApi(PlanRunner):
             InvalidInput: the file is damaged, and in which line; nothing was written.
             NotEmpty: the namespace already holds memories.
         """
-        return import_from(self._core, source, everywhere, progress)
+        return _load(self._core, source, everywhere, progress)
 
     def backup(
         self,
@@ -136,8 +135,8 @@ class TransferApi(PlanRunner):
         """Check the whole store, with all namespaces, for damage; true if all is well.
 
         Looks at the schema, indexes, orphans, vectors, what memories are found by, and compares
-        every memory with its history (`verify`); in a file also at the checksum of every row and
-        the write-ahead log. All texts are read.
+        every memory with its history (`upkeep.verify`); in a file also at the checksum of every
+        row and the write-ahead log. All texts are read.
 
         Args:
             fix: repair what is possible. Other damaged rows are written to a file, which the
@@ -149,3 +148,35 @@ class TransferApi(PlanRunner):
                 role does not see all of a PostgreSQL store.
         """
         return self._run(doctor(fix=fix))
+
+
+def _export(
+    core: Core, target: Any, everywhere: bool, vectors: bool, progress: Progress | None
+) -> Transferred:
+    """Export a namespace, or all of the store, to a path or an open file."""
+    from salience.write.transfer.export import export
+    from salience.write.transfer.files import written
+
+    perform, embedder = core.batch, core.dispatcher.store.embedder()
+    vectors, report = boolean("vectors", vectors), _report(progress)
+    namespaces = [core.namespace]
+    if boolean("everywhere", everywhere):
+        namespaces = sorted(drive(ask(ReadStats(())), perform)["namespaces"])
+    core.dispatcher.flush()
+    with written(target) as write:
+        return export(namespaces, perform, write, vectors=vectors, embedder=embedder, report=report)
+
+
+def _load(core: Core, source: Any, everywhere: bool, progress: Progress | None) -> Transferred:
+    """Import what was exported, from a path or an open file."""
+    from salience.write.transfer.files import readable
+    from salience.write.transfer.load import load
+
+    target = None if boolean("everywhere", everywhere) else core.namespace
+    report = _report(progress)
+    with readable(source) as (name, read):
+        return load(name, read, target, core.write_context(), core.batch, report)
+
+
+def _report(progress: Progress | None) -> Progress:
+    return callable_or_none("progress", progress) or (lambda step, done, total: None)

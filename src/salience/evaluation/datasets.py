@@ -131,7 +131,7 @@ def labelled_set(memory: Memory, filters: Filters = None) -> dict[str, Any]:
     ]
     queries = [
         {"id": each.id, "text": each.query, "relevant": [*each.relevant]}
-        for each in memory.questions()
+        for each in memory.labels.questions()
         if each.relevant
     ]
     return {"memories": turns, "queries": queries}

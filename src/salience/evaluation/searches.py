@@ -91,12 +91,12 @@ def labelled(memory: Memory) -> tuple[Conversation, ...]:
     name = memory.namespace
     found = tuple(
         Conversation(each.id, (), (query,), None, name)
-        for each in memory.questions()
+        for each in memory.labels.questions()
         if each.relevant
         for query in [Query(each.id, each.query, each.relevant, at=each.at, filters=each.filters)]
     )
     if not found:
-        remedy = "label some with add_question or `salience questions add`"
+        remedy = "label some with labels.add or `salience questions add`"
         raise InvalidInput("questions", f"none is labelled in the namespace {name!r}", remedy)
     return found
 

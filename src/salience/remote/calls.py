@@ -71,7 +71,7 @@ class Call:
     @cached_property
     def method(self) -> Callable[..., Any]:
         """The method of an embedded memory."""
-        method: Callable[..., Any] = getattr(Memory, self.operation.name)
+        method: Callable[..., Any] = self.operation.of(Memory)
         return method
 
     @cached_property
@@ -193,7 +193,7 @@ def _sent(name: str, value: Any) -> Any:
 
 CALLS: Mapping[str, Call] = {name: Call(operation) for name, operation in BY_NAME.items()}
 """The calls of a server, by the names of the methods of `Memory`."""
-OF_THE_STORE = frozenset({"reembed", "reembedding", "backup", "restore_backup", "doctor"})
+OF_THE_STORE = frozenset({"reembed", "upkeep.reembedding", "backup", "restore_backup", "doctor"})
 BUILT_ON_OTHERS = OF_THE_STORE | {
     "iterate",
     "tools",

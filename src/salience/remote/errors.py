@@ -9,6 +9,7 @@ from datetime import datetime, timezone
 from email.utils import parsedate_to_datetime
 from typing import Any
 
+from salience.api.operations import BY_NAME
 from salience.engine.memory import Memory
 from salience.errors import (
     AccessDenied,
@@ -164,7 +165,7 @@ def as_embedded(name: str, arguments: Mapping[str, Any], problem: InvalidInput) 
         return problem
     try:
         with Memory("ram://", embedder=None) as memory:
-            getattr(memory, name)(**arguments)
+            BY_NAME[name].of(memory)(**arguments)
     except InvalidInput as own:
         for note in getattr(problem, "__notes__", ()):
             own.add_note(note)

@@ -10,10 +10,10 @@ from os import PathLike
 from typing import IO, Any, Self, Unpack
 
 from salience.display.result import short_repr
+from salience.engine.core import Part, part
 from salience.engine.lifecycle_api import Progress
 from salience.engine.memory import Memory
 from salience.engine.options import SETTINGS, Settings, narrowed, takes
-from salience.engine.reembedding import Reembedding
 from salience.engine.search_api import ITERATION_PAGE, Iteration
 from salience.errors import InvalidInput, NotFound, StoreError
 from salience.records.field_filters import FIELD_DEFAULTS, FieldFilters
@@ -38,21 +38,35 @@ from salience.write.upsert import OnConflict
 
 
 def _method(call: Call) -> Callable[..., Any]:
-    """The method of a memory that asks a server for an operation."""
+    """The method of a memory, or of a part of one, that asks a server for an operation."""
 
-    def method(self: RemoteMemory, /, *args: Any, **options: Any) -> Any:
+    def method(self: Any, /, *args: Any, **options: Any) -> Any:
         arguments = call.arguments("Memory", args, options)
         return self._call(call, arguments)
 
-    return update_wrapper(method, getattr(Memory, call.operation.name))
+    return update_wrapper(method, call.method)
 
 
 def _with_operations(kind: type[RemoteMemory]) -> type[RemoteMemory]:
     """The class with a method for each operation that it does not define itself."""
+    parts = dict[str, dict[str, Any]]()
     for name, call in CALLS.items():
-        if name not in vars(kind):
+        of, _, word = name.rpartition(".")
+        if of:
+            parts.setdefault(of, {})[word] = _method(call)
+        elif name not in vars(kind):
             setattr(kind, name, _method(call))
+    for of, methods in parts.items():
+        own = getattr(Memory, of)
+        setattr(kind, of, part(type(f"Remote{own.__name__}", (_RemotePart, own), methods)))
     return kind
+
+
+class _RemotePart(Part):
+    """A part of a memory at a server."""
+
+    def __init__(self, memory: RemoteMemory) -> None:
+        self._call = memory._call
 
 
 class AtServer:
@@ -153,10 +167,6 @@ class RemoteMemory(AtServer, Memory):
     def __enter__(self) -> Self:
         return self
 
-    def flush(self) -> None:
-        """Let the server write the accesses that are still queued."""
-        self._call(CALLS["flush"], {})
-
     def close(self) -> None:
         """Close the connections; the server goes on."""
         self._transport.close()
@@ -217,7 +227,7 @@ class RemoteMemory(AtServer, Memory):
                 batches.refuse(batch, problem)
             if progress is not None:
                 progress(batches.count)
-        pending = self.pending_links() if batches.may_have_settled_links else ()
+        pending = self.links(pending=True) if batches.may_have_settled_links else ()
         return batches.result(pending)
 
     @takes(FieldFilters, defaults=FIELD_DEFAULTS)
@@ -335,24 +345,6 @@ class RemoteMemory(AtServer, Memory):
         request = self._remote.upload(call, everywhere=boolean("everywhere", everywhere))
         with sent_lines(source, callable_or_none("progress", progress)) as lines:
             return call.read(self._transport.send(request, lines))
-
-    @staticmethod
-    def reembed(*args: Any, **options: Any) -> int:
-        """Refused: a server's store is re-embedded next to it, not over HTTP.
-
-        Raises:
-            InvalidInput: always.
-        """
-        return Memory.reembed(*args, **options)
-
-    @staticmethod
-    def reembedding(*args: Any, **options: Any) -> Reembedding:
-        """Refused: a server's store is re-embedded next to it, not over HTTP.
-
-        Raises:
-            InvalidInput: always.
-        """
-        return Memory.reembedding(*args, **options)
 
     def _run(self, plan: Plan[T], *, searches: bool = False) -> T:
         raise _beside_the_store()

@@ -98,7 +98,7 @@ def _read(id: str, note: str) -> LabelledQuestion:
     try:
         return LabelledQuestion.from_dict(json.loads(note))
     except (TypeError, ValueError, LookupError, AttributeError, RecursionError):
-        remedy = f"drop it: delete_question({id!r})"
+        remedy = f"drop it: labels.delete({id!r})"
         raise InvalidInput(f"questions.{id}", "cannot be read", remedy) from None
 
 

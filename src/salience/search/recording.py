@@ -125,7 +125,7 @@ def recorded(
     limit: int,
     below: float | None,
 ) -> Plan[SearchPage]:
-    """The plan of reading searches before a cursor, newest first; see `Memory.searches`.
+    """The plan of reading searches before a cursor, newest first; see `Memory.inspect.searches`.
 
     It asks nothing of the store.
 

@@ -43,7 +43,7 @@ class Hit(MemoryRecord):
     the query, never above that of a hit ranked before it; None if the profile gives none. `details`
     are the reasons that the profile's stages left, such as the memory that it lost to; `neighbors`
     are the turns right before and after it, if the profile gives them. `zone` is that of its
-    vitality, if the profile computes one: active, stale, fading or dormant, as `Memory.zones` says
+    vitality, if the profile computes one: active, stale, fading or dormant, as `inspect.zones` says
     it; where the age of what was imported gives it another vitality than the rank, `details` has
     that as "zone.vitality", and "zone.why". `passages` are the parts of a long text that match, at
     most three, the best first. `explanation` is built when it is first read.

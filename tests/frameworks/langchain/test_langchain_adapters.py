@@ -122,7 +122,7 @@ def test_calls_of_tools_are_not_remembered_and_count_no_second_access(memory: Me
     agent.invoke({"messages": [HumanMessage("Tea, please.")]})
     assert [messages[0].text for messages in model.got] == [model.got[0][0].text] * 2
     assert isinstance(model.got[1][-1], ToolMessage)
-    memory.flush()
+    memory.upkeep.flush()
     contents = [record.content for record in memory.for_namespace("ana").iterate(order="oldest")]
     assert sorted(contents) == ["Ana likes green tea.", "Here you are.", "Tea, please."]
     assert memory.for_namespace("ana")["tea"].access_count == 1

@@ -111,7 +111,7 @@ def test_it_is_shown_in_each_step_of_a_run_and_searched_for_once() -> None:
             fence, question = script.prompts(request)
             assert "Ana moved to Lisbon in March." in fence
             assert question == "How is the weather where Ana moved to?"
-        memory.flush()
+        memory.upkeep.flush()
         assert memory["move"].access_count == 1
 
 

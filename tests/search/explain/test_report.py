@@ -81,7 +81,7 @@ def test_explaining_touches_nothing() -> None:
     before = [record.to_dict() for record in memory.get_all()]
     memory.explain(QUERY, "risotto")
     memory.explain(QUERY, "salad", limit=1).to_html()
-    memory.flush()
+    memory.upkeep.flush()
     assert [record.to_dict() for record in memory.get_all()] == before
 
 

@@ -40,7 +40,7 @@ def place(memory: Memory, id: str, options: dict[str, Any]) -> int | None:
 def test_a_search_with_the_weight_turns_the_outcome_and_one_short_of_it_does_not(name: str) -> None:
     memory = crowd(6)
     options: dict[str, Any] = {"profile": name, "limit": 5}
-    rows = memory.candidates(QUERY, profile=name).rows
+    rows = memory.inspect.candidates(QUERY, profile=name).rows
     turned = 0
     ids = [row.id for row in rows[1:12:5]]
     for report in memory.explain_many(QUERY, ids, **options) if ids else ():
@@ -103,7 +103,7 @@ def test_no_value_nearer_than_that_turns_it(seed: int) -> None:
     chance, memory = random.Random(seed), crowd(6)
     profile = chance.choice(["balanced", "composite", "six_factor", "vitality"])
     options: dict[str, Any] = {"profile": profile, "limit": 4}
-    rows = memory.candidates(QUERY, profile=profile).rows
+    rows = memory.inspect.candidates(QUERY, profile=profile).rows
     report = memory.explain(QUERY, chance.choice(rows[:8]).id, **options)
     for change in chance.sample(report.turning, min(2, len(report.turning))):
         assert change.needed is not None
@@ -128,7 +128,7 @@ def test_a_weight_that_moves_other_values_is_ranked_again() -> None:
     memory.add("Ana moved to Lisbon.", id="new", created_at="2026-03-01")
     memory.add_many([f"Ben lives in house {number}." for number in range(8)])
     query = "Where does Ana live?"
-    table = memory.candidates(query, hits=2)
+    table = memory.inspect.candidates(query, hits=2)
     assert any(part.name == "current_version" and part.values for part in table.parts)
     report = memory.explain(query, "new", against="old")
     assert report.against is not None

@@ -189,7 +189,7 @@ class TestCitus(MemoryConformance):
         for writer in writers:
             writer.start()
         try:
-            Memory.reembedding(nodes[cutting], NEW, step="cut_over")
+            Memory.upkeep.reembedding(nodes[cutting], NEW, step="cut_over")
         finally:
             stop.set()
             for writer in writers:

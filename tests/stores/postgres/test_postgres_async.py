@@ -82,7 +82,7 @@ def test_a_write_that_is_cancelled_is_done_whole_or_not_at_all(database: str) ->
                 await write
         assert (await memory.add("A pear.", id="two", on_conflict="skip")).id == "two"
         assert {record.id for record in await memory.get_all()} == {"one", "two"}
-        assert await memory.verify()
+        assert await memory.upkeep.verify()
 
     run(body, database)
 

@@ -120,7 +120,7 @@ def test_what_can_be_worked_out_is_mended(url: str, expected: list[Any], number:
         assert memory.doctor().findings == ()
         assert answers(memory) == expected
         memory.add("The store goes on.", id="after")
-        assert memory.verify()
+        assert memory.upkeep.verify()
     assert list(Path().iterdir()) == []
 
 

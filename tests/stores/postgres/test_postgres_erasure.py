@@ -48,12 +48,12 @@ def tables_naming(url: str, text: str) -> set[str]:
 @pytest.mark.parametrize("by", ["namespace", "filter", "id"])
 def test_a_namespace_goes_with_its_name(database: str, by: str) -> None:
     with opened(database, namespace=NAME) as memory, opened(database, namespace=NAME) as other:
-        memory.maintain()
+        memory.upkeep.maintain()
         memory.add("Ana plays the cello.", id="a", speaker="Ana", session_id="s")
         memory.add("Ben plays the viola.", id="b", user_id="ben", idempotency_key="once")
         memory.link("a", "b")
-        memory.consolidate(apply=True)
-        memory.decay_all()
+        memory.upkeep.consolidate(apply=True)
+        memory.upkeep.decay()
         other.search("cello")  # a use that waits to be written
         assert tables_naming(database, NAME) >= {"memories", "spaces", "clocks", "notes"}
         if by == "namespace":
@@ -62,9 +62,9 @@ def test_a_namespace_goes_with_its_name(database: str, by: str) -> None:
             memory.delete_all({"id": {"exists": True}})
         else:
             memory.delete_many(["a", "b"])
-        other.flush()
+        other.upkeep.flush()
         assert tables_naming(database, NAME) == set()
-        memory.maintain()
+        memory.upkeep.maintain()
         assert tables_naming(database, NAME) == set()
 
 

@@ -52,11 +52,11 @@ def test_the_index_of_new_vectors_is_built_while_others_write(
         )
         assert build_indexes(database) == 2
         [old_index] = indexes(watching)
-        Memory.reembedding(database, NEW, step="fill")
+        Memory.upkeep.reembedding(database, NEW, step="fill")
         with psycopg.connect(database, autocommit=True) as writer:
             writer.execute(WRITER)
             cut_over = threading.Thread(
-                target=lambda: Memory.reembedding(database, NEW, step="cut_over")
+                target=lambda: Memory.upkeep.reembedding(database, NEW, step="cut_over")
             )
             cut_over.start()
             wait_until_built(watching)
@@ -85,7 +85,7 @@ def test_the_index_of_new_vectors_is_built_while_others_write(
         shared = [len({*a} & {*b}) / len(b) for a, b in zip(found, exact, strict=True)]
         assert sum(shared) / len(shared) >= 0.95
         assert late.ids[0] == "meanwhile"
-        Memory.reembedding(database, step="finish")
+        Memory.upkeep.reembedding(database, step="finish")
         [left] = indexes(watching)
         assert "halfvec(48)" in left
         assert left != old_index

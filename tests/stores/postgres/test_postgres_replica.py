@@ -65,7 +65,7 @@ def happen(memory: Memory, step: tuple[Any, ...]) -> None:
         elif kind == "supersede":
             memory.supersede(*given)
         elif kind == "decay":
-            memory.decay_all()
+            memory.upkeep.decay()
         elif kind == "mend":
             memory._core.dispatcher.batch(
                 [SetFields(memory.namespace, {given[0]: {"importance": 0.25}})]
@@ -114,7 +114,7 @@ def test_whoever_writes_it_ranks_as_ram_does(
             happen(writes, step)
             happen(ram, step)
             if who == "other":
-                other.flush()
+                other.upkeep.flush()
             assert ranked(keeps) == ranked(ram)
 
 
@@ -340,7 +340,7 @@ def test_many_threads_search_while_others_write(database: str) -> None:
         for thread in threads:
             thread.join()
         assert problems == []
-        memory.flush()
+        memory.upkeep.flush()
         asked: dict[str, Any] = {"profile": "composite", "touch": False, "limit": 50, "now": 2e9}
         for text in ("topic3 word4", "again"):
             mine, theirs = memory.search(text, **asked), other.search(text, **asked)

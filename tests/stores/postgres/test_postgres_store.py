@@ -231,7 +231,7 @@ def test_an_older_schema_learns_from_its_log_what_is_outdated_and_when_all_came(
     with opened(empty) as memory:
         assert list(memory.get_all()) == before
         assert {record.outdated for record in before} == {1.0, None}
-        assert memory.verify()
+        assert memory.upkeep.verify()
 
 
 def test_an_older_schema_learns_which_attributes_facts_state(empty: str) -> None:
@@ -394,7 +394,7 @@ def test_every_statement_names_its_namespaces(database: str) -> None:
         memory.get_all({"kind": "turn"}, limit=3)
         memory.delete("m0003")
         memory.delete_all({"kind": "note"})
-        memory.flush()
+        memory.upkeep.flush()
     store.close()
     control = ("BEGIN", "COMMIT", "SET LOCAL", "SELECT pg_advisory_xact_lock_shared")
     given = [command.sql for command in said if isinstance(command, Statement | Many)]
@@ -610,7 +610,7 @@ def test_what_happens_to_all_happens_to_what_is_being_added(database: str, befor
     store = PostgresStore(database)
     with opened(store) as memory, opened(database) as other:  # type: ignore[arg-type]
         filled(memory, before)
-        decay = threading.Thread(target=other.decay_all)
+        decay = threading.Thread(target=other.upkeep.decay)
         writes: list[str] = []
 
         def meanwhile(command: Command) -> None:
@@ -624,7 +624,7 @@ def test_what_happens_to_all_happens_to_what_is_being_added(database: str, befor
         memory.add("An apple.", id="late", created_at="2025-01-01", dedup=False)
         decay.join()
         assert memory.get("late").strength is not None  # type: ignore[union-attr]
-        assert memory.verify()
+        assert memory.upkeep.verify()
 
 
 @pytest.mark.parametrize("by", ["filter", "ids", "namespace"])

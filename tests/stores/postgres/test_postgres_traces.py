@@ -53,7 +53,7 @@ def fill(memory: Memory, mark: str, count: int = 40) -> None:
     )
     memory.link(f"{mark}id1", f"{mark}id2", "supports")
     memory.update(f"{mark}id3", content=f"{mark}content3 is told again.")
-    memory.maintain()
+    memory.upkeep.maintain()
 
 
 def samples(url: str) -> dict[tuple[str, str], str]:

@@ -74,7 +74,7 @@ def test_a_backup_is_a_whole_store_of_its_owner_alone(tmp_path: Path) -> None:
     assert sorted(os.listdir(tmp_path)) == ["backup.db", "memory.db"]
     with opened(tmp_path / "backup.db") as copy:
         assert len(copy) == 51
-        assert copy.verify()
+        assert copy.upkeep.verify()
         assert copy.doctor()
 
 
@@ -91,11 +91,11 @@ def test_a_backup_while_others_write_is_of_one_moment(tmp_path: Path) -> None:
             killed(writer)
         for i in range(5):
             with opened(tmp_path / f"backup{i}.db") as copy:
-                assert copy.verify()
+                assert copy.upkeep.verify()
                 others = len(copy) - 50
                 assert all(f"other{n}" in copy for n in range(others))
     with opened(tmp_path / "memory.db") as memory:  # the log of a killed writer is its own
-        assert memory.verify()
+        assert memory.upkeep.verify()
 
 
 def test_a_backup_that_is_killed_leaves_the_one_before(tmp_path: Path) -> None:

@@ -77,13 +77,13 @@ def test_verify_names_damaged_rows_of_its_namespace_alone(tmp_path: Path, sound:
         db.execute("UPDATE memories SET strength = 0.25 WHERE id = 'm8'")
     with opened(path) as memory:
         memory.for_namespace("other").add("Nothing of it is damaged.")
-        assert memory.for_namespace("other").verify()
-        verification = memory.verify(repair=True)
+        assert memory.for_namespace("other").upkeep.verify()
+        verification = memory.upkeep.verify(repair=True)
         assert not verification
         assert [finding.examples for finding in verification.damage] == [("m5",)]
         assert not verification.repaired  # what is damaged is mended first
         assert memory.doctor(fix=True)
-        assert memory.verify()
+        assert memory.upkeep.verify()
 
 
 def test_damage_in_a_sample_is_logged_at_opening(
@@ -164,7 +164,7 @@ def test_indexes_words_and_numbers_are_worked_out_anew(tmp_path: Path, sound: by
     changed(path, "DROP TRIGGER foreign_one")
     with opened(path) as memory:
         assert memory.doctor().findings == ()
-        assert memory.verify()
+        assert memory.upkeep.verify()
 
 
 @pytest.mark.parametrize(
@@ -196,7 +196,7 @@ def test_values_that_were_never_written_are_damage(
         db.executemany("UPDATE sqlite_schema SET sql = ?2 WHERE rowid = ?1", declared)
         db.execute(f"PRAGMA schema_version = {version + 2}")
     with opened(path) as memory:
-        assert not memory.verify()
+        assert not memory.upkeep.verify()
         problems = []
         for read_all in (lambda: memory.search("Which ship was sold?"), lambda: memory.events()):
             try:
@@ -231,10 +231,10 @@ def test_names_and_keys_that_are_damaged_are_not_believed(tmp_path: Path, sound:
         key = keyring.create("default", "memories:read").key
     changed(path, "UPDATE access_keys SET entry = replace(entry, 'read', 'reap')")
     with opened(path) as memory:
-        assert not memory.verify()
+        assert not memory.upkeep.verify()
         assert [finding.check for finding in memory.doctor()] == ["access_keys"]
         assert memory.doctor(fix=True)
-        assert memory.verify()
+        assert memory.upkeep.verify()
     with Keyring.open(path) as keyring:
         assert keyring.list() == []
     assert key.id in (tmp_path / "memory.db.damaged.jsonl").read_text("utf-8")
@@ -269,11 +269,11 @@ def test_an_event_that_lacks_what_its_type_needs_is_refused(tmp_path: Path, soun
     path.write_bytes(sound)
     changed(path, "UPDATE events SET payload = replace(payload, 'feedback', 'geedback')")
     with opened(path) as memory:
-        assert not memory.verify()
+        assert not memory.upkeep.verify()
         with pytest.raises(StoreError, match="judgement of no known kind"):
             memory.history("m4")
         assert memory.doctor(fix=True)
-        assert memory.verify()
+        assert memory.upkeep.verify()
 
 
 ONE_BAD_ROW = {  # what is damaged, whether the memory is still found, the check that names it

@@ -130,7 +130,7 @@ def test_what_came_since_is_read_from_the_file(path: Path, loads: list[int]) -> 
 def test_accesses_of_this_process_before_the_index_is_there_are_counted(path: Path) -> None:
     with opened(path) as memory:
         memory.touch(["m1"])
-        memory.flush()
+        memory.upkeep.flush()
         memory.touch(["m1", "m2"])
         told = [
             memory.search("cello", profile=profile, now="2027-01-01", touch=False).to_dict()["hits"]

@@ -62,8 +62,8 @@ def test_the_kept_texts_are_those_of_the_log_whatever_others_write(
                 now += timedelta(seconds=chance.randint(1, 400))
             elif chance.random() < 0.2:
                 memory.delete_all(namespace=namespace)
-            one.flush()
-            other.flush()
+            one.upkeep.flush()
+            other.upkeep.flush()
             for name in "ab":
                 since = now - timedelta(seconds=600)
                 assert asked(kept, name, since) == by_log(db, name, since), (number, step)
@@ -75,7 +75,7 @@ def test_what_was_read_before_is_not_read_again(tmp_path: Path) -> None:
     with Memory.open(tmp_path / "m.db", embedder=None) as memory:
         memory.add_many([f"Text {n} about apples." for n in range(30)], dedup=False)
         memory.search("apples", limit=30, now=START)
-        memory.flush()
+        memory.upkeep.flush()
         records = SqliteRecords(str(tmp_path / "m.db"))
         statements: list[str] = []
         records._reader.set_trace_callback(statements.append)
@@ -92,7 +92,7 @@ def test_an_access_that_waits_counts_and_an_erased_text_is_let_go(tmp_path: Path
     with Memory.open(tmp_path / "m.db", embedder=None) as memory:
         memory.add("A text about apples.", id="apples")
         memory.search("apples", now=START)
-        memory.flush()
+        memory.upkeep.flush()
     records = SqliteRecords(str(tmp_path / "m.db"))
     [row] = records.rows_by_id(RowsById("default", ("apples",))).values()
     assert asked(records, "default", START) == {"apples": "A text about apples."}

@@ -95,7 +95,7 @@ def test_accesses_are_written_on_their_own(memory: Memory, watcher: Watcher) -> 
         lambda memory: memory.update("b", importance=0.1),
         lambda memory: memory.update("b", content="new"),
         lambda memory: memory.delete("b"),
-        lambda memory: memory.flush(),
+        lambda memory: memory.upkeep.flush(),
         lambda memory: memory.close(),
     ],
 )
@@ -120,13 +120,13 @@ def test_the_log_is_read_while_somebody_else_writes(memory: Memory, watcher: Wat
         types = [event.type for event in told]
         assert types == ["write", "retrieval", "write", "read", "write"]
         assert len({event.seq for event in told}) == len(told)
-        assert memory.verify()
+        assert memory.upkeep.verify()
         assert len(memory.search("apple", as_of=datetime.now(timezone.utc))) == 3
     finally:
         watcher.db.execute("ROLLBACK")
-    memory.flush()
+    memory.upkeep.flush()
     assert [event.type for id in "abc" for event in memory.history(id)] == types
-    assert memory.verify()
+    assert memory.upkeep.verify()
 
 
 @pytest.mark.usefixtures("late")
@@ -134,10 +134,10 @@ def test_many_accesses_are_one_commit(memory: Memory, watcher: Watcher) -> None:
     for _ in range(50):
         memory.search("apple")
     before = watcher.commits()
-    memory.flush()
+    memory.upkeep.flush()
     assert watcher.commits() == before + 1
     assert [watcher.count(id) for id in "abc"] == [50] * 3
-    memory.flush()
+    memory.upkeep.flush()
     assert watcher.commits() == before + 1
 
 
@@ -147,7 +147,7 @@ def test_an_access_of_an_erased_memory_is_forgotten(memory: Memory, path: Path) 
     other = Memory.open(f"sqlite:///{path}", embedder=WordHashEmbedder())
     other.delete("a")
     other.close()
-    memory.flush()
+    memory.upkeep.flush()
     assert sorted(record.id for record in memory.get_all({"access_count": 1})) == ["b", "c"]
 
 
@@ -159,14 +159,14 @@ def test_what_could_not_be_written_is_kept(path: Path) -> None:
         memory.search("apple")
         db, records._writer = records._writer, sqlite3.connect(f"file:{path}?mode=ro", uri=True)
         with pytest.raises(StoreError, match="readonly"):
-            memory.flush()
+            memory.upkeep.flush()
         memory.search("apple")
         kept = memory.get("a")
         assert kept is not None
         assert kept.access_count == 2
         records._writer.close()
         records._writer = db
-        memory.flush()
+        memory.upkeep.flush()
         watcher = Watcher(path)
         assert watcher.count() == 2
         watcher.db.close()
@@ -204,15 +204,15 @@ def test_an_interrupt_neither_loses_an_access_nor_counts_it_twice(
         memory.touch("a")
         try:
             with interrupted(at):
-                memory.touch("b") if where == "touch" else memory.flush()
+                memory.touch("b") if where == "touch" else memory.upkeep.flush()
             break
         except KeyboardInterrupt:
             pass
         used = [memory.get("a"), memory.get("b")]
-        memory.flush()
+        memory.upkeep.flush()
         assert used == [memory.get("a"), memory.get("b")]  # what is read before says as much
         assert watcher.count() == at + 1
-        assert memory.verify()
+        assert memory.upkeep.verify()
     assert at > 5  # else nothing was interrupted
 
 
@@ -239,12 +239,12 @@ def test_an_interrupt_right_after_the_commit_leaves_nothing_to_write(
     memory.touch("a")
     monkeypatch.setattr(records, "_writer", Interrupted())
     with pytest.raises(KeyboardInterrupt):
-        memory.flush()
+        memory.upkeep.flush()
     memory.touch("a")
     assert [event.type for event in memory.history("a")] == ["write", "reference", "reference"]
-    memory.flush()
+    memory.upkeep.flush()
     assert watcher.count() == 2
-    assert memory.verify()
+    assert memory.upkeep.verify()
 
 
 def test_reading_while_accesses_are_written_never_counts_twice(
@@ -267,7 +267,7 @@ def test_reading_while_accesses_are_written_never_counts_twice(
         memory.search("apple")
         before = records.version()
         monkeypatch.setattr(records, "_write_batch", slow)
-        flush = threading.Thread(target=memory.flush)
+        flush = threading.Thread(target=memory.upkeep.flush)
         flush.start()
         assert committed.wait(HANG_SECONDS)
         now = records.version()

@@ -198,7 +198,7 @@ def test_a_damaged_value_is_reported(path: Path, damage: str) -> None:
         lambda: memory.get_all({"metadata.x": 1}),
         lambda: memory.get("a"),
         lambda: memory.history("a"),
-        lambda: memory.verify(),
+        lambda: memory.upkeep.verify(),
         lambda: memory.links(),
         lambda: memory.update("a", importance=0.5),
         lambda: memory.add("pear", kind="fact"),
@@ -232,7 +232,7 @@ def test_a_file_opened_for_reading_refuses_writes(filled: Path) -> None:
                 write()
             assert f"{filled} is open for reading only" in str(caught.value)
         memory.search("apple")
-        memory.flush()
+        memory.upkeep.flush()
     with opened(filled) as memory:
         assert memory.get_all({"access_count": 0}).total == 200
         assert memory.get_all({"importance": None}).total == 200
@@ -327,7 +327,7 @@ def test_a_file_that_is_not_there_any_more_acknowledges_no_write(
         lambda: memory.add("x"),
         lambda: memory.update("a", importance=0.5),
         lambda: memory.delete("a"),
-        lambda: memory.flush(),
+        lambda: memory.upkeep.flush(),
     ):
         with pytest.raises(StoreError, match="deleted, moved or replaced"):
             write()
@@ -578,7 +578,7 @@ def test_an_interrupt_of_a_long_check_is_no_finding(
         memory.backup(tmp_path / "b.db")
     calls: dict[str, Callable[[], object]] = {
         "doctor": lambda: memory.doctor(),
-        "verify": lambda: memory.verify(),
+        "verify": lambda: memory.upkeep.verify(),
         "backup": lambda: memory.backup(tmp_path / "c.db"),
         "restore_backup": lambda: restore_backup(tmp_path / "b.db", path, overwrite=True),
         "open": lambda: Memory.open(path, embedder=None),

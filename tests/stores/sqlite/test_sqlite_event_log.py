@@ -133,7 +133,7 @@ def test_an_older_file_learns_from_its_log_what_is_outdated_and_when_all_came(
     with opened(path) as memory:
         assert [get_record(memory, id) for id in "ab"] == before
         assert before[0].outdated == 1.0
-        assert memory.verify()
+        assert memory.upkeep.verify()
 
 
 def test_the_versions_of_an_older_file_are_the_number_of_its_changes(tmp_path: Path) -> None:
@@ -152,7 +152,7 @@ def test_the_versions_of_an_older_file_are_the_number_of_its_changes(tmp_path: P
     db.close()
     with opened(path) as memory:
         assert memory.get_all().memories == before
-        assert memory.verify()
+        assert memory.upkeep.verify()
         assert memory.update("b", importance=0.7, if_version=3).version == 4
 
 
@@ -169,7 +169,7 @@ def test_uses_that_could_not_be_written_wait_on(
         with monkeypatch.context() as broken:
             broken.setattr(records, "_write_batch", lambda batch: 1 / 0)
             with pytest.raises(ZeroDivisionError):
-                memory.flush()
+                memory.upkeep.flush()
         memory.search("apple", profile=WORDS)
         assert types_and_ids(events(memory)) == [
             ("write", "a"),
@@ -188,6 +188,6 @@ def test_a_use_of_what_was_erased_meanwhile_is_forgotten(
         memory.add_many([{"id": id, "content": f"apple {id}"} for id in "ab"])
         memory.search("apple", profile=WORDS)
         other.delete("a")
-        memory.flush()
+        memory.upkeep.flush()
         kept = [("write", "b"), ("erase", None), ("retrieval", "b")]
         assert types_and_ids(events(memory)) == kept

@@ -203,7 +203,7 @@ held.wait()
 child = os.fork()
 if child == 0:
     signal.alarm(60)
-    for ask in (lambda: memory.search("tea"), lambda: memory.add("x"), memory.flush):
+    for ask in (lambda: memory.search("tea"), lambda: memory.add("x"), memory.upkeep.flush):
         try:
             ask()
         except StoreError as problem:

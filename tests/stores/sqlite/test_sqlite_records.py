@@ -43,7 +43,7 @@ def test_erased_text_is_gone_from_the_disk(tmp_path: Path) -> None:
         )
         memory.link("SECRET-ID-93", "m0")
         memory.search("SECRET")
-        memory.flush()
+        memory.upkeep.flush()
         assert on_disk(path).count(b"SECRET") > 10
         memory.delete("SECRET-ID-93")
         memory.update("SECRET-ID-94", content="nothing", title=None, speaker=None)

@@ -26,7 +26,7 @@ def test_no_event_names_a_memory_that_was_erased(tmp_path: Path) -> None:
         memory.touch(["qwrtzpsdfg"], utility=0.9)
         assert [event.type for event in memory.history("near").events] == ["write", "boost"]
         memory.delete("qwrtzpsdfg")
-        assert memory.verify().differences == ()
+        assert memory.upkeep.verify().differences == ()
     assert b"qwrtzpsdfg" not in (tmp_path / "memory.db").read_bytes()
 
 
@@ -40,15 +40,15 @@ def test_a_forgotten_user_is_named_by_no_byte(tmp_path: Path) -> None:
         memory.touch(["kept"], "read")
         receipt = memory.delete_user("qwrtzpsdfg", rewrite=True)
         assert (receipt.memories, receipt.erased["mentions"]) == (1, 4)
-        assert memory.verify().differences == ()
+        assert memory.upkeep.verify().differences == ()
         assert memory.doctor().findings == ()
     assert b"qwrtzpsdfg" not in path.read_bytes()
 
 
 def test_upkeep_of_an_empty_namespace_leaves_no_name(tmp_path: Path) -> None:
     with Memory.open(tmp_path / "memory.db", embedder=None, namespace="qwrtzpsdfg") as memory:
-        memory.maintain()
+        memory.upkeep.maintain()
         memory.add("A fact.", id="a")
-        memory.maintain()
+        memory.upkeep.maintain()
         memory.delete("a")
     assert b"qwrtzpsdfg" not in (tmp_path / "memory.db").read_bytes()

@@ -99,7 +99,7 @@ def among(
 
 
 def reembed(url: str, step: str, to: WordHashEmbedder | None = None) -> Any:
-    return Memory.reembedding(url, to, step=step)  # type: ignore[arg-type]
+    return Memory.upkeep.reembedding(url, to, step=step)  # type: ignore[arg-type]
 
 
 def test_rolled_back_a_file_is_as_it_was_with_the_vectors_of_its_edits(url: str) -> None:
@@ -169,7 +169,7 @@ KILLED = textwrap.dedent(
         print(done, flush=True)
         sys.stdin.readline()
 
-    Memory.reembedding(sys.argv[1], WordHashEmbedder(48), step="fill", progress=progress)
+    Memory.upkeep.reembedding(sys.argv[1], WordHashEmbedder(48), step="fill", progress=progress)
     """
 )
 
@@ -208,7 +208,7 @@ def test_what_an_older_version_had_begun_to_replace_is_replaced(url: str, tmp_pa
     """Files in which vectors were being renamed when salience was upgraded."""
     expected = reembedded_at_once(url, tmp_path)
     path = url.removeprefix("sqlite:///")
-    Memory.reembedding(url, NEW, step="fill")
+    Memory.upkeep.reembedding(url, NEW, step="fill")
     with closing(sqlite3.connect(path, isolation_level=None)) as db:
         rows = [row for (row,) in db.execute("SELECT row FROM memories ORDER BY row")]
         settled, last = rows[9], rows[-1]

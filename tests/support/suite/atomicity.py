@@ -96,13 +96,13 @@ CALLS: dict[str, Callable[[Memory], object]] = {
     "promote": lambda m: m.promote("porto"),
     "demote": lambda m: m.demote("porto"),
     "reinforce": lambda m: m.reinforce("porto"),
-    "decay_all": lambda m: m.decay_all(),
+    "decay_all": lambda m: m.upkeep.decay(),
     "pin": lambda m: m.pin("porto"),
     "unpin": lambda m: m.unpin("porto"),
-    "prune": lambda m: m.prune(apply=True),
+    "prune": lambda m: m.upkeep.prune(apply=True),
     "archive": lambda m: m.archive(["porto", "key"]),
     "unarchive": lambda m: m.unarchive(["gone"]),
-    "audit": lambda m: m.audit(mend=["duplicates", "junk", "orphaned"]),
+    "audit": lambda m: m.upkeep.audit(mend=["duplicates", "junk", "orphaned"]),
     "undo": lambda m: m.undo(undoable_run(m)),
 }
 
@@ -138,7 +138,7 @@ def undoable_run(memory: Memory) -> str:
 
 def everything(memory: Memory) -> str:
     """All that a namespace holds, in a form that does not tell random ids and numbers."""
-    memory.flush()
+    memory.upkeep.flush()
     records = memory.get_all(limit=1000).memories
     name_of = {record.id: f"{record.content[:60]}|{record.kind}" for record in records}
     fields = [name for name in FIELDS if name not in ("id", "session_id")]
@@ -204,7 +204,7 @@ class Atomicity(StoreCase):
                 with patch.object(dispatcher, "batch", deadly), suppress(Killed):
                     call(space)
                 assert everything(space) == expected, name
-                assert space.verify(), name
+                assert space.upkeep.verify(), name
         if not self.persistent:
             return
         again = self.reopen(memory, clock=clock)
@@ -226,7 +226,7 @@ class Atomicity(StoreCase):
         a2, c = get_record(memory, "a"), get_record(memory, "c")
         assert (a2.content, a2.status, a2.version) == ("z", "superseded", a.version + 2)
         assert (c.valid_from, get_record(memory, "b")) == (c.created_at, b)
-        assert memory.verify()
+        assert memory.upkeep.verify()
 
 
 class SameFacts(StoreCase):
@@ -252,7 +252,7 @@ class SameFacts(StoreCase):
                 assert len({result.items[place].id for result in results}) == 1
         assert memory.get_all().total == 12
         assert {record.access_count for record in memory.get_all(limit=20)} == {3}
-        assert memory.verify()
+        assert memory.upkeep.verify()
 
     def test_one_of_two_contradictory_facts_is_told_of_the_other(self, memory: Memory) -> None:
         for turn in range(6):

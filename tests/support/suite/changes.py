@@ -58,7 +58,7 @@ class MetadataMerging(StoreCase):
         assert changed == get_record(memory, "x")
         assert changed.metadata == after
         assert all(getattr(changed, name) == value for name, value in others.items())
-        assert memory.verify()
+        assert memory.upkeep.verify()
 
     def test_filters_and_history_have_the_merged_keys(self, memory: Memory, clock: Clock) -> None:
         memory.add("The sun shines.", id="x", metadata={"a": 1, "b": 2})
@@ -158,7 +158,7 @@ class Upserts(StoreCase):
         edit = memory.history("x")[-1]
         assert (edit.type, edit.payload["was"]["content"]) == ("edit", "Ana rents a flat.")
         assert search_ids(memory, "flat", as_of=clock.now - timedelta(hours=1)) == ["x"]
-        assert memory.verify()
+        assert memory.upkeep.verify()
 
     def test_what_an_item_gives_is_set(self, memory: Memory, clock: Clock) -> None:
         memory.add("One.", id="x", importance=0.25, vectors={"image": [1.0, 0.0]})
@@ -171,7 +171,7 @@ class Upserts(StoreCase):
         record = get_record(memory, "x")
         assert (record.importance, record.created_at) == (0.5, day)
         assert [(link.source, link.type) for link in memory.links("z")] == [("x", "supports")]
-        assert memory.verify()
+        assert memory.upkeep.verify()
 
     def test_replacing_by_the_same_changes_nothing(self, memory: Memory, clock: Clock) -> None:
         links = [{"target": "z", "type": "supports", "weight": 0.5}]
@@ -267,7 +267,7 @@ class Upserts(StoreCase):
         assert [item.outcome for item in drive(plan, batch)] == ["UPDATED", "ADDED", "UPDATED"]
         assert [get_record(memory, id).content for id in "xyz"] == ["new x", "new y", "new z"]
         assert get_record(memory, "x").review == "incorrect"
-        assert memory.verify()
+        assert memory.upkeep.verify()
 
 
 class DeletingMany(StoreCase):
@@ -320,7 +320,7 @@ class Exports(StoreCase):
         memory.archive("e")
         memory.search("thing", limit=3)
         memory.delete("f")
-        memory.decay_all()
+        memory.upkeep.decay()
         first, again = io.StringIO(), io.StringIO()
         figures = memory.export(first)
         assert figures.memories == 6
@@ -329,7 +329,7 @@ class Exports(StoreCase):
         other.export(again)
         lines, lines_again = first.getvalue().splitlines(), again.getvalue().splitlines()
         assert lines_again[2:-1] == lines[2:-1]  # the others name the namespace
-        assert other.verify()
+        assert other.upkeep.verify()
         assert [event.to_dict() for event in other.history("a")] == [
             event.to_dict() for event in memory.history("a")
         ]
@@ -348,4 +348,4 @@ class Exports(StoreCase):
         other.link("a", "b")
         assert search_ids(other, "thing") == ["a", "b"]
         assert [event.type for event in other.history("a")][-2:] == ["edit", "link"]
-        assert other.verify()
+        assert other.upkeep.verify()

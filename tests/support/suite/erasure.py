@@ -67,8 +67,8 @@ class ErasureReceipts(StoreCase):
 
     def test_a_whole_namespace_goes_with_its_notes_and_events_of_all(self, memory: Memory) -> None:
         memory.add_many([{"id": f"m{i}", "content": f"Fact {i}."} for i in range(3)])
-        memory.decay_all()
-        memory.consolidate(apply=True)
+        memory.upkeep.decay()
+        memory.upkeep.consolidate(apply=True)
         receipt = memory.delete_all(namespace=memory.namespace)
         assert receipt.memories == 3
         assert receipt.erased["notes"] >= 1
@@ -86,7 +86,7 @@ class ErasureReceipts(StoreCase):
             assert memory.search("What is it?", touch=False)[0].content == text
             memory.delete_all(namespace=memory.namespace)
             assert memory.search("What is it?", touch=False).ids == ()
-        assert memory.verify()
+        assert memory.upkeep.verify()
 
     def test_no_event_names_what_was_erased(self, memory: Memory) -> None:
         memory.add("Ana lives in Porto.", id=_GONE, kind="fact")
@@ -103,7 +103,7 @@ class ErasureReceipts(StoreCase):
         assert _GONE not in _exported(memory)
         again = memory.add(**conflicting, idempotency_key="once").items[0]
         assert (again.id, again.outcome, again.match) == ("new", "CONFLICTS", None)
-        assert memory.verify().differences == ()
+        assert memory.upkeep.verify().differences == ()
 
     def test_what_a_mistaken_successor_had_superseded_holds_again(
         self, memory: Memory, clock: Clock
@@ -123,7 +123,7 @@ class ErasureReceipts(StoreCase):
         assert (last.type, last.at, last.payload["restored"]) == ("status", clock.now, True)
         past = memory.search("Ana lives", as_of=clock.now - timedelta(hours=1), touch=False)
         assert past.ids == ()  # it was superseded then, and what superseded it is erased
-        assert memory.verify()
+        assert memory.upkeep.verify()
 
     def test_what_is_superseded_in_turn_holds_and_not_what_was_before(self, memory: Memory) -> None:
         for id in ("porto", "lisbon", "faro"):
@@ -135,7 +135,7 @@ class ErasureReceipts(StoreCase):
         assert memory["porto"].status == "superseded"
         assert memory.delete_all({"id": "faro"}).restored == ("porto",)
         assert (memory["porto"].status, memory["porto"].valid_to) == ("active", None)
-        assert memory.verify()
+        assert memory.upkeep.verify()
 
     def test_what_two_have_superseded_waits_for_both(self, memory: Memory) -> None:
         for id in ("old", "one", "two"):
@@ -158,17 +158,17 @@ class ErasureReceipts(StoreCase):
 
     def test_what_was_merged_holds_again_without_what_took_its_place(self, memory: Memory) -> None:
         alike(memory)
-        [cluster] = memory.consolidate(apply=True).clusters
+        [cluster] = memory.upkeep.consolidate(apply=True).clusters
         assert cluster.id is not None
         members = set(cluster.members)
         assert {memory[id].status for id in members} == {"consolidated"}
         assert set(memory.delete(cluster.id).restored) == members
         assert {memory[id].status for id in members} == {"active"}
-        assert memory.verify()
+        assert memory.upkeep.verify()
 
     def test_no_event_names_a_merged_memory_that_was_erased(self, memory: Memory) -> None:
         alike(memory)
-        [cluster] = memory.consolidate(apply=True).clusters
+        [cluster] = memory.upkeep.consolidate(apply=True).clusters
         id = str(cluster.id)
         assert id in _exported(memory)
         memory.delete(id)
@@ -177,23 +177,23 @@ class ErasureReceipts(StoreCase):
 
     def test_no_question_names_what_was_erased(self, memory: Memory) -> None:
         memory.add_many([{"id": id, "content": f"Fact {id}."} for id in (_GONE, "a", "b")])
-        memory.add_question(f"What is {_GONE}?", _GONE, ["a"])
+        memory.labels.add(f"What is {_GONE}?", _GONE, ["a"])
         by_filter = {"or": [{"kind": "fact"}, {"id": {"in": [_GONE, "a"]}}]}
-        memory.add_question("Which of the two?", filters=by_filter)
-        named = memory.add_question("Which fact?", ["a", _GONE], id="some")
-        refused = memory.add_question("None of them?", not_relevant=[_GONE, "b"], id="none")
-        other = memory.for_namespace("other").add_question("And there?", _GONE)
+        memory.labels.add("Which of the two?", filters=by_filter)
+        named = memory.labels.add("Which fact?", ["a", _GONE], id="some")
+        refused = memory.labels.add("None of them?", not_relevant=[_GONE, "b"], id="none")
+        other = memory.for_namespace("other").labels.add("And there?", _GONE)
         receipt = memory.delete_all({"id": _GONE})
         assert (receipt.erased["mentions"], receipt.remaining["mentions"]) == (4, 0)
-        left = {each.id: each for each in memory.questions()}
+        left = {each.id: each for each in memory.labels.questions()}
         assert left == {
             "some": replace(named, relevant=("a",)),
             "none": replace(refused, not_relevant=("b",)),
         }
         assert _GONE not in _exported(memory)
-        assert [*memory.for_namespace("other").questions()] == [other]
+        assert [*memory.for_namespace("other").labels.questions()] == [other]
         memory.delete_many(["a", "b"])
-        assert [each.id for each in memory.questions()] == []  # they go with the last memory
+        assert [each.id for each in memory.labels.questions()] == []  # they go with the last memory
 
 
 class Tombstones(StoreCase):
@@ -245,7 +245,7 @@ class Tombstones(StoreCase):
         page = memory.events(limit=2)
         assert [event.type for event in page] == ["write", "erase"]
         assert [event.type for event in memory.events(after=page.cursor)] == ["pin"]
-        assert memory.verify()
+        assert memory.upkeep.verify()
         assert [e.type for e in memory.for_namespace("other").events()] == []
 
     def test_tombstones_stay(self, memory: Memory) -> None:
@@ -307,12 +307,12 @@ class ForgettingUsers(StoreCase):
 
     def test_no_question_is_about_the_user(self, memory: Memory) -> None:
         memory.add("The key is under the mat.", id="key")
-        kept = memory.add_question("Is ana there?", filters={"speaker": "ana"})
+        kept = memory.labels.add("Is ana there?", filters={"speaker": "ana"})
         for filters in ({"user_id": "ana"}, {"not": {"written_by": {"in": ["ben", "ana"]}}}):
-            memory.add_question("Where is the key?", "key", filters=filters)
+            memory.labels.add("Where is the key?", "key", filters=filters)
         receipt = memory.delete_user("ana")
         assert (receipt.memories, receipt.erased["mentions"]) == (0, 2)
-        assert [*memory.questions()] == [kept]
+        assert [*memory.labels.questions()] == [kept]
         assert [event.type for event in memory.events()] == ["write", "erase"]
 
     def test_a_memory_that_was_the_users_before_says_so_no_longer(self, memory: Memory) -> None:
@@ -323,7 +323,7 @@ class ForgettingUsers(StoreCase):
         edit = memory.history("key").events[-1]
         assert edit.payload["was"]["user_id"] is None
         assert edit.payload["was"]["content"] == "The key is with the neighbour."
-        assert memory.verify().differences == ()
+        assert memory.upkeep.verify().differences == ()
 
     def test_the_events_of_others_no_longer_name_the_user(
         self, memory: Memory, clock: Clock
@@ -342,7 +342,7 @@ class ForgettingUsers(StoreCase):
         expected = [replace(e, actor=None if e.actor == "ana" else e.actor) for e in before]
         assert after[:-1] == expected
         assert (after[-1].type, after[-1].payload["memories"]) == ("erase", 0)
-        assert memory.verify().differences == ()
+        assert memory.upkeep.verify().differences == ()
 
     def test_what_is_no_id_is_refused(self, memory: Memory) -> None:
         memory.add("The key is with the neighbour.", id="key")

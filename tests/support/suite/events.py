@@ -249,7 +249,7 @@ class EventLog(StoreCase):
         assert perform(memory, operations.FormerVectors("default")) == []
         memory.add("New.", id="a")
         assert types_and_ids(events(memory, "a")) == [("write", "a")]
-        memory.decay_all()
+        memory.upkeep.decay()
         memory.delete_all(namespace="default")
         assert types_and_ids(events(memory)) == [("erase", None)] * 2
         memory.add("New.", id="a")
@@ -263,16 +263,27 @@ class EventLog(StoreCase):
         for profile in BUILT_IN:
             memory.search("thing", profile=profile, touch=False, explain=True)
             memory.explain("thing", "a", profile=profile)
-        memory.compare("thing", ["composite", "vitality"])
+        memory.inspect.compare("thing", ["composite", "vitality"])
         memory.get_context("thing", touch=False)
-        looks: tuple[Any, ...] = (memory.get_all, memory.links, memory.pending_links, memory.stats)
-        for look in (*looks, memory.zones, memory.zone_shares, memory.verify, memory.audit):
+        looks: tuple[Any, ...] = (
+            memory.get_all,
+            memory.links,
+            lambda: memory.links(pending=True),
+            memory.stats,
+        )
+        for look in (
+            *looks,
+            memory.inspect.zones,
+            memory.inspect.zone_shares,
+            memory.upkeep.verify,
+            memory.upkeep.audit,
+        ):
             look()
-        memory.prune()
-        memory.consolidate()
-        memory.maintain(dry_run=True)
+        memory.upkeep.prune()
+        memory.upkeep.consolidate()
+        memory.upkeep.maintain(dry_run=True)
         memory.history("a")
-        memory.flush()
+        memory.upkeep.flush()
         assert (events(memory), [get_record(memory, id) for id in "abc"]) == before
 
     def test_mending_logs_nothing(self, memory: Memory) -> None:
@@ -312,7 +323,7 @@ class Judgments(StoreCase):
         memory.get_all()
         memory.history("a")
         memory.explain("thing", "a", profile=WORDS)
-        memory.verify()
+        memory.upkeep.verify()
         memory.search("thing", profile=WORDS, touch=False)
         assert (get_record(memory, "a").access_count, get_record(memory, "b").access_count) == (
             2,
@@ -338,11 +349,11 @@ class Judgments(StoreCase):
             assert (record.write_count, record.access_count, record.last_accessed) == (12, 0, None)
             assert record.accesses == tuple(clock.now - timedelta(days=n) for n in range(10))
             assert record == memory.get_many([record.id])[0]
-        zoned = {one.id: (one.zone, one.vitality) for one in memory.zones()}
+        zoned = {one.id: (one.zone, one.vitality) for one in memory.inspect.zones()}
         assert {zone for zone, _ in (zoned[id] for id in "abc")} == {"active"}
         assert zoned["a"] == zoned["b"] == zoned["c"]
-        assert [one.id for one in memory.prune().candidates] == ["d"]
-        assert memory.verify().differences == ()
+        assert [one.id for one in memory.upkeep.prune().candidates] == ["d"]
+        assert memory.upkeep.verify().differences == ()
         assert types_and_ids(events(memory, "c"))[1:] == [("rewrite", "c")] * 12
         assert events(memory, "c")[-1].session == "s1"
         with pytest.raises(NotFound, match="nobody"):
@@ -418,7 +429,7 @@ class Judgments(StoreCase):
             memory.update("b", content=f"Another version {number}.")
             memory.pin("a")
             memory.touch(["a"])
-        memory.flush()
+        memory.upkeep.flush()
         whole = memory.history("a")
         assert (len(whole), len(whole.versions), whole.cursor) == (10, 4, None)
         for limit in (1, 2, 3, 9):
@@ -448,7 +459,7 @@ class Judgments(StoreCase):
         assert [event.type for event in memory.history("a")] == ["write", "reference"]
         first = memory.history("a", limit=1)
         memory.pin("a")
-        memory.flush()
+        memory.upkeep.flush()
         told = [*first]
         while first.cursor is not None:
             first = memory.history("a", limit=1, cursor=first.cursor)
@@ -497,7 +508,7 @@ class Judgments(StoreCase):
                 memory.feedback(id, kind)
         judged = clock.now
         clock.pass_(days=10)
-        memory.decay_all()
+        memory.upkeep.decay()
         one, other = (get_record(memory, id) for id in "ab")
         # 0.5 and what each judgement adds; then exp(-0.01 * 10), or twice that once outdated
         relevance = 0.5 + 0.1 * sum(FEEDBACK_WEIGHTS[kind] for kind in kinds)
@@ -511,7 +522,7 @@ class Judgments(StoreCase):
             hit.score for hit in memory.search("x", profile="six_factor", limit=2, touch=False)
         }
         assert len(scores) == 1
-        assert memory.verify()
+        assert memory.upkeep.verify()
         then = memory.search("x", profile="six_factor", touch=False, as_of=judged)
         assert [bool(hit.record.outdated) for hit in then] == ["outdated" in kinds] * 2
         assert [v.record.outdated for v in memory.history("a").versions][-1] == one.outdated
@@ -522,7 +533,7 @@ class Judgments(StoreCase):
         memory.feedback("a", "incorrect")
         memory.update("a", review=None, outdated=False)
         assert (get_record(memory, "a").review, get_record(memory, "a").outdated) == (None, 0.0)
-        assert memory.verify()
+        assert memory.upkeep.verify()
 
     def test_scores_move_within_bounds(self, memory: Memory) -> None:
         memory.add("x", id="a")
@@ -539,7 +550,7 @@ class Judgments(StoreCase):
         memory.add("y", id="b", strength=0.5)
         memory.feedback("b", "outdated")
         clock.pass_(days=20)
-        memory.decay_all()
+        memory.upkeep.decay()
         one = get_record(memory, "a")
         # exp(-0.01 * 20) = 0.818730753...; 0.8 of it is 0.654984602...
         assert one.strength == pytest.approx(0.818730753, abs=1e-9)
@@ -548,10 +559,10 @@ class Judgments(StoreCase):
         assert get_record(memory, "b").relevance_score == pytest.approx(0.268128018, abs=1e-9)
         assert get_record(memory, "b").strength == pytest.approx(0.409365377, abs=1e-9)
         for _ in range(3):
-            memory.decay_all()
+            memory.upkeep.decay()
         assert get_record(memory, "a") == one
         clock.pass_(days=20)
-        memory.decay_all()
+        memory.upkeep.decay()
         # exp(-0.4) = 0.670320046
         assert get_record(memory, "a").strength == pytest.approx(0.670320046, abs=1e-9)
 
@@ -566,7 +577,7 @@ class Judgments(StoreCase):
         for namespace, together in (("few", 7), ("many", 6)):
             monkeypatch.setattr(judgments, "MAX_DECAYED_TOGETHER", together)
             monkeypatch.setattr(judgments, "_DECAYED_AT_ONCE", 3)
-            memory.for_namespace(namespace).decay_all()
+            memory.for_namespace(namespace).upkeep.decay()
         few, many = (
             [get_record(memory.for_namespace(namespace), id) for id in names]
             for namespace in ("few", "many")
@@ -575,7 +586,7 @@ class Judgments(StoreCase):
             assert one.strength == other.strength == pytest.approx(math.exp(-0.2))
             assert one.relevance_score == other.relevance_score
             assert one.decayed_at == other.decayed_at == clock.now
-        assert memory.for_namespace("many").verify()
+        assert memory.for_namespace("many").upkeep.verify()
         assert [event.type for event in memory.for_namespace("many").history("m3")] == [
             "write",
             "decay",
@@ -619,7 +630,7 @@ class Judgments(StoreCase):
         memory.update("new", content="Ana was in Lisbon.", importance=0.2)
         with pytest.raises(InvalidInput, match="valid_to"):
             memory.update("new", valid_from="2025-02-01")
-        assert memory.verify()
+        assert memory.upkeep.verify()
 
     def test_none_takes_the_place_of_what_took_its_own(self, memory: Memory) -> None:
         memory.add_many({"id": id, "content": f"Ana lives in {id}."} for id in "abcd")
@@ -644,8 +655,8 @@ class Judgments(StoreCase):
             clock.pass_(hours=5)
             memory.search("thing", profile=WORDS, limit=2)
         memory.feedback("c", "useful")
-        memory.decay_all()
-        whole = memory.verify()
+        memory.upkeep.decay()
+        whole = memory.upkeep.verify()
         assert whole
         assert (whole.memories, whole.events) == (3, 3 + 24 + 2)
         right = get_record(memory, "a")
@@ -654,7 +665,7 @@ class Judgments(StoreCase):
             "c": {"feedback_for": 0.5},
         }
         perform(memory, operations.SetFields("default", wrong))
-        report = memory.verify()
+        report = memory.upkeep.verify()
         assert not report
         assert {(d.id, d.field) for d in report} == {
             ("c", "feedback_for"),
@@ -662,8 +673,8 @@ class Judgments(StoreCase):
             ("a", "accesses"),
         }
         assert not report.repaired
-        assert memory.verify(repair=True).repaired
-        assert memory.verify()
+        assert memory.upkeep.verify(repair=True).repaired
+        assert memory.upkeep.verify()
         assert get_record(memory, "a") == right
 
     def test_times_far_off_are_what_the_log_says(self, memory: Memory) -> None:
@@ -679,7 +690,7 @@ class Judgments(StoreCase):
             memory.add(f"Apple {i}.", created_at=at, valid_to=at, expires_at=datetime.max)
             memory.add(f"Pear {i}.", id=f"p{i}")
             memory.update(f"p{i}", valid_to=at)
-        assert memory.verify()
+        assert memory.upkeep.verify()
 
 
 class TimeTravel(StoreCase):
@@ -706,7 +717,10 @@ class TimeTravel(StoreCase):
         [first] = memory.search("Ana", profile=WORDS, as_of=then).hits
         assert first.content == "Ana lives in Berlin."
         assert memory.explain("Ana", "a", profile=WORDS, as_of=then).rank == 1
-        assert memory.compare("Ana", [WORDS, "composite"], as_of=then).memories[0].record.id == "a"
+        assert (
+            memory.inspect.compare("Ana", [WORDS, "composite"], as_of=then).memories[0].record.id
+            == "a"
+        )
         context = memory.get_context("Where does Ana live?", as_of=then)
         assert "Berlin" in context.text
         assert "house" not in context.text

@@ -52,7 +52,7 @@ def _answers(memory: Memory, clock: Clock, meanwhile: Step) -> list[tuple[str, s
         meanwhile()
         clock.pass_(minutes=1)
         text = json.dumps(_plain(call()), ensure_ascii=False)
-        memory.flush()  # uses get their places in the log
+        memory.upkeep.flush()  # uses get their places in the log
         text = _KEY.sub(r"\1", RUN.sub("", text))
         answers.append((name, text.replace(memory.namespace, _ALONE)))
     return answers
@@ -107,10 +107,10 @@ def _calls(memory: Memory) -> Iterator[tuple[str, Step]]:
     yield "touch", lambda: memory.touch(["m1"], utility=0.5)
     yield "pin", lambda: memory.pin("m3")
     yield "archive", lambda: memory.archive(["m4"])
-    yield "decay_all", lambda: memory.decay_all()
+    yield "decay_all", lambda: memory.upkeep.decay()
     yield "delete", lambda: memory.delete("t1")
-    yield "consolidate", lambda: memory.consolidate()
-    yield "maintain", lambda: memory.maintain()
+    yield "consolidate", lambda: memory.upkeep.consolidate()
+    yield "maintain", lambda: memory.upkeep.maintain()
     yield "contradict", lambda: memory.contradict("m0", "m1")
     yield from _reading(memory, "after changes")
     yield "as of", lambda: memory.search(_QUESTIONS[0], as_of=START, touch=False)
@@ -132,20 +132,20 @@ def _reading(memory: Memory, when: str) -> Iterator[tuple[str, Step]]:
         "about": lambda: [memory.about(), memory.about("Ana")],
         "tags": lambda: memory.tags(),
         "entities": lambda: memory.entities(limit=2),
-        "links": lambda: [memory.links(), memory.links("m0"), memory.pending_links()],
+        "links": lambda: [memory.links(), memory.links("m0"), memory.links(pending=True)],
         "history": lambda: memory.history("m2"),
         "events": lambda: memory.events(limit=5),
         "later events": lambda: memory.events(memory.events(limit=5).cursor),
         "stats": lambda: memory.stats(),
-        "zones": lambda: memory.zones(),
-        "zone_shares": lambda: memory.zone_shares(points=3),
-        "vitality": lambda: memory.vitality("m2", points=3),
-        "audit": lambda: memory.audit(),
-        "verify": lambda: memory.verify(),
-        "prune": lambda: memory.prune(),
+        "zones": lambda: memory.inspect.zones(),
+        "zone_shares": lambda: memory.inspect.zone_shares(points=3),
+        "vitality": lambda: memory.inspect.vitality("m2", points=3),
+        "audit": lambda: memory.upkeep.audit(),
+        "verify": lambda: memory.upkeep.verify(),
+        "prune": lambda: memory.upkeep.prune(),
         "export": lambda: _exported(memory),
-        "candidates": lambda: memory.candidates(_QUESTIONS[0], profile=EVERYTHING),
-        "compare": lambda: memory.compare(_QUESTIONS[0], ["balanced", EVERYTHING]),
+        "candidates": lambda: memory.inspect.candidates(_QUESTIONS[0], profile=EVERYTHING),
+        "compare": lambda: memory.inspect.compare(_QUESTIONS[0], ["balanced", EVERYTHING]),
         "explain": lambda: memory.explain(_QUESTIONS[0], "m2"),
         "context": lambda: memory.get_context(_QUESTIONS[0], 200),
     }

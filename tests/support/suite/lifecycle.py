@@ -65,7 +65,7 @@ class Lifecycle(StoreCase):
         memory.link("m02", "m03")  # m02 holds them together
         clock.pass_(days=40)
         before = everything(memory)
-        report = memory.prune()
+        report = memory.upkeep.prune()
         assert everything(memory) == before
         assert report.run is None
         assert report.looked_at == 13
@@ -83,13 +83,13 @@ class Lifecycle(StoreCase):
             "never used; written 40 days ago",
             "fades at rate 3 (activity); nothing links to it",
         )
-        done = memory.prune(apply=True, cap=3)
+        done = memory.upkeep.prune(apply=True, cap=3)
         assert [one.id for one in done.candidates] == ["m01", "m04", "m05"]
         assert done.left == 7
         assert get_record(memory, "m01").status == "archived"
         assert "m01" not in memory.search("about m01", touch=False).ids
         assert memory.search("about m01", include_archived=True, touch=False)[0].id == "m01"
-        assert memory.prune().faded == 9
+        assert memory.upkeep.prune().faded == 9
         assert done.run is not None
         undone = memory.undo(done.run)
         assert sorted(undone.restored) == ["m01", "m04", "m05"]
@@ -165,12 +165,12 @@ class Lifecycle(StoreCase):
         memory.add("Ana likes green tea in the morning", id="kept", kind="fact", pinned=True)
         before, links = everything(memory), memory.links()
         clock.pass_(days=1)
-        [cluster] = memory.consolidate().clusters
+        [cluster] = memory.upkeep.consolidate().clusters
         assert everything(memory) == before
         assert sorted(cluster.members) == ["tea0", "tea1", "tea2", "tea3"]
         assert cluster.importance == pytest.approx(0.7)  # the largest is 0.6
         assert cluster.content == before[cluster.members[0]]["content"]
-        done = memory.consolidate(apply=True)
+        done = memory.upkeep.consolidate(apply=True)
         assert done.run is not None
         assert done.clusters[0].id is not None
         one = get_record(memory, done.clusters[0].id)
@@ -187,7 +187,7 @@ class Lifecycle(StoreCase):
         ids = memory.search("green tea", limit=100, touch=False).ids
         assert one.id in ids
         assert not set(cluster.members) & set(ids)
-        assert memory.consolidate().clusters == ()
+        assert memory.upkeep.consolidate().clusters == ()
         undone = memory.undo(done.run)
         assert undone.erased == (one.id,)
         assert sorted(undone.restored) == sorted(cluster.members)
@@ -196,7 +196,7 @@ class Lifecycle(StoreCase):
 
     def test_undoing_is_one_write(self, memory: Memory) -> None:
         alike(memory)
-        done = memory.consolidate(apply=True)
+        done = memory.upkeep.consolidate(apply=True)
         assert done.run is not None
         dispatcher = memory._core.dispatcher
         with patch.object(dispatcher, "batch", wraps=dispatcher.batch) as batch:
@@ -213,11 +213,11 @@ class Lifecycle(StoreCase):
             {"id": f"n{i}", "content": f"the cat with number {i} sat on the mat and slept"}
             for i in range(3)
         )
-        [cluster] = memory.consolidate(apply=True).clusters
+        [cluster] = memory.upkeep.consolidate(apply=True).clusters
         assert cluster.apart == "differ in a number: 0, 1, 2"
         assert cluster.id is None
         assert {get_record(memory, f"n{i}").status for i in range(3)} == {"active"}
-        done = memory.consolidate(
+        done = memory.upkeep.consolidate(
             apply=True,
             everything=True,
             summarise=lambda records: f"{len(records)} cats sat on the mat",
@@ -251,13 +251,15 @@ class Lifecycle(StoreCase):
             [{"id": f"m{i}", "content": text, "kind": "fact"} for i, text in enumerate(texts)],
             dedup=False,
         )
-        [cluster] = memory.consolidate(apply=True).clusters
+        [cluster] = memory.upkeep.consolidate(apply=True).clusters
         assert sorted(cluster.members) == ["m0", "m1", "m2"]
         assert cluster.apart == apart
         assert (cluster.id is None) == bool(apart)
         if apart:
             assert {get_record(memory, id).status for id in cluster.members} == {"active"}
-            done = memory.consolidate(apply=True, everything=True, summarise=lambda _: "in one")
+            done = memory.upkeep.consolidate(
+                apply=True, everything=True, summarise=lambda _: "in one"
+            )
             assert [(one.apart, one.content) for one in done.clusters] == [("", "in one")]
             assert done.merged == 3
 
@@ -266,7 +268,7 @@ class Lifecycle(StoreCase):
     ) -> None:
         alike(memory)
         memory.contradict("tea3", "tea1")
-        [cluster] = memory.consolidate(apply=True).clusters
+        [cluster] = memory.upkeep.consolidate(apply=True).clusters
         assert (cluster.apart, cluster.id) == ("contradict each other", None)
 
     @pytest.mark.parametrize("mode", ["chunks", "hybrid"])
@@ -278,8 +280,8 @@ class Lifecycle(StoreCase):
         ]
         for day in ("monday", "tuesday"):
             memory.add_chat(greeting, mode=mode, session_id=day)
-        assert memory.consolidate().clusters == ()
-        assert memory.audit()["duplicates"].count == 0
+        assert memory.upkeep.consolidate().clusters == ()
+        assert memory.upkeep.audit()["duplicates"].count == 0
 
     @pytest.mark.parametrize(
         "change",
@@ -300,10 +302,10 @@ class Lifecycle(StoreCase):
             changed.append(everything(memory))
             return "Ana likes tea"
 
-        report = memory.consolidate(apply=True, summarise=meanwhile)
+        report = memory.upkeep.consolidate(apply=True, summarise=meanwhile)
         assert (report.clusters, report.run, len(changed)) == ((), None, 1)
         assert everything(memory) == changed[0]
-        again = [sorted(one.members) for one in memory.consolidate().clusters]
+        again = [sorted(one.members) for one in memory.upkeep.consolidate().clusters]
         assert again == [["tea0", "tea2", "tea3"]]  # it was not taken for seen
 
     def test_what_is_erased_last_of_all_is_not_reported_as_merged(self, memory: Memory) -> None:
@@ -321,20 +323,22 @@ class Lifecycle(StoreCase):
 
     def test_consolidation_looks_at_what_is_new(self, memory: Memory) -> None:
         alike(memory, 2, 18)
-        assert memory.consolidate().owners == 0  # more than 20 are needed
+        assert memory.upkeep.consolidate().owners == 0  # more than 20 are needed
         memory.add("something else", id="else")
-        assert memory.consolidate(apply=True).clusters == ()
+        assert memory.upkeep.consolidate(apply=True).clusters == ()
         seen: list[tuple[int, int]] = []
-        report = memory.consolidate(progress=lambda done, total: seen.append((done, total)))
+        report = memory.upkeep.consolidate(progress=lambda done, total: seen.append((done, total)))
         assert (report.owners, report.looked_at, report.fresh) == (1, 21, 0)
         memory.add("Ana likes green tea in the morning", id="new", kind="fact")
-        report = memory.consolidate(progress=lambda done, total: seen.append((done, total)))
+        report = memory.upkeep.consolidate(progress=lambda done, total: seen.append((done, total)))
         assert report.fresh == 1
         assert [sorted(one.members) for one in report.clusters] == [["new", "tea0", "tea1"]]
         assert seen[-1] == (22, 22)
         other = [{"id": f"o{i}", "content": "Ana likes green tea", "user_id": "o"} for i in "123"]
         memory.add_many(other)
-        assert len(memory.consolidate().clusters) == 1  # of another owner, who has only three
+        assert (
+            len(memory.upkeep.consolidate().clusters) == 1
+        )  # of another owner, who has only three
 
     def test_maintenance_does_what_is_due_once(self, memory: Memory, clock: Clock) -> None:
         memory.add("a task", id="old", kind="task")
@@ -345,18 +349,18 @@ class Lifecycle(StoreCase):
         clock.pass_(days=6)
         memory.search("task", profile=WORDS, filters={"id": "used"})
         memory.add("a task", id="new", kind="task")
-        assert memory.maintain().changed == 1  # the link, which differed in its capitals
+        assert memory.upkeep.maintain().changed == 1  # the link, which differed in its capitals
         assert ends(memory) == [("a", "b")]
         clock.pass_(days=1)
-        planned = memory.maintain(dry_run=True)
+        planned = memory.upkeep.maintain(dry_run=True)
         before = everything(memory)
         assert (planned["tasks"].ids, planned["expire"].ids) == (("old",), ("expires",))
-        done = memory.maintain()
+        done = memory.upkeep.maintain()
         assert done.changed == planned.changed == 2
         assert get_record(memory, "old").status == "completed"
         assert get_record(memory, "expires").status == "archived"
         after, log = everything(memory), events(memory)
-        assert memory.maintain().changed == 0
+        assert memory.upkeep.maintain().changed == 0
         assert (everything(memory), events(memory)) == (after, log)
         for step in done.steps:
             if step.run:
@@ -368,35 +372,35 @@ class Lifecycle(StoreCase):
     ) -> None:
         alike(memory)
         clock.pass_(days=400)
-        with_lock = memory.maintain()
+        with_lock = memory.upkeep.maintain()
         assert with_lock.changed == 0
         assert with_lock["prune"].changed == 10
         assert with_lock["prune"].held_back == "salience prune --apply"
         assert with_lock["consolidate"].changed == 4
-        done = memory.maintain(steps=["consolidate", "prune"], cap=2)
+        done = memory.upkeep.maintain(steps=["consolidate", "prune"], cap=2)
         assert (done["consolidate"].changed, done["prune"].changed) == (4, 2)
         with pytest.raises(InvalidInput, match="steps"):
-            memory.maintain(steps=["everything"])
+            memory.upkeep.maintain(steps=["everything"])
 
     def test_only_one_maintains_at_a_time(self, memory: Memory) -> None:
         alike(memory)
 
         def meanwhile(records: Any) -> str:
             with pytest.raises(Locked, match="maintain"):
-                memory.maintain()
-            assert memory.maintain(dry_run=True)["expire"].changed == 0  # looking is free
+                memory.upkeep.maintain()
+            assert memory.upkeep.maintain(dry_run=True)["expire"].changed == 0  # looking is free
             return "tea"
 
-        memory.maintain(steps=["consolidate"], summarise=meanwhile)
-        memory.maintain()  # it was given back
+        memory.upkeep.maintain(steps=["consolidate"], summarise=meanwhile)
+        memory.upkeep.maintain()  # it was given back
 
         def dies(records: Any) -> str:
             raise ZeroDivisionError
 
         memory.add_many({"id": f"y{i}", "content": "Ben plays the cello well"} for i in range(3))
         with pytest.raises(ZeroDivisionError):
-            memory.maintain(steps=["consolidate"], summarise=dies)
-        memory.maintain()
+            memory.upkeep.maintain(steps=["consolidate"], summarise=dies)
+        memory.upkeep.maintain()
 
     @pytest.mark.parametrize("stops", [KeyboardInterrupt, CancelledError])
     def test_an_interrupt_gives_the_lock_back(
@@ -424,9 +428,9 @@ class Lifecycle(StoreCase):
         perform(memory, operations.Note(memory.namespace, "maintenance", with_lock, None))
         clock.pass_(minutes=14)
         with pytest.raises(Locked, match="elsewhere"):
-            memory.maintain()
+            memory.upkeep.maintain()
         clock.pass_(minutes=1)
-        memory.maintain()
+        memory.upkeep.maintain()
         assert "maintenance" not in perform(memory, operations.Notes(memory.namespace))
 
     def test_an_audit_counts_and_shows(self, memory: Memory, clock: Clock) -> None:
@@ -445,7 +449,7 @@ class Lifecycle(StoreCase):
         memory.link("e", "f", "contradicts")
         memory.update("g", status="superseded")
         memory.add("x y z", id="h", links=[{"target": "nobody", "type": "mentions"}])
-        audit = memory.audit()
+        audit = memory.upkeep.audit()
         assert audit.memories == 8
         assert {one.name: (one.count, one.of) for one in audit} == {
             "duplicates": (1, 6),
@@ -471,16 +475,16 @@ class Lifecycle(StoreCase):
             ("h", "links to 'nobody', which is no memory"),
         )
         clock.pass_(days=1000)
-        assert memory.audit()["dormant"].count == 8
+        assert memory.upkeep.audit()["dormant"].count == 8
 
     def test_an_audit_lets_turns_disagree(self, memory: Memory) -> None:
         for id, name in (("a", "Ana"), ("b", "Ben")):
             memory.add(f"{name} says the meeting is on day {id}.", id=id, session_id="s")
             memory.add(f"The meeting of {name} is on day {id}.", id=f"fact {id}", dedup=False)
         memory.contradict("a", "b")
-        assert memory.audit()["contradicted"].count == 0
+        assert memory.upkeep.audit()["contradicted"].count == 0
         memory.contradict("fact a", "fact b")
-        found = memory.audit()["contradicted"]
+        found = memory.upkeep.audit()["contradicted"]
         bodies = [dict(action.body) for action in found.actions]
         assert (found.count, bodies) == (2, [{"old": "fact a", "new": "fact b"}])
 
@@ -504,27 +508,27 @@ class Lifecycle(StoreCase):
         memory.add("x y z", id="h", links=[{"target": "nobody", "type": "mentions"}])
         before = everything(memory)
         clock.pass_(days=1)
-        found = memory.audit(mend=("duplicates", "junk", "orphaned"))
+        found = memory.upkeep.audit(mend=("duplicates", "junk", "orphaned"))
         assert {one.name: one.count for one in found if one.count} == {
             "duplicates": 1,
             "junk": 1,
             "orphaned": 2,
         }
-        assert {one.name for one in memory.audit() if one.count} == set()
+        assert {one.name for one in memory.upkeep.audit() if one.count} == set()
         assert {id: get_record(memory, id).status for id in "abcdefh"} == {
             **dict.fromkeys("acefh", "active"),
             **dict.fromkeys("bd", "archived"),
         }
         assert get_record(memory, "f").valid_to is None
-        assert memory.pending_links() == []
+        assert memory.links(pending=True) == []
         assert found.run is not None
         assert sorted(memory.undo(found.run).restored) == ["b", "d", "f"]
         assert everything(memory) == before
-        assert memory.audit(mend="orphaned")["duplicates"].count == 1
+        assert memory.upkeep.audit(mend="orphaned")["duplicates"].count == 1
         assert get_record(memory, "b").status == "active"
-        assert memory.audit(mend="orphaned").run is None
+        assert memory.upkeep.audit(mend="orphaned").run is None
         with pytest.raises(InvalidInput, match="use duplicates, junk, orphaned"):
-            memory.audit(mend=("dormant",))
+            memory.upkeep.audit(mend=("dormant",))
 
     def test_what_gained_a_link_is_not_pruned_for_a_fortnight(
         self, memory: Memory, clock: Clock
@@ -537,11 +541,11 @@ class Lifecycle(StoreCase):
         memory.contradict("new", "argued")
         clock.pass_(days=14)
         for apply in (False, True):
-            report = memory.prune(apply=apply)
+            report = memory.upkeep.prune(apply=apply)
             assert [one.id for one in report.candidates] == ["alone", "argued"]
             assert (report.revived, report.faded, report.left) == (("linked",), 3, 0)
         clock.pass_(seconds=1)
-        assert [one.id for one in memory.prune(apply=True).candidates] == ["linked"]
+        assert [one.id for one in memory.upkeep.prune(apply=True).candidates] == ["linked"]
 
     def test_the_vitality_of_one_is_what_the_zones_were(self, memory: Memory, clock: Clock) -> None:
         names = ("a", "b", "c", "d")
@@ -550,7 +554,7 @@ class Lifecycle(StoreCase):
 
         def look() -> None:
             clock.pass_(hours=5)
-            seen.append((clock.now, {one.id: one for one in memory.zones()}))
+            seen.append((clock.now, {one.id: one for one in memory.inspect.zones()}))
             clock.pass_(hours=5)
 
         steps: tuple[Callable[[], object], ...] = (
@@ -571,21 +575,21 @@ class Lifecycle(StoreCase):
         )
         for step in steps:
             step()
-            memory.flush()
+            memory.upkeep.flush()
             look()
         erased = 9  # steps before it: "a" took its links along
         for at, zoned in seen[erased:]:
             for id in (*names[1:], "e"):
-                [point] = memory.vitality(id, since=at, until=at, points=1).points
+                [point] = memory.inspect.vitality(id, since=at, until=at, points=1).points
                 one = zoned.get(id)
                 assert point.zone == (one and one.zone)
                 assert one is None or point.vitality == one.vitality
-        early = memory.vitality("e", since=START, points=2).points
+        early = memory.inspect.vitality("e", since=START, points=2).points
         assert [point.vitality is None for point in early] == [True, False]
         with pytest.raises(NotFound):
-            memory.vitality("a")
+            memory.inspect.vitality("a")
         with pytest.raises(InvalidInput, match="until"):
-            memory.vitality("b", until=START - timedelta(days=1))
+            memory.inspect.vitality("b", until=START - timedelta(days=1))
 
     def test_the_past_of_one_has_its_links_and_bridges(self, memory: Memory, clock: Clock) -> None:
         memory.add_many({"id": id, "content": f"about {id}", "layer": "activity"} for id in "abcd")
@@ -601,14 +605,14 @@ class Lifecycle(StoreCase):
         )
         for change in changes:
             change()
-            memory.maintain()
+            memory.upkeep.maintain()
             clock.pass_(days=9)
-            seen.append((clock.now, {one.id: one for one in memory.zones()}))
+            seen.append((clock.now, {one.id: one for one in memory.inspect.zones()}))
             clock.pass_(hours=1)
         assert len(memory.links()) == 6
         for at, zoned in seen:
             for id, one in zoned.items():
-                [point] = memory.vitality(id, since=at, until=at, points=1).points
+                [point] = memory.inspect.vitality(id, since=at, until=at, points=1).points
                 assert (point.vitality, point.zone) == (one.vitality, one.zone)
         assert {one["b"].bridge for _, one in seen} == {True, False}
 
@@ -616,30 +620,30 @@ class Lifecycle(StoreCase):
         memory.add("about a", id="a", layer="activity")
         clock.pass_(days=9)
         memory.touch("a")
-        memory.flush()
+        memory.upkeep.flush()
         clock.pass_(days=1)
         until = clock.now + timedelta(days=90)
-        found = memory.vitality("a", until=until, points=3)
+        found = memory.inspect.vitality("a", until=until, points=3)
         zones = ["stale", "fading", "dormant", "active", "stale", "fading", "dormant"]
         assert [crossing.zone for crossing in found.crossings] == zones
         assert [point.at for point in found.points] == [START, START + (until - START) / 2, until]
         before = "active"
         for crossing in found.crossings:
             for shift, zone in ((-1e-3, before), (1e-3, crossing.zone)):
-                [one] = memory.zones(now=crossing.at + timedelta(seconds=shift))
+                [one] = memory.inspect.zones(now=crossing.at + timedelta(seconds=shift))
                 if crossing.at > clock.now:  # zones look at the present state
                     assert one.zone == zone
                 at = crossing.at + timedelta(seconds=shift)
-                [point] = memory.vitality("a", since=at, until=at, points=1).points
+                [point] = memory.inspect.vitality("a", since=at, until=at, points=1).points
                 assert point.zone == zone
             before = crossing.zone
         assert found.archived_at is not None
         assert abs(found.archived_at - found.crossings[-1].at) < timedelta(seconds=1e-4)
         clock.now = found.archived_at - timedelta(seconds=1)
-        assert memory.prune(apply=True).candidates == ()
+        assert memory.upkeep.prune(apply=True).candidates == ()
         clock.pass_(seconds=2)
-        assert len(memory.prune(apply=True).candidates) == 1
-        archived = memory.vitality("a", until=clock.now + timedelta(days=1), points=2)
+        assert len(memory.upkeep.prune(apply=True).candidates) == 1
+        archived = memory.inspect.vitality("a", until=clock.now + timedelta(days=1), points=2)
         assert (archived.archived_at, archived.points[1].zone) == (clock.now, None)
 
     def test_what_is_never_archived_has_no_time_of_it(self, memory: Memory, clock: Clock) -> None:
@@ -651,43 +655,43 @@ class Lifecycle(StoreCase):
         clock.pass_(days=30)
         memory.link("new", "linked")
         begins = clock.now
-        at = {id: memory.vitality(id, points=1).archived_at for id in ids}
+        at = {id: memory.inspect.vitality(id, points=1).archived_at for id in ids}
         assert (at["pinned"], at["entity"]) == (None, None)
         assert at["linked"] is not None
         assert at["linked"] - clock.now >= timedelta(days=14)
         clock.now = at["linked"]
-        assert "linked" in {one.id for one in memory.prune().candidates}
+        assert "linked" in {one.id for one in memory.upkeep.prune().candidates}
         clock.pass_(seconds=-1)
-        assert "linked" not in {one.id for one in memory.prune().candidates}
+        assert "linked" not in {one.id for one in memory.upkeep.prune().candidates}
         assert at["plain"] == begins  # long due: it waits for a pruning
 
     def test_what_is_in_the_archive_has_no_zone(self, memory: Memory, clock: Clock) -> None:
         memory.add_many({"id": id, "content": f"about {id}", "layer": "activity"} for id in "abc")
         before = clock.now
         clock.pass_(days=30)
-        assert memory.zones().counts == {"dormant": 3}
-        done = memory.prune(apply=True, cap=2)
-        assert [one.id for one in memory.zones()] == ["c"]
-        shares = memory.zone_shares(since=before, points=2)
+        assert memory.inspect.zones().counts == {"dormant": 3}
+        done = memory.upkeep.prune(apply=True, cap=2)
+        assert [one.id for one in memory.inspect.zones()] == ["c"]
+        shares = memory.inspect.zone_shares(since=before, points=2)
         assert (shares.counts["active"], shares.counts["dormant"]) == ((3, 0), (0, 1))
         assert done.run is not None
         memory.undo(done.run)
-        assert memory.zones().counts == {"dormant": 3}
+        assert memory.inspect.zones().counts == {"dormant": 3}
 
     def test_zones_come_in_pages_at_one_time(self, memory: Memory, clock: Clock) -> None:
         for id, days in (("a", 1), ("b", 1), ("c", 9), ("d", 0), ("e", 30)):
             memory.add(f"about {id}", id=id, layer="activity")
             clock.pass_(days=days)
-        everything = memory.zones()
+        everything = memory.inspect.zones()
         assert (len(everything), everything.cursor) == (5, None)
-        counted = memory.zones(limit=0)
+        counted = memory.inspect.zones(limit=0)
         assert (counted.memories, counted.cursor) == ((), None)
         assert counted.counts == everything.counts
         assert sum(counted.counts.values()) == 5
         found: list[ZonedMemory] = []
         cursor = None
         while True:
-            page = memory.zones(limit=2, cursor=cursor)
+            page = memory.inspect.zones(limit=2, cursor=cursor)
             found += page.memories
             assert page.counts == everything.counts
             if (cursor := page.cursor) is None:
@@ -695,23 +699,23 @@ class Lifecycle(StoreCase):
             clock.pass_(days=100)  # all fade meanwhile, but for the pages to come
         assert found == [*everything]
         with pytest.raises(InvalidInput, match="cursor"):
-            memory.zones(limit=2, cursor=memory.get_all(limit=1).cursor)
+            memory.inspect.zones(limit=2, cursor=memory.get_all(limit=1).cursor)
         with pytest.raises(InvalidInput, match="limit"):
-            memory.zones(limit=-1)
+            memory.inspect.zones(limit=-1)
 
     def test_the_age_of_what_is_imported_counts_from_the_import(
         self, memory: Memory, clock: Clock
     ) -> None:
         old = clock.now - timedelta(days=900)
         memory.add("imported", id="a", layer="activity", created_at=old)
-        assert memory.zones().counts == {"active": 1}
-        assert memory.prune().faded == memory.audit()["dormant"].count == 0
+        assert memory.inspect.zones().counts == {"active": 1}
+        assert memory.upkeep.prune().faded == memory.upkeep.audit()["dormant"].count == 0
         clock.pass_(days=10)
-        [candidate] = memory.prune().candidates
+        [candidate] = memory.upkeep.prune().candidates
         assert candidate.vitality == pytest.approx(1 / (1 + 10**1.5))
         assert candidate.reasons[1] == "never used; written 910 days ago, added 10 days ago"
-        assert memory.zones().counts == {"dormant": 1}
-        assert memory.zone_shares(points=2).counts["dormant"] == (0, 1)
+        assert memory.inspect.zones().counts == {"dormant": 1}
+        assert memory.inspect.zone_shares(points=2).counts["dormant"] == (0, 1)
         for as_of, zone in ((None, "dormant"), (clock.now - timedelta(days=9), "stale")):
             [hit] = memory.search("imported", profile="vitality", as_of=as_of, touch=False)
             assert hit.zone == zone
@@ -722,7 +726,7 @@ class Lifecycle(StoreCase):
         memory.add("imported", id="a", layer="activity", created_at=clock.now - timedelta(days=30))
         memory.add("imported, too", id="b", layer="activity")
         clock.pass_(days=2)
-        zoned = {one.id: one for one in memory.zones()}
+        zoned = {one.id: one for one in memory.inspect.zones()}
         options: dict[str, Any] = {"profile": "vitality", "touch": False, "explain": True}
         hits = {hit.id: hit for hit in memory.search("imported", **options)}
         for id, hit in hits.items():

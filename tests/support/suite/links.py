@@ -53,7 +53,7 @@ class PendingLinks(StoreCase):
             ("e", "f", "mentions"),
         ):
             memory.link(source, target, type)
-        graph = memory.graph("a")
+        graph = memory.inspect.graph("a")
         assert [(node.id, node.steps) for node in graph.nodes] == [("a", 0), ("b", 1), ("c", 1)]
         pairs = {(each.source, each.target) for each in graph.edges}
         assert pairs == {("a", "b"), ("c", "a"), ("b", "c")}
@@ -62,15 +62,18 @@ class PendingLinks(StoreCase):
             "b": (2, 0),
             "c": (3, 1),
         }
-        alive = {one.id: one for one in memory.zones()}
+        alive = {one.id: one for one in memory.inspect.zones()}
         assert all(n.zone == alive[n.id].zone for n in graph.nodes)
         assert all(n.bridge == alive[n.id].bridge for n in graph.nodes)
-        far = memory.graph("a", depth=3)
+        far = memory.inspect.graph("a", depth=3)
         assert [(n.id, n.steps) for n in far.nodes][3:] == [("d", 2), ("e", 3)]
-        assert [n.id for n in memory.graph("a", depth=3, types=["supports"]).nodes] == ["a", "c"]
-        small = memory.graph("a", depth=3, limit=2)
+        assert [n.id for n in memory.inspect.graph("a", depth=3, types=["supports"]).nodes] == [
+            "a",
+            "c",
+        ]
+        small = memory.inspect.graph("a", depth=3, limit=2)
         assert (len(small.nodes), len(small.edges)) == (2, 1)
-        with_names = memory.graph("a", entities=True)
+        with_names = memory.inspect.graph("a", entities=True)
         named = with_names.nodes[-1]
         assert (named.id, named.kind, named.degree, named.left_out) == ("Ana", "entity", 2, 0)
         to_names = [edge for edge in with_names.edges if edge.type == "entity"]
@@ -79,25 +82,27 @@ class PendingLinks(StoreCase):
         naming = [each.id for each in about if each is not None and "Ana" in each.entities]
         assert [e.source for e in to_names if e.target == "Ana"] == naming
         assert named.steps == 1 + min(n.steps for n in graph.nodes if n.id in naming)
-        few = memory.graph("a", entities=True, limit=len(graph.edges) + 1)
+        few = memory.inspect.graph("a", entities=True, limit=len(graph.edges) + 1)
         assert len(few.edges) <= len(graph.edges) + 1
         with pytest.raises(NotFound):
-            memory.graph("nobody")
+            memory.inspect.graph("nobody")
         mistakes: dict[str, Any] = {"depth": 4, "limit": 501, "types": ["likes"]}
         for name, value in mistakes.items():
             with pytest.raises(InvalidInput, match=name):
-                memory.graph("a", **{name: value})
+                memory.inspect.graph("a", **{name: value})
 
     def test_a_link_to_nothing_is_pending_until_there_is_such_an_id(self, memory: Memory) -> None:
         result = memory.add("x", id="a", links=[{"target": "b", "type": "mentions"}])
         assert [link.target for link in result.pending] == ["b"]
-        assert memory.pending_links() == list(result.pending)
+        assert memory.links(pending=True) == list(result.pending)
         memory.add("left", id="left", links=[{"target": "a", "type": "mentions"}])
-        assert memory.zones().protected == 0.0
+        assert memory.inspect.zones().protected == 0.0
         assert memory.add("y", id="b").pending == ()
-        assert memory.pending_links() == []
+        assert memory.links(pending=True) == []
         assert ends(memory) == [("a", "b"), ("left", "a")]
-        assert memory.zones().protected == pytest.approx(1 / 3)  # a is between the other two
+        assert memory.inspect.zones().protected == pytest.approx(
+            1 / 3
+        )  # a is between the other two
 
     def test_a_link_by_name_leads_to_the_title_or_alias(self, memory: Memory) -> None:
         memory.add("x", id="a", title="Project Atlas", metadata={"aliases": ["The Map"]})
@@ -146,7 +151,7 @@ class PendingLinks(StoreCase):
         assert len(memory.links("a", as_of=late)) == 4
         removed = [e for e in events(memory, "a") if e.type == "link" and not e.payload["weight"]]
         assert {e.payload["target"] for e in removed} == {"b", "c", "Later", "Never"}
-        assert memory.verify()
+        assert memory.upkeep.verify()
 
     def test_a_link_to_a_name_that_comes_as_its_memory_loses_it_is_gone(
         self, memory: Memory
@@ -211,8 +216,8 @@ class PendingLinks(StoreCase):
             assert [dict(found(hit.explanation))["revival"] for hit in hits] == [revival]
             memory.link("b", "d")  # a link of today
         assert imported in {link.created_at for link in memory.links("d")}
-        assert memory.zone_shares(points=1).counts == {
-            zone: (dict(memory.zones().counts).get(zone, 0),) for zone in ZONE_ORDER
+        assert memory.inspect.zone_shares(points=1).counts == {
+            zone: (dict(memory.inspect.zones().counts).get(zone, 0),) for zone in ZONE_ORDER
         }
 
     def test_the_past_knows_a_link_since_it_was_written_however_old_it_is(
@@ -233,7 +238,7 @@ class PendingLinks(StoreCase):
                 1.0 + 0.1 * degree for degree in degrees
             ]
             assert [parts[id]["revival"] for id in "ab"] == [0.0, 0.0]
-        assert memory.verify()
+        assert memory.upkeep.verify()
 
     def test_of_several_of_a_name_written_at_once_the_first_is_meant(self, memory: Memory) -> None:
         memory.add("x", id="a", links=[{"target": "Atlas", "type": "mentions"}])
@@ -260,7 +265,7 @@ class PendingLinks(StoreCase):
         memory.add_many({"id": id, "content": id} for id in "abcd")
 
         def bridges() -> set[str]:
-            return {one.id for one in memory.zones() if one.bridge}
+            return {one.id for one in memory.inspect.zones() if one.bridge}
 
         assert bridges() == set()
         memory.link("a", "b")
@@ -377,19 +382,19 @@ class UtilitySpreading(StoreCase):
     ) -> None:
         memory.add_many({"id": id, "content": id, "layer": "activity"} for id in "abc")
         clock.pass_(days=20)
-        before = {one.id: one for one in memory.zones()}
+        before = {one.id: one for one in memory.inspect.zones()}
         memory.contradict("a", "b")
         memory.contradict("b", "c")
         memory.touch("a", utility=1.0)
         clock.pass_(days=1)
-        after = {one.id: one for one in memory.zones()}
+        after = {one.id: one for one in memory.inspect.zones()}
         assert not after["b"].bridge
-        assert memory.zones().protected == 0.0
+        assert memory.inspect.zones().protected == 0.0
         for id in "bc":
             assert get_record(memory, id).boost is None
             assert after[id].vitality < before[id].vitality
         memory.link("a", "b", "supports")  # beside the contradiction
-        assert {one.id: one for one in memory.zones()}["b"].vitality > before["b"].vitality
+        assert {one.id: one for one in memory.inspect.zones()}["b"].vitality > before["b"].vitality
 
     def test_two_types_of_link_from_one_memory_count_as_two(
         self, memory: Memory, clock: Clock
@@ -398,7 +403,7 @@ class UtilitySpreading(StoreCase):
         for target, type in (("b", "mentions"), ("c", "mentions"), ("c", "supports")):
             memory.link("a", target, type)
         clock.pass_(days=20)
-        vitality = {one.id: one.vitality for one in memory.zones()}
+        vitality = {one.id: one.vitality for one in memory.inspect.zones()}
         for id, stability in (("b", 1.1), ("c", 1.2)):
             level = -1.5 / stability * math.log(20)
             assert vitality[id] == pytest.approx(1 / (1 + math.exp(-level)))
@@ -439,16 +444,16 @@ class UtilitySpreading(StoreCase):
             memory.touch("a", utility=1.5)
         with pytest.raises(NotFound):
             memory.touch("nobody", utility=0.5)
-        assert memory.verify()
+        assert memory.upkeep.verify()
 
     def test_a_boost_and_a_new_link_revive(self, memory: Memory, clock: Clock) -> None:
         memory.add_many({"id": id, "content": id, "layer": "activity"} for id in "abc")
         memory.link("a", "b")
         clock.pass_(days=20)
-        alive = {one.id: one.vitality for one in memory.zones()}
+        alive = {one.id: one.vitality for one in memory.inspect.zones()}
         memory.touch("a", utility=1.0)
         memory.link("b", "c")
-        after = {one.id: one.vitality for one in memory.zones()}
+        after = {one.id: one.vitality for one in memory.inspect.zones()}
         base = -1.5 * math.log(20)
         assert alive["c"] == pytest.approx(1 / (1 + math.exp(-base)))
         # A link from b: s = 1.1, and exp(0) of revival. It was not linked when a was used.
@@ -456,10 +461,10 @@ class UtilitySpreading(StoreCase):
         # b has the boost of .6, and holds a and c together: at least .5.
         assert after["b"] == 0.5
         clock.pass_(days=14)
-        assert memory.verify()
-        later = {one.id: one.vitality for one in memory.zones()}
+        assert memory.upkeep.verify()
+        later = {one.id: one.vitality for one in memory.inspect.zones()}
         base = -1.5 / 1.1 * math.log(34)
         assert later["c"] == pytest.approx(1 / (1 + math.exp(-(base + math.exp(-2.8)))))
         clock.pass_(seconds=1)
-        gone = next(one.vitality for one in memory.zones() if one.id == "c")
+        gone = next(one.vitality for one in memory.inspect.zones() if one.id == "c")
         assert gone == pytest.approx(1 / (1 + math.exp(-base)), rel=1e-5)

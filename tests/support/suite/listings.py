@@ -56,17 +56,15 @@ class Listing(StoreCase):
         self, memory: Memory
     ) -> None:
         memory.add_many([{"content": f"about {id}", "id": id} for id in "abc"])
-        first = memory.add_question(
-            "about a?", "a", ["b"], at="2026-01-01", filters={"kind": "note"}
-        )
-        none = memory.add_question("about nothing?")
-        assert sorted(memory.questions(), key=lambda one: one.query) == [first, none]
-        changed = memory.add_question("about a?", ["a", "c"], id=first.id)
+        first = memory.labels.add("about a?", "a", ["b"], at="2026-01-01", filters={"kind": "note"})
+        none = memory.labels.add("about nothing?")
+        assert sorted(memory.labels.questions(), key=lambda one: one.query) == [first, none]
+        changed = memory.labels.add("about a?", ["a", "c"], id=first.id)
         assert (changed.id, changed.relevant, changed.filters) == (first.id, ("a", "c"), None)
-        assert set(memory.questions()) == {changed, none}
-        assert (memory.delete_question(none.id), memory.delete_question(none.id)) == (True, False)
-        assert not memory.for_namespace("other").questions().questions
-        assert [*memory.questions()] == [changed]
+        assert set(memory.labels.questions()) == {changed, none}
+        assert (memory.labels.delete(none.id), memory.labels.delete(none.id)) == (True, False)
+        assert not memory.for_namespace("other").labels.questions().questions
+        assert [*memory.labels.questions()] == [changed]
         for wrong in (
             {"query": ""},
             {"query": "x", "relevant": "a", "not_relevant": "a"},
@@ -74,9 +72,9 @@ class Listing(StoreCase):
             {"query": "x", "at": "soon"},
         ):
             with pytest.raises(InvalidInput, match=[*wrong][-1]):
-                memory.add_question(**wrong)
+                memory.labels.add(**wrong)
         memory.delete_all(namespace=memory.namespace)
-        assert not memory.questions().questions
+        assert not memory.labels.questions().questions
 
     def test_newest_first_then_what_was_written_later(self, memory: Memory) -> None:
         for id, days in (("b", 1), ("c", 2), ("a", 1), ("d", 0)):
@@ -399,9 +397,9 @@ class EventPages(StoreCase):
         memory.update("m1", content="Another text.")
         memory.link("m2", "m3", "mentions")
         memory.feedback("m2", "useful")
-        memory.decay_all()
+        memory.upkeep.decay()
         memory.touch(["m4"])
-        memory.flush()
+        memory.upkeep.flush()
         events = list(memory.events(limit=1_000))
         assert [event.type for event in events] == [
             *["write"] * 7, "edit", "link", "feedback", "decay", "reference"
@@ -445,7 +443,7 @@ class EventPages(StoreCase):
             memory.search("apple")
             page = memory.events(cursor)
             seen, cursor = [*seen, *page], page.cursor
-        memory.flush()
+        memory.upkeep.flush()
         seen += memory.events(cursor)
         assert [event.type for event in seen] == ["retrieval"] * 3
         assert seen == list(memory.events())[1:]

@@ -181,7 +181,7 @@ class Accesses(StoreCase):
         assert search_ids(memory, "apple", profile="composite") == ["a", "b"]
         memory.search("apple", filters={"id": "b"})
         assert search_ids(memory, "apple", profile="composite") == ["b", "a"]
-        memory.flush()
+        memory.upkeep.flush()
         assert search_ids(memory, "apple", profile="composite") == ["b", "a"]
         assert get_record(memory, "b").access_count == 1
 

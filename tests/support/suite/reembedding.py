@@ -77,7 +77,7 @@ class Reembedding(StoreCase):
     def step(self, memory: Memory, step: Any, to: Any = None, **options: Any) -> Any:
         """Take a step of re-embedding the store of a memory."""
         store = memory._core.dispatcher.store
-        return Memory.reembedding(store, to, step=step, **options)
+        return Memory.upkeep.reembedding(store, to, step=step, **options)
 
     def filled(self, memory: Memory) -> list[Any]:
         """Add memories with passages and others' vectors; what searches find."""

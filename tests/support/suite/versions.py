@@ -54,7 +54,7 @@ NO_CHANGES: dict[str, Change] = {
     "be linked": lambda m: m.link("y", "x"),
     "contradict": lambda m: m.contradict("x", "y"),
     "reinforce": lambda m: m.reinforce("x"),
-    "decay": lambda m: m.decay_all(),
+    "decay": lambda m: m.upkeep.decay(),
     "another": lambda m: m.update("y", content="Rain all day."),
     "nothing": lambda m: m.update("x"),
 }
@@ -92,7 +92,7 @@ class Versions(StoreCase):
         assert after.updated_at == clock.now > before.updated_at
         CHANGES["title"](memory)
         assert get_record(memory, "x").version == 3
-        assert memory.verify()
+        assert memory.upkeep.verify()
         assert list_ids(memory, {"version": {"gte": 3}}) == ["x"]
         assert get_record(self.reopen(memory) if self.persistent else memory, "x").version == 3
 
@@ -103,7 +103,7 @@ class Versions(StoreCase):
             action(memory)
             after = get_record(memory, "x")
             assert (after.version, after.updated_at) == (1, before.updated_at), name
-        assert memory.verify()
+        assert memory.upkeep.verify()
 
     def test_update_returns_the_new_version(self, memory: Memory) -> None:
         memory.add("The sun shines.", id="x")
@@ -152,7 +152,7 @@ class Versions(StoreCase):
         assert (present.version, present.importance, present.status) == (2, 0.3, "active")
         assert (present.content, dict(present.metadata)) == ("The sun shines.", {})
         assert (present.pinned, other.version, memory.links()) == (None, 1, [])
-        assert memory.verify()
+        assert memory.upkeep.verify()
 
     def test_the_methods_take_it(self, memory: Memory, clock: Clock) -> None:
         self.add_two(memory, clock)
@@ -253,7 +253,7 @@ class Versions(StoreCase):
         assert dict(after.metadata) == ({"n": 1} if name == "metadata" else {})
         y = get_record(memory, "y")
         assert after.valid_to == (y.created_at if name == "supersede" else None)
-        assert memory.verify()
+        assert memory.upkeep.verify()
 
     def test_no_increment_is_lost(self, memory: Memory) -> None:
         memory.add("A counter", id="x", metadata={"n": 0})
@@ -264,7 +264,7 @@ class Versions(StoreCase):
             thread.join()
         record = get_record(memory, "x")
         assert (record.metadata["n"], record.version) == (60, 61)
-        assert memory.verify()
+        assert memory.upkeep.verify()
 
 
 def increment(memory: Memory, times: int, id: str = "x") -> None:

@@ -239,7 +239,7 @@ class WriteOutcomes(StoreCase):
             assert record.content == other.get("content", FACT)
             assert set(record.tags) >= {"a", "checked"}
             assert {**record.metadata, "x": 3} == {"v": 2, "w": 2, "x": 3}
-            assert memory.verify()
+            assert memory.upkeep.verify()
             memory.delete("known")
 
     @pytest.mark.parametrize("gains", [{}, {"tags": ["b"]}], ids=str)
@@ -633,7 +633,7 @@ class Contradictions(StoreCase):
         id = told(memory, "My car is a Fiat.").id
         assert id is not None
         memory.update(id, content="My car is a Volvo.")
-        memory.flush()
+        memory.upkeep.flush()
         assert told(memory, "My car is a Volvo").outcome == "DUPLICATE"
         memory.update(id, kind="note")
         first = told(memory, "My car is a Seat.")

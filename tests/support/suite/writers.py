@@ -41,7 +41,7 @@ class Writers(StoreCase):
         ben.unarchive(["a1"])
         writers = {record.id: record.written_by for record in memory.get_all()}
         assert writers == {"a0": "ana", "a1": "ana", "b0": "ben", "n0": memory["n0"].written_by}
-        assert memory.verify()
+        assert memory.upkeep.verify()
         again = self.reopen(memory)
         assert {record.id: record.written_by for record in again.get_all()} == writers
         again.close()
@@ -80,7 +80,7 @@ class Writers(StoreCase):
         writers = {record.id: record.written_by for record in memory.get_all()}
         assert writers == {"a0": None, "a1": None, "b0": "ben", "n0": writers["n0"]}
         assert search_ids(memory, "boat oar", filters={"written_by": "ana"}) == []
-        assert memory.verify()
+        assert memory.upkeep.verify()
 
     def test_an_import_was_done_by_who_imports(self, memory: Memory) -> None:
         written(memory)
@@ -100,7 +100,7 @@ class Writers(StoreCase):
             ("write", "carl", None),
             ("edit", "carl", "ben"),
         ]
-        assert target.verify()
+        assert target.upkeep.verify()
         target.delete_user("ana")
         assert [event.payload.get(FILE_ACTOR) for event in target.events()][:2] == [None, None]
         again = memory.for_namespace("again")
@@ -157,13 +157,13 @@ class UndoingWriters(StoreCase):
         assert memory["poison"].status == "archived"
         assert search_ids(memory, "red", limit=1) == ["boat"]
         assert [(link.source, link.type) for link in memory.links("boat")] == [("boat", "mentions")]
-        assert memory.verify()
+        assert memory.upkeep.verify()
         assert not memory.undo_actor("ben", since=since).archived
 
         memory.undo(str(done.run))
         assert memory["poison"].status == "active"
         assert memory["oar"].review == "incorrect"
-        assert memory.verify()
+        assert memory.upkeep.verify()
 
     def test_who_did_nothing_is_not_undone(self, memory: Memory, clock: Clock) -> None:
         written(memory)

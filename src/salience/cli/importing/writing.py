@@ -111,7 +111,7 @@ class Import:
 
     def tell_pending(self) -> None:
         """Print the links whose targets do not exist."""
-        output.pending(self.memory.pending_links() if self.has_pending else ())
+        output.pending(self.memory.links(pending=True) if self.has_pending else ())
 
     def _accepted(self, path: Place, found: Iterator[Item]) -> Iterator[dict[str, Any]]:
         """The items that can be written to this namespace in this mode."""

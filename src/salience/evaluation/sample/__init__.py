@@ -76,8 +76,8 @@ def live(memory: Memory, clock: Clock) -> None:
         elif act.get("judged") in added:
             memory.feedback(act["judged"], act["kind"], act["context"])
         elif "faded" in act and added:
-            memory.decay_all()
-    memory.flush()
+            memory.upkeep.decay()
+    memory.upkeep.flush()
 
 
 def _link(memory: Memory, new: set[str], added: set[str]) -> None:

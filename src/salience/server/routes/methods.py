@@ -53,14 +53,14 @@ def operations() -> Iterator[Operation]:
 
 def _operation(row: Row, heading: str) -> Operation:
     """The operation of a row, with what its own function says, if it has one."""
-    method = getattr(Memory, row.name)
+    method = row.of(Memory)
     endpoint, details = OWN.get(row.name) or (_endpoint(row, method), {})
     changed = {name: each for name, each in details.items() if name not in ("plus", "answers")}
     members, one_of = _members(row, method, details.get("plus", {}))
     in_query = row.verb == "GET" or "body_type" in changed
     arguments = None
     if members and row.verb != "DELETE":
-        name = "".join(map(str.capitalize, (row.schema or row.name).strip("_").split("_")))
+        name = "".join(map(str.capitalize, (row.schema or row.word).split("_")))
         arguments = Arguments(name + ("Query" if in_query else "Request"), members, one_of)
     needs_body = bool(one_of) or any(member.is_required for member in members.values())
     derived = {
@@ -72,7 +72,7 @@ def _operation(row: Row, heading: str) -> Operation:
         "example": None if arguments is None or in_query else row.example,
     }
     return Operation(
-        id=row.id or row.name.strip("_"),
+        id=row.id or row.word,
         method=row.verb,
         path=row.path,
         endpoint=endpoint,
@@ -139,7 +139,7 @@ def _endpoint(row: Row, method: Callable[..., Any]) -> Endpoint:
         arguments = {**row.defaults, **call.arguments}
         if tells and EVENTS in call.request.headers.get("accept", ""):
             return await _told(row, call, arguments)
-        result = await getattr(call.memory, row.name)(**arguments)
+        result = await row.of(call.memory)(**arguments)
         if row.absent is not ... and result == row.absent:
             what = "question" if row.path.startswith("/questions/") else "memory"
             raise not_found(call.id, call.namespace, what)
@@ -159,10 +159,10 @@ async def _told(row: Row, call: Call, arguments: Mapping[str, Any]) -> Response:
 
     def progress(*told: Any) -> None:  # a step, where there are several, and the counts
         *steps, done, of = told
-        line = {"progress": {"step": "".join(steps) or row.name, "done": done, "of": of}}
+        line = {"progress": {"step": "".join(steps) or row.word, "done": done, "of": of}}
         loop.call_soon_threadsafe(lines.put_nowait, line)
 
-    running = asyncio.create_task(getattr(call.memory, row.name)(**arguments, progress=progress))
+    running = asyncio.create_task(row.of(call.memory)(**arguments, progress=progress))
     running.add_done_callback(lambda _: lines.put_nowait(None))
     try:
         first = await lines.get()

@@ -43,8 +43,8 @@ export function View({ state, go }) {
     ${answer && html`<${Drawing} graph=${answer} hops=${hops} go=${go}/><${Nodes} graph=${answer} go=${go}/><${Edges} graph=${answer}/>`}
     ${answer && question && html`<section><h2>${later.spread}</h2>${ranked.answer ? html`<${Hops} hops=${hops} table=${ranked.answer} id=${state.memory} go=${go}/>`
       : html`<${Pending} refusal=${ranked.refusal}/>`}</section>`}
-    <${SameOf} state=${state} requests=${[["GET", path, null, call("graph", state.memory, around), ""],
-      ...(question ? [["POST", "/candidates", question, call("candidates", query, options), ""]] : [])]}/>`;
+    <${SameOf} state=${state} requests=${[["GET", path, null, call("inspect.graph", state.memory, around), ""],
+      ...(question ? [["POST", "/candidates", question, call("inspect.candidates", query, options), ""]] : [])]}/>`;
 }
 
 /** What gave a memory its activation, each before what gave to the giver, once: `back` links away. */

@@ -15,9 +15,9 @@ const WAIT_SECONDS = 25;
 const RETRY_MS = 5000;
 const REQUESTS = [
   ["GET", "/zones?limit=0", null, "zones(limit=0)", "zones"],
-  ["POST", "/zones/shares", { points: POINTS }, `zone_shares(points=${POINTS})`, `report --points ${POINTS}`],
-  ["POST", "/audit", {}, "audit()", "audit"],
-  ["GET", `/searches?limit=${SHOWN_SEARCHES}`, null, `searches(limit=${SHOWN_SEARCHES})`, ""],
+  ["POST", "/zones/shares", { points: POINTS }, `inspect.zone_shares(points=${POINTS})`, `report --points ${POINTS}`],
+  ["POST", "/audit", {}, "upkeep.audit()", "audit"],
+  ["GET", `/searches?limit=${SHOWN_SEARCHES}`, null, `inspect.searches(limit=${SHOWN_SEARCHES})`, ""],
   ["GET", "/events?order=newest", null, 'events(order="newest", wait=25)', ""],
 ];
 const COLOURS = { active: 0, stale: 6, fading: 1, dormant: 5 };

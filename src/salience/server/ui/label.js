@@ -10,9 +10,9 @@ import { words } from "./words.js";
 const BELOW = 0.5;
 const SHOWN = 10;
 const REQUESTS = [
-  ["GET", `/searches?below=${BELOW}`, null, `searches(below=${BELOW})`, ""],
-  ["GET", "/questions", null, "questions()", ""],
-  ["POST", "/questions/score", { profiles: ["balanced"] }, 'score_questions(["balanced"])', ""],
+  ["GET", `/searches?below=${BELOW}`, null, `inspect.searches(below=${BELOW})`, ""],
+  ["GET", "/questions", null, "labels.questions()", ""],
+  ["POST", "/questions/score", { profiles: ["balanced"] }, 'labels.score(["balanced"])', ""],
 ];
 
 export function View({ state, scopes, go }) {

@@ -32,7 +32,7 @@ function asked(state) {
   }
   if (state.view === "ab" && state.other) options.profile = state.other; // the side that is compared
   const isChanged = (state.view === "whatif" || (state.view === "ab" && !state.other)) && Object.keys(state.weights).length > 0;
-  return ["candidates", "candidates", "search", { query }, isChanged ? { ...options, weights: state.weights } : options, ["--no-touch"]];
+  return ["candidates", "inspect.candidates", "search", { query }, isChanged ? { ...options, weights: state.weights } : options, ["--no-touch"]];
 }
 
 export function Same({ state }) {

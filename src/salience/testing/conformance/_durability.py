@@ -67,7 +67,7 @@ class Durability(StoreCase):
         memory.link("m1", "m2", "supports", 0.3)
         memory.for_namespace("other").add("elsewhere")
         memory.search("word3", limit=1)
-        memory.flush()
+        memory.upkeep.flush()
         records = memory.get_all().memories
         links, stats = memory.links(), memory.stats(everywhere=True)["namespaces"]
         hits = [(h.id, h.score) for h in memory.search("apple word3", touch=False)]
@@ -197,7 +197,7 @@ class Concurrency(StoreCase):
         self._together([edit, judge, judge])
         record = get_record(memory, "one")
         assert (record.content, record.feedback_for) == ("apple 39", 80)
-        assert memory.verify()
+        assert memory.upkeep.verify()
 
     def test_no_access_is_lost(self, memory: Memory) -> None:
         memory.add("apple", id="one")
@@ -209,7 +209,7 @@ class Concurrency(StoreCase):
         self._together([look] * THREADS)
         assert get_record(memory, "one").access_count == THREADS * 25
         assert list_ids(memory, {"access_count": THREADS * 25}) == ["one"]
-        memory.flush()
+        memory.upkeep.flush()
         assert get_record(memory, "one").access_count == THREADS * 25
         assert list_ids(memory, {"access_count": THREADS * 25}) == ["one"]
 

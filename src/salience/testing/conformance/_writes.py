@@ -296,7 +296,7 @@ class Updating(StoreCase):
         record = get_record(memory, "x")
         assert record.content == "The tea budget, edited."
         assert (record.importance, record.title, record.review) == (0.9, "Plan", "incorrect")
-        assert memory.verify()
+        assert memory.upkeep.verify()
 
     def test_an_update_of_what_is_erased_meanwhile_says_so(self, memory: Memory) -> None:
         memory.add("The tea budget.", id="x")
