@@ -281,7 +281,7 @@ def test_a_change_of_another_version_is_refused(notes: Run) -> None:
         ("update", "piano", "Other words"),
         ("pin", "piano"),
         ("unpin", "piano"),
-        ("reinforce", "piano"),
+        ("feedback", "piano", "reinforce"),
         ("supersede", "piano", "bread"),
         ("delete", "piano"),
     ):

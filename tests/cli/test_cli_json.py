@@ -44,10 +44,8 @@ SAME: dict[str, tuple[list[str], Callable[[Memory], Any]]] = {
     "prune": (["prune"], lambda memory: memory.upkeep.prune()),
     "consolidate": (["consolidate"], lambda memory: memory.upkeep.consolidate()),
     "maintain": (["maintain", "--dry-run"], lambda memory: memory.upkeep.maintain(dry_run=True)),
-    **{
-        name: ([name, "bread"], lambda memory: memory.get("bread"))
-        for name in ("promote", "demote", "reinforce", "pin", "unpin")
-    },
+    **{name: ([name, "bread"], lambda memory: memory.get("bread")) for name in ("pin", "unpin")},
+    "promote": (["feedback", "bread", "promote"], lambda memory: memory.get("bread")),
     "feedback": (["feedback", "bread", "useful"], lambda memory: memory.get("bread")),
     "update": (["update", "bread", "--set", "tags=rye"], lambda memory: memory.get("bread")),
 }

@@ -35,7 +35,7 @@ def test_a_reason_is_printed_whole(console: Console) -> None:
 
 
 def test_a_comparison_is_a_table(console: Console) -> None:
-    found = kitchen().compare(QUERY, ["composite", "multi_route"], limit=3)
+    found = kitchen().inspect.compare(QUERY, ["composite", "multi_route"], limit=3)
     render.show_comparison(console, found)
     text = printed(console)
     assert all(memory.id in text for memory in found)

@@ -23,7 +23,7 @@ COMMANDS = (
     ("count",),
     ("feedback", "cello", "useful"),
     ("update", "cello", "--set", "importance=0.4"),
-    ("promote", "cello"),
+    ("feedback", "cello", "promote"),
     ("history", "cello"),
     ("stats",),
     ("zones",),

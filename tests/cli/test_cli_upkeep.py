@@ -134,7 +134,7 @@ def test_each_command_that_an_audit_names_mends_its_finding(
             memory.delete(f"gone {i}")
         for one in ("Ana", "Ben"):
             memory.add(f"The meeting is at {one}'s.", id=f"at {one}", dedup=False)
-        memory.contradict("at Ana", "at Ben")
+        memory.link("at Ana", "at Ben", "contradicts")
 
     def findings() -> dict[str, Finding]:
         found = run(*place, "audit", "--json").json["findings"]

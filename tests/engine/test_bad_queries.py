@@ -174,14 +174,12 @@ OTHER: list[tuple[Callable[[Memory], Any], str]] = [
     (lambda m: m.add_chat(CHAT, mode=ARRAY, session_id="s"), "mode"),
     (lambda m: m.add_chat(CHAT, session_id=ARRAY), "session_id"),
     (lambda m: m.touch("taken", use=ARRAY), "use"),
-    (lambda m: m.contradict(ARRAY, "taken"), "one"),
-    (lambda m: m.contradict("taken", 5), "other"),  # type: ignore[arg-type]
+    (lambda m: m.link("taken", "taken", "contradicts"), "target"),
     *(
         (lambda m, name=name: getattr(m, name)(None), "ids")
         for name in ("archive", "unarchive", "touch", "delete_many")
     ),
     (lambda m: m.supersede("x" * 513, "taken"), "old"),
-    (lambda m: m.contradict("taken", "x" * 513), "other"),
     (lambda m: m.search("apple", profile={"name": "p"}), "profile.stages"),
     (lambda m: m.inspect.compare("apple", ["balanced", {}]), "profiles[1].name"),
     (lambda m: m.search("apple", kind="fact", filters={"kind": {"zz": 1}}), "filters.kind"),

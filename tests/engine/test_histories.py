@@ -84,7 +84,7 @@ class Player:
             "rewrite": lambda: memory.update(id, kind="note", importance=value),
             "touch": lambda: memory.touch(id, value),
             "feedback": lambda: memory.feedback(id, value),
-            "move": lambda: getattr(memory, value)(id),
+            "move": lambda: memory.pin(id) if value == "pin" else memory.feedback(id, value),
             "status": lambda: memory.update(id, status=value),
             "delete": lambda: memory.delete(id),
         }

@@ -16,6 +16,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from salience.records.events import JUDGEMENTS
 from support.examples import examples
 from support.served import opened
 from support.suite.lifecycle import everything
@@ -80,12 +81,12 @@ class Life(RuleBasedStateMachine):
         self.there.remove(id)
 
     @precondition(lambda self: self.there)
-    @rule(place=PLACES, what=st.sampled_from(["pin", "unpin", "promote", "demote", "reinforce"]))
+    @rule(place=PLACES, what=st.sampled_from(["pin", "unpin"]))
     def judge(self, place: int, what: str) -> None:
         getattr(self.memory, what)(self.one(place))
 
     @precondition(lambda self: self.there)
-    @rule(place=PLACES, verdict=st.sampled_from(["useful", "not_useful", "outdated", "incorrect"]))
+    @rule(place=PLACES, verdict=st.sampled_from(JUDGEMENTS))
     def feedback(self, place: int, verdict: Any) -> None:
         self.memory.feedback(self.one(place), verdict)
 

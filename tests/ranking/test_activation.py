@@ -177,7 +177,7 @@ def test_the_weaker_of_two_that_contradict_each_other_gives_way(memory: Memory) 
     """Strength * confidence * recency: a 1 * 0.9 * 1, b 1 * 0.5 * 1."""
     memory.add("zumbrel", id="a", confidence=0.9)
     memory.add("zumbrel", id="b", confidence=0.5)
-    memory.contradict("b", "a")
+    memory.link("b", "a", "contradicts")
     found = ask(memory)
     assert scores(found) == pytest.approx({"a": 0.99, "b": 0.95 * 0.3})
     a, b = found
@@ -193,7 +193,7 @@ def test_of_equally_strong_ones_the_older_gives_way(memory: Memory) -> None:
     # Of the same recency, as both count from the same last access.
     memory.add("zumbrel", id="a", created_at=NOW - 2 * DAY)
     memory.add("zumbrel", id="b", created_at=NOW - DAY)
-    memory.contradict("a", "b")
+    memory.link("a", "b", "contradicts")
     memory.search("zumbrel")
     found = ask(memory)
     assert found.ids == ("b", "a")
@@ -202,7 +202,7 @@ def test_of_equally_strong_ones_the_older_gives_way(memory: Memory) -> None:
 
 def test_of_equally_strong_and_old_ones_the_larger_id_gives_way(memory: Memory) -> None:
     memory.add_many([{"id": id, "content": "zumbrel"} for id in ("b", "a")])
-    memory.contradict("a", "b")
+    memory.link("a", "b", "contradicts")
     assert scores(ask(memory)) == pytest.approx({"a": 1.0, "b": 0.3})
 
 
@@ -217,7 +217,7 @@ def test_strength_is_reinforced_and_decays_and_confidence_stays(memory: Memory) 
         assert record is not None
         assert record.confidence == 0.5
         values.append(record.strength)
-        memory.reinforce("a")
+        memory.feedback("a", "reinforce")
     assert values == pytest.approx([0.9, 1.0, 1.0])
 
 
@@ -236,7 +236,7 @@ def test_superseding_links_and_marks(memory: Memory) -> None:
     with pytest.raises(NotFound):
         memory.supersede("old", "absent")
     with pytest.raises(NotFound):
-        memory.contradict("absent", "old")
+        memory.link("absent", "old", "contradicts")
 
 
 def test_the_budget_holds(memory: Memory) -> None:
@@ -326,7 +326,7 @@ def test_async_search_is_the_same() -> None:
         for id in ("a", "b"):
             await memory.add("zumbrel" if id == "a" else "kortil", id=id)
         await memory.link("a", "b")
-        await memory.contradict("a", "b")
+        await memory.link("a", "b", "contradicts")
         await memory.supersede("b", "a")
         found = await memory.search("zumbrel", token_budget=100)
         await memory.close()

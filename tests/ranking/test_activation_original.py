@@ -147,7 +147,7 @@ def test_conflicts_are_those_of_the_original(drawn: list[tuple[float, float]]) -
         memory.add("zumbrel", id=each.id, confidence=each.confidence, created_at=at)
     for a, b in pairs:
         original.contradict(a, b)
-        memory.contradict(a, b)
+        memory.link(a, b, "contradicts")
     scored = [ScoredMemory(each, 1.0, 1.0) for each in theirs]
     resolved = detect_and_resolve_conflicts(scored, original.store, now=now)
     found = memory.search("zumbrel", limit=100, profile="activation", touch=False)

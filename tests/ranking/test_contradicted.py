@@ -39,7 +39,7 @@ def test_the_weaker_one_stands_just_after_the_stronger_one(memory: Memory) -> No
     put(memory, {"weak": {"confidence": 0.5}})
     before = found(memory)
     assert next(iter(before)) == "weak"
-    memory.contradict("strong", "weak")
+    memory.link("strong", "weak", "contradicts")
     after = found(memory)
     places = list(after)
     assert places.index("weak") == places.index("strong") + 1
@@ -51,7 +51,7 @@ def test_the_weaker_one_stands_just_after_the_stronger_one(memory: Memory) -> No
 def test_one_that_is_after_the_stronger_one_stays_where_it_is(memory: Memory) -> None:
     put(memory, {"strong": {"confidence": 0.5}})
     before = found(memory)
-    memory.contradict("strong", "weak")
+    memory.link("strong", "weak", "contradicts")
     assert found(memory) == before
 
 
@@ -59,19 +59,19 @@ def test_nothing_moves_where_the_stronger_one_is_not_found(memory: Memory) -> No
     put(memory, {"weak": {"confidence": 0.5}})
     options: dict[str, Any] = {"filters": {"id": {"ne": "strong"}}}
     before = found(memory, **options)
-    memory.contradict("strong", "weak")
+    memory.link("strong", "weak", "contradicts")
     assert found(memory, **options) == before
 
 
 def test_of_equals_the_older_one_gives_way(memory: Memory) -> None:
     put(memory, {"weak": {"created_at": NOW - timedelta(days=3)}})
-    memory.contradict("weak", "strong")
+    memory.link("weak", "strong", "contradicts")
     assert list(found(memory)).index("weak") == list(found(memory)).index("strong") + 1
 
 
 def test_what_is_judged_incorrect_gives_way(memory: Memory) -> None:
     put(memory, {"strong": {"confidence": 0.1}})
-    memory.contradict("weak", "strong")
+    memory.link("weak", "strong", "contradicts")
     memory.feedback("weak", "incorrect")
     order = list(found(memory))
     assert order.index("weak") > order.index("strong")
@@ -79,8 +79,8 @@ def test_what_is_judged_incorrect_gives_way(memory: Memory) -> None:
 
 def test_one_that_gives_way_takes_along_what_gives_way_to_it(memory: Memory) -> None:
     put(memory, {"weak": {"confidence": 0.5}, "between": {"confidence": 0.2}})
-    memory.contradict("strong", "weak")
-    memory.contradict("between", "weak")
+    memory.link("strong", "weak", "contradicts")
+    memory.link("between", "weak", "contradicts")
     scores = found(memory)
     chain = [scores[id] for id in ("strong", "weak", "between")]
     assert all(one > other for one, other in pairwise(chain))
@@ -88,7 +88,7 @@ def test_one_that_gives_way_takes_along_what_gives_way_to_it(memory: Memory) -> 
 
 def test_the_explanation_names_the_stronger_one(memory: Memory) -> None:
     put(memory, {"weak": {"confidence": 0.5}})
-    memory.contradict("strong", "weak")
+    memory.link("strong", "weak", "contradicts")
     [weak] = [h for h in memory.search(QUESTION, touch=False, explain=True) if h.id == "weak"]
     assert weak.explanation is not None
     assert weak.explanation.value == weak.score
@@ -98,7 +98,7 @@ def test_the_explanation_names_the_stronger_one(memory: Memory) -> None:
 def test_what_holds_stays_above_its_older_version(memory: Memory) -> None:
     memory.add("Ana lives in Porto.", id="old", kind="fact", created_at=NOW - timedelta(days=90))
     memory.add("Ana lives in Lisbon.", id="new", kind="fact", confidence=0.1)
-    memory.contradict("old", "new")
+    memory.link("old", "new", "contradicts")
     assert memory.search("Where does Ana live?", touch=False).ids[0] == "new"
 
 
@@ -106,7 +106,7 @@ def test_a_contradiction_counts_in_its_own_namespace_only(memory: Memory) -> Non
     other = memory.for_namespace("other")
     put(memory, {"weak": {"confidence": 0.5}})
     put(other, {"weak": {"confidence": 0.5}})
-    other.contradict("strong", "weak")
+    other.link("strong", "weak", "contradicts")
     hits = memory.search(QUESTION, namespaces=["default", "other"], touch=False)
     order = [(hit.namespace, hit.id) for hit in hits]
     assert order[0] == ("default", "weak")
@@ -117,5 +117,5 @@ def test_a_contradiction_counts_in_its_own_namespace_only(memory: Memory) -> Non
 def test_the_other_profiles_rank_both_as_before(memory: Memory, profile: str) -> None:
     put(memory, {"weak": {"confidence": 0.5}})
     before = found(memory, profile=profile)
-    memory.contradict("strong", "weak")
+    memory.link("strong", "weak", "contradicts")
     assert found(memory, profile=profile) == before

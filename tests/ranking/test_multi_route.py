@@ -111,7 +111,7 @@ def test_each_move_of_0_15_in_a_memory_score_moves_the_score_by_a_tenth_of_it(
 ) -> None:
     memory.add("zumbrel", id="a", vectors=every(0.9))
     for move in moves:
-        memory.promote("a") if move == "+" else memory.demote("a")
+        memory.feedback("a", "promote" if move == "+" else "demote")
     assert ask(memory)[0].score == pytest.approx(0.5 + 0.1 * memory_score)
 
 

@@ -35,8 +35,11 @@ CHANGES: dict[str, tuple[Change, Change | None]] = {
     "update": (lambda m: m.update("n0", importance=0.9).version, lambda m: m["n0"].version),
     "update_if": (lambda m: m.update("n1", if_version=1, title="x").version, None),
     "feedback": (lambda m: m.feedback("n2", "useful").feedback_for, None),
-    "promote": (lambda m: m.promote("n2").memory_score, lambda m: m["n2"].memory_score),
-    "reinforce": (lambda m: m.reinforce("n2").strength, lambda m: len(m.history("n2").events)),
+    "promote": (lambda m: m.feedback("n2", "promote").memory_score, lambda m: m["n2"].memory_score),
+    "reinforce": (
+        lambda m: m.feedback("n2", "reinforce").strength,
+        lambda m: len(m.history("n2").events),
+    ),
     "pin": (lambda m: m.pin("n3", if_version=1).version, lambda m: m["n3"].pinned),
     "touch": (lambda m: m.touch("n4"), lambda m: uses(m, "n4")),
     "link": (lambda m: m.link("n4", "n5"), lambda m: len(m.history("n4").events)),

@@ -286,7 +286,7 @@ def test_awaited_it_is_the_same(served: Served) -> None:
             assert [one.id async for one in memory.iterate()] == ["a"]
             assert (await memory.search("apple")).ids == ("a",)
             with pytest.raises(NotFound):
-                await memory.promote("nobody")
+                await memory.feedback("nobody", "promote")
             out = io.BytesIO()
             assert (await memory.export(out)).memories == 1
             assert (await memory.for_namespace("b").load(io.BytesIO(out.getvalue()))).memories == 1

@@ -103,29 +103,21 @@ class Drawn:
         return name, {"limit": limit, **(self.narrow() if name in ("get_all", "count") else {})}
 
     def of_one(self) -> tuple[str, dict[str, Any]]:
-        names = [
-            "get",
-            "delete",
-            "promote",
-            "demote",
-            "reinforce",
-            "pin",
-            "unpin",
-            "inspect.vitality",
-        ]
-        name = self.random.choice([*names, "links"])
+        names = ["get", "delete", "pin", "unpin", "inspect.vitality", "links"]
+        name = self.random.choice(names)
         points = {"points": 3} if name == "inspect.vitality" else {}
         return name, {"id": self.id(), **points}
 
     def judged(self) -> tuple[str, dict[str, Any]]:
-        kind = self.random.choice(["useful", "incorrect", "zz"])
+        kind = self.random.choice(["useful", "incorrect", "promote", "demote", "reinforce", "zz"])
         return "feedback", {"id": self.id(), "kind": kind, "if_version": self.maybe(1, 2)}
 
     def linked(self) -> tuple[str, dict[str, Any]]:
-        name = self.random.choice(["link", "supersede", "contradict"])
-        ends = {"link": ("source", "target"), "supersede": ("old", "new")}.get(name)
-        ids = dict(zip(ends or ("one", "other"), (self.id(), self.id()), strict=True))
-        return name, ids | ({"type": self.maybe("supports", "zz")} if name == "link" else {})
+        name = self.random.choice(["link", "supersede"])
+        ends = ("source", "target") if name == "link" else ("old", "new")
+        ids = dict(zip(ends, (self.id(), self.id()), strict=True))
+        types = {"type": self.maybe("supports", "contradicts", "zz")} if name == "link" else {}
+        return name, ids | types
 
     def of_all(self) -> tuple[str, dict[str, Any]]:
         name = self.random.choice(["prune", "consolidate", "audit", "verify"])

@@ -79,7 +79,7 @@ def test_a_weight_changes_no_values_but_those_that_move_with_it() -> None:
 
 
 def test_a_weight_of_a_stage_before_the_score_moves_its_column() -> None:
-    table = crowd(6).candidates(QUERY, profile="vitality.knowledge")
+    table = crowd(6).inspect.candidates(QUERY, profile="vitality.knowledge")
     first = table.parts[0]
     assert first.moves_with == ("name_similarity", "semantic", "text_rank")
     assert not table.additive
@@ -204,4 +204,4 @@ def test_long_texts_are_cut_and_columns_stay_small() -> None:
 )
 def test_numbers_out_of_range_are_refused(options: dict[str, Any], field: str) -> None:
     with pytest.raises(InvalidInput, match=field):
-        crowd(6).candidates(QUERY, **options)
+        crowd(6).inspect.candidates(QUERY, **options)

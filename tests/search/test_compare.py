@@ -26,7 +26,7 @@ def test_ranks_are_those_of_the_searches() -> None:
 
 
 def test_lifts_add_up_to_the_standing_of_the_score() -> None:
-    compared = crowd(6).compare(QUERY, NAMES, limit=6)
+    compared = crowd(6).inspect.compare(QUERY, NAMES, limit=6)
     for at in range(len(NAMES)):
         standings = [m.standings[at] for m in compared if m.standings[at].score is not None]
         scores = [s.score for s in standings if s.score is not None]
@@ -39,7 +39,7 @@ def test_lifts_add_up_to_the_standing_of_the_score() -> None:
 
 def test_causes_point_the_way_the_memory_moved() -> None:
     moved = 0
-    for memory in crowd(6).compare(QUERY, ["composite", "six_factor", "balanced"], limit=6):
+    for memory in crowd(6).inspect.compare(QUERY, ["composite", "six_factor", "balanced"], limit=6):
         for move in memory.moves:
             for _, shift in move.causes:
                 assert move.by
@@ -52,7 +52,7 @@ def test_causes_point_the_way_the_memory_moved() -> None:
 
 def test_the_part_that_was_reweighted_is_the_cause() -> None:
     flat = profiles.composite.weighted({"importance": 0.0})
-    compared = crowd(6).compare(QUERY, ["composite", flat], limit=6)
+    compared = crowd(6).inspect.compare(QUERY, ["composite", flat], limit=6)
     assert compared.profiles == ("composite", "composite (2)")
     moved = [memory.moves[0] for memory in compared if abs(memory.moves[0].by or 0) > 1]
     assert moved
@@ -71,16 +71,16 @@ def test_comparing_touches_nothing_and_is_repeatable() -> None:
 
 
 def test_snapshot() -> None:
-    compared = kitchen().compare(QUERY, ["composite", "multi_route", "activation"], limit=3)
+    compared = kitchen().inspect.compare(QUERY, ["composite", "multi_route", "activation"], limit=3)
     check_snapshot("compare.txt", str(compared))
 
 
 @pytest.mark.parametrize("profiles", [["balanced"], [], "balanced", {"name": "x"}])
 def test_two_profiles_are_needed(profiles: object) -> None:
     with pytest.raises(InvalidInput, match="profiles"):
-        kitchen().compare(QUERY, profiles)  # type: ignore[arg-type]
+        kitchen().inspect.compare(QUERY, profiles)  # type: ignore[arg-type]
 
 
 def test_an_unknown_profile_is_refused() -> None:
     with pytest.raises(InvalidInput, match="there is no 'balanse'"):
-        kitchen().compare(QUERY, ["balanced", "balanse"])
+        kitchen().inspect.compare(QUERY, ["balanced", "balanse"])

@@ -159,8 +159,9 @@ def test_refusals_are_as_documented(notes: httpx.Client, document: Document) -> 
         assert refused.status_code == status, f"{method} {path}: {refused.text}"
         assert refused.headers["content-type"] == "application/problem+json"
     for path, body in (
-        *((f"/memories/note-1/{verb}", None) for verb in ("promote", "demote", "reinforce", "pin")),
+        ("/memories/note-1/pin", None),
         ("/feedback", {"id": "note-1", "kind": "useful"}),
+        ("/feedback", {"id": "note-1", "kind": "promote"}),
     ):
         refused = notes.post(path, json=body, headers={"If-Match": '"7"'})
         assert (refused.status_code, refused.json()["record"]["version"]) == (412, 1), path

@@ -50,7 +50,7 @@ def tea(client: httpx.Client) -> str:
             "#/profiles/1",
         ),
         ("POST /supersede", json.dumps({"old": "x" * 600, "new": "tea"}), "old", ""),
-        ("POST /contradict", json.dumps({"one": "tea", "other": "x" * 600}), "other", ""),
+        ("POST /supersede", json.dumps({"old": "tea", "new": "x" * 600}), "new", ""),
         ("POST /memories", f'{{"content": {HALF}}}', "content", ""),
         (
             "POST /memories",

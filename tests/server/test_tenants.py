@@ -130,7 +130,6 @@ def test_another_tenant_s_ids_are_not_there(tenants: Tenants) -> None:
         ("/feedback", {"id": "note-1", "kind": "useful"}),
         ("/touch", {"ids": ["note-1"]}),
         ("/supersede", {"old": "note-1", "new": "note-2"}),
-        ("/contradict", {"one": "note-1", "other": "note-2"}),
         ("/links", {"source": "note-1", "target": "note-2"}),
         ("/archive", {"ids": ["note-1"]}),
         ("/unarchive", {"ids": ["note-2"]}),

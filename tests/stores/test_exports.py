@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 from salience import AsyncMemory, Memory, importers
 from salience.errors import InvalidInput, NotEmpty, NotFound, StoreError
 from salience.importers import ImportProblem
+from salience.records.events import JUDGEMENTS
 from salience.testing import WordHashEmbedder
 from salience.testing.conformance._case import EVERYTHING, Clock
 from salience.write.transfer import parts
@@ -29,8 +30,7 @@ from support.steps import IDS, QUESTIONS, added, changes, ids, texts
 from support.waiting import HANG_SECONDS
 
 EMBEDDER = WordHashEmbedder()
-JUDGEMENTS = ["pin", "unpin", "promote", "demote", "reinforce", "archive"]
-KINDS = ["useful", "confirmed", "not_useful", "outdated", "incorrect"]
+DONE = ["pin", "unpin", "archive"]
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.floats(-1e300, 1e300) | texts,
     lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.sampled_from("zab"), inner),
@@ -46,8 +46,8 @@ steps = st.one_of(
     st.tuples(st.just("replace"), added),
     st.tuples(st.just("delete"), ids),
     st.tuples(st.just("search"), st.sampled_from(IDS), st.integers(1, 3)),
-    st.tuples(st.just("judge"), ids, st.sampled_from(JUDGEMENTS)),
-    st.tuples(st.just("feedback"), ids, st.sampled_from(KINDS)),
+    st.tuples(st.just("judge"), ids, st.sampled_from(DONE)),
+    st.tuples(st.just("feedback"), ids, st.sampled_from(JUDGEMENTS)),
     st.tuples(st.just("link"), ids, st.sampled_from([*IDS, "Ana"])),
     st.tuples(st.just("supersede"), ids, ids),
     st.tuples(st.just("decay")),

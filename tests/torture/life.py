@@ -203,17 +203,17 @@ def feedback(memory: Memory, random: Random) -> None:
 
 @_call
 def promote(memory: Memory, random: Random) -> None:
-    memory.promote(_any(memory, random))
+    memory.feedback(_any(memory, random), "promote")
 
 
 @_call
 def demote(memory: Memory, random: Random) -> None:
-    memory.demote(_any(memory, random))
+    memory.feedback(_any(memory, random), "demote")
 
 
 @_call
 def reinforce(memory: Memory, random: Random) -> None:
-    memory.reinforce(_any(memory, random))
+    memory.feedback(_any(memory, random), "reinforce")
 
 
 @_call
@@ -241,7 +241,7 @@ def supersede(memory: Memory, random: Random) -> None:
 @_call
 def contradict(memory: Memory, random: Random) -> None:
     one, other = _two(memory, random)
-    memory.contradict(one, other)
+    memory.link(one, other, "contradicts")
 
 
 @_call

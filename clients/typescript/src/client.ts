@@ -82,7 +82,7 @@ export class Salience {
     delete: (id: string, options?: ChangeOptions) => this.delete(id, options),
   };
 
-  /** Judgements of memories: useful, confirmed, not_useful, outdated or incorrect. */
+  /** Judgements of memories: useful, confirmed, not_useful, outdated or incorrect; promote, demote or reinforce. */
   readonly feedback = {
     create: async (judgement: Named<Body<"/v1/feedback">>, options: ChangeOptions = {}): Promise<ScoredMemory> =>
       scored(await this.#write<MemoryRecord>("/v1/feedback", { ...fields(judgement), ...version(options) }, options)),
@@ -336,26 +336,6 @@ export class Salience {
   /** Says that a new memory takes the place of an old one. */
   supersede(pair: Named<Body<"/v1/supersede">>, options?: WriteOptions): Promise<void> {
     return this.#write("/v1/supersede", pair, options);
-  }
-
-  /** Says that two memories contradict each other. */
-  contradict(pair: Named<Body<"/v1/contradict">>, options?: WriteOptions): Promise<void> {
-    return this.#write("/v1/contradict", pair, options);
-  }
-
-  /** Raises the value of a memory. */
-  async promote(id: string, options: ChangeOptions = {}): Promise<MemoryRecord> {
-    return this.#write(["memories", id, "promote"], version(options), options);
-  }
-
-  /** Lowers the value of a memory. */
-  async demote(id: string, options: ChangeOptions = {}): Promise<MemoryRecord> {
-    return this.#write(["memories", id, "demote"], version(options), options);
-  }
-
-  /** Strengthens a memory. */
-  async reinforce(id: string, options: ChangeOptions = {}): Promise<MemoryRecord> {
-    return this.#write(["memories", id, "reinforce"], version(options), options);
   }
 
   /** Keeps a memory from being archived automatically. */

@@ -153,11 +153,11 @@ test("memories are judged, linked and superseded", async () => {
     })),
   });
   await client.feedback.create({ id: "m0", kind: "useful" });
-  assert.ok(((await client.promote("m0")).memory_score ?? 0) > 0.5);
-  const late = await client.demote("m0", { ifVersion: 1 }).catch((error) => error);
+  assert.ok(((await client.feedback.create({ id: "m0", kind: "promote" })).memory_score ?? 0) > 0.5);
+  const late = await client.feedback.create({ id: "m0", kind: "demote" }, { ifVersion: 1 }).catch((error) => error);
   assert.ok(late instanceof VersionConflict);
-  assert.ok(await client.demote("m0", { ifVersion: late.record?.version ?? 0 }));
-  assert.ok(await client.reinforce("m0"));
+  assert.ok(await client.feedback.create({ id: "m0", kind: "demote" }, { ifVersion: late.record?.version ?? 0 }));
+  assert.ok(await client.feedback.create({ id: "m0", kind: "reinforce" }));
   const pinned = await client.pin("m0");
   assert.ok(pinned.pinned);
   assert.equal((await client.unpin("m0", { ifVersion: pinned.version })).pinned, 0);
@@ -171,7 +171,7 @@ test("memories are judged, linked and superseded", async () => {
   assert.ok(Array.isArray(await client.links({ pending: true })));
   await client.supersede({ old: "m0", new: "m1" });
   assert.equal((await client.get("m0"))?.status, "superseded");
-  await client.contradict({ one: "m1", other: "m2" });
+  await client.link({ source: "m1", target: "m2", type: "contradicts" });
   assert.ok((await client.links()).some(({ type }) => type === "contradicts"));
   assert.deepEqual(await client.links("m2", { asOf: "2020-01-01" }), []);
   assert.equal(await client.get("m2", { asOf: "2020-01-01" }), null);

@@ -246,20 +246,6 @@ GROUPS: Mapping[str, tuple[Operation, ...]] = {
             "Replace a memory with a newer one",
             example={"old": "note-1", "new": "note-2"},
         ),
-        Operation(
-            "contradict",
-            "POST /contradict",
-            WRITE,
-            "State that two memories contradict each other",
-            example={"one": "note-1", "other": "note-2"},
-        ),
-        Operation(
-            "promote", "POST /memories/{id}/promote", WRITE, "Raise a memory's score by 0.15"
-        ),
-        Operation("demote", "POST /memories/{id}/demote", WRITE, "Lower a memory's score by 0.15"),
-        Operation(
-            "reinforce", "POST /memories/{id}/reinforce", WRITE, "Raise a memory's strength by 0.1"
-        ),
         Operation("pin", "POST /memories/{id}/pin", WRITE, "Never archive a memory automatically"),
         Operation("unpin", "POST /memories/{id}/unpin", WRITE, "Let a memory be archived again"),
         Operation("upkeep.decay", "POST /decay", UPKEEP, "Let all memories fade"),

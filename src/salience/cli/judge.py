@@ -10,7 +10,7 @@ from salience.cli.settings import Settings
 from salience.display.result import to_json
 from salience.errors import NotFound, shown
 from salience.lifecycle.verify import History, Verification
-from salience.records.events import EVENT_OF_USE, FEEDBACK_WEIGHTS
+from salience.records.events import EVENT_OF_USE, JUDGEMENTS, SCORE_STEPS
 from salience.records.record import LINK_TYPES, MemoryRecord
 from salience.retrieval.questions import LabelledQuestion, Questions, QuestionScores
 
@@ -88,10 +88,15 @@ def _shows(*fields: str) -> Command:
 
 
 _JUDGED = ("relevance_score", "feedback_for", "feedback_against", "review", "outdated")
-feedback = operation("feedback", choices={"kind": FEEDBACK_WEIGHTS})(_shows(*_JUDGED))
-promote = operation("promote")(_shows("memory_score"))
-demote = operation("demote")(_shows("memory_score"))
-reinforce = operation("reinforce")(_shows("strength"))
+_MOVED = {**dict.fromkeys(SCORE_STEPS, ("memory_score",)), "reinforce": ("strength",)}
+
+
+@operation("feedback", choices={"kind": JUDGEMENTS})
+def feedback(settings: Settings, record: MemoryRecord, *, kind: str, **given: Any) -> None:
+    """Record whether a memory was useful, or raise or lower its score."""
+    _shows(*_MOVED.get(kind, _JUDGED))(settings, record)
+
+
 pin = operation("pin")(_shows("pinned"))
 unpin = operation("unpin")(_shows("pinned"))
 
@@ -106,12 +111,6 @@ def supersede(settings: Settings, **given: Any) -> None:
     assert record is not None
     if not output.told(settings, record):
         _shows("status", "valid_to")(settings, record)
-
-
-@operation("contradict", to_json=lambda _, **ids: {"contradicts": [*ids.values()]})
-def contradict(settings: Settings, done: None, *, one: str, other: str) -> None:
-    """Record that two memories contradict each other."""
-    output.say(f"{one} contradicts {other}")
 
 
 @operation("labels.questions")

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from salience.engine.core import PlanRunner
+from salience.errors import InvalidInput, shown
 from salience.lifecycle.spreading_boost import spread_boost
 from salience.lifecycle.verify import (
     MAX_EVENTS,
@@ -65,12 +66,21 @@ class JudgmentApi(PlanRunner):
         [0, 1]. `created_at` is the time from which they belong together, now by default: a memory
         that gains a link is livelier for a while.
 
+        Where two that are linked by "contradicts" are both found, "balanced" puts the weaker one
+        just after the stronger one, and "activation" multiplies its score by 0.3; other profiles
+        rank both as before. The weaker one has less strength * confidence * recency. `supersede`
+        says which one holds, for all of them.
+
         Raises:
             NotFound: one of them does not exist.
-            InvalidInput: an unknown type, a weight outside [0, 1], or a wrong time.
+            InvalidInput: an unknown type, a weight outside [0, 1], a wrong time, or a memory that
+                is to contradict itself.
         """
         scope = self._core.write_context()
         link = parse_link(scope, source, target, type, weight, created_at)
+        if link.type == "contradicts" and link.source == link.target:
+            problem = f"{shown(link.target)} cannot contradict itself"
+            raise InvalidInput("target", problem, "name another memory")
         self._run(update.put_links([link], scope))
 
     def supersede(self, old: str, new: str, *, if_version: int | None = None) -> None:
@@ -87,18 +97,6 @@ class JudgmentApi(PlanRunner):
             InvalidInput: the older one has taken the place of the newer one.
         """
         self._run(judgments.supersede(old, new, self._core.write_context(), if_version))
-
-    def contradict(self, one: str, other: str) -> None:
-        """State that two memories contradict each other: a link of the type "contradicts".
-
-        Where both are found, "balanced" puts the weaker one just after the stronger one, and
-        "activation" multiplies its score by 0.3; other profiles rank both as before. The weaker one
-        has less strength * confidence * recency. `supersede` says which one holds, for all of them.
-
-        Raises:
-            NotFound: one of them does not exist.
-        """
-        self._run(judgments.contradict(one, other, self._core.write_context()))
 
     def links(
         self, id: str | None = None, *, pending: bool = False, as_of: Moment = None
@@ -218,6 +216,10 @@ class JudgmentApi(PlanRunner):
         `outdated` fades twice as fast, whatever is said of it later; `update(id, outdated=False)`
         takes that back. `context` is a reason to store with the judgement.
 
+        To "promote" raises `memory_score` (0.5 at first) by 0.15, up to 1, and to "demote" lowers
+        it, down to 0; "multi_route" ranks by it. To "reinforce" raises `strength` (1 at first) by
+        0.1, up to 1; "activation" ranks by it.
+
         Raises:
             NotFound: there is no such memory.
             VersionConflict: it has another version than `if_version`.
@@ -225,37 +227,6 @@ class JudgmentApi(PlanRunner):
         """
         scope = self._core.write_context()
         return self._run(judgments.feedback(id, kind, context, session_id, scope, if_version))
-
-    def promote(self, id: str, *, if_version: int | None = None) -> MemoryRecord:
-        """Raise `memory_score` (0.5 at first) by 0.15, up to 1; "multi_route" ranks by it.
-
-        Raises:
-            NotFound: there is no such memory.
-            VersionConflict: it has another version than `if_version`.
-        """
-        return self._run(
-            judgments.adjust_score(id, "promote", self._core.write_context(), if_version)
-        )
-
-    def demote(self, id: str, *, if_version: int | None = None) -> MemoryRecord:
-        """Lower `memory_score` (0.5 at first) by 0.15, down to 0.
-
-        Raises:
-            NotFound: there is no such memory.
-            VersionConflict: it has another version than `if_version`.
-        """
-        return self._run(
-            judgments.adjust_score(id, "demote", self._core.write_context(), if_version)
-        )
-
-    def reinforce(self, id: str, *, if_version: int | None = None) -> MemoryRecord:
-        """Raise `strength` (1 at first) by 0.1, up to 1; "activation" ranks by it.
-
-        Raises:
-            NotFound: there is no such memory.
-            VersionConflict: it has another version than `if_version`.
-        """
-        return self._run(judgments.reinforce(id, self._core.write_context(), if_version))
 
     def pin(self, id: str, *, if_version: int | None = None) -> MemoryRecord:
         """Keep a memory from ever being archived automatically.

@@ -120,9 +120,9 @@ class RecordFields(TypedDict, total=False):
     content_type: one of text, conversation, document, event, fact.
     layer: one of episodic, knowledge, activity, entity.
     relevance_score: its relevance from 0 to 1, which decay and feedback move.
-    memory_score: its value from 0 to 1, which `promote` and `demote` move.
+    memory_score: its value from 0 to 1, which `feedback` moves.
     confidence: how sure it is, from 0 to 1.
-    strength: how alive it is, from 0 to 1; decay and `reinforce` move it.
+    strength: how alive it is, from 0 to 1; decay and `feedback` move it.
     decay_rate: how fast it fades per hour, instead of the rate of its tier.
     expires_at: the time from which no search finds it.
     valid_from: the time from which its content holds.

@@ -42,6 +42,8 @@ FEEDBACK_WEIGHTS = {
 }  # fmt: skip
 """The weight of each kind of feedback."""
 SCORE_STEPS = {"promote": 0.15, "demote": -0.15}
+JUDGEMENTS = (*FEEDBACK_WEIGHTS, *SCORE_STEPS, "reinforce")
+"""What `Memory.feedback` takes."""
 RELEVANCE_STEP, REINFORCEMENT = 0.1, 0.1
 DAILY_DECAY = 0.01
 DAY_SECONDS = 86_400.0
@@ -194,7 +196,7 @@ def _use(before: Values, event: Event) -> dict[str, Any]:
 
 
 def _feedback(before: Values, event: Event) -> dict[str, Any]:
-    """See `Memory.feedback`, `Memory.promote` and `Memory.demote`."""
+    """See `Memory.feedback`."""
     kind = event.payload["feedback"]
     if kind in SCORE_STEPS:
         return {"memory_score": _unit(_or(before["memory_score"], 0.5) + SCORE_STEPS[kind])}

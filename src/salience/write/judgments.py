@@ -12,8 +12,7 @@ from salience.display.result import to_json
 from salience.errors import InvalidInput, shown
 from salience.records.events import (
     EVENT_OF_USE,
-    FEEDBACK_WEIGHTS,
-    SCORE_STEPS,
+    JUDGEMENTS,
     USE_EVENTS,
     Event,
     EventType,
@@ -33,7 +32,6 @@ from salience.write.reading import (
     read_existing,
     read_table,
 )
-from salience.write.update import put_links
 
 MAX_DECAYED_TOGETHER = 10_000  # memories that decay by one event
 _DECAYED_AT_ONCE = 1_000  # memories that decay in one transaction, if there are more
@@ -123,29 +121,16 @@ def feedback(
 ) -> Plan[MemoryRecord]:
     """The plan of recording feedback on a memory, if it has a version; the memory after it."""
     kind = native(kind)
-    if not isinstance(kind, str) or kind not in FEEDBACK_WEIGHTS:
+    if not isinstance(kind, str) or kind not in JUDGEMENTS:
         raise InvalidInput(
-            "kind", f"there is no {shown(kind)}", f"use one of {', '.join(FEEDBACK_WEIGHTS)}"
+            "kind", f"there is no {shown(kind)}", f"use one of {', '.join(JUDGEMENTS)}"
         )
     reason = None if context is None else text("context", context, limit=MAX_REASON_CHARACTERS)
-    payload = {"feedback": kind} if reason is None else {"feedback": kind, "context": reason}
+    given = {} if reason is None else {"context": reason}
+    if kind == "reinforce":
+        return (yield from log_event(id, "reinforce", given, scope, session, if_version))
+    payload = {"feedback": kind, **given}
     return (yield from log_event(id, "feedback", payload, scope, session, if_version))
-
-
-def adjust_score(
-    id: str, action: str, scope: WriteContext, if_version: Any = None
-) -> Plan[MemoryRecord]:
-    """The plan of adjusting the score of a memory, if it has a version: promote or demote it."""
-    if action not in SCORE_STEPS:
-        actions = ", ".join(SCORE_STEPS)
-        raise InvalidInput("action", f"there is no {shown(action)}", f"use one of {actions}")
-    payload = {"feedback": action}
-    return (yield from log_event(id, "feedback", payload, scope, if_version=if_version))
-
-
-def reinforce(id: str, scope: WriteContext, if_version: Any = None) -> Plan[MemoryRecord]:
-    """The plan of raising the strength of a memory, if it has a version."""
-    return (yield from log_event(id, "reinforce", {}, scope, if_version=if_version))
 
 
 def decay_all(scope: WriteContext) -> Plan[None]:
@@ -261,13 +246,3 @@ def supersession_events(
 def _id(name: str, id: Any) -> str:
     """The id of a memory that an argument names; InvalidInput otherwise."""
     return text(name, id, limit=MAX_TAG_CHARACTERS)
-
-
-def contradict(one: str, other: str, scope: WriteContext) -> Plan[None]:
-    """The plan of linking two memories that contradict each other."""
-    one, other = _id("one", one), _id("other", other)
-    if one == other:
-        raise InvalidInput(
-            "other", f"{shown(other)} cannot contradict itself", "name another memory"
-        )
-    yield from put_links([parse_link(scope, one, other, "contradicts")], scope)

@@ -537,13 +537,13 @@ class Judgments(StoreCase):
 
     def test_scores_move_within_bounds(self, memory: Memory) -> None:
         memory.add("x", id="a")
-        assert memory.promote("a").memory_score == pytest.approx(0.65)
-        assert [memory.promote("a").memory_score for _ in range(3)][-1] == 1.0
-        assert memory.demote("a").memory_score == pytest.approx(0.85)
-        assert [memory.demote("a").memory_score for _ in range(6)][-1] == 0.0
+        assert memory.feedback("a", "promote").memory_score == pytest.approx(0.65)
+        assert [memory.feedback("a", "promote").memory_score for _ in range(3)][-1] == 1.0
+        assert memory.feedback("a", "demote").memory_score == pytest.approx(0.85)
+        assert [memory.feedback("a", "demote").memory_score for _ in range(6)][-1] == 0.0
         memory.update("a", strength=0.85)
-        assert memory.reinforce("a").strength == pytest.approx(0.95)
-        assert memory.reinforce("a").strength == 1.0
+        assert memory.feedback("a", "reinforce").strength == pytest.approx(0.95)
+        assert memory.feedback("a", "reinforce").strength == 1.0
 
     def test_decaying_twice_at_once_is_decaying_once(self, memory: Memory, clock: Clock) -> None:
         memory.add("x", id="a", relevance_score=0.8)
@@ -612,9 +612,10 @@ class Judgments(StoreCase):
         for wrong in (("old", "nobody"), ("nobody", "new")):
             with pytest.raises(NotFound, match="nobody"):
                 memory.supersede(*wrong)
-        for both in (memory.supersede, memory.contradict):
-            with pytest.raises(InvalidInput, match="itself"):
-                both("new", "new")
+        with pytest.raises(InvalidInput, match="itself"):
+            memory.supersede("new", "new")
+        with pytest.raises(InvalidInput, match="target: 'new' cannot contradict itself"):
+            memory.link("new", "new", "contradicts")
 
     def test_an_older_one_may_take_the_place_of_a_newer(self, memory: Memory, clock: Clock) -> None:
         memory.add("Ana lives in Berlin.", id="old", valid_from="2025-01-01")

@@ -111,7 +111,7 @@ def _calls(memory: Memory) -> Iterator[tuple[str, Step]]:
     yield "delete", lambda: memory.delete("t1")
     yield "consolidate", lambda: memory.upkeep.consolidate()
     yield "maintain", lambda: memory.upkeep.maintain()
-    yield "contradict", lambda: memory.contradict("m0", "m1")
+    yield "contradict", lambda: memory.link("m0", "m1", "contradicts")
     yield from _reading(memory, "after changes")
     yield "as of", lambda: memory.search(_QUESTIONS[0], as_of=START, touch=False)
     yield "unarchive", lambda: memory.unarchive(["m4"])

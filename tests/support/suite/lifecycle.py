@@ -267,7 +267,7 @@ class Lifecycle(StoreCase):
         self, memory: Memory
     ) -> None:
         alike(memory)
-        memory.contradict("tea3", "tea1")
+        memory.link("tea3", "tea1", "contradicts")
         [cluster] = memory.upkeep.consolidate(apply=True).clusters
         assert (cluster.apart, cluster.id) == ("contradict each other", None)
 
@@ -481,9 +481,9 @@ class Lifecycle(StoreCase):
         for id, name in (("a", "Ana"), ("b", "Ben")):
             memory.add(f"{name} says the meeting is on day {id}.", id=id, session_id="s")
             memory.add(f"The meeting of {name} is on day {id}.", id=f"fact {id}", dedup=False)
-        memory.contradict("a", "b")
+        memory.link("a", "b", "contradicts")
         assert memory.upkeep.audit()["contradicted"].count == 0
-        memory.contradict("fact a", "fact b")
+        memory.link("fact a", "fact b", "contradicts")
         found = memory.upkeep.audit()["contradicted"]
         bodies = [dict(action.body) for action in found.actions]
         assert (found.count, bodies) == (2, [{"old": "fact a", "new": "fact b"}])
@@ -538,7 +538,7 @@ class Lifecycle(StoreCase):
         clock.pass_(days=900)
         memory.add("new", id="new")
         memory.link("new", "linked")
-        memory.contradict("new", "argued")
+        memory.link("new", "argued", "contradicts")
         clock.pass_(days=14)
         for apply in (False, True):
             report = memory.upkeep.prune(apply=apply)
@@ -562,7 +562,7 @@ class Lifecycle(StoreCase):
             lambda: memory.link("a", "b"),
             lambda: memory.link("b", "c", "supports"),  # the graph falls apart without b
             lambda: memory.update("c", content="about another"),
-            lambda: memory.contradict("c", "d"),
+            lambda: memory.link("c", "d", "contradicts"),
             lambda: memory.link("c", "a"),  # b is no bridge any more
             lambda: memory.touch("a", utility=0.8),  # which lends its neighbours a boost
             lambda: memory.add(

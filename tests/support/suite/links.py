@@ -353,7 +353,7 @@ class UtilitySpreading(StoreCase):
 
         memory.link("a", "b")
         assert found()[0] == "a"
-        memory.contradict("b", "a")
+        memory.link("b", "a", "contradicts")
         order = found()
         assert order.index("a") == order.index("b") + 1
         memory.update("b", title="hook")
@@ -383,8 +383,8 @@ class UtilitySpreading(StoreCase):
         memory.add_many({"id": id, "content": id, "layer": "activity"} for id in "abc")
         clock.pass_(days=20)
         before = {one.id: one for one in memory.inspect.zones()}
-        memory.contradict("a", "b")
-        memory.contradict("b", "c")
+        memory.link("a", "b", "contradicts")
+        memory.link("b", "c", "contradicts")
         memory.touch("a", utility=1.0)
         clock.pass_(days=1)
         after = {one.id: one for one in memory.inspect.zones()}

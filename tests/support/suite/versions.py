@@ -41,8 +41,8 @@ CHANGES: dict[str, Change] = {
     "take a place": lambda m: m.supersede("y", "x"),
     "duplicate": lambda m: m.add("The sun shines.", tags=("weather",)),
     "feedback": lambda m: m.feedback("x", "useful"),
-    "promote": lambda m: m.promote("x"),
-    "demote": lambda m: m.demote("x"),
+    "promote": lambda m: m.feedback("x", "promote"),
+    "demote": lambda m: m.feedback("x", "demote"),
 }
 NO_CHANGES: dict[str, Change] = {
     "look": lambda m: (m.get("x"), m.get_all(), m.history("x")),
@@ -52,8 +52,8 @@ NO_CHANGES: dict[str, Change] = {
     "refer to": lambda m: m.touch("x", utility=0.9),
     "link": lambda m: m.link("x", "y"),
     "be linked": lambda m: m.link("y", "x"),
-    "contradict": lambda m: m.contradict("x", "y"),
-    "reinforce": lambda m: m.reinforce("x"),
+    "contradict": lambda m: m.link("x", "y", "contradicts"),
+    "reinforce": lambda m: m.feedback("x", "reinforce"),
     "decay": lambda m: m.upkeep.decay(),
     "another": lambda m: m.update("y", content="Rain all day."),
     "nothing": lambda m: m.update("x"),
@@ -67,8 +67,12 @@ CONDITIONAL: dict[str, Callable[[WriteContext, int], Plan[Any]]] = {
     "feedback": lambda scope, version: judgments.feedback(
         "x", "useful", None, None, scope, version
     ),
-    "promote": lambda scope, version: judgments.adjust_score("x", "promote", scope, version),
-    "reinforce": lambda scope, version: judgments.reinforce("x", scope, version),
+    "promote": lambda scope, version: judgments.feedback(
+        "x", "promote", None, None, scope, version
+    ),
+    "reinforce": lambda scope, version: judgments.feedback(
+        "x", "reinforce", None, None, scope, version
+    ),
 }
 
 
@@ -160,10 +164,10 @@ class Versions(StoreCase):
         assert memory.update("x", importance=0.5, if_version=1).version == 2
         assert memory.pin("x", if_version=2).version == 3
         assert memory.unpin("x", if_version=3).version == 4
-        assert memory.promote("x", if_version=4).version == 5
-        assert memory.demote("x", if_version=5).version == 6
+        assert memory.feedback("x", "promote", if_version=4).version == 5
+        assert memory.feedback("x", "demote", if_version=5).version == 6
         assert memory.feedback("x", "useful", if_version=6).version == 7
-        assert memory.reinforce("x", if_version=7).version == 7
+        assert memory.feedback("x", "reinforce", if_version=7).version == 7
         memory.supersede("x", "y", if_version=7)
         assert memory.delete("x", if_version=8)
         assert not memory.delete("x", if_version=8)
@@ -171,10 +175,10 @@ class Versions(StoreCase):
             lambda m: m.update("z", content="Dusk", if_version=2),
             lambda m: m.pin("z", if_version=2),
             lambda m: m.unpin("z", if_version=2),
-            lambda m: m.promote("z", if_version=2),
-            lambda m: m.demote("z", if_version=2),
+            lambda m: m.feedback("z", "promote", if_version=2),
+            lambda m: m.feedback("z", "demote", if_version=2),
             lambda m: m.feedback("z", "outdated", if_version=2),
-            lambda m: m.reinforce("z", if_version=2),
+            lambda m: m.feedback("z", "reinforce", if_version=2),
             lambda m: m.supersede("z", "y", if_version=2),
             lambda m: m.delete("z", if_version=2),
         ]

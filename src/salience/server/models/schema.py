@@ -20,7 +20,7 @@ from salience.lifecycle.neighbourhood import MAX_DEPTH, MAX_NODES
 from salience.lifecycle.verify import MAX_EVENTS
 from salience.lifecycle.zone_history import MAX_POINTS
 from salience.ranking.profiles import BUILT_IN
-from salience.records.events import EVENT_OF_USE, FEEDBACK_WEIGHTS
+from salience.records.events import EVENT_OF_USE, JUDGEMENTS
 from salience.records.fields import FIELDS
 from salience.records.json_values import MAX_KEY_CHARACTERS
 from salience.records.limits import DEFAULT_LIMITS
@@ -294,7 +294,7 @@ OF_METHODS: Mapping[str, Constraint] = {
     "graph.depth": {"minimum": 1, "maximum": MAX_DEPTH},
     "searches.below": {"minimum": 0, "maximum": 1},
     "feedback.context": {"maxLength": MAX_REASON_CHARACTERS, "pattern": TEXT},
-    "feedback.kind": {"enum": tuple(FEEDBACK_WEIGHTS)},
+    "feedback.kind": {"enum": JUDGEMENTS},
     "get_many.ids": {"maxItems": MAX_IDS, "items": RECORD["content"]},
     "explain_many.ids": {**IDS, "minItems": 1, "maxItems": MAX_EXPLAINED},
     "touch.use": {"enum": tuple(EVENT_OF_USE)},
@@ -316,14 +316,12 @@ DESCRIPTIONS: Mapping[str, str] = {
     "id": "The id of the memory.",
     "ids": "The ids of the memories.",
     "items": "Texts, or objects with the fields of a memory.",
-    "kind": "The judgement: useful, confirmed, not_useful, outdated or incorrect.",
+    "kind": f"The judgement: {', '.join(JUDGEMENTS[:-1])} or {JUDGEMENTS[-1]}.",
     "limit": "Maximum number of memories on a page.",
     "mend": "The findings to mend: duplicates, junk, orphaned.",
     "new": "The id of the memory that holds now.",
     "now": "The time to compute for; the present by default.",
     "old": "The id of the memory that is superseded.",
-    "one": "The id of a memory.",
-    "other": "The id of the memory that contradicts it.",
     "points": "The number of times.",
     "repair": "True to set a field that differs to what the log gives.",
     "run": "The name of a run.",
