@@ -103,7 +103,7 @@ def test_every_example_is_answered_as_the_document_says(
         if each.id == "undo":
             archived = notes.post("/archive", json={"ids": ["note-2"]}).json()
             options = {"json": {"run": archived["run"]}}
-        if each.id == "import":
+        if each.id == "load":
             headers = {"Content-Type": "application/x-ndjson"}
             headers["Salience-Namespace"] = notes.headers["Salience-Namespace"] + "-copy"
             options = {"content": export, "headers": headers}

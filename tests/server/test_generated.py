@@ -38,7 +38,7 @@ _EXPLAINED = re.compile("|".join(NOT_OF_A_SCHEMA))
 _SENT = {"data": "content"}  # as the client of the test calls it
 # They cut an answer, and an operation without a query of its own takes whatever else is there.
 _WANTED = [{"$ref": f"#/components/parameters/{name}"} for name in ("fields", "nulls")]
-_OTHERS = ("export", "import", "metrics", "openapi", "docs")
+_OTHERS = ("export", "load", "metrics", "openapi", "docs")
 
 
 async def _local(*_: Any) -> Any:

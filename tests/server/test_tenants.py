@@ -65,7 +65,7 @@ def request_of(operation: Any) -> tuple[str, str, dict[str, Any]]:
     """The method, path and body of an operation's example."""
     path = operation.path.format(id="note-1", key_id="none", name="balanced")
     options: dict[str, Any] = {} if operation.example is None else {"json": operation.example}
-    if operation.id == "import":
+    if operation.id == "load":
         options = {"content": b"", "headers": {"Content-Type": "application/x-ndjson"}}
     return operation.method, path, options
 
@@ -170,7 +170,7 @@ def test_a_cursor_of_another_tenant_shows_nothing_of_it(tenants: Tenants) -> Non
 def test_a_listing_or_search_has_nothing_of_another_tenant(tenants: Tenants) -> None:
     with tenants.client("ben") as client:
         for each in GUARDED:
-            if "{id}" in each.path or each.id in ("import", "delete_many"):
+            if "{id}" in each.path or each.id in ("load", "delete_many"):
                 continue
             method, path, options = request_of(each)
             answer = client.request(method, path, **options)
