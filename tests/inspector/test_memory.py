@@ -30,7 +30,7 @@ def fill(path: Path) -> None:
         memory.add("Ben lives next door.", id="ben")
         memory.add("Old.", id="old")
         memory.add("Older.", id="older", dedup=False)
-        memory.contradict("key", "drawer")
+        memory.link("key", "drawer", "contradicts")
         memory.supersede("old", "key")
         memory.archive("older")
 
