@@ -414,19 +414,18 @@ def _of_one_attribute(ev: Evaluation) -> Iterator[list[int]]:
     concerned, table = [*stated, *replacing], ev.candidates.columns
     columns = [table[name][concerned].tolist() for name in _OWNER if name in table]
     owner_of = dict(zip(concerned, zip(*columns, strict=True), strict=True))
-    places_of: dict[Any, list[int]] = {}
     begins = ev.shared(_begins)
+    replacing_of, places_of = dict[Any, list[int]](), dict[Any, list[int]]()
+    for place in replacing:
+        replacing_of.setdefault((float(replaced[place]), owner_of[place]), []).append(place)
     for place in stated:
         places_of.setdefault((float(keys[place]), owner_of[place]), []).append(place)
     for (_, owner), places in places_of.items():
         said, earliest = set(values[places].tolist()), begins[places].min()
+        found = [place for value in said for place in replacing_of.get((value, owner), ())]
+        own = set(places)
         places += [
-            place
-            for place in replacing
-            if replaced[place] in said
-            and owner_of[place] == owner
-            and begins[place] >= earliest
-            and place not in places
+            place for place in sorted(found) if begins[place] >= earliest and place not in own
         ]
         if len(set(what[places].tolist())) > 1:
             yield places
