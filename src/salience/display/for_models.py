@@ -35,7 +35,6 @@ MIN_CUT_CHARACTERS = 24  # less of a memory says nothing
 
 _LINE_ENDS = regex("\r\n|[\r\v\f\x85\u2028\u2029]")
 _UNSEEN_KINDS = frozenset(("Cc", "Cf", "Cs", "Co", "Cn"))  # of Unicode: control to unassigned
-_LINES_AND_TABS = {ord("\n"): " ", ord("\t"): " "}
 _SEEN = frozenset("\t\n\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u070f\u08e2\U000110bd\U000110cd")
 _BLANK = regex(  # of other kinds, and shown as nothing
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\uffa0\ufe00-\ufe0f\U000e0100-\U000e01ef]"
@@ -84,7 +83,7 @@ def clean(text: str) -> str:
     So are those that no font shows, of private use or unassigned. Tabs stay, and line ends of any
     kind become newlines.
     """
-    seen = text.translate(_LINES_AND_TABS)
+    seen = text.replace("\n", "").replace("\t", "")
     if seen.isprintable() and (seen.isascii() or not _BLANK.search(seen)):
         return text
     lines = _BLANK.sub("", _LINE_ENDS.sub("\n", text))

@@ -14,6 +14,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
 from itertools import groupby
 from typing import Literal
 
@@ -178,7 +179,9 @@ class Packing:
 
     def _is_packed(self, item: Item) -> bool:
         """Test whether a memory, or one of the same text, is packed."""
-        return item.key in self._packed_keys or _folded_text(item) in self._packed_texts
+        if not self._packed_keys:  # most of what is gathered is never written
+            return False
+        return item.key in self._packed_keys or item.folded_text in self._packed_texts
 
     def _add(self, section: Section, piece: Piece, max_tokens: int) -> bool:
         """Add a piece if it fits; True if it does."""
@@ -189,7 +192,7 @@ class Packing:
         self.costs[section.name, piece.item.key] = tokens - self.tokens
         self.pieces, self.tokens = pieces, tokens
         self._packed_keys.add(piece.item.key)
-        self._packed_texts.add(_folded_text(piece.item))
+        self._packed_texts.add(piece.item.folded_text)
         return True
 
     def _add_cut(self, section: Section, item: Item, max_tokens: int) -> bool:
@@ -238,11 +241,6 @@ def _tokens(section: Section, max_tokens: int) -> int | None:
     return section.budget
 
 
-def _folded_text(item: Item) -> str:
-    """The text of a memory in lower case, with single spaces."""
-    return " ".join(item.content.casefold().split())
-
-
 # The formats of a context: text, markdown, xml or chat messages
 
 Format = Literal["text", "markdown", "xml", "messages"]
@@ -263,6 +261,23 @@ class Piece:
         if not self.left_out:
             return self.text
         return f"{self.text} [... {self.left_out} tokens left out]"
+
+    @cached_property
+    def line(self) -> str:
+        """The lines of a list that it is."""
+        return self._line("")
+
+    @cached_property
+    def line_with_reference(self) -> str:
+        """The same, with its reference at the end."""
+        return self._line(f" [m:{self.item.ref}]")
+
+    def _line(self, ref: str) -> str:
+        item = self.item
+        speaker = f", {item.speaker}" if item.speaker else ""
+        title = f"{item.title}: " if item.title else ""
+        line = f"- {item.date}{speaker}: {title}{self.content}{ref}"
+        return "\n  ".join(line.splitlines())
 
 
 @dataclass(frozen=True)
@@ -331,15 +346,7 @@ def _markdown(blocks: Sequence[Block], references: bool) -> str:
 
 def _lines(block: Block, references: bool) -> list[str]:
     """Lines like `- 2026-05-31, Ana: I moved to Lisbon. [m:1f3a9c02]`, one for each piece."""
-    lines = []
-    for piece in block.ordered():
-        item = piece.item
-        speaker = f", {item.speaker}" if item.speaker else ""
-        title = f"{item.title}: " if item.title else ""
-        ref = f" [m:{piece.item.ref}]" if references else ""
-        line = f"- {item.date}{speaker}: {title}{piece.content}{ref}"
-        lines.append("\n  ".join(line.splitlines()))
-    return lines
+    return [piece.line_with_reference if references else piece.line for piece in block.ordered()]
 
 
 def _xml(blocks: Sequence[Block], references: bool) -> str:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import tzinfo
+from functools import cached_property
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -120,7 +123,7 @@ class Item:
         """The namespace and the id, which no other memory has."""
         return self.record.namespace, self.record.id
 
-    @property
+    @cached_property
     def content(self) -> str:
         """The text of the memory, without characters that a reader does not see, or the fence."""
         return unfenced(self.record.content)
@@ -129,12 +132,17 @@ class Item:
         """The best passages of the text, each under its headings, in the order of the text."""
         return unfenced(excerpt(self.passages[:count]))
 
-    @property
+    @cached_property
+    def folded_text(self) -> str:
+        """The text of the memory in lower case, with single spaces."""
+        return " ".join(self.content.casefold().split())
+
+    @cached_property
     def speaker(self) -> str | None:
         """The name of who said it, cleaned."""
         return self.record.speaker and unfenced(self.record.speaker)
 
-    @property
+    @cached_property
     def title(self) -> str | None:
         """The title, cleaned."""
         return self.record.title and unfenced(self.record.title)
@@ -326,21 +334,24 @@ def with_references(gathered: Sequence[Gathered], zone: tzinfo) -> list[Gathered
     """The same with a reference for every memory, its id or a prefix of no other, and its day."""
     ids = {item.key: item.record.id for one in gathered for item in one.items}
     refs: dict[tuple[str, str], str] = {}
+    in_order, count_of = sorted(ids.values()), Counter[str]()
     for key, id in ids.items():
         plain = reference(id)
         sizes = range(MIN_REF_CHARACTERS, len(plain)) if len(plain) > MAX_REF_CHARACTERS else ()
-        prefixes = (plain[:size] for size in sizes)
-        others = [other for at, other in ids.items() if at != key]
-        ref = next((s for s in prefixes if not any(o.startswith(s) for o in others)), plain)
-        count = sum(other.partition("~")[0] == ref for other in refs.values())
-        refs[key] = f"{ref}~{count + 1}" if count else ref
+        ref = plain
+        for prefix in (plain[:size] for size in sizes):
+            behind = bisect_left(in_order, prefix) + id.startswith(prefix)  # itself
+            if not any(other.startswith(prefix) for other in in_order[behind : behind + 1]):
+                ref = prefix
+                break
+        count_of[ref] += 1
+        refs[key] = f"{ref}~{count_of[ref]}" if count_of[ref] > 1 else ref
     return [
-        replace(
-            one,
-            items=tuple(
-                replace(item, ref=refs[item.key], date=day(item.record.created_at, zone))
-                for item in one.items
-            ),
-        )
+        replace(one, items=tuple(_referred(i, refs[i.key], zone) for i in one.items))
         for one in gathered
     ]
+
+
+def _referred(item: Item, ref: str, zone: tzinfo) -> Item:
+    date = day(item.record.created_at, zone)
+    return Item(item.record, item.row, ref, date, item.score, item.passages)

@@ -326,7 +326,8 @@ def most_differing_signs(query: Embedding, least: float) -> float:
     numbers and many small ones has a wide one.
     """
     scale = math.sqrt(len(query) / max(4.0 - 4.0 * least, 1e-9))
-    chances = [0.5 * math.erfc(scale * abs(x)) for x in query.tolist()]
+    scaled = (scale * np.abs(query.astype(np.float64))).tolist()
+    chances = [0.5 * chance for chance in map(math.erfc, scaled)]
     return sum(chances) + _DEVIATIONS * math.sqrt(sum(p * (1.0 - p) for p in chances))
 
 

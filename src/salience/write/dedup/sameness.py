@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence, Set
 from dataclasses import replace
-from functools import cache
+from functools import cache, lru_cache
 from itertools import pairwise
 
 from salience.language.english import MONTHS, STOP_WORDS, WEEKDAYS
@@ -61,6 +61,7 @@ _SCOPED = frozenset(  # words that reach as far as they stand
     than that unless what when which while who whose""".split()
 )
 _MAX_MOVED_WORDS = 12
+_RECENT_TEXTS = 64  # one is compared with several, and for several reasons
 
 
 def says_same(one: str, other: str) -> bool:
@@ -69,7 +70,7 @@ def says_same(one: str, other: str) -> bool:
         return True
     if max(len(one), len(other)) > MAX_COMPARED_CHARACTERS:
         return one.split() == other.split()
-    pair = _Pair(written(one), written(other))
+    pair = _Pair(one, other)
     if pair.aligned(pair.one.words, pair.other.words):
         return bool(pair.one.words)
     exclaimed = _exclaimed(pair.one)
@@ -83,7 +84,7 @@ def says_more(longer: str, shorter: str) -> bool:
     """Test whether a text says what another says, and then more in sentences of their own."""
     if max(len(longer), len(shorter)) > MAX_COMPARED_CHARACTERS:
         return False
-    pair = _Pair(written(longer), written(shorter))
+    pair = _Pair(longer, shorter)
     more = len(pair.one.sentences) > len(pair.other.sentences)
     return more and all(map(pair.same_sentence, pair.one.sentences, pair.other.sentences))
 
@@ -91,14 +92,12 @@ def says_more(longer: str, shorter: str) -> bool:
 class _Pair:
     """Two texts that are laid beside each other."""
 
-    def __init__(self, one: WrittenText, other: WrittenText) -> None:
-        self.cases = {one.case, other.case}
-        self.is_english = _is_english(one) and _is_english(other)
+    def __init__(self, one: str, other: str) -> None:
+        read = [_read(one), _read(other)]
+        self.cases = {text.case for text, _ in read}
+        self.is_english = all(is_english for _, is_english in read)
         self.one, self.other = (
-            WrittenText(tuple(map(_expanded, text.sentences)), text.case)
-            if self.is_english
-            else text
-            for text in (one, other)
+            map(_written_out, (one, other)) if self.is_english else (text for text, _ in read)
         )
 
     def same_sentence(self, one: Sentence, other: Sentence) -> bool:
@@ -166,6 +165,20 @@ def _is_english(text: WrittenText) -> bool:
     return bool(known) and known >= _MIN_ENGLISH * len(small) and language_of(small) is None
 
 
+@lru_cache(maxsize=_RECENT_TEXTS)
+def _read(text: str) -> tuple[WrittenText, bool]:
+    """A text as it is written, and whether it is in English."""
+    read = written(text)
+    return read, _is_english(read)
+
+
+@lru_cache(maxsize=_RECENT_TEXTS)
+def _written_out(text: str) -> WrittenText:
+    """An English text with its sentences as they are compared."""
+    read, _ = _read(text)
+    return WrittenText(tuple(map(_expanded, read.sentences)), read.case)
+
+
 @cache
 def _english() -> frozenset[str]:
     return STOP_WORDS.union(english_words())
@@ -185,7 +198,8 @@ def _expanded(sentence: Sentence) -> Sentence:
             is_led = False
         else:
             is_optional = _is_optional(word, following)
-        optional.append(replace(word, is_optional=is_optional))
+        same = word.is_optional == is_optional
+        optional.append(word if same else replace(word, is_optional=is_optional))
     return tuple(optional)
 
 
