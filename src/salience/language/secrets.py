@@ -28,9 +28,9 @@ def secret_in(text: str) -> Secret | None:
     is_long = max(map(len, text.split()), default=0) >= _LEAST_KEY
     if (is_long or "://" in text or "-----" in text) and _KEY.search(text):
         return "key"
-    return "password" if any(map(_tells, text.splitlines())) else None
+    lines = filter(_has_sign, text.splitlines()) if _has_sign(text) else ()
+    return "password" if any(_TOLD.search(line) for line in lines) else None
 
 
-def _tells(line: str) -> bool:
-    folded = line.casefold()
-    return any(sign in folded for sign in _signs()) and _TOLD.search(line) is not None
+def _has_sign(text: str) -> bool:
+    return any(map(text.casefold().__contains__, _signs()))

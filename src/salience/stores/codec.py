@@ -74,7 +74,11 @@ def metadata_values(values: Iterable[str | None], key: str) -> list[Any]:
 
 def list_values(values: Iterable[str | None]) -> list[tuple[str, ...]]:
     """Lists as the index has them, from the stored ones, of which many are the same."""
-    return [_decode_list(value) for value in values]
+    values = list(values)
+    distinct = [*dict.fromkeys(values)]
+    decoded = zip(distinct, _decode_all(distinct), strict=True)
+    lists = {value: tuple(own) if value else () for value, own in decoded}
+    return [lists[value] for value in values]
 
 
 def _decode_all(values: Iterable[str | None]) -> list[Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 
 from salience.language.english import ORDINARY_WORDS, STOP_WORDS
 from salience.language.languages import LANGUAGES, language_of
@@ -14,6 +14,7 @@ from salience.language.statements.values import Reading
 from salience.language.statements.wordings import WORDINGS, Wordings
 from salience.language.tokens import fold, unified, without_bigrams, words
 
+_RECENT_TEXTS = 1024  # one is asked about several times when it is written
 _ALSO_ENGLISH = frozenset(
     "sale part art alle data mide war hat die met son pour par van ton".split()
 )
@@ -22,6 +23,7 @@ _IN_LATIN = tuple(
 )
 
 
+@lru_cache(maxsize=_RECENT_TEXTS)
 def language_stated(text: str) -> Language | None:
     """The language of a short statement; None for English.
 

@@ -182,7 +182,10 @@ class CodedColumn(Part):
 
     def _equal_as_they_are(self, values: Sequence[Any]) -> bool:
         """Test whether values are equal for filters just where they are in Python (not 1, True)."""
-        return all(kind is str or kind is _NONE for kind in set(map(type, values)))
+        kinds = set(map(type, values))
+        if kinds == {tuple}:  # a list of texts
+            kinds = set(map(type, chain.from_iterable(values)))
+        return kinds <= {str, _NONE}
 
     def set(self, ordinal: int, value: Any) -> None:
         self._codes.view[ordinal] = self._coded(value)

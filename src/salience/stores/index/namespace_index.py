@@ -164,6 +164,7 @@ class NamespaceIndex:
     def find_names(self, op: FindNames) -> set[str]:
         """The names that memories have (see `operations.FindNames`)."""
         names: set[str] = set()
+        self.table.load_columns(op.fields)
         for field in op.fields:
             column = self.table.column(field)
             assert isinstance(column, CodedColumn)

@@ -53,9 +53,13 @@ class ExactIndex:
 
     def places(self, names: Iterable[str]) -> list[int]:
         """The places of the values that are or hold one of some folded names."""
+        places_of = dict[str, list[int]]()  # by texts as they are, of which many are the same
         for place in range(self._indexed, len(self._values)):
             for text in strings_in(self._values[place]):
-                self._places.setdefault(fold_name(text), []).append(place)
+                own = places_of.get(text)
+                if own is None:
+                    own = places_of[text] = self._places.setdefault(fold_name(text), [])
+                own.append(place)
         self._indexed = len(self._values)
         return [place for name in names for place in self._places.get(name, ())]
 

@@ -6,6 +6,7 @@ import json
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache, partial
+from operator import itemgetter
 from typing import Any
 
 from salience.lazily import regex
@@ -30,6 +31,7 @@ CHANGES_KEPT = 200_000
 """Changes kept for indexes at least; those further behind reload everything."""
 _PATCH_MAX_ROWS = 10_000  # rows patched at once, beyond which indexes are reloaded
 _VALUES_OF_MEMORIES = ("row", "sequence", *FIELDS, *DERIVED)
+_values_of_memory = itemgetter(*_VALUES_OF_MEMORIES)
 _INSERTS = {
     "memories": Insert("memories", ("space", *_VALUES_OF_MEMORIES, "derived_by")),
     "vectors": Insert("vectors", ("space", "name", "row", "vector")),
@@ -163,10 +165,7 @@ class SqliteDialect:
 
     def insert_memories(self, namespace: str, memories: Sequence[NewRow]) -> list[Command]:
         """See `Dialect.insert_memories`."""
-        rows = [
-            (namespace, *(values[name] for name in _VALUES_OF_MEMORIES), codec.deriver())
-            for _, values in memories
-        ]
+        rows = [(namespace, *_values_of_memory(values), codec.deriver()) for _, values in memories]
         return self.insert("memories", rows)
 
     def number(
