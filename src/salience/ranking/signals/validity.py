@@ -422,10 +422,13 @@ def _of_one_attribute(ev: Evaluation) -> Iterator[list[int]]:
         places_of.setdefault((float(keys[place]), owner_of[place]), []).append(place)
     for (_, owner), places in places_of.items():
         said, earliest = set(values[places].tolist()), begins[places].min()
-        found = [place for value in said for place in replacing_of.get((value, owner), ())]
         own = set(places)
-        places += [
-            place for place in sorted(found) if begins[place] >= earliest and place not in own
+        found = [
+            place
+            for value in said
+            for place in replacing_of.get((value, owner), ())
+            if begins[place] >= earliest and place not in own
         ]
+        places += sorted(found)
         if len(set(what[places].tolist())) > 1:
             yield places

@@ -450,22 +450,24 @@ class MemoryTable(Part):
         """The columns that the feed is asked for of changed memories."""
         return tuple(name for name in self._columns if _is_patchable(name))
 
-    def column(self, name: str) -> Column:
-        """The column of a field or metadata key, read from the feed the first time."""
+    def column(self, name: str, beside: Sequence[str] = ()) -> Column:
+        """The column of a field or metadata key, read the first time, with others `beside` it."""
         if name == "personal":
             personal = NumberColumn()
             personal.extend(self.features[:, FEATURES.index(name)].tolist())
             return personal
         column = self._columns.get(name)
         if column is None:
-            [column] = self._read_columns([name])
-            if name != "content":  # texts are not kept in memory
-                self._columns[name] = column
+            if name == "content":  # texts are not kept in memory
+                [column] = self._read_columns([name])
+                return column
+            self.load_columns((name, *beside))
+            column = self._columns[name]
         return column
 
     def load_columns(self, names: Sequence[str]) -> None:
         """Read the columns of fields and metadata keys that are not here yet, in one sweep."""
-        missing = [name for name in names if name not in self._columns and name != "content"]
+        missing = [n for n in dict.fromkeys(names) if n not in self._columns and n != "content"]
         if missing:
             self._columns.update(zip(missing, self._read_columns(missing), strict=True))
 

@@ -164,9 +164,8 @@ class NamespaceIndex:
     def find_names(self, op: FindNames) -> set[str]:
         """The names that memories have (see `operations.FindNames`)."""
         names: set[str] = set()
-        self.table.load_columns(op.fields)
         for field in op.fields:
-            column = self.table.column(field)
+            column = self.table.column(field, op.fields)
             assert isinstance(column, CodedColumn)
             index = self.table.exact_index(field, column.distinct)
             for name, variants in op.names.items():
