@@ -39,10 +39,9 @@ PICTURES: dict[str, tuple[dict[str, str], str, str, dict[str, Any]]] = {
         {
             "view": "time",
             "asOf": "2026-09-01",
-            "memory": "fact-heron-april",
             "filters": '{"kind": "fact"}',
         },
-        ".halves:has(.successor):has(polyline)",
+        ".then:has(.successor)",
         "",
         {},
     ),

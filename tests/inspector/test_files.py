@@ -40,7 +40,7 @@ def packed(contents: list[bytes]) -> int:
 def test_the_first_view_and_the_whole_page_are_small() -> None:
     first = modules("app.js", {})
     assert {"search.js", "vendor/preact.js", "vendor/htm.js", "words.js"} <= first.keys()
-    assert "whatif.js" not in first
+    assert "ask.js" not in first
     assert packed([*first.values()]) <= 25_000
     assert packed([path.read_bytes() for path in UI.rglob("*.js")]) <= 60_000
 

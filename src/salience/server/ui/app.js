@@ -2,32 +2,38 @@
 import { html, isTyping, render, useEffect, useRef, useState } from "./html.js";
 import { useKey } from "./api.js";
 import { useAnswer, useGet } from "./answers.js";
-import { Patterns } from "./draw.js";
+import { Patterns } from "./scores.js";
 import { Same } from "./same.js";
 import { Search } from "./search.js";
 import { read, searched, write } from "./state.js";
 import { beginning, Text, visible } from "./text.js";
 import { words } from "./words.js";
 
+const [ask, store] = [() => import("./ask.js"), () => import("./store.js")];
 const MODULES = {
-  trace: () => import("./trace.js"),
-  whatif: () => import("./whatif.js"),
-  ab: () => import("./ab.js"),
-  context: () => import("./context.js"),
-  time: () => import("./time.js"),
-  health: () => import("./health.js"),
-  label: () => import("./label.js"),
-  around: () => import("./around.js"),
-  memory: () => import("./memory.js"),
+  trace: () => ask().then(({ Trace }) => Trace),
+  whatif: () => ask().then(({ WhatIf }) => WhatIf),
+  ab: () => ask().then(({ Sided }) => Sided),
+  context: () => ask().then(({ Context }) => Context),
+  time: () => store().then(({ Time }) => Time),
+  health: () => store().then(({ Health }) => Health),
+  around: () => store().then(({ Around }) => Around),
+  label: () => ask().then(({ Label }) => Label),
+  start: () => store().then(({ Start }) => Start),
+  nothing: () => store().then(({ Nothing }) => Nothing),
+  keys: () => store().then(({ Keys }) => Keys),
+  memory: () => import("./memory.js").then(({ View }) => View),
 };
 const ALONE = new Set(["context", "time", "health", "label", "around"]); // views that ask the server themselves
+const MOST_LISTED = 60; // namespaces
+const isWide = matchMedia("(min-width: 40rem)").matches;
 const STORED = new Set(["time", "health", "around"]); // views of the store: a question leaves them
 
 /** The view of a name: the first one is there at once, another is loaded when it is asked for. */
 function useView(name) {
   const [views, setViews] = useState({ search: Search });
   useEffect(() => {
-    if (name && !views[name]) MODULES[name]().then(({ View }) => setViews((others) => ({ ...others, [name]: View })));
+    if (name && !views[name]) MODULES[name]().then((View) => setViews((others) => ({ ...others, [name]: View })));
   }, [name]);
   return views[name];
 }
@@ -52,7 +58,8 @@ function Page() {
     history[quietly ? "replaceState" : "pushState"](null, "", write(next));
     show(next);
   };
-  useKeyboard();
+  const [hasKeys, setHasKeys] = useState(false);
+  useKeyboard(() => setHasKeys(true));
   useEffect(() => {
     document.title = [state.q, words.views[state.view], words.title].filter(Boolean).map(visible).join(" · ");
   }, [state.q, state.view]);
@@ -64,7 +71,12 @@ function Page() {
   const { refusal, status } = !isAlone && found.refusal ? found : allowed;
   const scopes = allowed.answer?.scopes;
   const answer = found.answer;
-  const View = useView(state.view);
+  const own = allowed.answer;
+  const counts = useGet(own?.namespaces.includes("*") && "/stats?everywhere=true", "", changes).answer?.namespaces;
+  const isNone = answer ? answer.of === 0 : counts && isAlone && state.view !== "label" && !counts[state.namespace || own.namespace];
+  const isStart = !question && !isAlone;
+  const View = useView(isNone ? "nothing" : isStart ? "start" : state.view);
+  const KeyList = useView(hasKeys && "keys");
   const Memory = useView(state.open && "memory");
   const unlock = (key) => {
     useKey(key);
@@ -77,20 +89,22 @@ function Page() {
   };
   const said = last && html`<${Last} key=${changes} last=${last} done=${done} dismiss=${() => setLast(null)}/>`;
   return html`<a class="skip" href="#results" onClick=${skip}>${words.skip}</a><${Patterns}/>
-    <header><h1>${words.title}</h1><${Question} state=${state} go=${go} named=${named}/>
+    <header><div class="top"><h1>${words.title}</h1><button class="plain" onClick=${() => setHasKeys(true)}>${words.keys}</button></div><${Question} state=${state} go=${go} named=${named} own=${own} counts=${counts}/>
       <nav aria-label=${words.title}>${Object.entries(words.groups).map(([group, names]) => html`<span class="group" key=${group}><span class="soft">${group}</span>
-        ${names.map((name) => html`<a key=${name} href=${write({ ...state, view: name, open: "", act: "" })}
+        ${names.map((name) => html` <a key=${name} href=${write({ ...state, view: name, open: "", act: "" })}
           aria-current=${state.view === name ? "page" : undefined}>${words.views[name]}</a>`)}</span>`)}</nav></header>
     <main id="results" tabindex="-1" aria-busy=${Boolean(question && !answer && !refusal)}>
       ${!state.open && said}
-      ${!question && !isAlone && html`<p>${words.start}</p>`}
+      ${isStart && own && View && html`<${View} key=${`${state.namespace} ${changes}`} state=${state} counts=${counts}/>`}
       ${question && !answer && !refusal && html`<p role="status">${words.waiting}</p>`}
       ${refusal && status === 401 && html`<${KeyForm} unlock=${unlock}/>`}
       ${refusal && status !== 401 && html`<p role="alert">${words.failed}<${Text} of=${refusal}/></p>`}
       ${answer?.degraded.length > 0 && html`<p class="degraded">${words.degraded}<${Text} of=${answer.degraded.join("; ")}/></p>`}
-      ${isAlone && scopes && View && html`<${View} key=${`${state.view} ${state.namespace} ${state.view === "health" ? "" : changes}`} scopes=${scopes} state=${state} go=${go}/>`}
-      ${answer && View && html`<${View} key=${JSON.stringify(question)} table=${answer} state=${state} go=${go} profiles=${named}/><${Same} state=${state}/>`}
+      ${isNone && View && html`<${View} key=${`nothing ${state.namespace} ${state.asOf}`} state=${state} go=${go} counts=${counts} own=${own}/>`}
+      ${isAlone && !isNone && scopes && View && html`<${View} key=${`${state.view} ${state.namespace} ${state.view === "health" ? "" : changes}`} scopes=${scopes} state=${state} go=${go}/>`}
+      ${answer && !isNone && View && html`<${View} key=${JSON.stringify(question)} table=${answer} state=${state} go=${go} profiles=${named} scopes=${scopes}/><${Same} state=${state}/>`}
       ${state.open && scopes && Memory && html`<${Memory} state=${state} go=${go} scopes=${scopes} again=${changes} done=${done} said=${said}/>`}
+      ${hasKeys && KeyList && html`<${KeyList} close=${() => setHasKeys(false)}/>`}
     </main>`;
 }
 
@@ -98,7 +112,7 @@ function Page() {
 function Last({ last, done, dismiss }) {
   const [refusal, setRefusal] = useState("");
   const undo = () => last.undo().then(() => done(words.undone(last.what), last.text), (problem) => setRefusal(problem.message));
-  return html`<div class="last"><p role="status"><b><${Text} of=${last.what}/></b> <${Text} of=${beginning(last.text, 70)}/></p>
+  return html`<div class="last"><p role="status"><strong><${Text} of=${last.what}/></strong> <${Text} of=${beginning(last.text, 70)}/></p>
     ${last.undo && html`<button onClick=${undo}>${words.undo}</button>`} <button onClick=${dismiss}>${words.dismiss}</button>
     ${refusal && html`<p role="alert">${words.failed}<${Text} of=${refusal}/></p>`}</div>`;
 }
@@ -108,14 +122,18 @@ const skip = (event) => {
   document.getElementById("results").focus();
 };
 
-/** j and k go from card to card, slash to the question. */
-function useKeyboard() {
+/** j and k go from card to card, o opens one, slash goes to the question, and a question mark lists the keys. */
+function useKeyboard(list) {
   useEffect(() => {
     const pressed = (event) => {
       if (isTyping(event) || document.querySelector("dialog[open]")) return;
       if (event.key === "/") {
         event.preventDefault();
         document.getElementById("question").focus();
+      } else if (event.key === "?") {
+        list();
+      } else if (event.key === "o") {
+        document.activeElement?.closest(".card")?.querySelector(".more").click();
       } else if (event.key === "j" || event.key === "k") {
         const cards = [...document.querySelectorAll(".card")];
         const at = cards.indexOf(document.activeElement?.closest(".card"));
@@ -127,7 +145,19 @@ function useKeyboard() {
   }, []);
 }
 
-function Question({ state, go, named }) {
+/** The namespaces that the key has, with their counts; a field where they are unknown or too many. */
+function Namespace({ state, go, own, counts }) {
+  const chosen = state.namespace || own?.namespace || "";
+  const names = counts ? Object.keys(counts) : (own?.namespaces || []).filter((name) => !name.includes("*"));
+  const choose = (event) => go({ namespace: event.target.value.trim() === own?.namespace ? "" : event.target.value.trim(), memory: "", open: "" });
+  if (!own || !names.length || names.length > MOST_LISTED) {
+    return html`<label>${words.namespace} <input class="short" value=${state.namespace} placeholder=${own?.namespace} onChange=${choose}/></label>`;
+  }
+  return html`<label>${words.namespace} <select value=${chosen} onChange=${choose}>${[...new Set([chosen, ...names])].sort().map((name) => html`<option key=${name}
+    value=${name}>${visible(name)}${counts && ` (${(counts[name] || 0).toLocaleString("en")})`}</option>`)}</select></label>`;
+}
+
+function Question({ state, go, named, own, counts }) {
   const [text, setText] = useState(state.q);
   useEffect(() => setText(state.q), [state.q]);
   const send = (event) => {
@@ -141,10 +171,10 @@ function Question({ state, go, named }) {
   return html`<form class="question" role="search" onSubmit=${send}>
       <label class="ask"><span class="hidden">${words.ask}</span><input id="question" type="search" placeholder=${words.ask}
         value=${text} onInput=${(event) => setText(event.target.value)} autocomplete="off"/></label><button>${words.go}</button>
-      <label>${words.profile} <select value=${state.profile} onChange=${(event) => go({ profile: event.target.value, weights: {} })}>
+      <details class="options" open=${isWide}><summary>${words.options}</summary><div><label>${words.profile} <select value=${state.profile} onChange=${(event) => go({ profile: event.target.value, weights: {} })}>
         <option value="">${words.usual}</option>${named.map((name) => html`<option key=${name} value=${name}>${visible(name)}</option>`)}</select></label>
-      <label>${words.namespace} <input class="short" value=${state.namespace} onChange=${(event) => go({ namespace: event.target.value.trim() })}/></label>
-      <label>${words.asOf} <input type="date" value=${state.asOf} onChange=${(event) => go({ asOf: event.target.value })}/></label></form>
+      <${Namespace} state=${state} go=${go} own=${own} counts=${counts}/>
+      <label>${words.asOf} <input type="date" value=${state.asOf} onChange=${(event) => go({ asOf: event.target.value })}/></label></div></details></form>
     ${Object.keys(state.filters).length > 0 && html`<p class="filters">${words.filters}: ${Object.entries(state.filters).map(([name, condition]) => html`
       <button class="chip" key=${name} title=${words.noFilter(visible(name))} onClick=${() => without(name)}><${Text} of=${`${name} ${JSON.stringify(condition)}`}/> ✕</button> `)}</p>`}`;
 }

@@ -22,7 +22,7 @@ export function View({ state, go, scopes, again, done, said }) {
   const close = () => go({ open: "", act: "" });
   const apart = (event) => event.target === dialog.current && close(); // a click beside it
   return html`<dialog ref=${dialog} class="drawer" aria-labelledby="memory" onCancel=${(event) => { event.preventDefault(); close(); }} onMouseDown=${apart}>
-    <div class="inside"><header><h2 id="memory">${words.memory}</h2><button class="small" onClick=${close}>${later.close}</button></header>${said}
+    <div class="inside"><header><h2 id="memory">${later.memory}</h2><button class="small" onClick=${close}>${later.close}</button></header>${said}
     <${Whole} key=${state.open} id=${state.open} state=${state} go=${go} scopes=${scopes} again=${again} done=${done}/></div></dialog>`;
 }
 

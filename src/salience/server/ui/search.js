@@ -1,21 +1,26 @@
 // The view Search: the hits as cards, and why each stands where it does.
-import { html, useState } from "./html.js";
-import { groupSums, StackedBar, tallest } from "./draw.js";
+import { html, useEffect, useState } from "./html.js";
+import { contributions, differences, groups, groupSums, StackedBar, tallest, Tree, Waterfall } from "./scores.js";
 import { Pending, useAnswer } from "./answers.js";
-import { contributions, differences, groups } from "./scores.js";
 import { searched, write } from "./state.js";
 import { beginning, day, figure, percent, signed, Text, visible } from "./text.js";
-import { Tree, Waterfall } from "./waterfall.js";
 import { words } from "./words.js";
 
 // Where the meaning begins with a condition on the query, the name says more.
 const reason = (part) => (part.doc && !part.doc.includes(": ") ? part.doc.split(",")[0] : `“${part.title}”`);
 
-/** Why a row stands where it does, in one sentence. */
+/** By what a row differs from the mean of the other hits, the largest difference first. */
+function apart(table, row, hits) {
+  const others = hits.filter((place) => place !== row).map((place) => contributions(table, place).parts);
+  const own = contributions(table, row).parts;
+  return own.map(({ part, adds }, place) => ({ part, gap: adds - others.reduce((sum, parts) => sum + parts[place].adds, 0) / (others.length || 1) }))
+    .sort((a, b) => b.gap - a.gap);
+}
+
+/** Why a row stands where it does, in one sentence: what sets it apart, and what puts it before the next one. */
 export function sentence(table, row) {
-  const own = contributions(table, row).parts.filter(({ adds }) => adds > 0);
-  own.sort((a, b) => b.adds - a.adds);
-  const why = own.slice(0, 2).map(({ part, adds }) => `${reason(part)} (${signed(adds)})`);
+  const hits = table.rows.map((_, place) => place).filter((place) => table.rows[place].left === null);
+  const why = apart(table, row, hits).filter(({ gap }) => gap >= 0.005).slice(0, 2).map(({ part, gap }) => `${reason(part)} ${signed(gap)}`);
   const next = row + 1 < table.rows.length && table.rows[row + 1].score !== null ? row + 1 : null;
   let rest = words.last;
   if (next !== null) {
@@ -23,34 +28,47 @@ export function sentence(table, row) {
     const [most] = differences(table, row, next).filter((each) => each.gap > 0);
     rest = gap > 0 ? words.ahead(signed(gap).slice(1), next + 1, most?.part.title) : words.tie(next + 1);
   }
-  return `${words.because(row + 1)}${why.join(", and ") || words.none}. ${rest}`;
+  return `${words.because(row + 1)}${why.length ? `${hits.length > 1 ? words.apart : ""}${why.join(", ")}` : words.nothingMore}. ${rest}`;
 }
 
-export function Search({ table, state, go }) {
+export function Search({ table, state, go, scopes }) {
   const hits = table.rows.filter((row) => row.left === null);
-  const most = tallest(table, hits.map((_, place) => place));
-  const colours = groups(table);
   const present = hits.map((_, place) => groupSums(table, place));
-  const shown = [...colours].filter(([name]) => present.some((sums) => sums.get(name) !== 0));
+  const colours = groups(table);
+  // What every hit has at least of a group tells none from another: the bars leave it out.
+  const base = new Map([...colours.keys()].map((name) => [name, hits.length > 1 ? Math.max(0, Math.min(...present.map((sums) => sums.get(name)))) : 0]));
+  const common = [...base].filter(([, sum]) => sum > 0);
+  const most = tallest(table, hits.map((_, place) => place), base);
+  const shown = [...colours].filter(([name]) => present.some((sums) => sums.get(name) !== base.get(name)));
   return html`
     <p class="chance">${table.probability === null ? words.noChance : words.chance(percent(table.probability))}
       <span class="soft">${words.found(hits.length, table.of)}</span></p>
+    <${Missing} table=${table} state=${state} go=${go} scopes=${scopes}/>
     ${hits.length === 0 && html`<p>${words.nothing}</p>`}
     <ul class="legend">${shown.map(([name, colour]) => html`<li key=${name}>
       <svg class="key" aria-hidden="true" viewBox="0 0 12 12"><rect class=${`g${colour}`} width="12" height="12"/></svg>
-      <${Text} of=${name}/></li>`)}</ul>
+      <${Text} of=${name}/></li>`)}${common.length > 0 && html`<li class="soft">${words.allShare(signed(common.reduce((sum, [, each]) => sum + each, 0)))} <${Text} of=${common.map(([name, sum]) => `${name} ${signed(sum)}`).join(", ")}/></li>`}</ul>
     <ol class="cards">${hits.map((row, place) => html`<${Card} key=${`${row.namespace} ${row.id}`}
-      table=${table} row=${row} place=${place} most=${most} state=${state} go=${go}/>`)}</ol>`;
+      table=${table} row=${row} place=${place} most=${most} base=${base} state=${state} go=${go}/>`)}</ol>`;
 }
 
-function Card({ table, row, place, most, state, go }) {
+/** The way to a memory that was expected: its module is loaded when it is asked for. */
+function Missing(given) {
+  const [Expected, setExpected] = useState(null);
+  const load = () => import("./ask.js").then((module) => setExpected(() => module.Expected));
+  useEffect(() => given.state.memory && load(), []);
+  return html`<details class="expected" open=${Boolean(given.state.memory)} onToggle=${(event) => event.target.open && load()}><summary>${words.expected}</summary>
+    ${Expected && html`<${Expected} ...${given}/>`}</details>`;
+}
+
+function Card({ table, row, place, most, base, state, go }) {
   const open = Object.hasOwn(state.why, row.id);
   const toggle = () => go(({ why: { [row.id]: was, ...others } }) => ({ why: was ? others : { ...others, [row.id]: 1 } }), true);
   return html`<li class="card" tabindex="0" data-id=${row.id}
       onKeyDown=${(event) => event.key === "Enter" && event.target === event.currentTarget && toggle()}>
     <div class="head"><b class="rank">${place + 1}</b>
       <p class="text">${row.title && html`<strong><${Text} of=${row.title}/></strong> `}<${Text} of=${row.text}/>${row.is_cut && " …"}</p></div>
-    <${StackedBar} table=${table} row=${place} most=${most}/>
+    <${StackedBar} table=${table} row=${place} most=${most} base=${base}/>
     ${(open || place === 0) && html`<p class="sentence"><${Text} of=${sentence(table, place)}/></p>`}
     <p class="facts"><${Facts} row=${row} state=${state} go=${go}/>
       ${Object.entries(table.routes).map(([name, route]) => html`<span key=${name} class="soft">

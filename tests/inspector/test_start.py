@@ -1,0 +1,127 @@
+"""The start of the page in a browser, what it says of nothing, and the way to a remedy."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+from playwright.sync_api import Browser, expect
+
+from salience import Memory
+from support.browser import Inspector
+from support.real_server import RealServer, real_server
+
+ASKED = "Where is the spare key?"
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> Iterator[RealServer]:
+    log = tmp_path / "searches.jsonl"
+    with Memory(tmp_path / "own.db", search_log=log) as memory:
+        memory.add("The spare key is with Ben.", id="key")
+        memory.add("The spare bicycle of Ben is red.", id="bicycle")
+        memory.search(ASKED)
+        memory.archive("bicycle")
+        memory.for_namespace("other").add("Ana has a cello.", id="cello")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SALIENCE_SEARCH_LOG", str(log))
+        with real_server(tmp_path / "own.db") as server:
+            yield server
+
+
+@pytest.fixture
+def shown(chrome: Browser, own: RealServer) -> Iterator[Inspector]:
+    with chrome.new_context(viewport={"width": 1280, "height": 900}) as context:
+        inspector = Inspector(context.new_page(), own)
+        yield inspector
+        inspector.check()
+
+
+def test_the_start_has_questions_searches_and_namespaces(shown: Inspector) -> None:
+    page = shown.show(".start a")
+    text = page.inner_text("main")
+    for part in (ASKED, "chance of answering", "What is known about Ben?", "1 memory"):
+        assert part in text
+    expect(page.locator(".spaces")).to_contain_text("other")
+    assert page.locator("option:has-text('other (1)')").count() == 1
+    page.click(f".start a:has-text('{ASKED}')")
+    page.wait_for_selector(".card")
+    expect(page).to_have_title(f"{ASKED} · Search · salience")
+
+
+def test_a_question_from_a_view_of_the_store_goes_to_search(shown: Inspector) -> None:
+    for view, ready in (("health", ".feed td"), ("time", ".then"), ("around", "[name=around]")):
+        page = shown.show(ready, view=view)
+        page.fill("#question", ASKED)
+        page.press("#question", "Enter")
+        page.wait_for_selector(".card")
+        expect(page.locator("nav [aria-current]")).to_have_text("Search")
+    page.keyboard.press("Tab")
+    page.locator(".card").first.focus()
+    page.keyboard.press("?")
+    page.wait_for_selector(".keys[open]")
+    expect(page.locator(".keys")).to_contain_text("open the memory of this card")
+    page.keyboard.press("Escape")
+    expect(page.locator(".keys")).to_have_count(0)
+    page.locator(".card").first.focus()
+    page.keyboard.press("o")
+    page.wait_for_selector(".drawer .whole")
+
+
+def test_what_is_not_there_says_what_is(shown: Inspector) -> None:
+    for view in ("search", "time", "health"):
+        page = shown.show(".spaces", q=ASKED, view=view, namespace="othr")
+        expect(page.locator("main")).to_contain_text("no memory in the namespace othr")
+        assert "%" not in page.inner_text("main")
+    page.click(".spaces a:has-text('other')")
+    page.wait_for_selector(".feed td")
+    page = shown.show("text=Nothing was known on 2020-01-01", q=ASKED, asOf="2020-01-01")
+    page.click("button:has-text('As it is now')")
+    page.wait_for_selector(".card")
+    page = shown.show("text=passes the filters", q=ASKED, filters='{"kind": "nothing"}')
+    page.click("button:has-text('Without the filters')")
+    page.wait_for_selector(".card")
+
+
+def test_a_memory_that_was_expected_is_found_explained_and_brought_back(
+    shown: Inspector, own: RealServer
+) -> None:
+    page = shown.show(".card", q="What colour is the bicycle?")
+    page.click("text=I expected another memory")
+    page.fill("[name=expected]", "bicycle red")
+    page.press("[name=expected]", "Enter")
+    page.click(".expected li[data-id=bicycle] button")
+    expect(page.locator(".verdict")).to_contain_text("archived")
+    page.click(".remedies button:has-text('Restore')")
+    page.click(".preview .main")
+    page.wait_for_selector(".last")
+    page.keyboard.press("Escape")
+    expect(page.locator(".card >> nth=0")).to_contain_text("bicycle")
+    page.click("text=Label it as the answer")
+    page.wait_for_selector("text=salience tune")
+    url = f"{own.url}/v1/questions"
+    [label] = httpx.get(url).json()["questions"]
+    assert label["relevant"] == ["bicycle"]
+    page.click(".remedies button:has-text('Undo')")
+    page.wait_for_selector("text=Label it as the answer")
+    assert httpx.get(url).json()["questions"] == []
+
+
+def test_what_sets_a_hit_apart_is_no_part_that_all_share(inspector: Inspector) -> None:
+    page = inspector.show(".card", q="Which database holds our telemetry now?")
+    with page.expect_response("**/v1/candidates") as asked:
+        page.reload()
+    table = asked.value.json()
+    hits = [place for place, row in enumerate(table["rows"]) if row["left"] is None]
+    same = [
+        part["title"]
+        for part in table["parts"]
+        if part["values"] and len({part["values"][place] for place in hits}) == 1
+    ]
+    first = page.inner_text(".sentence >> nth=0")
+    assert not any(f"“{title}”" in first for title in same)
+    assert re.search(r"\+\d", first)
+    expect(page.locator(".legend")).to_contain_text("that all share")
