@@ -18,6 +18,7 @@ from salience.api.operations import BY_NAME
 from salience.display.result import to_json
 from salience.errors import IdTaken, InvalidInput, NotFound, SalienceError, VersionConflict
 from salience.remote.calls import segment
+from salience.retrieval.erasure import Erased
 from support.served import Served, serve_memory
 from support.waiting import HANG_SECONDS
 
@@ -134,7 +135,10 @@ class Drawn:
 def told(call: Callable[[], Any]) -> tuple[type[SalienceError] | None, Any]:
     """The class of an error and its words, or the answer in JSON."""
     try:
-        return None, to_json(call())
+        answer = call()
+        if isinstance(answer, Erased) and answer.restored:
+            return None, {"deleted": int(answer), "restored": list(answer.restored)}
+        return None, to_json(answer)
     except SalienceError as error:
         return type(error), str(error)
 

@@ -30,8 +30,8 @@ NOT_OF_A_SCHEMA = (
     r"item: must be a mapping|nothing says what to erase|metadata, which is merged",
     r"sections|max_tokens|belongs to another request|more than 64 bits|too large a number",
     r"contains a NUL character|non-empty text keys",  # in lists of lists
-    r"expires_at: is .* is past",
-    r"occurs twice|in the namespace .* already|min_similarity",
+    r"expires_at: is .* is past|there is no time zone",
+    r"occurs twice|is not one of a page of events|in the namespace .* already|min_similarity",
 )
 """Refusals of values that are right by their schemas, for reasons that no schema can say."""
 _EXPLAINED = re.compile("|".join(NOT_OF_A_SCHEMA))

@@ -31,7 +31,7 @@ def test_searches_are_answered_and_kill_9_loses_no_accepted_write(tmp_path: Path
     assert searches["requests"] > 0
     assert searches["rss_mb"] > 0
     assert [turn["errors"] for turn in (searches, *turns)] == [{}] * 4
-    assert min(turn["own_p50_ms"] for turn in turns[1:]) > 0
+    assert all(turn["own_p50_ms"] > 0 for turn in turns[1:] if turn["requests"] > 1)
     assert killed["requests"] > 0  # accepted before the end,
     assert sum(killed["errors"].values()) == 8  # which every connection has seen
     assert (killed["missing"], killed["problems"]) == (0, 0)

@@ -9,9 +9,11 @@ from typing import Any
 
 import schemathesis
 
-# A key of another request, or of the same; and what cuts an answer, which no schema follows.
+# A key of another request, or of the same; one of a database's time zones; and what cuts an answer,
+# which no schema follows.
 _UNSENT = [
-    {"$ref": f"#/components/parameters/{name}"} for name in ("Idempotency-Key", "fields", "nulls")
+    {"$ref": f"#/components/parameters/{name}"}
+    for name in ("Idempotency-Key", "Salience-Time-Zone", "fields", "nulls")
 ]
 _NESTING = ("and", "or", "not")
 _LEFT_OUT = {
@@ -22,6 +24,7 @@ _LEFT_OUT = {
     "min_similarity",  # for profiles that compare vectors
     "supersedes",  # a memory that there is
     "threshold",  # another name of min_score
+    "time_zone",  # one of a database
     "valid_to",  # after valid_from
     "weights",  # names of parts of the profile
 }

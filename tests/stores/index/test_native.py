@@ -435,7 +435,7 @@ def occurrences(rng: np.random.Generator, size: int) -> list[Any]:
 
 def spoiled(argument: Any, rng: np.random.Generator) -> Any:
     """Something else in the place of an argument."""
-    if isinstance(argument, tuple) and not argument:
+    if isinstance(argument, (tuple, list)) and not argument:
         return None
     if isinstance(argument, tuple):
         kept = list(argument)

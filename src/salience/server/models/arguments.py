@@ -10,7 +10,7 @@ from __future__ import annotations
 import inspect
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date
 from inspect import cleandoc
 from typing import Any, Literal, NotRequired, get_args, get_origin, get_type_hints
@@ -40,6 +40,7 @@ from salience.server.models.schema import (
     Constraint,
     Schema,
     incoming_type,
+    is_collection,
     is_json,
     schema_of,
     union_parts,
@@ -127,14 +128,21 @@ class Arguments:
     def parse_query(self, query: Sequence[tuple[str, str]]) -> dict[str, Any]:
         """The arguments in the parameters of a URL; all but texts are written as JSON.
 
+        A list is written so, too, or as one parameter for each item.
+
         Raises:
             Refused: names the parameter that is wrong.
         """
         values: dict[str, Any] = {}
         for name, text in query:
-            if name in values:
+            is_list = name in self.members and _is_list(self.members[name].type)
+            if name in values and not is_list:
                 raise _refused([FieldProblem(name, "is there twice", "give it once")])
-            values[name] = _value(text, self.members[name].type) if name in self.members else text
+            value = _value(text, self.members[name].type) if name in self.members else text
+            if is_list and (name in values or value is not None):
+                items = value if isinstance(value, list) else [text]
+                value = [*(values.get(name) or ()), *items]
+            values[name] = value
         return self.parse(msgspec.json.encode(values))
 
     def schema(self) -> Schema:
@@ -178,6 +186,12 @@ def _value(text: str, annotation: Any) -> Any:
         return text
     is_told = isinstance(value, (int, float, str)) and not isinstance(value, bool)
     return value if is_told or not _allows(annotation, str) else text
+
+
+def _is_list(annotation: Any) -> bool:
+    """Test whether an annotation takes a list of texts."""
+    parts = union_parts(annotation) or (annotation,)
+    return any(is_collection(part, Iterable) and not is_collection(part, Mapping) for part in parts)
 
 
 def _with_halves(body: bytes, asks: bool) -> dict[str, Any] | None:

@@ -148,8 +148,7 @@ def _mapping(parts: tuple[Any, ...], limits: Mapping[str, Any], refer: Refer | N
         "type": "object",
         "additionalProperties": schema_of(parts[1], limits.get("values", {}), refer) or True,
     }
-    if "propertyNames" in limits:
-        schema["propertyNames"] = limits["propertyNames"]
+    schema |= {name: limits[name] for name in ("propertyNames", "minProperties") if name in limits}
     names = limits.get("names") or (get_args(parts[0]) if get_origin(parts[0]) is Literal else ())
     return schema | ({"propertyNames": {"enum": list(names)}} if names else {})
 
@@ -201,13 +200,17 @@ METADATA: Constraint = {
 VERSION: Constraint = {"minimum": 1}
 
 
+COMPARISONS = ("eq", "ne", "gt", "gte", "lt", "lte")
+
+
 def _of_field(name: str) -> Constraint:
     """The limits of a field of a memory."""
     field = FIELDS[name]
     if field.type == "time":
         return MOMENT
     if field.type == "number":
-        return {"minimum": 0, "maximum": field.maximum or LARGEST_NUMBER}
+        bounds = {"names": COMPARISONS, "minProperties": 1}  # of a condition in its place
+        return {"minimum": 0, "maximum": field.maximum or LARGEST_NUMBER, **bounds}
     if field.type == "list":
         return {"maxItems": DEFAULT_LIMITS.tags, "items": TAG}
     if field.choices:
