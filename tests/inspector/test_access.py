@@ -92,7 +92,7 @@ def test_focus_goes_to_the_results_when_what_has_it_goes_away(inspector: Inspect
     page = inspector.show(".nodes", view="around", memory=MEMORY)
     page.locator(".nodes button").last.focus()
     page.keyboard.press("Enter")
-    page.locator(".drawer a:has-text('What surrounds it')").focus()
+    page.locator(".drawer button:has-text('What surrounds it')").focus()
     page.keyboard.press("Enter")
     expect(page).not_to_have_url(re.compile(MEMORY))
     inspector.answered()

@@ -61,7 +61,7 @@ def test_a_click_moves_the_middle(inspector: Inspector) -> None:
     other = page.locator(".nodes tbody tr").nth(1)
     id = other.get_attribute("data-id")
     other.locator("button").click()
-    page.click(".drawer a:has-text('What surrounds it')")
+    page.click(".drawer button:has-text('What surrounds it')")
     page.wait_for_selector(f".nodes tbody tr:first-child[data-id='{id}']")
     page.fill("[name=around]", "nobody")
     page.press("[name=around]", "Enter")

@@ -125,3 +125,31 @@ def test_what_sets_a_hit_apart_is_no_part_that_all_share(inspector: Inspector) -
     assert not any(f"“{title}”" in first for title in same)
     assert re.search(r"\+\d", first)
     expect(page.locator(".legend")).to_contain_text("that all share")
+
+
+ORDINARY = ("می‌خواهم", "क्‍ष", "👩‍🚀 ❤️ 1️⃣", "１２３　ＡＢＣ", "10 km")
+DECEIVING = ("pay\u200bpal", "pay\u200dpal", "a\u202eb", "x\ufe0fy")
+
+
+def test_letters_that_are_ordinary_are_shown_and_those_that_deceive_told(
+    inspector: Inspector,
+) -> None:
+    page = inspector.show(".start")
+    script = "async texts => texts.map((await import('/ui/text.js')).visible)"
+    assert page.evaluate(script, ORDINARY) == [*ORDINARY]
+    assert all("U+" in text for text in page.evaluate(script, DECEIVING))
+
+
+def test_only_sliders_that_can_change_the_first_ones_are_open(
+    inspector: Inspector, client: httpx.Client
+) -> None:
+    question = "Which database holds our telemetry now?"
+    page = inspector.show(".order", q=question, view="whatif")
+    folded = page.eval_on_selector_all("details .slider label", "e => e.map(o => o.htmlFor)")
+    body = {"query": question, "touch": False}
+    found = [hit["id"] for hit in client.post("/search", json=body).json()["hits"]]
+    assert folded
+    for name in folded[:6]:
+        weights = {name.removeprefix("w-"): 1.0}
+        hits = client.post("/search", json=body | {"weights": weights}).json()["hits"]
+        assert [hit["id"] for hit in hits] == found

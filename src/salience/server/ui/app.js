@@ -1,11 +1,9 @@
 // The page: the question above, the view below. Its state is the fragment of the address.
 import { html, isTyping, render, useEffect, useRef, useState } from "./html.js";
-import { useKey } from "./api.js";
-import { useAnswer, useGet } from "./answers.js";
+import { Refused, useAnswer, useGet, useKey } from "./api.js";
 import { Patterns } from "./scores.js";
-import { Same } from "./same.js";
 import { Search } from "./search.js";
-import { read, searched, write } from "./state.js";
+import { read, Same, searched, write } from "./state.js";
 import { beginning, Text, visible } from "./text.js";
 import { words } from "./words.js";
 
@@ -98,7 +96,7 @@ function Page() {
       ${isStart && own && View && html`<${View} key=${`${state.namespace} ${changes}`} state=${state} counts=${counts}/>`}
       ${question && !answer && !refusal && html`<p role="status">${words.waiting}</p>`}
       ${refusal && status === 401 && html`<${KeyForm} unlock=${unlock}/>`}
-      ${refusal && status !== 401 && html`<p role="alert">${words.failed}<${Text} of=${refusal}/></p>`}
+      ${refusal && status !== 401 && html`<${Refused} of=${refusal}/>`}
       ${answer?.degraded.length > 0 && html`<p class="degraded">${words.degraded}<${Text} of=${answer.degraded.join("; ")}/></p>`}
       ${isNone && View && html`<${View} key=${`nothing ${state.namespace} ${state.asOf}`} state=${state} go=${go} counts=${counts} own=${own}/>`}
       ${isAlone && !isNone && scopes && View && html`<${View} key=${`${state.view} ${state.namespace} ${state.view === "health" ? "" : changes}`} scopes=${scopes} state=${state} go=${go}/>`}
@@ -114,7 +112,7 @@ function Last({ last, done, dismiss }) {
   const undo = () => last.undo().then(() => done(words.undone(last.what), last.text), (problem) => setRefusal(problem.message));
   return html`<div class="last"><p role="status"><strong><${Text} of=${last.what}/></strong> <${Text} of=${beginning(last.text, 70)}/></p>
     ${last.undo && html`<button onClick=${undo}>${words.undo}</button>`} <button onClick=${dismiss}>${words.dismiss}</button>
-    ${refusal && html`<p role="alert">${words.failed}<${Text} of=${refusal}/></p>`}</div>`;
+    ${refusal && html`<${Refused} of=${refusal}/>`}</div>`;
 }
 
 const skip = (event) => {

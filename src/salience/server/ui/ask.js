@@ -1,43 +1,49 @@
 // The views of a question beside Search: Trace, What if, A/B, Context and Label.
-import { html, isTyping, useEffect, useRef, useState } from "./html.js";
-import { ask } from "./api.js";
-import { Pending, useAnswer, useGet } from "./answers.js";
+import { html, isTyping, useEffect, useMemo, useRef, useState } from "./html.js";
+import { ask, Pending, Refused, useAnswer, useGet } from "./api.js";
 import { computable, contributions, groupOf, groupSums, movedWith, Range, reordered, weightOf } from "./scores.js";
 import { later } from "./later.js";
-import { Same, SameOf } from "./same.js";
-import { searched, TOKENS, write } from "./state.js";
+import { Same, SameOf, searched, TOKENS, write } from "./state.js";
 import { beginning, figure, percent, signed, Text, visible } from "./text.js";
 import { words } from "./words.js";
 
 // Trace and why not: who entered and left each stage, and what became of one memory
 
 const MOST = 12; // rows of a table
+const LADDER = 20; // rows of the ranks that are shown at once
 
 export function Trace({ table, state, go, scopes }) {
-  return html`<section><h2>${later.stages}</h2><${Stages} table=${table}/></section>
-    <section><h2>${later.chosen}</h2><${Chooser} table=${table} state=${state} go=${go}/>
-      ${state.memory && html`<${Verdict} state=${state} go=${go} scopes=${scopes}/>`}</section>
-    <section><h2>${later.ladder}</h2><${Ladder} table=${table} state=${state} go=${go}/></section>`;
+  const sections = [html`<section key="memory"><h2>${later.chosen}</h2><${Chooser} table=${table} state=${state} go=${go}/>
+      ${state.memory && html`<${Verdict} state=${state} go=${go} scopes=${scopes}/>`}</section>`,
+    html`<section key="stages"><h2>${later.stages}</h2><${Stages} table=${table}/></section>`];
+  return html`${state.memory ? sections : sections.reverse()}<section><h2>${later.ladder}</h2><${Ladder} table=${table} state=${state} go=${go}/></section>`;
 }
 
 const Stages = ({ table }) => html`<div class="scroll" tabindex="0"><table><thead><tr><th>${later.stage}</th><th class="n">${later.entered}</th>
     <th class="n">${later.left}</th><th>${later.by}</th><th class="n">${later.lastOn}</th></tr></thead><tbody>
-  ${table.stages.map((stage, place) => html`<tr key=${place}><th scope="row"><${Text} of=${stage.label}/></th>
+  ${table.stages.map((stage, place) => html`<tr key=${place}><th scope="row" title=${visible(stage.label)}><${Text} of=${plain(table, stage)}/></th>
     <td class="n">${place ? stage.entered : ""}</td><td class="n">${stage.left}</td>
     <td><${Text} of=${stage.by || ""}/></td><td class="n">${stage.last === null ? "" : figure(stage.last)}</td></tr>`)}
   </tbody></table></div>`;
 
+/** A stage in plain words; its label where there are none. */
+const plain = (table, { kind, label }) => (kind === "retrieve" ? later.foundBy(Object.keys(table.routes).map((name) => words.routes[name] || name).join(", "))
+  : later.stageOf[kind] || label);
+
 function Ladder({ table, state, go }) {
+  const [count, setCount] = useState(LADDER);
   const routes = Object.entries(table.routes);
+  const shown = table.rows.filter((row, place) => place < count || row.id === state.memory);
   return html`<div class="scroll" tabindex="0"><table class="ladder"><thead><tr><th class="n">${later.final}</th>
-      ${routes.map(([name]) => html`<th class="n" key=${name}><${Text} of=${name}/></th>`)}
+      ${routes.map(([name]) => html`<th class="n" key=${name}><${Text} of=${words.routes[name] || name}/></th>`)}
       <th>${later.memory}</th><th>${later.left}</th></tr></thead><tbody>
-    ${table.rows.map((row, place) => html`<tr key=${`${row.namespace} ${row.id}`} class=${row.id === state.memory ? "chosen" : ""}>
-      <td class="n">${place + 1}</td>
-      ${routes.map(([name, route]) => html`<td class="n" key=${name}>${route.rank[place] ?? "–"}</td>`)}
+    ${shown.map((row) => html`<tr key=${`${row.namespace} ${row.id}`} class=${row.id === state.memory ? "chosen" : ""}>
+      <td class="n">${table.rows.indexOf(row) + 1}</td>
+      ${routes.map(([name, route]) => html`<td class="n" key=${name}>${route.rank[table.rows.indexOf(row)] ?? "–"}</td>`)}
       <td><button class="plain" onClick=${() => go({ memory: row.id })}><${Text} of=${beginning(row.text, 90)}/></button></td>
-      <td class="soft">${row.left === null ? later.yes : html`<${Text} of=${table.stages[row.left].kind}/>`}</td></tr>`)}
-  </tbody></table></div>`;
+      <td class="soft">${row.left === null ? later.yes : html`<${Text} of=${plain(table, table.stages[row.left])}/>`}</td></tr>`)}
+  </tbody></table></div>
+  ${count < table.rows.length && html`<button onClick=${() => setCount(table.rows.length)}>${later.others(table.rows.length - count)}</button>`}`;
 }
 
 function Chooser({ table, state, go }) {
@@ -112,7 +118,7 @@ function Remedies({ answer, state, go, scopes }) {
       ${label === null ? scopes.includes("memories:write") && html`<button onClick=${keep}>${later.isAnswer}</button>`
         : html`<span role="status">${later.labelled} <code>salience tune</code></span><button onClick=${drop}>${words.undo}</button>`}
       <button onClick=${() => go({ open: answer.id })}>${words.more}</button></p>
-    ${refusal && html`<p role="alert">${words.failed}<${Text} of=${refusal}/></p>`}`;
+    ${refusal && html`<${Refused} of=${refusal}/>`}`;
 }
 
 const STATUSES = ["active", "superseded", "contradicted", "archived", "consolidated", "completed", "deleted"];
@@ -161,12 +167,12 @@ export function WhatIf({ table, state, go }) {
     const { [part.name]: _, ...others } = weights;
     setWeights(value === part.weight ? others : { ...others, [part.name]: value });
   };
-  return html`<div class="halves">
+  return html`<div class="halves whatif">
     <section><h2>${later.weight}</h2><${Sliders} table=${table} weights=${weights} set=${set}/>
       <p><button disabled=${!isChanged} onClick=${() => setWeights({})}>${later.reset}</button></p>
       <${Profile} table=${table} state=${state} weights=${weights} setWeights=${setWeights}/></section>
-    <section><h2>${later.orderNow}</h2>
-      ${refusal && html`<p role="alert">${words.failed}<${Text} of=${refusal}/></p>`}
+    <section tabindex="0" aria-label=${later.orderNow}><h2>${later.orderNow}</h2>
+      ${refusal && html`<${Refused} of=${refusal}/>`}
       <${Order} table=${table} weights=${weights} answer=${isChanged ? answer : table}/></section></div>`;
 }
 
@@ -191,16 +197,27 @@ function Profile({ table, state, weights, setWeights }) {
   };
   return html`<p class="inline"><button disabled=${!Object.keys(weights).length} onClick=${tried(save)}>${later.saveProfile}</button>
       <label>${later.openProfile} <input type="file" accept=".json" onChange=${tried(open)}/></label></p>
-    ${problem && html`<p role="alert">${words.failed}<${Text} of=${problem}/></p>`}`;
+    ${problem && html`<${Refused} of=${problem}/>`}`;
+}
+
+const reachOf = (part) => Math.max(1, 3 * Math.abs(part.weight));
+
+/** True if the slider of a part can change the first ones, or if only the server knows. */
+function canTurn(table, part) {
+  if (part.values === null) return false;
+  if (!computable(table) || table.parts.some((each) => each.values && each.moves_with.includes(part.name))) return true;
+  const first = (weights) => reordered(table, weights).slice(0, table.hits).map(({ row }) => row.id).join("\n");
+  return [-reachOf(part), reachOf(part)].some((weight) => first({ [part.name]: weight }) !== first({}));
 }
 
 function Sliders({ table, weights, set }) {
   const settable = table.parts.filter((part) => part.weight !== null && !part.factor);
-  const used = settable.filter((part) => part.values !== null);
-  const unused = settable.filter((part) => part.values === null);
+  const turns = useMemo(() => new Set(settable.filter((part) => canTurn(table, part)).map(({ name }) => name)), [table]);
+  const used = settable.filter((part) => turns.has(part.name) || Object.hasOwn(weights, part.name));
+  const unused = settable.filter((part) => !used.includes(part));
   const slider = (part) => {
     const value = weightOf(part, weights);
-    const reach = Math.max(1, 3 * Math.abs(part.weight));
+    const reach = reachOf(part);
     const change = (event) => set(part, Number(event.target.value));
     return html`<div class="slider" key=${part.name}><label for=${`w-${part.name}`}><${Text} of=${part.title}/>
         <span class="soft"> <${Text} of=${part.doc}/></span></label>
@@ -251,15 +268,15 @@ const MEASURE = "nDCG@10"; // by which questions are compared at first
 const hitsOf = (table) => table.rows.filter((row) => row.left === null);
 const keyOf = (row) => `${row.namespace} ${row.id}`;
 
-export function Sided({ table, state, go, profiles }) {
-  const isChanged = Object.keys(state.weights).length > 0;
+export function Sided({ table, state: given, go, profiles }) {
+  const isChanged = Object.keys(given.weights).length > 0;
+  const state = { ...given, other: given.other || (isChanged ? "" : profiles.find((name) => name !== table.profile) || "") };
   const body = state.other ? { ...searched(state), profile: state.other }
     : isChanged ? { ...searched(state), weights: state.weights } : null;
   const { answer, refusal } = useAnswer("/candidates", body, state.namespace);
   return html`<p><label>${later.otherSide} <select value=${state.other} onChange=${(event) => go({ other: event.target.value })}>
       <option value="">${isChanged ? later.ownWeights : ""}</option>
       ${profiles.filter((name) => name !== table.profile).map((name) => html`<option key=${name} value=${name}>${visible(name)}</option>`)}</select></label></p>
-    ${!body && html`<p>${later.chooseSide}</p>`}
     ${body && !answer && html`<${Pending} refusal=${refusal}/>`}
     ${answer && html`<${Sides} sides=${[table, answer]} names=${[table.profile, state.other || later.ownWeights]} go=${go}/>
       <${Questions} key=${JSON.stringify(body)} table=${table} state=${state}/>`}`;
@@ -430,7 +447,7 @@ export function Label({ state, scopes, go }) {
   const refusal = kept.refusal || searches.refusal;
   const questions = useRef([]);
   if (kept.answer) questions.current = kept.answer.questions; // the last known while new ones are read
-  if (refusal) return html`<p role="alert">${words.failed}<${Text} of=${refusal}/></p>`;
+  if (refusal) return html`<${Refused} of=${refusal}/>`;
   if (!searches.answer || (!kept.answer && !again)) return html`<p role="status">${words.waiting}</p>`;
   const own = state.q.trim() && { query: state.q, filters: Object.keys(state.filters).length ? state.filters : null };
   const seen = new Set();
@@ -514,7 +531,7 @@ function Labels({ queue, questions, state, mayWrite, isKept, reread }) {
   };
   const stateOf = (each) => (each.id === null ? later.unlabelled : each.relevant.length ? later.right(each.relevant.length) : later.noneIs);
   return html`${!isKept && html`<p class="soft">${later.noLog}</p>`}${!mayWrite && html`<p class="soft">${later.mayNotLabel}</p>`}
-    ${refusal && html`<p role="alert">${words.failed}<${Text} of=${refusal}/></p>`}
+    ${refusal && html`<${Refused} of=${refusal}/>`}
     ${!item ? html`<p>${later.noQueue}</p>` : html`<div class="halves"><section><h2>${later.queue}</h2><ol class="queue">${items.map((each, place) => html`<li key=${place}>
       <button class="plain" aria-current=${each === item ? "true" : undefined} onClick=${() => choose(place)}><${Text} of=${beginning(each.query, 80)}/></button> <span class="soft">${stateOf(each)}</span></li>`)}</ol></section>
     <section><h2><${Text} of=${item.query}/></h2><p class="soft">${later.keys}</p>
@@ -535,7 +552,7 @@ function Scores({ state, count }) {
   const { answer, refusal } = useAnswer("/questions/score", asked ? { profiles } : null, state.namespace, asked);
   if (!count) return null;
   return html`<section><h2>${later.scores}</h2><p><button onClick=${() => setAsked(asked + 1)}>${later.measure(count)}</button></p>
-    ${asked > 0 && !answer && !refusal && html`<p role="status">${words.waiting}</p>`}${refusal && html`<p role="alert">${words.failed}<${Text} of=${refusal}/></p>`}
+    ${asked > 0 && !answer && !refusal && html`<p role="status">${words.waiting}</p>`}${refusal && html`<${Refused} of=${refusal}/>`}
     ${answer && html`<p class="soft">${later.fewProve}</p><table class="scores"><thead><tr><th>${later.measureName}</th><th class="n">${later.mean}</th><th class="n">${later.interval}</th></tr></thead><tbody>
       ${answer.scores.flatMap((score) => Object.entries(score.measures).map(([name, value]) => html`<tr key=${name}><th scope="row">${name}</th><td class="n">${value.mean.toFixed(3)}</td><td class="n">${value.low.toFixed(3)} – ${value.high.toFixed(3)}</td></tr>`))}</tbody></table>`}</section>`;
 }

@@ -1,10 +1,8 @@
 // One memory, over any view: its text, where it is from, its links, its life, and what can be done to it.
 import { html, useEffect, useMemo, useRef, useState } from "./html.js";
-import { ask } from "./api.js";
-import { Pending, useAnswer, useGet } from "./answers.js";
+import { ask, Pending, Refused, useAnswer, useGet } from "./api.js";
 import { later } from "./later.js";
-import { command, python, quoted } from "./same.js";
-import { write } from "./state.js";
+import { command, python, quoted } from "./state.js";
 import { beginning, clock, day, figure, Text, visible } from "./text.js";
 import { words } from "./words.js";
 
@@ -40,6 +38,7 @@ function Whole({ id, state, go, scopes, again, done }) {
   const isKnown = linked.answer && (!ends.length || others.answer);
   const value = (name) => (name.endsWith("_at") || name.startsWith("valid") || name === "last_accessed" ? clock(memory[name], 16)
     : Array.isArray(memory[name]) ? memory[name].join(", ") : memory[name]);
+  const leave = (view) => go({ view, memory: id, against: "", open: "", act: "" });
   const facts = SHOWN.filter((name) => memory[name] !== null && memory[name] !== "" && memory[name]?.length !== 0);
   return html`${state.asOf && html`<p class="soft">${later.notThen(state.asOf)}</p>`}
     <blockquote class="whole"><${Text} of=${memory.content}/></blockquote>
@@ -56,8 +55,8 @@ function Whole({ id, state, go, scopes, again, done }) {
         <button class="plain" onClick=${() => go({ open: other, act: "" })}><${Text} of=${beginning(known.get(other)?.content ?? other, 140)}/></button></li>`;
     })}</ul>${count < links.length && html`<button onClick=${() => setCount(links.length)}>${later.others(links.length - count)}</button>`}`}
     <h3>${later.itsLife}</h3><${Life} key=${memory.version} id=${id} namespace=${state.namespace}/>
-    <p>${state.q && html`<a href=${write({ ...state, view: "trace", memory: id, against: "", open: "", act: "" })}>${words.toTrace}</a> · `}
-      <a href=${write({ ...state, view: "around", memory: id, open: "", act: "" })}>${later.toAround}</a></p>`;
+    <p class="inline">${state.q && html`<button onClick=${() => leave("trace")}>${words.toTrace}</button>`}
+      <button onClick=${() => leave("around")}>${later.toAround}</button></p>`;
 }
 
 // What can be done to it: the request that does it, those that take it back, and the same as lines to copy
@@ -192,7 +191,7 @@ function Panel({ name, memory, around, state, go, scopes, done }) {
     ${name === "correct" && isReady && html`<${Changed} from=${memory.content} to=${given.text}/>`}
     <ul>${says(name, memory, around).map((line) => html`<li key=${line}><${Text} of=${line}/></li>`)}</ul>
     ${name === "forget" && html`<${Person} person=${personOf(memory)} state=${state}/>`}
-    ${refusal && html`<p role="alert">${words.failed}<${Text} of=${refusal}/></p>`}
+    ${refusal && html`<${Refused} of=${refusal}/>`}
     <p class="inline">${isAllowed ? html`<button class="main" disabled=${!isReady || isBusy}>${later.submit[name]}</button>` : html`<span class="soft">${later.needs(action.scope)}</span>`}
       <button type="button" onClick=${() => go({ act: "" }, true)}>${later.leave}</button></p>
     ${isReady && html`<details open=${!isAllowed}><summary>${later.asLines}</summary><${Lines} of=${linesOf(action, memory, given, state)}/></details>`}</form>`;

@@ -1,7 +1,7 @@
 // The view Search: the hits as cards, and why each stands where it does.
 import { html, useEffect, useState } from "./html.js";
 import { contributions, differences, groups, groupSums, StackedBar, tallest, Tree, Waterfall } from "./scores.js";
-import { Pending, useAnswer } from "./answers.js";
+import { Pending, useAnswer } from "./api.js";
 import { searched, write } from "./state.js";
 import { beginning, day, figure, percent, signed, Text, visible } from "./text.js";
 import { words } from "./words.js";

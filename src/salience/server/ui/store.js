@@ -1,10 +1,8 @@
 // The views of the store: Time, Health and Around; and what there is where there is no question.
 import { html, useEffect, useRef, useState } from "./html.js";
-import { ask, sent } from "./api.js";
-import { Pending, useAnswer, useGet } from "./answers.js";
+import { ask, Pending, Refused, sent, useAnswer, useGet } from "./api.js";
 import { later } from "./later.js";
-import { named, Same, SameOf } from "./same.js";
-import { searched, write } from "./state.js";
+import { named, Same, SameOf, searched, write } from "./state.js";
 import { beginning, clock, day, figure, percent, Text, visible } from "./text.js";
 import { words } from "./words.js";
 
@@ -88,7 +86,6 @@ const COLOURS = { active: 0, stale: 6, fading: 1, dormant: 5 };
 
 const count = (number) => number.toLocaleString("en");
 const Opens = ({ id, go }) => html`<button class="plain" onClick=${() => go({ open: id })}><${Text} of=${id}/></button>`;
-const Refused = ({ of }) => html`<p role="alert">${words.failed}<${Text} of=${of}/></p>`;
 
 export function Health({ state, scopes, go }) {
   return html`<div class="halves"><section><h2>${later.zonesNow}</h2><${ZonesNow} namespace=${state.namespace}/></section>
@@ -436,7 +433,6 @@ const LOW = 0.5; // a chance that is worth a look
 const REVIEW = { review: { in: ["outdated", "incorrect"] } };
 
 const total = (counts) => Object.values(counts).reduce((sum, count) => sum + count, 0);
-const number = (count) => count.toLocaleString("en");
 
 export function Start({ state, counts }) {
   const within = state.namespace;
@@ -453,7 +449,7 @@ export function Start({ state, counts }) {
   const care = [
     review > 0 && link({ view: "time", filters: REVIEW }, later.judgedWrong(review)),
     doubtful > 0 && link({ view: "label" }, later.doubtful(doubtful)),
-    zones?.counts.dormant > 0 && link({ view: "health" }, later.dormant(number(zones.counts.dormant))),
+    zones?.counts.dormant > 0 && link({ view: "health" }, later.dormant(count(zones.counts.dormant))),
     link({ view: "health" }, later.lookFor)].filter(Boolean);
   return html`<div class="halves start"><div>
       ${tried.length > 0 && html`<section><h2>${later.tryThese}</h2><ul class="plainly">${tried.map((q) => html`<li key=${q}>${link({ view: "search", q }, q)}</li>`)}</ul></section>`}
@@ -466,8 +462,8 @@ export function Start({ state, counts }) {
     ${counts && Object.keys(counts).length > 1 && html`<section><h2>${later.namespaces}</h2><${Spaces} counts=${counts} state=${state}/></section>`}</div></div>`;
 }
 
-const Spaces = ({ counts, state }) => html`<ul class="plainly spaces">${Object.entries(counts).sort((a, b) => b[1] - a[1]).slice(0, 20).map(([name, count]) => html`<li key=${name}>
-  <a href=${write({ ...state, namespace: name, open: "", memory: "" })}><${Text} of=${name}/></a> <span class="soft">${number(count)}</span></li>`)}</ul>`;
+const Spaces = ({ counts, state }) => html`<ul class="plainly spaces">${Object.entries(counts).sort((a, b) => b[1] - a[1]).slice(0, 20).map(([name, size]) => html`<li key=${name}>
+  <a href=${write({ ...state, namespace: name, open: "", memory: "" })}><${Text} of=${name}/></a> <span class="soft">${count(size)}</span></li>`)}</ul>`;
 
 /** Why nothing was ranked: no such namespace, an empty one, a time before it, a filter, or words that nothing shares. */
 export function Nothing({ state, go, counts, own }) {
@@ -486,7 +482,7 @@ export function Nothing({ state, go, counts, own }) {
     return html`<p class="chance">${later.beforeAll(state.asOf, day(began))}</p><p>${later.untilInstead}</p>
       <p class="inline"><button onClick=${() => go({ asOf: "", filters: until })}>${later.datedUntil(state.asOf)}</button><button onClick=${() => go({ asOf: "" })}>${later.asNow}</button></p>`;
   }
-  return html`<p class="chance">${isFiltered ? later.filteredOut(number(past.answer.memories)) : words.nothing}</p>
+  return html`<p class="chance">${isFiltered ? later.filteredOut(count(past.answer.memories)) : words.nothing}</p>
     ${isFiltered && html`<p><button onClick=${() => go({ filters: {} })}>${later.withoutFilters}</button></p>`}`;
 }
 

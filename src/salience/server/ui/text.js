@@ -3,29 +3,33 @@ import { html } from "./html.js";
 
 // Controls, directions, zero width, tags, fillers, private letters and lone surrogates.
 const INVISIBLE =
-  /[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Cs}\p{Zl}\p{Zp}\u00a0\u034f\u115f\u1160\u17b4\u17b5\u2000-\u200a\u202f\u205f\u2800\u3000\u3164\ufe00-\ufe0f\uffa0\u{e0100}-\u{e01ef}]/u;
+  /[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Cs}\p{Zl}\p{Zp}\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\ufe00-\ufe0f\uffa0\u{e0100}-\u{e01ef}]/u;
+const JOINED = /[\p{Extended_Pictographic}\p{Emoji_Modifier}\ufe0f]|(?=[\p{L}\p{M}])[^\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}\p{Script=Common}]/u;
+const STYLED = /[\p{Extended_Pictographic}\d#*]/u;
 
 const code = (letter) => `U+${letter.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}`;
 
-/** A text of unknown origin, apart from the text around it, with the codes of what is invisible. */
-export function Text({ of }) {
-  const pieces = [];
-  let plain = "";
-  for (const letter of String(of ?? "")) {
-    if (letter !== "\n" && letter !== "\t" && INVISIBLE.test(letter)) {
-      if (plain) pieces.push(plain);
-      plain = "";
-      pieces.push(html`<span class="code">${code(letter)}</span>`);
-    } else {
-      plain += letter;
-    }
-  }
-  return html`<bdi>${[...pieces, plain]}</bdi>`;
+/** True for a letter that nobody sees, unless it is part of how a script or an emoji is written. */
+const isHidden = (letter, before, after) => letter !== "\n" && letter !== "\t" && INVISIBLE.test(letter)
+  && !((letter === "\u200c" || letter === "\u200d") && JOINED.test(before) && JOINED.test(after))
+  && !((letter === "\ufe0e" || letter === "\ufe0f") && STYLED.test(before));
+
+/** The pieces of a text: as it is, and one letter each that is shown by its code. */
+function pieces(text) {
+  const found = [["", false]];
+  const letters = [...String(text ?? "")];
+  letters.forEach((letter, place) => {
+    if (isHidden(letter, letters[place - 1] || "", letters[place + 1] || "")) found.push([code(letter), true], ["", false]);
+    else found.at(-1)[0] += letter;
+  });
+  return found;
 }
 
+/** A text of unknown origin, apart from the text around it, with the codes of what is invisible. */
+export const Text = ({ of }) => html`<bdi>${pieces(of).map(([text, isCode]) => (isCode ? html`<span class="code">${text}</span>` : text))}</bdi>`;
+
 /** The same as plain text, for attributes. */
-export const visible = (text) =>
-  [...String(text ?? "")].map((letter) => (INVISIBLE.test(letter) ? code(letter) : letter)).join("");
+export const visible = (text) => pieces(text).map(([piece]) => piece).join("");
 
 /** A number to four places, or to three digits where that would hide it. */
 export function figure(value) {
