@@ -1,10 +1,14 @@
 from __future__ import annotations
 
+import os
 from collections import Counter
 
 import pytest
 
 import everyday
+from salience import Memory
+from salience.errors import EmbedderError
+from support.conversations import VARIABLE
 
 PARTS = ("train", "choice", "test")
 
@@ -31,8 +35,29 @@ def test_no_domain_of_a_hand_is_in_two_parts() -> None:
 
 
 @pytest.mark.deep
-@pytest.mark.parametrize("part", ["train", "choice"])
 @pytest.mark.parametrize("others", [0, 300])
-def test_balanced_is_not_below_its_parts(part: str, others: int) -> None:
-    rows = list(everyday.measure(everyday.read(part), "default", others))
+@pytest.mark.parametrize(
+    ("embedder", "part"),
+    [("default", "train"), ("default", "choice"), ("minilm", "choice"), ("multilingual", "choice")],
+)
+def test_balanced_is_not_below_its_parts(embedder: str, part: str, others: int) -> None:
+    _installed(embedder)
+    rows = list(everyday.measure(everyday.read(part), embedder, others))
     assert everyday.report(rows, part)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("embedder", ["default", "minilm", "multilingual"])
+@pytest.mark.parametrize("folder", os.environ.get(VARIABLE, "").split(os.pathsep))
+def test_balanced_is_not_below_its_parts_in_conversations(embedder: str, folder: str) -> None:
+    if not folder:
+        pytest.skip(f"{VARIABLE} names no folder of conversations")
+    _installed(embedder)
+    assert everyday.report(list(everyday.measure_sets([folder], embedder)), folder)
+
+
+def _installed(embedder: str) -> None:
+    try:
+        Memory("ram://", embedder=embedder).close()
+    except EmbedderError as missing:
+        pytest.skip(str(missing))

@@ -54,8 +54,10 @@ def test_coverage_counts_what_nobody_has() -> None:
     query, candidates = table()
     of_memory = Coverage(Constant(0.0)).evaluate(query, candidates)
     assert of_memory.tolist() == [3 / 8, 1 / 8, 2 / 8]
-    of_session = Coverage(Constant(0.0), over="session").evaluate(query, candidates)
+    of_session = Coverage(Constant(0.0), among=Constant(1.0)).evaluate(query, candidates)
     assert of_session.tolist() == [3 / 8, 3 / 8, 3 / 8]
+    of_those_that_count = Coverage(Constant(0.0), among=Col("x") - 0.6).evaluate(query, candidates)
+    assert of_those_that_count.tolist() == [0.0, 2 / 8, 2 / 8]
 
 
 def test_a_date_is_one_thing_and_weighs_the_mean() -> None:

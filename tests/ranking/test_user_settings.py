@@ -110,7 +110,7 @@ def test_a_setting_counts_in_proportion_to_the_match(
         ("useful", {"feedback": 2 / 3 - 0.5, "relevance": 0.1}),
         ("not_useful", {"feedback": 1 / 3 - 0.5, "relevance": -0.1}),
         ("outdated", {"feedback": 1 / 3 - 0.5, "relevance": -0.1}),
-        ("incorrect", {"feedback": 1 / 5 - 0.5, "relevance": -0.3, "incorrect": 1.0}),
+        ("incorrect", {"feedback": 1 / 5 - 0.5, "relevance": -0.3, "incorrect": 1.5}),
     ],
 )
 def test_feedback_counts_by_what_it_says(

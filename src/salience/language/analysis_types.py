@@ -33,6 +33,7 @@ QUERY_FEATURES: Mapping[str, str] = MappingProxyType(
         "query_asks_present": "asks for the present state",
         "query_asks_state": "asks for what may change, as where somebody lives",
         "query_is_not_recall": "does not ask about what was said or done",
+        "embedder_reads_context": "is embedded by a model that reads words in their context",
     }
 )
 """The features of a query that a formula may depend on, by name, with their meanings."""

@@ -38,7 +38,7 @@ from salience.language.english import (
 )
 from salience.language.languages import ENGLISH, LANGUAGES, STATE_WORDS, language_of
 from salience.language.languages.table import LATIN, CueName, Language, state_said, writing
-from salience.language.reader import request_probability
+from salience.language.reader import IS_REQUEST, request_probability
 from salience.language.speakers import resolve_speakers
 from salience.language.spelling import Taken
 from salience.language.tokens import fold, question_words, stem, without_bigrams, words
@@ -53,7 +53,6 @@ _SENTENCE_END = regex(r"(?<=[.!?:])\s+|(?<=[。！？؟])\s*|\n+")
 _QUESTION_MARKS = ("?", "\uff1f", "\u061f")
 _MIN_CHUNKS = 4  # of a question whose language is told by its accents
 _MAX_ACCENTED = 0.3  # of the words of a question in English, at most
-_IS_REQUEST = 0.5  # the probability from which on a query is read as a request
 _MAX_KEYWORDS = 4  # of a query that asks in keywords
 _MIN_SURROUNDING_WORDS = 30  # words around a question from which on it is embedded by itself, too
 
@@ -343,7 +342,7 @@ def _features(
         first_person = language.matches("first_person", low)
     looks_back = matches(LOOKS_BACK, "looks_back")
     recalls = summary or order or about_assistant or looks_back or not speakers <= users
-    asks_advice = not recalls and request > _IS_REQUEST
+    asks_advice = not recalls and request > IS_REQUEST
     asks_when = matches(ASKS_WHEN, "asks_when")
     # "When can I go swimming?" asks for a time, and not whether that is wise.
     about_medicine = asks_advice and not asks_when and matches(ABOUT_MEDICINE, "about_body")

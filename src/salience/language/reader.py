@@ -77,6 +77,8 @@ BELIEVED = 0.6
 """The least probability of what is claimed."""
 TOPICS = ("health", "instruction", "preference", "family", "work", "place", "other")
 """The topics of what somebody tells of himself, in the order in which they matter."""
+IS_REQUEST = 0.5
+"""The probability from which on a query is read as a request."""
 _APART, _NEAR = 0.3, 0.5  # in the probability of a denial, and the cosine, of what is opposite
 
 

@@ -120,6 +120,8 @@ _CONTENT_WORDS = Col("content_words")
 _REQUEST = QueryFlag("query_asks_advice")
 # A request has few words in common with what bears on it, and long turns have many.
 _UNLESS_REQUEST = 1.0 + -0.5 * _REQUEST
+# The other weights are those for the default embedder, the cosines of which tell less.
+_BY_EMBEDDER = 1.0 + QueryFlag("embedder_reads_context")
 _LATEST_NAMED = LatestFact() * MentionsName()
 # In a larger namespace more memories that do not answer come before those that do.
 _DEPTH = Depth(per_k=1, min_rows=200, share=0.1, share_rows=400)
@@ -147,7 +149,7 @@ def _match() -> tuple[Signal, ...]:
     """The memory itself, by words and by meaning."""
     return (
         1.0 * _part("lexical", _LEXICAL.of * _UNLESS_REQUEST),
-        1.0 * _part("semantic", _SEMANTIC.of * (1.0 + 0.5 * _REQUEST)),
+        1.0 * _part("semantic", _SEMANTIC.of * (1.0 + 0.5 * _REQUEST) * _BY_EMBEDDER),
     )
 
 
@@ -266,7 +268,7 @@ def _set_by_users() -> tuple[Signal, ...]:
         1.0 * _part("labels", LabelCover()),
         0.15 * _part("long_term", WhereIs("tier", "long", match)),
         -0.15 * _part("short_term", WhereIs("tier", "short", match)),
-        -2.0 * _part("incorrect", WhereIs("review", "incorrect", Constant(1.0))),
+        -2.0 * _part("incorrect", WhereIs("review", "incorrect", 0.5 + 0.5 * _BY_EMBEDDER)),
     )
 
 

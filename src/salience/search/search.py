@@ -160,6 +160,10 @@ def rank(request: SearchRequest) -> Plan[tuple[RankedRun, tuple[str, ...], float
         ]
     if not analysis.terms and profile.search_type != "semantic":
         degraded.append("lexical: the query has no words to look for")
+    embedder = None if vector is None or settings.embedder is None else settings.embedder()
+    if vector is not None and not (embedder or "").startswith(_STATIC):
+        features = {**analysis.features, "embedder_reads_context": 1.0}
+        analysis = replace(analysis, features=features)
     query = Query(
         text=request.text,
         namespaces=request.namespaces,
@@ -168,7 +172,7 @@ def rank(request: SearchRequest) -> Plan[tuple[RankedRun, tuple[str, ...], float
         min_score=request.min_score,
         where=request.where if during is None else _within(request.where, during),
         vector=vector,
-        embedder=None if vector is None or settings.embedder is None else settings.embedder(),
+        embedder=embedder,
         reading=analysis,
         token_budget=request.token_budget,
         count_tokens=settings.count_tokens,
@@ -194,6 +198,7 @@ def rank(request: SearchRequest) -> Plan[tuple[RankedRun, tuple[str, ...], float
     return run, tuple(degraded), embed_ms
 
 
+_STATIC = "wordllama/"  # the embedder whose vectors are means of those of words
 _OF_WORDS = (
     "terms", "weights", "phrases", "prefixes", "taken", "time_terms", "state", "state_subject",
 )  # fmt: skip

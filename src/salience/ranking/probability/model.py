@@ -135,7 +135,7 @@ class Model:
 def result_evidence(meaning: Meaning) -> dict[str, Signal]:
     """The `RESULT_PARTS` by name."""
     asked, counts, match = Asked(), _counts(), _match(meaning)
-    session = Coverage(_on_date(), over="session")
+    session = Coverage(_on_date(), among=counts)
     missing = AtBest(NamesMissing(), match, counts)
     return {
         "asked": asked.named("asked", "the square root of the number of things asked for"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Literal
 
 import numpy as np
 
@@ -21,18 +20,19 @@ class Coverage(Signal):
 
     A term that no memory has counts among those asked for. The words of a date do not: the date is
     one thing that is asked for, held by a memory as far as `date` says; it weighs the mean of the
-    terms, or 1 without any. Over a session, what any memory of it holds. 0 where nothing is asked.
+    terms, or 1 without any. With `among`, what those of its session hold together where `among` is
+    above 0. 0 where nothing is asked.
     """
 
     date: Signal
-    over: Literal["memory", "session"] = "memory"
+    among: Signal | None = None
     route: str = "lexical"
 
     def columns(self) -> frozenset[str]:
         names = {f"{self.route}.matched", f"{self.route}.weights"}
-        return frozenset(names | {"session_id"} if self.over == "session" else names)
+        return frozenset(names | ({"session_id"} if self.among else set()))
 
-    def compute(self, ev: Evaluation, date: Values) -> Values:
+    def compute(self, ev: Evaluation, date: Values, among: Values | None = None) -> Values:
         words = ev.query.reading.topic_terms
         held = ev.candidates[f"{self.route}.matched"][:, words]
         asked = ev.candidates[f"{self.route}.weights"][:, words]
@@ -40,14 +40,14 @@ class Coverage(Signal):
             weight = row_sums(asked) / len(words) if words else np.ones(len(held))
             asked = np.column_stack([asked, weight])
             held = np.column_stack([held, weight * ev.spread(date)])
-        if self.over == "session":
+        if among is not None:
             groups = ev.groups("session_id")
-            held = groups.largest(held)[groups.of]
+            held = groups.largest(held * (ev.spread(among) > 0.0)[:, None])[groups.of]
         total = row_sums(asked)
         return np.divide(row_sums(held), total, out=np.zeros(len(held)), where=total > 0.0)
 
     def label(self) -> str:
-        return "coverage" if self.over == "memory" else "session coverage"
+        return "session coverage" if self.among else "coverage"
 
     def how(self) -> str:
         return "share of the information asked for"
