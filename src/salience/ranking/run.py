@@ -136,9 +136,11 @@ class RankedRun:
             for formula in stage.formulas().values():
                 ev = self._evaluation(at)
                 ev.computed(formula)  # before its parts, as one may read the sum of those before it
+                own: dict[str, Any] = {}  # the outermost of a name, as explanations find it
                 for _, node in nodes(formula, ""):
                     if isinstance(node, NamedExpression):
-                        parts[node.name] = ev.column(node)
+                        own.setdefault(node.name, ev.column(node))
+                parts |= own
         return parts
 
     def rank(self, row: int) -> int | None:
