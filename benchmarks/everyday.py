@@ -87,7 +87,7 @@ class Once:
         self.identity, self.knows = model.identity, model.knows
 
     def embed(self, texts: Sequence[str], *, kind: Kind = "document") -> Rows:
-        """As the embedder does."""
+        """Embed texts as the embedder does, each once."""
         new = [text for text in dict.fromkeys(texts) if (kind, text) not in self._rows]
         rows = self._model.embed(new, kind=kind)
         self._rows |= {(kind, text): row for text, row in zip(new, rows, strict=True)}
