@@ -120,7 +120,7 @@ def measure_sets(folders: Sequence[str], embedder: str) -> Iterator[Row]:
                 for query in member.queries:
                     needed = set(query.relevant)
                     for row in _of_query(memory, query.text, member.now, needed):
-                        yield row[0], group, query.category, *row[1:]
+                        yield row[0], group, str(query.category), *row[1:]
 
 
 def _of_query(
