@@ -2,24 +2,29 @@
 
     python benchmarks/costs.py adds 1000 10000 100000
     python benchmarks/costs.py steps 10000 --profile balanced
+    python benchmarks/costs.py methods 1000 10000 100000
 
-Both are of one thread, in milliseconds, with the memories of `salience bench` in a file. `adds`
+All are of one thread, in milliseconds, with the memories of `salience bench` in a file. `adds`
 adds turns, notes and facts one by one, with and without a look for duplicates, and times the search
 after each. `steps` asks each question in several rounds and takes the least: the time of each batch
 of operations, named by these, and of what the plan computes between them; the number of Python and
-C calls; and the bytes of the index for each memory.
+C calls; and the bytes of the index for each memory. `methods` calls what an agent calls in a turn:
+a table by size, the first use of each in a process apart, and the exponent by which it grows.
 """
 
 from __future__ import annotations
 
 import argparse
+import math
 import statistics
 import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from datetime import timedelta
 from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +33,7 @@ from salience.evaluation.benchmark import Setup, bench, questions_about
 
 _QUESTIONS = 60
 _WARM = 20  # questions that nothing is measured of
+_PROFILES = ("balanced", "composite", "six_factor", "vitality", "activation", "multi_route")
 _ADDED = [("turn", None), ("note", None), ("fact", None), ("note", False), ("fact", False)]
 
 
@@ -89,24 +95,72 @@ def calls(memory: Memory, questions: Sequence[str], profile: str) -> dict[str, f
     """The mean number of calls of Python and of C functions in a search."""
     made: Counter[str] = Counter()
 
-    def count(_: Any, event: str, __: Any) -> None:
+    def counted(_: Any, event: str, __: Any) -> None:
         made[event] += 1
 
     for text in questions:
-        sys.setprofile(count)
+        sys.setprofile(counted)
         memory.search(text, profile=profile, touch=False)
         sys.setprofile(None)
     return {event: number / len(questions) for event, number in made.items()}
 
 
+def methods(memory: Memory, questions: Sequence[str], rounds: int) -> dict[str, float]:
+    """The milliseconds of the first call of each method, and the median of those behind it."""
+    hit = memory.search(questions[0], touch=False).hits[3]
+    earlier = (timedelta(hours=hours) for hours in count(1))
+    named: dict[str, Callable[[str], object]] = {
+        **{f"search, {profile}": partial(_search, memory, profile) for profile in _PROFILES},
+        "search as_of a new time": lambda text: memory.search(
+            text, as_of=hit.created_at - next(earlier), touch=False
+        ),
+        "get_context": memory.get_context,
+        "explain": lambda text: memory.explain(text, hit.id),
+        "get": lambda _: memory.get(hit.id),
+        "get_all": lambda _: memory.get_all(limit=10),
+        "about": lambda _: memory.about(limit=20),
+        "history": lambda _: memory.history(hit.id),
+        "links": lambda _: memory.links(hit.id),
+        "tags": lambda _: memory.tags(),
+        "entities": lambda _: memory.entities(),
+        "inspect.zones": lambda _: memory.inspect.zones(),
+        "add": lambda text: memory.add(f"Then: {text}"),
+        "add, dedup=False": lambda text: memory.add(f"Now: {text}", dedup=False),
+        "add, a fact": lambda text: memory.add(f"Later: {text}", kind="fact"),
+        "feedback": lambda _: memory.feedback(hit.id, "useful"),
+        "touch": lambda _: memory.touch(hit.id),
+    }
+    took: dict[str, float] = {}
+    for name, call in named.items():
+        first, *again = [timed(partial(call, text)) for text in questions[: rounds + 1]]
+        took[f"{name} (first)"], took[name] = first, statistics.median(again)
+    return took
+
+
+def _search(memory: Memory, profile: str, text: str) -> object:
+    return memory.search(text, profile=profile, touch=False)
+
+
+def table(took: Mapping[int, Mapping[str, float]]) -> None:
+    """Print the milliseconds of each method by size, and the exponent from first to last size."""
+    small, *_, large = (*took, *took)
+    print("".join(f"{size:>12,}" for size in took), " exponent")
+    for name in took[small]:
+        figures = "".join(f"{each[name]:12.2f}" for each in took.values())
+        grown = took[large][name] / took[small][name]
+        exponent = math.log(grown) / math.log(large / small) if large > small else 0.0
+        print(f"{figures}{exponent:10.2f}  {name}")
+
+
 def main() -> None:
     """Measure what the command line asks for."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("task", choices=("adds", "steps"))
+    parser.add_argument("task", choices=("adds", "steps", "methods"))
     parser.add_argument("sizes", nargs="+", type=int)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--profile", default="balanced")
     given = parser.parse_args()
+    took: dict[int, dict[str, float]] = {}
     for size in given.sizes:
         with tempfile.TemporaryDirectory(prefix="salience-") as folder:
             path = Path(folder, "memory.db")
@@ -121,8 +175,12 @@ def main() -> None:
                 print(f"{size:,} memories")
                 if given.task == "adds":
                     adds(memory, texts[_WARM:])
+                elif given.task == "methods":
+                    took[size] = methods(memory, texts[_WARM:], given.rounds)
                 else:
                     steps(memory, texts[_WARM:], given.rounds, given.profile)
+    if took:
+        table(took)
 
 
 if __name__ == "__main__":

@@ -290,7 +290,7 @@ def strings_in(value: Any) -> tuple[str, ...]:
     if isinstance(value, str):
         return (value,)
     if isinstance(value, (tuple, list)):
-        return tuple(item for item in value if isinstance(item, str))
+        return tuple([item for item in value if isinstance(item, str)])
     return ()
 
 

@@ -122,9 +122,7 @@ def check_column(name: str, values: Iterable[Any]) -> None:
     types = _COLUMN_TYPES.get(kind)
     if types is not None and not types.issuperset(map(type, values)):
         raise TypeError(f"{name} of another type")
-    if kind == "times" and any(len(value) % 8 for value in values if value):
-        raise ValueError(f"{name} cut short")
-    if kind == "terms" and any(len(value) % 8 for value in values if value):
+    if kind in ("times", "terms") and any(n % 8 for n in set(map(len, filter(None, values)))):
         raise ValueError(f"{name} cut short")
     if kind == "passages" and not all(value.startswith("[[") for value in values if value):
         raise ValueError(f"{name} that are none")

@@ -160,10 +160,10 @@ class CurrentVersion(Signal):
         return _VERSIONS
 
     def compute(self, ev: Evaluation, values: Values) -> Values:
-        lift = np.zeros(len(ev.candidates))
+        lift, scores = np.zeros(len(ev.candidates)), ev.spread(values)
         for holds, others in ev.shared(_versions):
-            scores = ev.spread(values) + lift
-            lift[holds] += max(0.0, scores[others].max() + _AHEAD - scores[holds])
+            best = (scores[others] + lift[others]).max()
+            lift[holds] += max(0.0, best + _AHEAD - (scores[holds] + lift[holds]))
         return lift if lift.any() else 0.0
 
     def explain(self, ev: Evaluation, row: int) -> Explanation:

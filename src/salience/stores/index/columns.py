@@ -46,7 +46,7 @@ class NumberColumn(Part):
 
     def extend(self, values: Sequence[Any]) -> None:
         if not self._has_numbers:
-            if all(value is None for value in values):
+            if set(map(type, values)) <= {_NONE}:
                 self._unset += len(values)
                 return
             self._make_array()
@@ -174,7 +174,7 @@ class CodedColumn(Part):
             self._codes.fill(self._coded(values[0]), 1)
             return
         if self._equal_as_they_are(values):
-            code_of = {value: self._coded(value) for value in dict.fromkeys(values)}
+            code_of = {value: self._coded(value, value) for value in dict.fromkeys(values)}
             codes = np.fromiter(map(code_of.__getitem__, values), np.int32, len(values))
         else:
             codes = np.array([self._coded(value) for value in values], dtype=np.int32)
@@ -183,15 +183,16 @@ class CodedColumn(Part):
     def _equal_as_they_are(self, values: Sequence[Any]) -> bool:
         """Test whether values are equal for filters just where they are in Python (not 1, True)."""
         kinds = set(map(type, values))
-        if kinds == {tuple}:  # a list of texts
-            kinds = set(map(type, chain.from_iterable(values)))
+        if kinds == {tuple}:  # of texts, as in most lists
+            return set(map(type, chain.from_iterable(values))) <= {str}
         return kinds <= {str, _NONE}
 
     def set(self, ordinal: int, value: Any) -> None:
         self._codes.view[ordinal] = self._coded(value)
 
-    def _coded(self, value: Any) -> int:
-        key = equality_key(value)
+    def _coded(self, value: Any, key: Hashable = None) -> int:
+        """The code of a value, which its `equality_key` may come with."""
+        key = equality_key(value) if key is None else key
         code = self._code_of.get(key)
         if code is None:
             code = self._code_of[key] = len(self.distinct)
