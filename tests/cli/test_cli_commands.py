@@ -192,12 +192,12 @@ def test_search_finds_and_says_why(notes: Run) -> None:
 def test_search_narrows_by_filter_score_and_weights(notes: Run) -> None:
     ana = notes("search", "bread", "--filter", '{"speaker": "Ana"}', "--json").json
     assert [hit["id"] for hit in ana["hits"]] == ["river"]
-    nothing = notes("search", "bread", "--min-score", "1000", "--json")
+    nothing = notes("search", "bread", "--option", "min_score=1000", "--json")
     assert nothing.code == 1
     assert nothing.json["hits"] == []
     plain, weighted = (
         notes("search", "bread", "--profile", "composite", *more, "--json").json["hits"][0]
-        for more in (["--no-touch"], ["--weights", '{"importance": 0, "recency": 0}'])
+        for more in (["--no-touch"], ["--option", 'weights={"importance": 0, "recency": 0}'])
     )
     assert weighted["score"] < plain["score"]
 

@@ -70,7 +70,7 @@ def test_without_an_embedder_words_are_searched_and_the_lack_is_named(run: Run) 
         (("search", "x", "--filter", "{speaker"), 2, "filter: is not JSON"),
         (("search", "x", "--filter", "[1]"), 2, "filter: is not a JSON object"),
         (("search", "x", "--filter", '{"colour": 1}'), 2, "colour"),
-        (("search", "x", "--weights", '{"colour": 1}'), 2, "weights.colour"),
+        (("search", "x", "--option", 'weights={"colour": 1}'), 2, "options.weights.colour"),
         (("search", "x", "--now", "soon"), 2, "now: 'soon' is not a date"),
         (("search", "x", "--limit", "0"), 2, "limit: is 0"),
         (("search", "x", "--limit", "many"), 2, "--limit"),

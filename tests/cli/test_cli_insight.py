@@ -49,12 +49,12 @@ def test_context_keeps_the_budget_and_touches_nothing(notes: Run) -> None:
 
 
 def test_search_within_a_token_budget(notes: Run) -> None:
-    hits = notes("search", "bread and piano", "--token-budget", "12", "--json").json["hits"]
+    hits = notes("search", "bread and piano", "--option", "token_budget=12", "--json").json["hits"]
     assert 0 < sum(-(-len(hit["content"]) // 4) for hit in hits) <= 12
 
 
 def test_an_unknown_variant_names_those_there_are(notes: Run) -> None:
-    ran = notes("search", "Ana", "--profile", "vitality", "--context", "gossip")
+    ran = notes("search", "Ana", "--profile", "vitality", "--option", "context=gossip")
     assert ran.code == 2
     assert "identity" in ran.err
 

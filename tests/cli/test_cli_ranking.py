@@ -64,5 +64,5 @@ def test_explain_takes_the_options_of_search(run: Run) -> None:
     then = run("history", "key", "--json").json["events"][0]["at"]
     report = run("explain", "Where is the key?", "key", "--as-of", then, "--json")
     assert report.json["content"] == "The key is with the neighbour."
-    report = run("explain", "Where is the key?", "key", "--min-score", "99", "--json")
+    report = run("explain", "Where is the key?", "key", "--option", "min_score=99", "--json")
     assert not report.json["found"]

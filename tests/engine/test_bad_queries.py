@@ -168,9 +168,9 @@ OTHER: list[tuple[Callable[[Memory], Any], str]] = [
     (lambda m: m.add_many(["x"], strict="no"), "strict"),  # type: ignore[arg-type]
     (lambda m: Memory.reembed("ram://", missing="no"), "missing"),  # type: ignore[arg-type]
     (lambda m: m.get_context("apple", touch="no"), "touch"),  # type: ignore[arg-type]
-    (lambda m: m.get_context("apple", references="no"), "references"),  # type: ignore[arg-type]
+    (lambda m: m.get_context("apple", options={"references": "no"}), "options.references"),  # type: ignore[arg-type]
     (lambda m: m.get_context("apple", format=ARRAY), "format"),
-    (lambda m: m.get_context("apple", counter=ARRAY), "counter"),
+    (lambda m: m.get_context("apple", options={"counter": ARRAY}), "options.counter"),
     (lambda m: m.add_chat(CHAT, mode=ARRAY, session_id="s"), "mode"),
     (lambda m: m.add_chat(CHAT, session_id=ARRAY), "session_id"),
     (lambda m: m.touch("taken", use=ARRAY), "use"),
@@ -242,16 +242,17 @@ def test_any_text_may_be_asked(memory: Memory, query: str) -> None:
 
 
 def test_numbers_of_numpy_are_numbers(memory: Memory) -> None:
-    options: dict[str, Any] = {"query": "apple", "profile": "composite", "touch": np.bool_(False)}
-    five = np.int64(5)
-    plain = memory.search(**options, limit=5, token_budget=500, min_score=0.0, now=1_700_000_000)
+    asked: dict[str, Any] = {"query": "apple", "profile": "composite", "touch": np.bool_(False)}
+    five, numbers = np.int64(5), {"token_budget": np.int32(500), "min_score": np.float32(0)}
+    further: dict[str, Any] = {**numbers, "weights": {"similarity": np.float32(0.5)}}
+    plain = memory.search(
+        **asked, limit=5, now=1_700_000_000, options={"token_budget": 500, "min_score": 0.0}
+    )
     result = memory.search(
-        **options,
+        **asked,
         limit=five,  # type: ignore[arg-type]
-        token_budget=np.int32(500),  # type: ignore[arg-type]
-        min_score=np.float32(0),  # type: ignore[arg-type]
         now=np.int64(1_700_000_000),  # type: ignore[arg-type]
-        weights={"similarity": np.float32(0.5)},  # type: ignore[dict-item]
+        options=further,  # type: ignore[arg-type]
     )
     assert result.ids == plain.ids
     where = {"access_count": {"gte": np.int64(0)}, "importance": {"nin": [np.float32(0.25)]}}

@@ -68,7 +68,7 @@ def check_order(
     text = json.dumps(weights)
     page = inspector.show(ready, q=QUESTION, view="whatif", profile=profile, weights=text)
     order = page.eval_on_selector_all(".order li", "all => all.map(each => each.dataset.id)")
-    body = {"query": QUESTION, "profile": profile, "weights": weights, "touch": False}
+    body = {"query": QUESTION, "profile": profile, "touch": False, "options": {"weights": weights}}
     assert order == [hit["id"] for hit in client.post("/search", json=body).json()["hits"]]
 
 
@@ -122,7 +122,9 @@ def test_what_is_computed_here_is_what_the_server_says(
             ".reordered(table, weights).map(({row, score}) => [row.id, score]))",
             [table, weights],
         )
-        other = client.post("/candidates", json={"query": QUESTION, "weights": weights}).json()
+        other = client.post(
+            "/candidates", json={"query": QUESTION, "options": {"weights": weights}}
+        ).json()
         same = 0  # rows whose parts have the same values: some parts move with a weight
         for place, row in enumerate(other["rows"]):
             if before.get(row["id"]) == values_of(other, place) and row["score"] is not None:

@@ -26,14 +26,15 @@ FACTS = '{"kind": "fact"}'
     "changed",
     [
         {"profile": "composite"},
-        {"weights": {"semantic": 3.0, "lexical": -1.0}},
+        {"options": {"weights": {"semantic": 3.0, "lexical": -1.0}}},
         {"profile": "multi_route"},
     ],
 )
 def test_two_sides_have_the_lists_of_both_searches(
     inspector: Inspector, client: httpx.Client, changed: dict[str, Any]
 ) -> None:
-    state = {"other": changed.get("profile", ""), "weights": json.dumps(changed.get("weights", {}))}
+    weights = changed.get("options", {}).get("weights", {})
+    state = {"other": changed.get("profile", ""), "weights": json.dumps(weights)}
     page = inspector.show(".moves", q=QUESTION, view="ab", **state)
     found = [
         [hit["id"] for hit in client.post("/search", json=body).json()["hits"]]
@@ -105,7 +106,9 @@ def test_weights_are_saved_as_a_profile_and_opened(
     assert (path.name, profile["name"]) == ("balanced-mine.json", "balanced-mine")
     body = {"query": QUESTION, "touch": False}
     by_file = client.post("/search", json={**body, "profile": profile}).json()["hits"]
-    by_weights = client.post("/search", json={**body, "weights": weights}).json()["hits"]
+    by_weights = client.post("/search", json={**body, "options": {"weights": weights}}).json()[
+        "hits"
+    ]
     assert [(h["id"], h["score"]) for h in by_file] == [(h["id"], h["score"]) for h in by_weights]
     page = inspector.show(".order", q=QUESTION, view="whatif")
     page.set_input_files("input[type=file]", path)
@@ -121,7 +124,7 @@ def test_weights_are_saved_as_a_profile_and_opened(
 
 def test_a_context_is_what_a_model_gets(inspector: Inspector, client: httpx.Client) -> None:
     page = inspector.show(".considered", q=QUESTION, view="context", tokens="400")
-    body = {"query": QUESTION, "max_tokens": 400, "trace": True, "touch": False}
+    body = {"query": QUESTION, "max_tokens": 400, "touch": False, "options": {"trace": True}}
     told = client.post("/context", json=body).json()
     assert page.inner_text("pre.context") == told["text"]
     assert f"{told['tokens']} of 400 tokens" in page.inner_text(".chance")

@@ -177,7 +177,9 @@ def test_a_name_in_lower_case_finds_its_title() -> None:
     with Memory.open("ram://", embedder=None) as memory:
         memory.add("She builds bridges.", id="a", title="Sarah Chen", layer="entity")
         for question in ("Who is Sarah Chen really?", "who is sarah chen really?"):
-            [hit] = memory.search(question, profile="vitality", context="identity", explain=True)
+            [hit] = memory.search(
+                question, profile="vitality", options={"context": "identity"}, explain=True
+            )
             assert hit.explanation is not None
             name = hit.explanation.find("name_similarity")
             assert name is not None

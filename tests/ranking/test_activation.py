@@ -18,6 +18,7 @@ from salience.ranking.profile import Profile
 from salience.ranking.stages import Retrieve
 from salience.retrieval.query import Query
 from salience.search.results import SearchResult
+from support.asked import in_options
 from support.scoring import DAY, NOW, check_tree, each_store, opened
 
 
@@ -28,7 +29,7 @@ def memory(tmp_path: Path) -> Iterator[Memory]:
 
 
 def ask(memory: Memory, query: str = "zumbrel", **more: Any) -> SearchResult:
-    return memory.search(query, touch=False, explain=True, **more)
+    return memory.search(query, touch=False, explain=True, **in_options(more))
 
 
 def scores(found: SearchResult) -> dict[str, float]:
@@ -262,15 +263,15 @@ def test_the_budget_holds(memory: Memory) -> None:
 def test_tokens_may_be_counted_otherwise(tmp_path: Path) -> None:
     memory = opened("ram", tmp_path, None, count_tokens=lambda text: len(text.split()))
     memory.add("zumbrel one two", id="a")
-    [hit] = memory.search("zumbrel", token_budget=3, profile="activation")
+    [hit] = memory.search("zumbrel", options={"token_budget": 3}, profile="activation")
     assert hit.details["pack.tokens"] == 3.0
-    assert memory.search("zumbrel", token_budget=2, profile="activation").ids == ()
+    assert memory.search("zumbrel", options={"token_budget": 2}, profile="activation").ids == ()
 
 
 @pytest.mark.parametrize("budget", [-1, 1.5, True, "ten"])
 def test_an_impossible_budget_is_refused(memory: Memory, budget: Any) -> None:
     with pytest.raises(InvalidInput, match="token_budget"):
-        memory.search("zumbrel", token_budget=budget)
+        memory.search("zumbrel", options={"token_budget": budget})
 
 
 @pytest.mark.parametrize(
@@ -328,7 +329,7 @@ def test_async_search_is_the_same() -> None:
         await memory.link("a", "b")
         await memory.link("a", "b", "contradicts")
         await memory.supersede("b", "a")
-        found = await memory.search("zumbrel", token_budget=100)
+        found = await memory.search("zumbrel", options={"token_budget": 100})
         await memory.close()
         return found.ids
 

@@ -189,7 +189,7 @@ def test_what_is_of_the_kind_asked_for_comes_before_what_is_not() -> None:
     with Memory.open("ram://") as memory:
         memory.add_many([{"id": id, "content": text, "speaker": "Ana"} for text, id in turns])
         [sport, *others] = memory.search("Which sports does Ana do?", explain=True)
-        without = memory.search("Which sports does Ana do?", weights={"of_kind": 0.0})
+        without = memory.search("Which sports does Ana do?", options={"weights": {"of_kind": 0.0}})
         [instrument, *_] = memory.search("Which instruments does Ana play?")
     assert (sport.id, instrument.id) == ("judo", "cello")
     part = sport.explanation and sport.explanation.find("of_kind")

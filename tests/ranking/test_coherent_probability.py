@@ -13,6 +13,7 @@ from salience.ranking import profiles
 from salience.rerankers import reranked
 from salience.search.cutoff import DOUBTFUL, doubt, verdict
 from salience.search.results import SearchResult
+from support.asked import in_options
 
 TEXTS = (
     "The rent is 900 euros.",
@@ -71,7 +72,7 @@ def test_results_and_hits_hang_together(
 ) -> None:
     with Memory.open("ram://", embedder=None) as memory:
         memory.add_many(texts)
-        result = memory.search(query, profile=profile, touch=False, **options)
+        result = memory.search(query, profile=profile, touch=False, **in_options(options))
         assert_coherent(result)
         everything = memory.search(query, profile=profile, touch=False, limit=20)
         assert_coherent(everything)

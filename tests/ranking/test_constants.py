@@ -14,6 +14,7 @@ from salience.ranking.constants import CONSTANTS, ConstantOptions, with_constant
 from salience.ranking.profile import Profile
 from salience.ranking.stages import Mmr, Spread
 from salience.retrieval.routes import Trigram, Vector
+from support.asked import in_options
 
 NEW: dict[str, Any] = {
     "distance_threshold": 0.5,
@@ -98,19 +99,19 @@ def test_links_carry_as_far_as_the_search_says() -> None:
         memory.link("b", "c", type="supports")
 
         def found(**options: Any) -> list[str]:
-            return sorted(memory.search("boiler", **options).ids)
+            return sorted(memory.search("boiler", **in_options(options)).ids)
 
         assert found() == ["a", "b", "c"]
         assert found(max_hops=1) == ["a", "b"]
         assert found(max_hops=0) == found(decay_per_hop=0.0) == ["a"]
-        report = memory.explain("boiler", "c", max_hops=1)
+        report = memory.explain("boiler", "c", options={"max_hops": 1})
         assert report.rank is None
 
 
 def test_a_distance_decides_what_is_found_by_meaning() -> None:
     with Memory("ram://", profile="vitality") as memory:
         memory.add("The cat sleeps on the sofa.", id="cat")
-        near = memory.search("A kitten dozes on the couch.", distance_threshold=0.9)
+        near = memory.search("A kitten dozes on the couch.", options={"distance_threshold": 0.9})
         assert [hit.routes for hit in near] == [{"vector": 1}]
         assert (near[0].similarity or 1.0) < 0.7
         assert not memory.search("A kitten dozes on the couch.").hits
@@ -119,12 +120,14 @@ def test_a_distance_decides_what_is_found_by_meaning() -> None:
 def test_an_imported_count_without_a_log_is_spread_as_ever() -> None:
     accesses = [f"2026-05-{day:02d}T00:00:00Z" for day in range(1, 11)]
     with Memory("ram://", profile="vitality") as memory:
-        assert not memory.search("boiler", activation_formula="exact").hits
+        assert not memory.search("boiler", options={"activation_formula": "exact"}).hits
         memory.add("The boiler.", id="a", created_at="2026-01-01")
         for at in accesses:
             memory.touch("a", now=at)
         scores = [
-            memory.search("boiler", now="2026-06-01", touch=False, activation_formula=formula)[0]
+            memory.search(
+                "boiler", now="2026-06-01", touch=False, options={"activation_formula": formula}
+            )[0]
             for formula in ("exact", "petrov")
         ]
     assert not np.isnan([hit.score for hit in scores]).any()

@@ -23,6 +23,7 @@ from salience.retrieval.candidates import Candidates
 from salience.retrieval.query import Query
 from salience.retrieval.routes import Route, Vector
 from salience.search.results import SearchResult
+from support.asked import in_options
 from support.examples import examples
 from support.scoring import DAY, NOW, Designed, check_tree, each_store, opened
 
@@ -54,7 +55,7 @@ def every(value: float) -> dict[str, list[float]]:
 
 
 def ask(memory: Memory, query: str = "zumbrel", **more: Any) -> SearchResult:
-    return memory.search(query, touch=False, explain=True, **more)
+    return memory.search(query, touch=False, explain=True, **in_options(more))
 
 
 def node(hit: Hit, name: str) -> float:

@@ -175,10 +175,10 @@ def test_a_context_that_answers_says_nothing_of_it() -> None:
     ("options", "words"),
     [
         ({"cut": "sharp"}, "use one of auto, careful"),
-        ({"min_probability": 1.5}, "give a number from 0 to 1"),
-        ({"min_probability": True}, "give a number from 0 to 1"),
+        ({"options": {"min_probability": 1.5}}, "give a number from 0 to 1"),
+        ({"options": {"min_probability": True}}, "give a number from 0 to 1"),
         ({"cut": "auto", "profile": "composite"}, "the profile composite gives no probability"),
-        ({"min_probability": 0.1, "profile": "composite"}, 'use "balanced"'),
+        ({"options": {"min_probability": 0.1}, "profile": "composite"}, 'use "balanced"'),
     ],
 )
 def test_what_cannot_be_is_refused(options: dict[str, object], words: str) -> None:

@@ -38,7 +38,9 @@ def test_a_profile_of_the_users_own_ranks(tmp_path: Path) -> None:
     data["stages"][1]["signal"]["parts"][0]["parts"][0] = 5  # a number stands for a constant
     path.write_text(json.dumps(data), encoding="utf-8")
     memory = kitchen()
-    expected = memory.search(QUERY, profile="composite", weights={"similarity": 5.0}, touch=False)
+    expected = memory.search(
+        QUERY, profile="composite", options={"weights": {"similarity": 5.0}}, touch=False
+    )
     for given in (str(path), path, data, profiles.load(path)):
         found = memory.search(QUERY, profile=given, touch=False)
         assert found.profile == "mine"
@@ -189,7 +191,12 @@ def test_a_part_that_is_added_plainly_has_the_weight_1() -> None:
     memory = kitchen()
     plain = memory.search(QUERY, profile=multi, explain=True, limit=1, touch=False)[0]
     heavy = memory.search(
-        QUERY, profile=multi, explain=True, limit=1, touch=False, weights={"rrf_score": 3.0}
+        QUERY,
+        profile=multi,
+        explain=True,
+        limit=1,
+        touch=False,
+        options={"weights": {"rrf_score": 3.0}},
     )[0]
     assert plain.explanation is not None
     assert heavy.explanation is not None
@@ -209,7 +216,7 @@ def test_a_part_that_is_added_plainly_has_the_weight_1() -> None:
 )
 def test_wrong_weights_are_named(weights: Any, message: str) -> None:
     with pytest.raises(InvalidInput) as problem:
-        kitchen().search(QUERY, profile="composite", weights=weights)
+        kitchen().search(QUERY, profile="composite", options={"weights": weights})
     assert message in str(problem.value)
 
 

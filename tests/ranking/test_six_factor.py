@@ -50,8 +50,8 @@ def test_the_weights_are_those_of_the_document() -> None:
 
 def test_a_fresh_memory_with_similarity_1_reaches_0_725(memory: Memory) -> None:
     memory.add("cos=1.0")
-    assert memory.search("anything", min_score=0.8, limit=10).ids == ()
-    assert len(memory.search("anything", min_score=0.72, limit=100, touch=False)) == 1
+    assert memory.search("anything", options={"min_score": 0.8}, limit=10).ids == ()
+    assert len(memory.search("anything", options={"min_score": 0.72}, limit=100, touch=False)) == 1
     [hit] = memory.search("anything", explain=True)
     # 0.40 * 1 + 0.20 * 1 + 0.15 * 0.5 + 0.10 * 0 + 0.10 * 0.5 + 0.05 * 0
     assert hit.score == pytest.approx(0.40 + 0.20 + 0.075 + 0.0 + 0.05 + 0.0, abs=1e-12)
@@ -255,7 +255,7 @@ def test_relevance_score_is_returned_and_no_part_of_the_score(memory: Memory) ->
 
 def test_the_result_has_the_fields_of_the_document(memory: Memory) -> None:
     memory.add("cos=0.89 User prefers Python", tier="long", relevance_score=0.75, importance=0.9)
-    result = memory.search("which language?", min_score=0.5, limit=100).to_dict()
+    result = memory.search("which language?", options={"min_score": 0.5}, limit=100).to_dict()
     assert (result["search_type"], result["min_score"]) == ("semantic", 0.5)
     [hit] = result["hits"]
     assert hit["similarity"] == pytest.approx(0.89, abs=1e-3)
@@ -269,11 +269,14 @@ def test_the_least_score_and_similarity(memory: Memory) -> None:
     far = memory.add("cos=0.2", importance=1.0).id  # 0.08 + 0.20 + 0.15 + 0.05 = 0.48
     none = memory.add("no vector to speak of").id
     assert memory.search("anything", touch=False).ids == (near, far, none)
-    assert memory.search("anything", touch=False, min_score=0.5).ids == (near,)
-    assert memory.search("anything", touch=False, min_score=0.45).ids == (near, far)
-    assert memory.search("anything", touch=False, min_similarity=0.1).ids == (near, far)
+    assert memory.search("anything", touch=False, options={"min_score": 0.5}).ids == (near,)
+    assert memory.search("anything", touch=False, options={"min_score": 0.45}).ids == (near, far)
+    assert memory.search("anything", touch=False, options={"min_similarity": 0.1}).ids == (
+        near,
+        far,
+    )
     with pytest.raises(InvalidInput, match="min_similarity"):
-        memory.search("anything", min_similarity=math.nan)
+        memory.search("anything", options={"min_similarity": math.nan})
 
 
 def test_filters_of_the_document(memory: Memory) -> None:
@@ -344,6 +347,8 @@ def test_constants_agree() -> None:
 @pytest.mark.parametrize("least", [1.5, -1.0])
 def test_a_least_score_that_no_memory_can_have_is_refused(memory: Memory, least: float) -> None:
     with pytest.raises(InvalidInput, match=r"min_score: is .* six_factor scores from 0 to 1"):
-        memory.search("apple", profile="six_factor", min_score=least)
-    memory.search("apple", profile="six_factor", min_score=1.0)
-    memory.search("apple", profile="six_factor", min_score=1.5, weights={"recency": 3.0})
+        memory.search("apple", profile="six_factor", options={"min_score": least})
+    memory.search("apple", profile="six_factor", options={"min_score": 1.0})
+    memory.search(
+        "apple", profile="six_factor", options={"min_score": 1.5, "weights": {"recency": 3.0}}
+    )

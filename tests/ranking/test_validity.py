@@ -283,7 +283,7 @@ def test_a_change_in_a_talk_between_people_lifts_nothing() -> None:
             memory.add(text, id=id, speaker="Ana", session_id=id, dedup=False)
         question = "When is the demo?"
         as_it_is, without = (
-            {hit.id: hit.score for hit in memory.search(question, weights=weights)}
+            {hit.id: hit.score for hit in memory.search(question, options={"weights": weights})}
             for weights in ({}, {"current_version": 0.0})
         )
         assert as_it_is == without
@@ -299,7 +299,7 @@ def test_a_change_that_shares_a_name_alone_lifts_nothing() -> None:
             memory.add(text, id=text, created_at=day)
         question = "Which shade did Ana choose?"
         as_it_is, without = (
-            {hit.id: hit.score for hit in memory.search(question, weights=weights)}
+            {hit.id: hit.score for hit in memory.search(question, options={"weights": weights})}
             for weights in ({}, {"current_version": 0.0})
         )
         assert as_it_is == without

@@ -275,7 +275,7 @@ def test_a_name_is_near_from_0_4_on(
     memory: Memory, title: str, asked: str, similarity: float | None, context: str | None
 ) -> None:
     memory.add("somebody", title=title, id="a")
-    found = memory.search(asked, context=context, filters={"id": "a"}, touch=False)
+    found = memory.search(asked, options={"context": context}, filters={"id": "a"}, touch=False)
     routes = {name for hit in found for name in hit.routes}
     assert ("trigram" in routes) == (similarity is not None)
     if similarity is not None:
@@ -349,7 +349,7 @@ def test_each_context_weighs_most_what_it_is_for() -> None:
 def test_a_misspelt_name_is_found_in_the_identity_context(memory: Memory) -> None:
     id = memory.add("runs Spantree", title="Cedric Hurst", layer="entity").id
     memory.add("we asked somebody else about names", title="notes")
-    result = memory.search("Cedrci Hurst", context="identity", touch=False)
+    result = memory.search("Cedrci Hurst", options={"context": "identity"}, touch=False)
     assert result.ids == (id,)
     assert part(memory, id, "name_similarity", "Cedrci Hurst", context="identity") == 0.625
     assert (result.profile, result.search_type) == ("vitality.identity", "text")
@@ -366,7 +366,7 @@ def test_an_exact_identifier_is_found_in_the_identity_context(tmp_path: Path) ->
             "who is Jeff?": name,
             "u-4417": own,
         }.items():
-            assert memory.search(asked, context="identity").ids == (id,)
+            assert memory.search(asked, options={"context": "identity"}).ids == (id,)
 
 
 def test_the_layer_searched_chooses_the_context(memory: Memory) -> None:
@@ -379,14 +379,14 @@ def test_the_layer_searched_chooses_the_context(memory: Memory) -> None:
     assert memory.search("x", filters={"layer": {"in": ["entity"]}}).profile == "vitality"
     assert memory.search("x", filters={"layer": "entity"}, profile="balanced").profile == "balanced"
     with pytest.raises(InvalidInput, match="context"):
-        memory.search("x", context="dreams")
+        memory.search("x", options={"context": "dreams"})
     with pytest.raises(InvalidInput, match="context"):
-        memory.search("x", context="identity", profile="balanced")
+        memory.search("x", options={"context": "identity"}, profile="balanced")
 
 
 def test_the_episodic_context_goes_by_meaning_alone(memory: Memory) -> None:
     far, near = memory.add("cos=0.3 docker").id, memory.add("cos=0.6").id
-    assert memory.search("docker", context="episodic", touch=False).ids == (near, far)
+    assert memory.search("docker", options={"context": "episodic"}, touch=False).ids == (near, far)
 
 
 def test_the_knowledge_context_follows_links(memory: Memory) -> None:
@@ -395,7 +395,7 @@ def test_the_knowledge_context_follows_links(memory: Memory) -> None:
     friend = memory.add("somebody else", title="Bob").id
     memory.link(project, person, weight=1.0)
     memory.link(friend, person, weight=0.5)
-    found = memory.search("coding tools", context="knowledge", touch=False)
+    found = memory.search("coding tools", options={"context": "knowledge"}, touch=False)
     assert found.ids == (project, person, friend)
     match = part(memory, project, "match", "coding tools", context="knowledge")
     activation = [hit.details["activation"] for hit in found]
@@ -409,15 +409,15 @@ def test_the_activity_context_keeps_to_the_time_that_is_named(memory: Memory) ->
     memory.add("the release is on track", created_at=tuesday + DAY)
     memory.add("the release is planned", created_at=tuesday - 7 * DAY)
     asked = "What was said of the release last Tuesday?"
-    result = memory.search(asked, context="activity", touch=False)
+    result = memory.search(asked, options={"context": "activity"}, touch=False)
     assert result.ids == (said, also)
     assert result.to_dict()["during"] == {
         "start": "2026-03-03T00:00:00+00:00",
         "end": "2026-03-04T00:00:00+00:00",
         "words": "last Tuesday",
     }
-    assert len(memory.search("the release", context="activity")) == 3
-    assert memory.search("what happened in July 2019?", context="activity").ids == ()
+    assert len(memory.search("the release", options={"context": "activity"})) == 3
+    assert memory.search("what happened in July 2019?", options={"context": "activity"}).ids == ()
     assert len(memory.search(asked)) > 2  # the time is a matter of the context
 
 
@@ -428,8 +428,10 @@ def test_archived_memories_are_left_out_unless_asked_for(memory: Memory) -> None
     id = memory.add("cos=0.9").id
     memory.update(id, status="archived")
     assert memory.search("cos").ids == ()
-    assert memory.search("cos", include_archived=True).ids == (id,)
-    assert memory.search("cos", include_archived=True, context="knowledge").ids == (id,)
+    assert memory.search("cos", options={"include_archived": True}).ids == (id,)
+    assert memory.search("cos", options={"include_archived": True, "context": "knowledge"}).ids == (
+        id,
+    )
 
 
 def test_weights_can_be_tuned(memory: Memory) -> None:

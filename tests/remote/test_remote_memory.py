@@ -138,7 +138,7 @@ def test_a_question_to_keep_is_refused_as_it_is_elsewhere(served: Served) -> Non
     for memory in (served, served._behind):
         with pytest.raises(InvalidInput, match="query: has a lone surrogate"):
             memory.labels.add("Where is \ud83d?", ["tea"])
-        assert memory.search("tea \ud83d", lexical="tea \ud83d").query == "tea ?"
+        assert memory.search("tea \ud83d", options={"lexical": "tea \ud83d"}).query == "tea ?"
 
 
 def test_what_is_no_json_is_sent_in_its_json(served: Served) -> None:
@@ -172,7 +172,7 @@ def test_functions_are_refused_and_progress_is_told_of_what_is_sent(served: Serv
     for call, field in (
         (lambda: served.upkeep.consolidate(summarise=lambda members: "x"), "summarise"),
         (lambda: served.add_chat(CHAT, facets=lambda user, assistant: {}), "facets"),
-        (lambda: served.get_context("x", counter=len), "counter"),
+        (lambda: served.get_context("x", options={"counter": len}), "options.counter"),
         (lambda: served.iterate(page_size=0), "limit"),
         (lambda: Memory.reembed(served.url), "url"),
         (lambda: served.reembed(served.url), "url"),
@@ -342,14 +342,18 @@ def test_awaited_it_serves_one_event_loop_after_the_other_but_no_parents(served:
 def test_constants_of_a_profile_and_words_of_a_comparison_are_sent(served: Served) -> None:
     served.add("She runs the platform.", id="a", title="Sarah Chen")
     found = served.search(
-        "boat", profile="vitality", names="Sara Chen", activation_formula="exact", max_hops=None
+        "boat",
+        profile="vitality",
+        options={"names": "Sara Chen", "activation_formula": "exact", "max_hops": None},
     )
     assert found.ids == ("a",)
-    assert not served.search("boat", profile="vitality", names="Sara Chen", name_threshold=1.0)
-    with pytest.raises(InvalidInput, match=r"^max_hops: balanced follows no links"):
-        served.search("boat", max_hops=1)
-    with pytest.raises(InvalidInput, match=r"^mmr_lambda: is 2"):
-        served.search("boat", profile="multi_route", mmr_lambda=2)
+    assert not served.search(
+        "boat", profile="vitality", options={"names": "Sara Chen", "name_threshold": 1.0}
+    )
+    with pytest.raises(InvalidInput, match=r"^options.max_hops: balanced follows no links"):
+        served.search("boat", options={"max_hops": 1})
+    with pytest.raises(InvalidInput, match=r"^options.mmr_lambda: is 2"):
+        served.search("boat", profile="multi_route", options={"mmr_lambda": 2})
 
 
 def test_a_server_without_encryption_says_so_where_https_is_asked(served: Served) -> None:

@@ -241,7 +241,9 @@ def test_a_service_without_a_key_is_refused(monkeypatch: pytest.MonkeyPatch) -> 
 def test_weights_of_the_first_formula_still_count(memory: Memory) -> None:
     profile = reranked("balanced", by_length, share=0.0)
     unmoved = memory.search(QUESTION, profile=profile)
-    moved = memory.search(QUESTION, profile=profile, weights={"lexical": 0.0, "semantic": 0.0})
+    moved = memory.search(
+        QUESTION, profile=profile, options={"weights": {"lexical": 0.0, "semantic": 0.0}}
+    )
     assert [hit.score for hit in unmoved.hits] != [hit.score for hit in moved.hits]
     assert replace(profile, name="other") != profile
 
@@ -262,4 +264,4 @@ def test_probabilities_are_those_of_the_search_without_the_model(memory: Memory)
     assert report.probability is not None
     assert report.probability.value == expected[result.ids[0]]
     floor = (plain.probability or 0.0) + 0.01
-    assert len(memory.search(QUESTION, profile=profile, min_probability=floor)) == 0
+    assert len(memory.search(QUESTION, profile=profile, options={"min_probability": floor})) == 0

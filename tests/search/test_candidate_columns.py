@@ -62,7 +62,7 @@ def test_a_weight_changes_no_values_but_those_that_move_with_it() -> None:
         if part.weight is None:
             continue
         weights = {part.name: part.weight + 0.7}
-        other = memory.inspect.candidates(QUERY, weights=weights)
+        other = memory.inspect.candidates(QUERY, options={"weights": weights})
         places = {row.id: at for at, row in enumerate(other.rows)}
         order = [places[row.id] for row in table.rows]
         moved = False
@@ -110,8 +110,8 @@ def test_hits_that_are_too_unlikely_leave_at_a_step_of_its_own() -> None:
     whole = memory.inspect.candidates(QUERY)
     chances = [row.probability or 0.0 for row in whole.rows[:10]]
     least = chances[4] + 1e-9
-    table = memory.inspect.candidates(QUERY, min_probability=least)
-    hits = memory.search(QUERY, min_probability=least, touch=False)
+    table = memory.inspect.candidates(QUERY, options={"min_probability": least})
+    hits = memory.search(QUERY, options={"min_probability": least}, touch=False)
     step = table.stages[-1]
     assert (step.kind, step.entered, step.left) == ("cutoff", 10, len(hits))
     assert [row.id for row in table.rows if row.left is None] == list(hits.ids)
@@ -124,7 +124,7 @@ def test_one_that_left_before_the_score_has_none() -> None:
     cosines = sorted(
         s for s in memory.inspect.candidates(QUERY).routes["vector"].score if s is not None
     )
-    table = memory.inspect.candidates(QUERY, min_similarity=cosines[len(cosines) // 2])
+    table = memory.inspect.candidates(QUERY, options={"min_similarity": cosines[len(cosines) // 2]})
     gone = [row for row in table.rows if row.score is None]
     assert gone
     assert {row.left for row in gone} == {1}

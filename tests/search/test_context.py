@@ -18,6 +18,7 @@ from salience import AsyncMemory, Memory
 from salience.display.for_models import NOTICE, TAG, clean, fence
 from salience.errors import InvalidInput
 from salience.search.context import FORMATS, Context, Section, SectionLike
+from support.asked import in_options
 from support.examples import examples
 from support.kitchen import QUERY, check_snapshot, kitchen
 from support.scoring import DAY, NOW
@@ -122,10 +123,8 @@ def test_never_over_budget(
             budget,
             format=format,
             sections=own_sections,
-            counter=count,
-            references=references,
             touch=False,
-            **options,
+            **in_options({"counter": count, "references": references, **options}),
         )
 
     try:
@@ -212,7 +211,9 @@ def test_a_trace_says_what_became_of_each_memory() -> None:
         for i in range(4)
     )
     ben.add("Saffron and soup.", id="soup")
-    context = memory.get_context("saffron", 50 + FENCE, per_writer=3, trace=True, touch=False)
+    context = memory.get_context(
+        "saffron", 50 + FENCE, per_writer=3, options={"trace": True}, touch=False
+    )
     outcomes = {(each.section, each.id): each.outcome for each in context.considered}
     assert outcomes == {
         ("identity", "ana"): "in",
@@ -237,7 +238,7 @@ def test_a_trace_has_what_a_cut_left_out() -> None:
     chances = sorted((hit.probability or 0.0 for hit in whole), reverse=True)
     least = (chances[1] + chances[2]) / 2
     context = memory.get_context(
-        QUERY, sections=["memories"], min_probability=least, trace=True, touch=False
+        QUERY, sections=["memories"], options={"min_probability": least, "trace": True}, touch=False
     )
     below = [each.id for each in context.considered if each.outcome == "below the floor"]
     assert set(below) == set(whole.ids) - set(context.ids)
@@ -338,7 +339,9 @@ def test_nothing_twice_across_sections() -> None:
 
 
 def test_recent_turns_keep_their_order_and_their_roles() -> None:
-    context = house().get_context(QUERY, sections=["recent"], format="messages", references=False)
+    context = house().get_context(
+        QUERY, sections=["recent"], format="messages", options={"references": False}
+    )
     assert [dict(message) for message in context.messages] == [
         {"role": "user", "content": "what is in the larder?"},
         {"role": "assistant", "content": "saffron, rice and leeks"},
@@ -367,7 +370,7 @@ def test_references_are_short_and_can_be_switched_off() -> None:
     short = ["0123456789abc", "0123456789abX", "fedcba98", "odd__id__"]
     assert refs == dict(zip(ids, short, strict=True))
     assert all(f"[m:{ref}]" in context.text for ref in refs.values())
-    assert "[m:" not in memory.get_context("saffron", references=False).text
+    assert "[m:" not in memory.get_context("saffron", options={"references": False}).text
 
 
 def test_only_the_memories_of_a_context_are_touched_and_only_with_touch() -> None:
@@ -421,10 +424,13 @@ def test_sync_and_async_agree() -> None:
         ({"max_tokens": 0}, "max_tokens: is 0"),
         ({"max_tokens": 2.5}, "max_tokens: is 2.5"),
         ({"format": "html"}, "format: is 'html'; use one of text, markdown"),
-        ({"counter": 3}, "counter: is 3"),
-        ({"counter": lambda text: -1}, "counter: gave -1"),
-        ({"counter": lambda text: 1.5}, "counter: gave 1.5"),
-        ({"counter": lambda text: 9, "max_tokens": 8}, "nothing at all counts as 9"),
+        ({"options": {"counter": 3}}, "options.counter: is 3"),
+        ({"options": {"counter": lambda text: -1}}, "counter: gave -1"),
+        ({"options": {"counter": lambda text: 1.5}}, "counter: gave 1.5"),
+        (
+            {"options": {"counter": lambda text: 9}, "max_tokens": 8},
+            "nothing at all counts as 9",
+        ),
         ({"sections": []}, "sections: must be a list"),
         ({"sections": "memories"}, "sections: must be a list"),
         ({"sections": ["memoirs"]}, "there is no standard 'memoirs'; use identity"),

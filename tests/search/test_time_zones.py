@@ -24,7 +24,7 @@ def test_the_zone_is_that_of_the_call_of_the_memory_of_now_or_of_the_system(
                 memory.add(f"I ate {dish}.", id=day, created_at=f"2026-05-{day}T12:00-07:00")
             memory.add("The lamp broke.", created_at="2026-05-14T19:00-07:00")
             id = memory.search("What did I eat yesterday?", now=now, **call).ids[0]
-            text = memory.get_context("lamp", references=False, now=now, **call).text
+            text = memory.get_context("lamp", options={"references": False}, now=now, **call).text
             assert f"- 2026-05-{'14' if id == '13' else '15'}: The lamp" in text
             return id
 
@@ -56,7 +56,10 @@ def test_times_without_a_zone_are_those_of_the_memory() -> None:
     with Memory("ram://", embedder=None, time_zone="Asia/Tokyo") as memory:
         id = memory.add("The kiln is hot.", created_at="2026-05-14").id
         assert memory[id].created_at.isoformat() == "2026-05-13T15:00:00+00:00"
-        assert "- 2026-05-14: The kiln" in memory.get_context("kiln", references=False).text
+        assert (
+            "- 2026-05-14: The kiln"
+            in memory.get_context("kiln", options={"references": False}).text
+        )
         assert memory.count(since="2026-05-14", until="2026-05-15") == 1
         assert memory.search("kiln", filters={"created_at": {"lt": "2026-05-14"}}).ids == ()
         memory.update(id, expires_at=datetime(2026, 7, 1))
@@ -76,8 +79,8 @@ def test_times_without_a_zone_are_those_of_the_memory() -> None:
 def test_what_is_no_time_zone_is_named_with_a_remedy(zone: object, problem: str) -> None:
     with Memory("ram://", embedder=None) as memory:
         for call in (
-            lambda: memory.search("soup", time_zone=zone),  # type: ignore[arg-type]
-            lambda: memory.get_context("soup", time_zone=zone),  # type: ignore[arg-type]
+            lambda: memory.search("soup", options={"time_zone": zone}),  # type: ignore[arg-type]
+            lambda: memory.get_context("soup", options={"time_zone": zone}),  # type: ignore[arg-type]
             lambda: memory.add("soup", time_zone=zone),  # type: ignore[arg-type]
             lambda: Memory("ram://", time_zone=zone),  # type: ignore[arg-type]
         ):

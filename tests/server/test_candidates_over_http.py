@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import httpx
 
 from support.real_server import RealServer
@@ -20,9 +22,10 @@ def test_a_profile_is_given_with_other_weights(client: httpx.Client) -> None:
     client.post("/memories", json={"content": "Ana has bread."}).raise_for_status()
     given = client.get("/profiles/balanced", params={"weights": '{"semantic": 3}'}).json()
     assert {part["name"]: part["weight"] for part in given["parts"]}["semantic"] == 3
-    body = {"query": "Who has bread?", "touch": False}
+    body: dict[str, Any] = {"query": "Who has bread?", "touch": False}
     [by_file] = client.post("/search", json={**body, "profile": given["profile"]}).json()["hits"]
-    [by_name] = client.post("/search", json={**body, "weights": {"semantic": 3}}).json()["hits"]
+    body["options"] = {"weights": {"semantic": 3}}
+    [by_name] = client.post("/search", json=body).json()["hits"]
     assert by_file["score"] == by_name["score"]
     refused = client.get("/profiles/balanced", params={"weights": '{"nothing": 3}'})
     assert (refused.status_code, "nothing" in refused.json()["detail"]) == (422, True)
@@ -33,7 +36,7 @@ def test_a_context_lists_what_was_considered(client: httpx.Client) -> None:
     client.post("/memories/batch", json={"items": items}).raise_for_status()
     body = {"query": "Who has bread?", "max_tokens": 150, "touch": False}
     assert client.post("/context", json=body).json()["considered"] == []
-    told = client.post("/context", json={**body, "trace": True}).json()
+    told = client.post("/context", json={**body, "options": {"trace": True}}).json()
     outcomes = [each["outcome"] for each in told["considered"]]
     assert (len(outcomes), outcomes[0], outcomes[-1]) == (5, "in", "no room")
     assert (

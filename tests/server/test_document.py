@@ -171,11 +171,11 @@ def test_refusals_are_as_documented(notes: httpx.Client, document: Document) -> 
 
 
 def test_a_wrong_body_names_every_mistake(client: httpx.Client) -> None:
-    body = {"query": 5, "limit": "3", "weights": {"words": "x"}, "colour": "red"}
+    body = {"query": 5, "limit": "3", "options": 5, "colour": "red"}
     errors = client.post("/search", json=body).json()["errors"]
     assert {error["pointer"] for error in errors} == {
         "#/query",
         "#/limit",
-        "#/weights/words",
+        "#/options",
         "#/colour",
     }

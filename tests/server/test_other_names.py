@@ -171,7 +171,7 @@ def test_a_name_without_a_value_is_no_reason_for_another_profile(
 
 def test_both_names_of_a_field_are_refused(other: httpx.Client) -> None:
     for path, body in (
-        ("/search", {"query": "x", "threshold": 0.5, "min_score": 0.5}),
+        ("/search", {"query": "x", "threshold": 0.5, "options": {"min_score": 0.5}}),
         ("/memories", {"content": "x", "importance_score": 0.5, "importance": 0.5}),
         ("/feedback", {"id": "x", "memory_id": "x", "kind": "useful"}),
     ):

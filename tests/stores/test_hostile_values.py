@@ -102,7 +102,7 @@ def test_any_setting_is_taken_or_refused_at_opening(
         try:
             with Memory("ram://", **values) as memory:
                 memory.add("An apple a day. Yesterday.", id="a")
-                memory.search("what did Ana eat last week?", token_budget=100)
+                memory.search("what did Ana eat last week?", options={"token_budget": 100})
                 memory.delete_all(namespace=memory.namespace)
         except SalienceError as problem:
             str(problem).encode()
@@ -161,7 +161,7 @@ def test_what_a_function_of_the_caller_gives_is_checked(make: Callable[[], Any])
         try:
             with Memory("ram://", **options) as memory:
                 memory.add("An apple a day", id="a")
-                memory.search("apple", token_budget=100)
+                memory.search("apple", options={"token_budget": 100})
                 memory.upkeep.maintain()
                 for record in memory.get_all():
                     assert inexact(vars(record)) is None
@@ -170,7 +170,7 @@ def test_what_a_function_of_the_caller_gives_is_checked(make: Callable[[], Any])
     with Memory("ram://", embedder=WordHashEmbedder()) as memory:
         for act in (
             lambda: memory.add_chat(CHAT, facets=value),
-            lambda: memory.get_context("apple", counter=value),
+            lambda: memory.get_context("apple", options={"counter": value}),
         ):
             try:
                 act()

@@ -11,7 +11,7 @@ type InCamelCase<Name> = Name extends `${infer First}_${infer Rest}`
 export type Named<Fields> = Fields | { [Name in keyof Fields as InCamelCase<Name>]: Fields[Name] };
 
 /** Fields whose values are objects with fields of their own, or lists of such. */
-const WITHIN = new Set(["items", "messages", "content", "links", "sections", "dedup"]);
+const WITHIN = new Set(["items", "messages", "content", "links", "sections", "dedup", "options"]);
 
 /**
  * An object of fields by the names of the library.

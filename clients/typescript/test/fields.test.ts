@@ -42,9 +42,9 @@ test("what is asked or kept may stand before its fields, and those in either cas
       ["Eve has a cat.", null, "eve"],
     ],
   );
-  const found = await client.search("nuts", { limit: 1, minScore: 0, filters: { user_id: "ana" }, timeout: 9_000 });
+  const found = await client.search("nuts", { limit: 1, options: { min_score: 0 }, filters: { user_id: "ana" }, timeout: 9_000 });
   assert.deepEqual(found.hits.map((hit) => hit.id), [id]);
-  const context = await client.getContext("What may Ana not eat?", { maxTokens: 150, references: false });
+  const context = await client.getContext("What may Ana not eat?", { maxTokens: 150, options: { references: false } });
   assert.match(context.text, /allergic to nuts/);
   assert.equal(context.max_tokens, 150);
   assert.deepEqual(await client.search({ query: "nuts", asOf: "2020-01-01" }).then(({ hits }) => hits), []);

@@ -6,6 +6,7 @@ to call a method and to show what that returns takes its options by `takes`.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from datetime import date
@@ -13,7 +14,16 @@ from functools import partial
 from inspect import Parameter, Signature, isfunction, signature
 from operator import attrgetter
 from types import UnionType
-from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+    is_typeddict,
+)
 
 import typer
 from typer.models import ArgumentInfo, OptionInfo
@@ -26,6 +36,7 @@ from salience.cli.help import CONDITIONS
 from salience.cli.settings import Settings, imported, parse_json
 from salience.display.result import to_json as as_json
 from salience.engine.memory import Memory
+from salience.errors import InvalidInput
 from salience.records.field_filters import with_fields
 from salience.write.reading import not_found
 
@@ -38,6 +49,7 @@ _FLAGS = {
     "profiles": "profile",
     "everywhere": "all",
     "steps": "step",
+    "options": "option",
 }
 _OF_CONDITIONS = {"session_id": "session", "user_id": "user", "agent_id": "agent"}
 _METAVARS = {"tags": "TAG", "entities": "NAME"}
@@ -70,7 +82,7 @@ def takes(
         settings, *own, _ = signature(command).parameters.values()
         hidden = {*_NOT_TYPED, *without, *(each.name for each in own)}
         options = [each.replace(annotation=hints[each.name]) for each in own]
-        places, readers = list[Parameter](), dict[str, Callable[[str], Any]]()
+        places, readers = list[Parameter](), dict[str, Callable[[Any], Any]]()
         listed = parameters(attrgetter(method)(Memory))
         folds = "filters" in listed and "tags" not in listed
         if folds:
@@ -206,7 +218,7 @@ def parameters(method: Callable[..., Any]) -> dict[str, Parameter]:
 
 def _typed(
     parameter: Parameter, is_place: bool, choices: Iterable[str]
-) -> tuple[Any, Callable[[str], Any] | None]:
+) -> tuple[Any, Callable[[Any], Any] | None]:
     """The annotation of a parameter for typer, and the function that reads its text, if any."""
     name, (hint, help) = parameter.name, get_args(parameter.annotation)
     short = _OF_CONDITIONS.get(name)
@@ -227,7 +239,27 @@ def _typed(
         kind = kind | None
     if shape is Callable:
         return Annotated[kind | None, info], partial(imported, flag)
+    if shape is dict and metavar == "NAME=VALUE":
+        return Annotated[kind, info], _pairs
     return Annotated[kind, info], shape and partial(parse_json, flag, kind=shape)
+
+
+def _pairs(pairs: list[str]) -> dict[str, Any]:
+    """Further options, each a text or JSON.
+
+    Raises:
+        InvalidInput: one has no value.
+    """
+    values: dict[str, Any] = {}
+    for pair in pairs:
+        name, sign, value = pair.partition("=")
+        if not sign:
+            raise InvalidInput("option", f"{pair!r} has no value", "write it as min_score=0.5")
+        try:
+            values[name] = json.loads(value)
+        except (ValueError, RecursionError):
+            values[name] = value
+    return values
 
 
 def _kind(hint: Any) -> tuple[Any, str | None, Any]:
@@ -238,6 +270,8 @@ def _kind(hint: Any) -> tuple[Any, str | None, Any]:
         if many in kinds:
             [item] = get_args(kinds[many])
             return (str, "JSON", list) if get_origin(item) is Mapping else (list[str], None, None)
+    if any(map(is_typeddict, kinds)):
+        return list[str], "NAME=VALUE", dict
     if date in kinds:
         return str, "TIME", None
     if Callable in kinds:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Unpack
+from typing import Unpack, cast
 
 from salience.engine.core import Part
 from salience.engine.options import check_names, takes
@@ -38,7 +38,11 @@ from salience.search.request import (
     CompareOptions,
     ExplainOptions,
     Filters,
+    HitOptions,
     Moment,
+    SearchOptions,
+    SharedOptions,
+    further,
 )
 
 _MEASURED_HITS = 20
@@ -71,7 +75,7 @@ class Inspect(Part):
         searched = replace(request, limit=integer("hits", hits, 1, MAX_HITS))
         return self._run_search(candidates.candidates(searched, request.limit), request)
 
-    @takes(FieldFilters, CompareOptions, defaults=SEARCH_DEFAULTS)
+    @takes(FieldFilters, SharedOptions, CompareOptions, defaults=SEARCH_DEFAULTS)
     def compare(
         self, query: str, profiles: Sequence[ProfileLike], **options: Unpack[CompareOptions]
     ) -> Comparison:
@@ -87,8 +91,9 @@ class Inspect(Part):
         """
         check_names("Memory.inspect.compare", options, CompareOptions)
         options = with_fields(options)
+        further(options.get("options"), HitOptions)
         compared = profiles_by_name.get_all(profiles)
-        request = self._core.request(query, **options)
+        request = self._core.request(query, **cast("SearchOptions", options))
         return self._run_search(compare.compare(request, compared), request)
 
     def graph(

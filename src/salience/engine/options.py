@@ -14,7 +14,8 @@ from salience.language.tokens import count_tokens
 from salience.ranking.profiles import ProfileLike
 from salience.records.field_filters import FieldFilters, with_fields
 from salience.records.limits import Limits
-from salience.search.request import Filters, Moment, TimeZone
+from salience.search.context import TextOptions
+from salience.search.request import Filters, Moment, RankingOptions, TimeZone
 from salience.write.dedup import DedupLike
 from salience.write.items import SecretPolicy
 from salience.write.upsert import OnConflict
@@ -292,6 +293,11 @@ def check_names(method: str, options: Mapping[str, Any], declared: type, *others
 
     unknown = next(name for name in options if name not in declared.__annotations__)
     names = [*declared.__annotations__, *others]
+    known = _USUAL_NAMES.get(unknown, unknown)
+    for further in (RankingOptions, TextOptions):
+        if "options" in names and known in further.__annotations__:
+            hint = f"give it as options={{{known!r}: ...}}"
+            raise TypeError(f"{method}() got an unexpected keyword argument {unknown!r}; {hint}")
     known = _USUAL_NAMES.get(unknown, "")
     nearest = [known] if known in names else get_close_matches(unknown, names, 1)
     hint = f"; did you mean {nearest[0]!r}?" if nearest else ""

@@ -10,7 +10,6 @@ from typing import Self, Unpack
 from salience.engine.core import Core, PlanRunner
 from salience.engine.options import check_names, narrowed, takes
 from salience.errors import InvalidInput
-from salience.ranking.constants import ConstantOptions
 from salience.records.field_filters import FIELD_DEFAULTS, FieldFilters, with_fields
 from salience.records.record import MemoryRecord
 from salience.records.validation import boolean, text
@@ -24,12 +23,11 @@ from salience.search.listing import About, NamePage, Page
 from salience.search.recording import log_search
 from salience.search.request import (
     SEARCH_DEFAULTS,
-    CompareOptions,
     ExplainOptions,
     Filters,
     Moment,
     SearchOptions,
-    WordOptions,
+    SharedOptions,
 )
 from salience.search.results import SearchResult
 from salience.write import reading
@@ -38,7 +36,7 @@ ITERATION_PAGE = 1_000  # memories read at once
 MAX_EXPLAINED = 20  # memories of one ranking
 
 
-EXPLAINING = (FieldFilters, CompareOptions, ConstantOptions, WordOptions, ExplainOptions)
+EXPLAINING = (FieldFilters, SharedOptions, ExplainOptions)
 
 
 class SearchApi(PlanRunner):

@@ -53,7 +53,7 @@ class SalienceMemoryService(BaseMemoryService):
         Args:
             memory: a memory, or the address of one.
             search: options of `Memory.search` for each search, such as {"limit": 5,
-                "min_similarity": 0.2}. Calls of tools that other adapters keep are found only by
+                "cut": "auto"}. Calls of tools that other adapters keep are found only by
                 filters that name a `kind`.
             settings: those of `Memory.open`, if an address is given.
 

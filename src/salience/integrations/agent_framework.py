@@ -95,7 +95,7 @@ class SalienceContextProvider(ContextProvider):
         found = await self._memory.awaited.search(
             question,
             limit=self._limit,
-            min_similarity=self._min_similarity,
+            options={"min_similarity": self._min_similarity},
             filters=without_items({"session_id": {"ne": context.session_id}}),
         )
         if text := fenced(found, max_tokens=self._max_tokens, zone=self._memory.sync.time_zone):

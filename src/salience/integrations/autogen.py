@@ -162,7 +162,7 @@ class SalienceMemory(Memory, Component[SalienceMemoryConfig]):
         limit, where = self._limit if limit is None else limit, without_items(filters)
         if words := as_query(query):
             found = await memory.search(
-                words, limit=limit, filters=where, min_similarity=self._min_similarity
+                words, limit=limit, filters=where, options={"min_similarity": self._min_similarity}
             )
             return found.hits
         return (await memory.get_all(where, limit=limit)).memories[::-1]

@@ -199,7 +199,7 @@ class SalienceRetriever:
         return {
             "filters": without_items(_filter(wanted)),
             "limit": self.top_k if top_k is None else top_k,
-            "min_similarity": self.min_similarity,
+            "options": {"min_similarity": self.min_similarity},
         }
 
     def _outputs(self, found: SearchResult) -> dict[str, Any]:

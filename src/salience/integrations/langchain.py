@@ -76,7 +76,7 @@ class SalienceRetriever(BaseRetriever):
     memory: a memory, or the address of one.
     user_id: the user whose memories are found.
     k: the most documents, 1 to 1000.
-    options: those of `Memory.search`, such as {"filters": ..., "min_similarity": 0.3}.
+    options: those of `Memory.search`, such as {"filters": ..., "cut": "auto"}.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True)

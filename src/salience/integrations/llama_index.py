@@ -88,7 +88,7 @@ class SalienceMemoryBlock(BaseMemoryBlock[str]):
         found = await self._memory.awaited.search(
             question,
             limit=self.limit,
-            min_similarity=self.min_similarity,
+            options={"min_similarity": self.min_similarity},
             filters=without_items({"not": at_hand}),
         )
         return fenced(found, max_tokens=self.max_tokens, zone=self._memory.sync.time_zone)

@@ -70,7 +70,7 @@ class SalienceStore(MemoryStore):
             writable: whether the manager may write to it.
             extraction: True keeps the messages of the conversation as turns; a configuration says
                 when, and may name an extractor of facts.
-            search: further options of `Memory.search`, such as {"min_similarity": 0.2}. Calls of
+            search: further options of `Memory.search`, such as {"cut": "auto"}. Calls of
                 tools that other adapters keep are found only by filters that name a `kind`.
             settings: those of `Memory.open`, if an address is given.
 

@@ -43,7 +43,7 @@ FEEDBACK_WEIGHTS = {
 """The weight of each kind of feedback."""
 SCORE_STEPS = {"promote": 0.15, "demote": -0.15}
 JUDGEMENTS = (*FEEDBACK_WEIGHTS, *SCORE_STEPS, "reinforce")
-"""What `Memory.feedback` takes."""
+"""The judgements that `Memory.feedback` takes."""
 RELEVANCE_STEP, REINFORCEMENT = 0.1, 0.1
 DAILY_DECAY = 0.01
 DAY_SECONDS = 86_400.0

@@ -1,6 +1,6 @@
 """Conditions on fields as keywords: `user_id="ana"` for `filters={"user_id": "ana"}`."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 from typing import Any, TypedDict, TypeVar, cast
 
@@ -20,14 +20,6 @@ class FieldFilters(TypedDict, total=False):
     user_id: find only memories of this user.
     agent_id: find only memories of this agent.
     session_id: find only turns of this session.
-    title: find only memories with this title.
-    importance: find only memories of this importance, or within bounds, as {"gte": 0.5}.
-    tier: find only memories of this tier.
-    layer: find only memories of this layer.
-    content_type: find only memories of this type of content.
-    memory_nature: find only memories of this nature.
-    status: find only memories of this status.
-    written_by: find only what this actor wrote.
     since: find only what was said or happened at this time or later.
     until: find only what was said or happened before this time.
     """
@@ -38,14 +30,6 @@ class FieldFilters(TypedDict, total=False):
     user_id: str
     agent_id: str
     session_id: str
-    title: str
-    importance: float | Mapping[str, float]
-    tier: str
-    layer: str
-    content_type: str
-    memory_nature: str
-    status: str
-    written_by: str
     since: date | str | float
     until: date | str | float
 
@@ -54,20 +38,20 @@ FIELD_DEFAULTS: Mapping[str, Any] = dict.fromkeys(FieldFilters.__annotations__, 
 """Not given; None would be a value that a program has forgotten to set."""
 
 
-def with_fields(options: T) -> T:
-    """The options with the conditions on fields among them moved into `filters`.
+def with_fields(options: T, names: Iterable[str] = FIELD_DEFAULTS) -> T:
+    """The options with the conditions on fields of some names moved into `filters`.
 
     Raises:
         InvalidInput: names the keyword that is wrong.
     """
-    given = {name: options[name] for name in FieldFilters.__annotations__ if name in options}
+    given = {name: options[name] for name in names if name in options}
     given = {name: value for name, value in given.items() if value is not ...}
     conditions = [_condition(name, value) for name, value in given.items()]
     if given.keys() >= {"since", "until"}:
         since, until = (timestamp(name, given[name]) for name in ("since", "until"))
         if until < since:
             raise InvalidInput("until", "is before since", "give a later time, or swap them")
-    others = {n: v for n, v in options.items() if n not in FieldFilters.__annotations__}
+    others = {n: v for n, v in options.items() if n not in (*names, *given)}
     if conditions:
         own = others.get("filters")
         parse_filter(own)  # an error names its place there, not in what is made of it

@@ -182,6 +182,9 @@ def _sent(name: str, value: Any) -> Any:
     """An argument as a request has it."""
     if name == "profile":
         return profile_to_wire(name, value)
+    if name == "options" and isinstance(value, Mapping):
+        texts = {n: query_to_wire(n, value[n]) for n in ASKED & value.keys()}
+        return to_wire(name, {**value, **texts})
     if name == "profiles":
         if isinstance(value, str | Mapping) or not isinstance(value, Sequence):
             raise InvalidInput("profiles", "must be a list of profiles")

@@ -1,7 +1,7 @@
 """A search request: the options that a search takes, their defaults, and their checks."""
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import date, datetime, tzinfo
 from typing import Any, TypedDict
 
@@ -40,32 +40,23 @@ Moment = date | str | float | None
 TimeZone = str | tzinfo | None
 
 
-class CompareOptions(FieldFilters, total=False):
+class SharedOptions(FieldFilters, total=False):
     """The options that a comparison shares with a search.
 
     limit: maximum number of memories, 1 to 1000.
     filters: a condition that each memory must meet; see `salience.records.filters`. Only active
         memories are found, unless it says something about their `status`.
     now: the time to rank for; the present by default.
-    time_zone: the zone of whoever asks, as Europe/Berlin: of "yesterday" in the query, of times
-        that are given without a zone. By default that of the memory, else of `now`, else the
-        system's.
     as_of: rank what there was at this time, as it was then: contents, links, accesses, judgements,
         statuses. What was erased since cannot be in it. Nothing is touched.
-    min_score: leave out hits below it; what a score means depends on the profile.
     namespaces: search these instead of the memory's own.
-    token_budget: how many tokens the hits (and neighbors) may take together; one that does not fit
-        is skipped for the next.
     """
 
     limit: int
     filters: Filters
     now: Moment
-    time_zone: TimeZone
     as_of: Moment
-    min_score: float | None
     namespaces: Sequence[str] | None
-    token_budget: int | None
 
 
 class WordOptions(TypedDict, total=False):
@@ -81,32 +72,68 @@ class WordOptions(TypedDict, total=False):
     semantic: str | None
 
 
+class HitOptions(TypedDict, total=False):
+    """Further options of whatever finds hits.
+
+    time_zone: the zone of whoever asks, as Europe/Berlin: of "yesterday" in the query, of times
+        that are given without a zone. By default that of the memory, else of `now`, else the
+        system's.
+    min_score: leave out hits below it; what a score means depends on the profile.
+    token_budget: how many tokens the hits (and neighbors) may take together; one that does not fit
+        is skipped for the next.
+    """
+
+    time_zone: TimeZone
+    min_score: float | None
+    token_budget: int | None
+
+
+class RankingOptions(HitOptions, ConstantOptions, WordOptions, total=False):
+    """Further options of one ranking.
+
+    weights: other weights for named parts of the profile's score.
+    min_similarity: leave out memories whose cosine with the query is below it.
+    min_probability: leave out hits whose probability of answering the query is below it, 0 to 1.
+    include_archived: find archived memories, too.
+    context: a variant of the profile, such as "identity", "knowledge", "episodic" or "activity" of
+        "vitality"; by default that of the layer which `filters` ask for.
+    """
+
+    weights: Mapping[str, float] | None
+    min_similarity: float | None
+    min_probability: float | None
+    include_archived: bool
+    context: str | None
+
+
 ASKED = frozenset(("query", *WordOptions.__annotations__))
 """The texts that ask, in which a NUL is a space and half an emoji "?"."""
 
 
-class ExplainOptions(CompareOptions, ConstantOptions, WordOptions, total=False):
+class CompareOptions(SharedOptions, total=False):
+    """The options of a comparison.
+
+    options: further options by their names: time_zone, min_score and token_budget, as `search` has
+        them.
+    """
+
+    options: HitOptions | None
+
+
+class ExplainOptions(SharedOptions, total=False):
     """The options that an explanation shares with a search.
 
     profile: how to rank; the memory's profile by default.
-    weights: other weights for named parts of the profile's score.
-    min_similarity: leave out memories whose cosine with the query is below it.
-    include_archived: find archived memories, too.
-    context: a variant of the profile, such as "identity", "knowledge", "episodic" or "activity" of
-        "vitality"; by default that of the layer which `filters` ask for.
-    min_probability: leave out hits whose probability of answering the query is below it, 0 to 1.
     cut: "auto" leaves out what does not answer the query: all hits if the chance that any memory
         answers is below 0.2, else those with less than a fifth of the best hit's. "careful" leaves
         out more, "greedy" less, "none" nothing, as by default.
+    options: further options by their names, as {"weights": {"recency": 0.5}}; those of
+        `salience.search.request.RankingOptions`.
     """
 
     profile: ProfileLike | None
-    weights: Mapping[str, float] | None
-    min_similarity: float | None
-    include_archived: bool
-    context: str | None
-    min_probability: float | None
     cut: Cut | None
+    options: RankingOptions | None
 
 
 class SearchOptions(ExplainOptions, total=False):
@@ -124,10 +151,49 @@ SEARCH_DEFAULTS: Mapping[str, Any] = {
     **dict.fromkeys(SearchOptions.__annotations__),
     **FIELD_DEFAULTS,
     "limit": 10,
-    "include_archived": False,
     "touch": True,
     "explain": False,
 }
+
+
+_DEFAULTS: Mapping[str, Any] = {
+    **dict.fromkeys(RankingOptions.__annotations__),
+    **SEARCH_DEFAULTS,
+    "include_archived": False,
+}
+
+
+def further(options: Any, declared: type) -> Mapping[str, Any]:
+    """What the parameter `options` holds, whose names have to be `declared`.
+
+    Raises:
+        InvalidInput: it is no mapping, or names an option that there is not.
+    """
+    if options is None:
+        return {}
+    if not isinstance(options, Mapping):
+        raise InvalidInput("options", f"is {shown(options)}", 'give options by name, {"name": 1}')
+    known = declared.__annotations__
+    for name in options:
+        if name not in known:
+            from difflib import get_close_matches
+
+            nearest = get_close_matches(str(name), known, 1)
+            hint = f"use {nearest[0]}, or another of" if nearest else "use some of"
+            remedy = f"{hint} {', '.join(known)}"
+            raise InvalidInput("options", f"has {shown(name)}, which is no option", remedy)
+    return options
+
+
+@contextmanager
+def named_in(options: Mapping[str, Any]) -> Iterator[None]:
+    """Name what is wrong with one of some further options by its place."""
+    try:
+        yield
+    except InvalidInput as error:
+        if error.field.partition(".")[0].partition("[")[0] not in options:
+            raise
+        raise InvalidInput(f"options.{error.field}", error.problem, error.remedy) from None
 
 
 @dataclass(frozen=True)
@@ -198,7 +264,12 @@ def search_request(
     Raises:
         InvalidInput: names the option that is wrong.
     """
-    options = {**SEARCH_DEFAULTS, **options}
+    more = further(options.get("options"), RankingOptions)
+    with named_in(more):
+        return _request(query, settings, {**_DEFAULTS, **options, **more})
+
+
+def _request(query: Any, settings: SearchSettings, options: Mapping[str, Any]) -> SearchRequest:
     zone = settings.zone(options["time_zone"], options["now"])
     as_of = past_time(options["as_of"], settings, zone)
     now = present_time(options["now"], as_of, settings, zone)

@@ -17,6 +17,7 @@ from starlette.responses import Response
 from salience.api.operations import OPERATIONS
 from salience.display.result import Result
 from salience.errors import InvalidInput
+from salience.records.field_filters import with_fields
 from salience.records.record import UNSET_SHARE, MemoryRecord
 from salience.search.results import Hit, SearchResult
 from salience.server.encoding import answer
@@ -40,8 +41,8 @@ SEARCH_ARGUMENTS = {
     **FILTER_ARGUMENTS,
     _THRESHOLD: Argument(
         float | None,
-        "Another name of min_score. With it (or tier, memory_nature, content_type) and without a "
-        "profile, six_factor ranks, and the answer has `results`.",
+        "Another name of options.min_score. With it (or tier, memory_nature, content_type) and "
+        "without a profile, six_factor ranks, and the answer has `results`.",
         None,
     ),
 }
@@ -52,7 +53,7 @@ RECORD_ARGUMENTS = {
 }
 
 _OTHER_NAMES = {
-    _THRESHOLD: "min_score",
+    _THRESHOLD: "options.min_score",
     **{other: name for row in OPERATIONS for other, name in row.renamed.items()},
 }
 
@@ -113,6 +114,9 @@ def translate_filters(arguments: dict[str, Any]) -> bool:
             del arguments[name]
     if any(name in arguments for name in names):
         arguments["profile"] = arguments.get("profile") or PROFILE
+        arguments.update(
+            with_fields({n: arguments.pop(n) for n in (*names, "filters") if n in arguments}, names)
+        )
     return bool(names)
 
 
@@ -120,8 +124,11 @@ def translate_search(arguments: dict[str, Any]) -> bool:
     """Give the arguments of a search their own names; True if there were others."""
     is_document = translate_filters(arguments)
     if _THRESHOLD in arguments:
-        rename(arguments, _THRESHOLD, "min_score")
-        if arguments["min_score"] is not None:
+        options = arguments["options"] = {**(arguments.get("options") or {})}
+        given = arguments.pop(_THRESHOLD)
+        rename(options | {_THRESHOLD: given}, _THRESHOLD, "min_score")
+        options["min_score"] = given
+        if given is not None:
             arguments["profile"] = arguments.get("profile") or PROFILE
         is_document = True
     return is_document

@@ -223,7 +223,9 @@ def test_documents_say_where_they_come_from(memory: Memory) -> None:
     assert document.metadata["kind"] == "mine"
     assert document.metadata["score"] > 0
     assert retriever.invoke("tea", filters={"metadata.source": "book"}) == []
-    narrow = SalienceRetriever(memory=memory, user_id="ana", options={"min_similarity": 0.99})
+    narrow = SalienceRetriever(
+        memory=memory, user_id="ana", options={"options": {"min_similarity": 0.99}}
+    )
     assert narrow.invoke("the weather") == []
     assert "memory" not in retriever.model_dump()
 

@@ -350,7 +350,7 @@ def test_options_of_the_search_hold_and_wrong_ones_are_refused() -> None:
         found = asyncio.run(recalled(memory, filters={"tags": "home"})([], new))
         assert "Lisbon" in found[0]["content"]
         assert "fourth floor" not in found[0]["content"]
-        assert asyncio.run(recalled(memory, min_similarity=0.999)([], new)) == new
+        assert asyncio.run(recalled(memory, options={"min_similarity": 0.999})([], new)) == new
         assert asyncio.run(recalled(memory)([], [said("assistant", "Hello")])) == [
             said("assistant", "Hello")
         ]

@@ -98,7 +98,7 @@ def test_equal_scores_are_decided_by_the_id() -> None:
 
 
 def test_min_score_counts_too() -> None:
-    report = kitchen().explain(QUERY, "salad", profile="composite", min_score=0.5)
+    report = kitchen().explain(QUERY, "salad", profile="composite", options={"min_score": 0.5})
     change = next(c for c in report.changes or () if c.part == "similarity")
     assert change.score >= 0.5
     assert report.why_not is not None
@@ -157,9 +157,9 @@ def test_a_search_with_the_weight_that_gives_what_is_needed_turns_the_outcome(
             for beyond_it, turned in ((1.0 + 1e-9, True), (1.0 - 1e-9, False)):
                 needed = change.value + (change.needed - change.value) * beyond_it
                 weights = {part: weight * needed / change.value}
-                found = memory.search(QUERY, weights=weights, limit=20, touch=False)
+                found = memory.search(QUERY, options={"weights": weights}, limit=20, touch=False)
                 assert (record.id in found.ids) == (report.found != turned)
-                again = memory.explain(QUERY, record.id, weights=weights, limit=20)
+                again = memory.explain(QUERY, record.id, options={"weights": weights}, limit=20)
                 assert again.found == (record.id in found.ids)
         memory.update(record.id, **{field: getattr(record, field)})
         if tried == 3:

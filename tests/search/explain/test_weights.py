@@ -15,6 +15,7 @@ from salience.ranking.signals import importance, similarity
 from salience.ranking.stages import cut, retrieve, score
 from salience.retrieval.routes import MatchAll, Vector
 from salience.search.explain import WeightChange
+from support.asked import in_options
 from support.kitchen import QUERY, crowd, kitchen
 
 NAMES = sorted(profiles.BUILT_IN)
@@ -31,7 +32,7 @@ def short_of(change: WeightChange, name: str) -> float:
 
 
 def place(memory: Memory, id: str, options: dict[str, Any]) -> int | None:
-    ids = memory.search(QUERY, touch=False, **options).ids
+    ids = memory.search(QUERY, touch=False, **in_options(options)).ids
     return ids.index(id) + 1 if id in ids else None
 
 
@@ -63,7 +64,7 @@ def test_a_search_with_the_weight_turns_the_outcome_and_one_short_of_it_does_not
 def test_of_two_memories_the_weight_turns_the_order(name: str) -> None:
     memory = crowd(6)
     options: dict[str, Any] = {"profile": name, "limit": 8}
-    ids = memory.search(QUERY, touch=False, **options).ids
+    ids = memory.search(QUERY, touch=False, **in_options(options)).ids
     turned = 0
     for one, other in ((ids[1], ids[0]), (ids[0], ids[3]), (ids[2], ids[5])):
         report = memory.explain(QUERY, one, against=other, **options)
@@ -78,7 +79,7 @@ def test_of_two_memories_the_weight_turns_the_order(name: str) -> None:
         for change in report.turning[:5]:
             turned += 1
             told = {**options, "limit": 1000, "weights": {change.name: change.needed}}
-            order = memory.search(QUERY, touch=False, **told).ids
+            order = memory.search(QUERY, touch=False, **in_options(told)).ids
             assert (order.index(one) < order.index(other)) != against.before
     assert turned
 
@@ -136,7 +137,7 @@ def test_a_weight_that_moves_other_values_is_ranked_again() -> None:
     for change in report.turning:
         for needed, before in ((change.needed, False), (short_of(change, "none"), True)):
             weights: dict[str, Any] = {change.name: needed}
-            ids = memory.search(query, weights=weights, touch=False).ids
+            ids = memory.search(query, options={"weights": weights}, touch=False).ids
             assert (ids.index("new") < ids.index("old")) == before
 
 
@@ -163,7 +164,7 @@ def test_min_score_and_equal_scores_count() -> None:
     for id in memory.search(QUERY, profile=plain, limit=8, touch=False).ids:
         for told in ({"limit": 3}, {"limit": 8, "min_score": 0.3}):
             options: dict[str, Any] = {**told, "profile": plain}
-            report = memory.explain(QUERY, id, **options)
+            report = memory.explain(QUERY, id, **in_options(options))
             for change in report.turning:
                 found = place(memory, id, {**options, "weights": {change.name: change.needed}})
                 assert (found is not None) != report.found

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from salience import Memory, Profile
@@ -11,12 +13,13 @@ from salience.ranking.rejection import gaps
 from salience.ranking.stages import cut, retrieve, score
 from salience.retrieval.routes import Lexical, Vector
 from salience.search.explain import WhyNot
+from support.asked import in_options
 from support.kitchen import QUERY, kitchen
 from support.scoring import DAY, NOW
 
 
-def why_not(memory: Memory, id: str, **options: object) -> WhyNot:
-    report = memory.explain(QUERY, id, **options)  # type: ignore[arg-type]
+def why_not(memory: Memory, id: str, **options: Any) -> WhyNot:
+    report = memory.explain(QUERY, id, **in_options(options))
     assert report.why_not is not None
     return report.why_not
 
@@ -49,8 +52,7 @@ def test_status_and_expiry() -> None:
     dropped = why_not(memory, "soup")
     assert dropped.unmet[0].values == {"status": "archived"}
     assert dropped.reason == (
-        "it is archived, and only what is active is searched; --archived finds it "
-        "(include_archived=True)"
+        "it is archived, and only what is active is searched; the option include_archived finds it"
     )
     memory.supersede("cake", "tea")
     reason = "it is superseded, and only what is active is searched"
@@ -124,8 +126,8 @@ def test_what_a_search_can_be_asked_can_be_explained() -> None:
     assert why_not(memory, "salad", profile="composite", min_score=0.5).stage == "min_score"
     memory.update("risotto", status="archived")
     assert why_not(memory, "risotto").stage == "filter"
-    assert memory.explain(QUERY, "risotto", include_archived=True).why_not is None
-    report = memory.explain(QUERY, "paella", profile="vitality", context="knowledge")
+    assert memory.explain(QUERY, "risotto", options={"include_archived": True}).why_not is None
+    report = memory.explain(QUERY, "paella", profile="vitality", options={"context": "knowledge"})
     assert report.profile == "vitality.knowledge"
 
 
@@ -135,7 +137,7 @@ def test_over_the_budget() -> None:
     dropped = why_not(memory, "long", profile="composite", token_budget=60)
     assert dropped.stage == "budget"
     assert dropped.reason == "it takes 202 tokens, 142 more than the 60 that were left of 60"
-    assert memory.search(QUERY, profile="composite", token_budget=60, touch=False).hits
+    assert memory.search(QUERY, profile="composite", options={"token_budget": 60}, touch=False).hits
 
 
 def test_a_duplicate_names_its_twin() -> None:

@@ -334,7 +334,7 @@ class Exports(StoreCase):
             event.to_dict() for event in memory.history("a")
         ]
         before = clock.now - timedelta(days=1)
-        for options in ({}, {"as_of": before}, {"include_archived": True}):
+        for options in ({}, {"as_of": before}, {"options": {"include_archived": True}}):
             assert search_ids(other, "thing", **options) == search_ids(memory, "thing", **options)
 
     def test_what_comes_back_goes_on(self, memory: Memory) -> None:

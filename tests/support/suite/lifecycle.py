@@ -88,7 +88,10 @@ class Lifecycle(StoreCase):
         assert done.left == 7
         assert get_record(memory, "m01").status == "archived"
         assert "m01" not in memory.search("about m01", touch=False).ids
-        assert memory.search("about m01", include_archived=True, touch=False)[0].id == "m01"
+        assert (
+            memory.search("about m01", options={"include_archived": True}, touch=False)[0].id
+            == "m01"
+        )
         assert memory.upkeep.prune().faded == 9
         assert done.run is not None
         undone = memory.undo(done.run)

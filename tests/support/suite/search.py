@@ -27,6 +27,7 @@ from salience.testing.conformance._case import (
     perform,
     search_ids,
 )
+from support.asked import in_options
 
 PROFILES: list[Any] = ["balanced", "composite", WORDS, EVERYTHING]
 
@@ -66,7 +67,7 @@ class Search(StoreCase):
         memory.add("She prunes the roses.", id="exact", title="Rosa", user_id="sarah chen")
 
         def ids(**options: Any) -> set[str]:
-            return set(search_ids(memory, "Acme infrastructure", **options))
+            return set(search_ids(memory, "Acme infrastructure", **in_options(options)))
 
         vitality = {"profile": "vitality", "semantic": "roses in a garden"}
         assert ids(**vitality, names="Sara Chen") == {"person", "text"}
@@ -88,7 +89,7 @@ class Search(StoreCase):
                 "used",
                 profile="vitality",
                 now=START + timedelta(days=35),
-                activation_formula=formula,
+                options={"activation_formula": formula},
             )
             return next(line for line in str(report).splitlines() if "base level" in line)
 
@@ -159,9 +160,9 @@ class Search(StoreCase):
         memory.add_many({"id": f"m{i}", "content": "apple " * i + "pear"} for i in range(5))
         ranked = memory.search("apple", profile=WORDS)
         bound = ranked[1].score
-        cut_off = memory.search("apple", profile=WORDS, min_score=bound)
+        cut_off = memory.search("apple", profile=WORDS, options={"min_score": bound})
         assert cut_off.ids == ranked.ids[:2]
-        assert memory.search("apple", profile=WORDS, min_score=1e9).ids == ()
+        assert memory.search("apple", profile=WORDS, options={"min_score": 1e9}).ids == ()
 
     @pytest.mark.parametrize("route", [Trigram(("content",)), ExactMatch(("content",))], ids=str)
     def test_texts_are_compared_as_they_are_now(self, memory: Memory, route: Route) -> None:

@@ -49,7 +49,7 @@ export function memoryTools(client: Salience, options: MemoryToolsOptions = {}) 
           {
             query,
             filters,
-            token_budget: tokenBudget,
+            options: { token_budget: tokenBudget },
             ...(limit !== undefined && { limit }),
           },
           call(execution),

@@ -473,7 +473,9 @@ def _search(
     threshold: float | None,
 ) -> SearchResult:
     """Search with the threshold as the least cosine; without vectors, by words alone."""
-    found: SearchResult = memory.search(query, filters=where, min_similarity=threshold, **options)
+    found: SearchResult = memory.search(
+        query, filters=where, options={"min_similarity": threshold}, **options
+    )
     if threshold is not None and _lacks_vectors(found):
         found = memory.search(query, filters=where, **options)
     return found

@@ -34,6 +34,7 @@ from salience.mcp.tool import (
 from salience.records.time_zone import localized
 from salience.records.validation import timestamp
 from salience.search import context as engine
+from salience.search.request import RankingOptions
 
 MAX_HITS = 50
 MAX_PAGE = 100
@@ -87,16 +88,15 @@ async def search_memories(
     """
     caller = caller.within(time_zone)
     where = filters(tags, kind, speaker, since, until)
-    bounds = {} if min_similarity is None else {"min_similarity": min_similarity}
+    bounds: RankingOptions = {} if min_similarity is None else {"min_similarity": min_similarity}
     result = await caller.memory.search(
         query,
         limit=limit,
         filters=where,
         now=now,
         as_of=as_of,
-        include_archived=include_archived,
         cut=cut,
-        **bounds,  # type: ignore[arg-type]
+        options={"include_archived": include_archived, **bounds},
     )
     advice = await hint(caller.memory, result, where, bounds)
     items = [Item.of_hit(hit) for hit in result]

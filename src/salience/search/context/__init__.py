@@ -13,6 +13,7 @@ from salience.search.context.assemble import (
     ContextRequest,
     Filled,
     Provenance,
+    TextOptions,
     assemble,
     context_request,
 )
@@ -30,6 +31,7 @@ __all__ = [
     "Provenance",
     "Section",
     "SectionLike",
+    "TextOptions",
     "assemble",
     "context_request",
 ]

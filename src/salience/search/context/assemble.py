@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, tzinfo
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict
 
 import numpy as np
 
@@ -38,6 +38,8 @@ from salience.search.request import (
     SearchRequest,
     SearchSettings,
     TimeZone,
+    further,
+    named_in,
     past_time,
     present_time,
     search_request,
@@ -146,50 +148,64 @@ class Context(HtmlResult):
         return self.text
 
 
+class TextOptions(TypedDict, total=False):
+    """Further options of a context.
+
+    counter: a function from text to tokens; ceil(characters / 4) unless the memory has its own.
+    time_zone: the zone of whoever asks, as `search` takes it, and of the dates in the text.
+    references: mark each memory with a short reference, [m:...]; see `Context.provenance`.
+    min_probability: leave out memories whose probability of answering the query is below it.
+    trace: list all memories that were considered, with their tokens and what became of each.
+    """
+
+    counter: Callable[[str], int] | None
+    time_zone: TimeZone
+    references: bool
+    min_probability: float | None
+    trace: bool
+
+
 class ContextOptions(FieldFilters, total=False):
     """The options of a context.
 
     format: "text", "markdown", "xml" or "messages".
     sections: names, mappings or `Section`s; see `salience.search.context`. By default what is known
         of the user (memories of the kind "profile", never cut), then a search.
-    counter: a function from text to tokens; ceil(characters / 4) unless the memory has its own.
     profile: how to rank; the memory's profile by default.
     now: the time to rank for; the present by default.
-    time_zone: the zone of whoever asks, as `search` takes it, and of the dates in the text.
     as_of: draw on what there was at this time; see `search`. Nothing is touched.
     filters: a condition that each memory must meet, in every section.
-    references: mark each memory with a short reference, [m:...]; see `Context.provenance`.
     touch: count an access of each memory that the context holds.
     cut: leave out what does not answer the query, as `search` does; by default all that fits is
         taken.
-    min_probability: leave out memories whose probability of answering the query is below it.
     per_writer: the most memories of one writer (`written_by`), over all sections, the important
         ones first; memories without one count as one's. Nobody fills a context alone then.
-    trace: list all memories that were considered, with their tokens and what became of each.
+    options: further options by their names, as {"trace": True}; those of
+        `salience.search.context.TextOptions`.
     """
 
     format: Format
     sections: Sequence[SectionLike] | None
-    counter: Callable[[str], int] | None
     profile: ProfileLike | None
     now: Moment
-    time_zone: TimeZone
     as_of: Moment
     filters: Filters
-    references: bool
     touch: bool
     cut: Cut | None
-    min_probability: float | None
     per_writer: int | None
-    trace: bool
+    options: TextOptions | None
 
 
 CONTEXT_DEFAULTS: Mapping[str, Any] = {
     **dict.fromkeys(ContextOptions.__annotations__),
     **FIELD_DEFAULTS,
     "format": "text",
-    "references": True,
     "touch": True,
+}
+_DEFAULTS: Mapping[str, Any] = {
+    **dict.fromkeys(TextOptions.__annotations__),
+    **CONTEXT_DEFAULTS,
+    "references": True,
     "trace": False,
 }
 
@@ -226,7 +242,14 @@ def context_request(
     Raises:
         InvalidInput: names the option that is wrong.
     """
-    options = {**CONTEXT_DEFAULTS, **options}
+    more = further(options.get("options"), TextOptions)
+    with named_in(more):
+        return _request(query, max_tokens, settings, {**_DEFAULTS, **options, **more})
+
+
+def _request(
+    query: str, max_tokens: Any, settings: SearchSettings, options: Mapping[str, Any]
+) -> ContextRequest:
     zone = settings.zone(options["time_zone"], options["now"])
     as_of = past_time(options["as_of"], settings, zone)
     now = present_time(options["now"], as_of, settings, zone)

@@ -77,7 +77,7 @@ def _sentence(condition: Filter, values: Mapping[str, Any]) -> str:
     match condition:
         case Compare("status", "in", ("active",)):
             is_archived = values["status"] == "archived"
-            found_with = "; --archived finds it (include_archived=True)" if is_archived else ""
+            found_with = "; the option include_archived finds it" if is_archived else ""
             return f"it is {values['status']}, and only what is active is searched{found_with}"
         case Not(Compare("expires_at", "lte", time)):
             now = _readable("expires_at", time)

@@ -214,10 +214,13 @@ def _with_halves(body: bytes, asks: bool) -> dict[str, Any] | None:
         return None
     if not isinstance(document, dict):
         return None
+    asked: tuple[Any, ...] = (document, document.get("options")) if asks else ()
+    for part in asked:
+        for name in ASKED & part.keys() if isinstance(part, dict) else ():
+            if isinstance(text := part[name], str):
+                part[name] = text.replace("\0", " ").encode("utf-8", "replace").decode("utf-8")
     for name, value in document.items():
-        if asks and name in ASKED and isinstance(value, str):
-            document[name] = value.encode("utf-8", "replace").decode("utf-8")
-        elif name != "items":
+        if name != "items":
             _check_texts(name, value)
     return document
 

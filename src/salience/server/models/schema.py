@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+    is_typeddict,
+)
 
 from pydantic import BeforeValidator
 
@@ -19,6 +29,7 @@ from salience.lifecycle.maintenance import STEPS
 from salience.lifecycle.neighbourhood import MAX_DEPTH, MAX_NODES
 from salience.lifecycle.verify import MAX_EVENTS
 from salience.lifecycle.zone_history import MAX_POINTS
+from salience.ranking.constants import ConstantOptions
 from salience.ranking.profiles import BUILT_IN
 from salience.records.events import EVENT_OF_USE, JUDGEMENTS
 from salience.records.fields import FIELDS
@@ -31,8 +42,9 @@ from salience.records.validation import (
     MAX_NAMESPACE_CHARACTERS,
     MAX_TAG_CHARACTERS,
 )
+from salience.search.context import TextOptions
 from salience.search.listing import MAX_PAGE
-from salience.search.request import MAX_HITS
+from salience.search.request import MAX_HITS, HitOptions, RankingOptions, WordOptions
 from salience.write.facets import FACETS
 from salience.write.items import MAX_LINKS, MAX_NAME_CHARACTERS
 from salience.write.judgments import MAX_REASON_CHARACTERS
@@ -73,7 +85,7 @@ def is_json(annotation: Any) -> bool:
         return True
     if parts := union_parts(annotation):
         return any(is_json(part) for part in parts if part is not NoneType)
-    if get_origin(annotation) is Literal:
+    if get_origin(annotation) is Literal or is_typeddict(annotation):
         return True
     return is_collection(annotation, Iterable) and is_json(get_args(annotation)[-1])
 
@@ -98,7 +110,7 @@ def incoming_type(annotation: Any) -> Any:
         return list[incoming_type(get_args(annotation)[0])]  # type: ignore[misc]
     if get_origin(annotation) is Literal:  # the engine says which values there are
         return type(get_args(annotation)[0])
-    return annotation
+    return dict[str, Any] if is_typeddict(annotation) else annotation  # it says which options
 
 
 def schema_of(
@@ -125,6 +137,8 @@ def schema_of(
     origin, parts = get_origin(annotation), get_args(annotation)
     if origin is Literal:
         return {"type": _SCALARS[type(parts[0])]["type"], "enum": list(parts)}
+    if is_typeddict(annotation):
+        return _options(annotation)
     if is_collection(annotation, Mapping):
         return _mapping(parts, limits, refer)
     if is_collection(annotation, tuple) and parts[-1] is not Ellipsis:
@@ -151,6 +165,25 @@ def _mapping(parts: tuple[Any, ...], limits: Mapping[str, Any], refer: Refer | N
     schema |= {name: limits[name] for name in ("propertyNames", "minProperties") if name in limits}
     names = limits.get("names") or (get_args(parts[0]) if get_origin(parts[0]) is Literal else ())
     return schema | ({"propertyNames": {"enum": list(names)}} if names else {})
+
+
+_DESCRIBED: Mapping[Any, tuple[Any, ...]] = {
+    HitOptions: (HitOptions,),
+    RankingOptions: (HitOptions, ConstantOptions, WordOptions, RankingOptions),
+    TextOptions: (TextOptions,),
+}
+"""The classes that say what further options mean."""
+
+
+def _options(kind: Any) -> Schema:
+    """The schema of further options, by their names."""
+    meanings = {n: text for part in _DESCRIBED[kind] for n, text in descriptions(part).items()}
+    hints = {name: hint for name, hint in get_type_hints(kind).items() if is_json(hint)}
+    properties = {
+        name: schema_of(hint, CONSTRAINTS.get(name, {})) | {"description": meanings[name]}
+        for name, hint in hints.items()
+    }
+    return {"type": "object", "properties": properties, "additionalProperties": False}
 
 
 def _union(parts: list[Any], limits: Mapping[str, Any], refer: Refer | None) -> Schema:

@@ -161,7 +161,7 @@ export function WhatIf({ table, state, go }) {
   }, [text]);
   const isChanged = Object.keys(weights).length > 0;
   const settled = text === JSON.stringify(state.weights);
-  const body = isChanged && settled ? { ...searched(state), weights } : null;
+  const body = isChanged && settled ? { ...searched(state), options: { weights } } : null;
   const { answer, refusal } = useAnswer("/candidates", body, state.namespace);
   const set = (part, value) => {
     const { [part.name]: _, ...others } = weights;
@@ -272,7 +272,7 @@ export function Sided({ table, state: given, go, profiles }) {
   const isChanged = Object.keys(given.weights).length > 0;
   const state = { ...given, other: given.other || (isChanged ? "" : profiles.find((name) => name !== table.profile) || "") };
   const body = state.other ? { ...searched(state), profile: state.other }
-    : isChanged ? { ...searched(state), weights: state.weights } : null;
+    : isChanged ? { ...searched(state), options: { weights: state.weights } } : null;
   const { answer, refusal } = useAnswer("/candidates", body, state.namespace);
   return html`<p><label>${later.otherSide} <select value=${state.other} onChange=${(event) => go({ other: event.target.value })}>
       <option value="">${isChanged ? later.ownWeights : ""}</option>
@@ -371,7 +371,7 @@ const FIRST = 20; // memories of a list that are shown at once
 
 export function Context({ state, go }) {
   const most = Number(state.tokens) || TOKENS;
-  const body = state.q.trim() ? { ...searched(state), max_tokens: most, touch: false, trace: true } : null;
+  const body = state.q.trim() ? { ...searched(state), max_tokens: most, touch: false, options: { trace: true } } : null;
   const { answer, refusal } = useAnswer("/context", body, state.namespace);
   if (!body) return html`<p>${later.askFirst}</p>`;
   return html`<${Budget} most=${most} go=${go}/>

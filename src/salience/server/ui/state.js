@@ -68,8 +68,8 @@ function asked(state) {
   }
   if (state.view === "context") {
     const most = Number(state.tokens) || TOKENS;
-    return ["context", "get_context", "context", { query }, { ...options, max_tokens: most, touch: false, trace: true },
-      ["--max-tokens", String(most), "--no-touch", "--trace"]];
+    return ["context", "get_context", "context", { query }, { ...options, max_tokens: most, touch: false, options: { trace: true } },
+      ["--max-tokens", String(most), "--no-touch", "--option", "trace=true"]];
   }
   if (state.view === "trace" && state.memory) {
     if (state.against) options.against = state.against;
@@ -77,7 +77,7 @@ function asked(state) {
   }
   if (state.view === "ab" && state.other) options.profile = state.other; // the side that is compared
   const isChanged = (state.view === "whatif" || (state.view === "ab" && !state.other)) && Object.keys(state.weights).length > 0;
-  return ["candidates", "inspect.candidates", "search", { query }, isChanged ? { ...options, weights: state.weights } : options, ["--no-touch"]];
+  return ["candidates", "inspect.candidates", "search", { query }, isChanged ? { ...options, options: { weights: state.weights } } : options, ["--no-touch"]];
 }
 
 export function Same({ state }) {
@@ -88,7 +88,7 @@ export function Same({ state }) {
     state.namespace && `--namespace ${quoted(state.namespace)}`,
     state.asOf && `--as-of ${quoted(state.asOf)}`,
     options.filters && `--filter ${quoted(JSON.stringify(state.filters))}`,
-    ...Object.entries(options.weights || {}).map(([name, weight]) => `--weight ${quoted(`${name}=${weight}`)}`),
+    options.options?.weights && `--option ${quoted(`weights=${JSON.stringify(state.weights)}`)}`,
   ].filter(Boolean);
   const places = Object.values(given);
   const lines = [
