@@ -174,6 +174,6 @@ class EmbedderMismatch(EmbedderError, StoreError):
             self,
             f"the vectors in this store come from {stored}, not from {given}; open it with the "
             "embedder that they come from, or re-embed everything with another: `salience reembed "
-            "--embedder NAME`, or Memory.reembed(url, embedder=...) for one of your own",
+            "--embedder NAME`, or Memory.upkeep.reembed(url, embedder=...) for one of your own",
             "another embedder",
         )

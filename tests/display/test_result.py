@@ -135,11 +135,11 @@ def results(folder: Path) -> list[Any]:
     url = f"sqlite:///{folder / 'one.db'}"
     with Memory.open(url, embedder=Designed()) as one:
         one.add("to be copied")
-        every += [one.doctor(), one.backup(folder / "backup.db")]
+        every += [one.upkeep.doctor(), one.backup(folder / "backup.db")]
     with closing(sqlite3.connect(folder / "one.db")) as db, db:
         db.execute("UPDATE memories SET strength = 0.25")
     with Memory.open(url, embedder=Designed()) as one:
-        every += [one.upkeep.verify(), one.doctor(fix=True)]
+        every += [one.upkeep.verify(), one.upkeep.doctor(fix=True)]
     with Memory.open("ram://", embedder=Designed(), search_log=folder / "searches.db") as one:
         one.search(QUERY)
         every.append(one.inspect.searches())

@@ -53,7 +53,7 @@ def test_auto_keeps_the_embedder_of_a_store(tmp_path: Path) -> None:
         memory.add("A bed.")
     with pytest.raises(EmbedderMismatch):
         Memory(tmp_path / "other.db", embedder="auto")
-    assert Memory.reembed(f"sqlite:///{tmp_path / 'other.db'}", embedder="auto") == 1
+    assert Memory.upkeep.reembed(f"sqlite:///{tmp_path / 'other.db'}", embedder="auto") == 1
 
 
 def test_an_instance_is_itself_and_its_identity_is_not_read() -> None:

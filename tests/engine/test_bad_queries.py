@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from salience import Memory
 from salience.errors import InvalidInput
 from salience.ranking import profiles
+from support.asked import FURTHER, in_options
 from support.bad_input import HUGE, LONE, NAN, NO_TIME, label
 from support.examples import examples
 
@@ -75,11 +76,12 @@ SEARCHES: list[tuple[str, Any, str]] = [
 def test_a_wrong_argument_of_a_search_is_named(
     memory: Memory, argument: str, value: Any, field: str
 ) -> None:
-    arguments: dict[str, Any] = {"query": "apple", "profile": "composite", argument: value}
+    arguments = in_options({"query": "apple", "profile": "composite", argument: value})
+    field = f"options.{field}" if argument in FURTHER else field
     with pytest.raises(InvalidInput) as caught:
         memory.search(**arguments)
     assert caught.value.field == field
-    if argument in inspect.signature(memory.explain).parameters:
+    if arguments.keys() <= inspect.signature(memory.explain).parameters.keys():
         with pytest.raises(InvalidInput) as caught:
             memory.explain(id="taken", **arguments)
         assert caught.value.field == field
@@ -138,7 +140,7 @@ OTHER: list[tuple[Callable[[Memory], Any], str]] = [
     (lambda m: Memory.open("ram://", clock=5), "clock"),  # type: ignore[arg-type]
     (lambda m: Memory.open("ram://", count_tokens=5), "count_tokens"),  # type: ignore[arg-type]
     (lambda m: Memory.open("ram://", entities=5), "entities"),  # type: ignore[arg-type]
-    (lambda m: Memory.reembed("ram://", progress=5), "progress"),  # type: ignore[arg-type]
+    (lambda m: Memory.upkeep.reembed("ram://", progress=5), "progress"),  # type: ignore[arg-type]
     (lambda m: m.add_many(["An apple."], progress=5), "progress"),  # type: ignore[arg-type]
     (lambda m: m.upkeep.maintain(progress=5), "progress"),  # type: ignore[arg-type]
     (lambda m: m.upkeep.consolidate(progress=5), "progress"),  # type: ignore[arg-type]
@@ -166,7 +168,7 @@ OTHER: list[tuple[Callable[[Memory], Any], str]] = [
     (lambda m: m.stats(everywhere="no"), "everywhere"),  # type: ignore[arg-type]
     (lambda m: m.explain("apple", "taken", everywhere="no"), "everywhere"),  # type: ignore[arg-type]
     (lambda m: m.add_many(["x"], strict="no"), "strict"),  # type: ignore[arg-type]
-    (lambda m: Memory.reembed("ram://", missing="no"), "missing"),  # type: ignore[arg-type]
+    (lambda m: Memory.upkeep.reembed("ram://", missing="no"), "missing"),  # type: ignore[arg-type]
     (lambda m: m.get_context("apple", touch="no"), "touch"),  # type: ignore[arg-type]
     (lambda m: m.get_context("apple", options={"references": "no"}), "options.references"),  # type: ignore[arg-type]
     (lambda m: m.get_context("apple", format=ARRAY), "format"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable
+from operator import attrgetter
 from typing import Any
 
 import pytest
@@ -22,8 +23,8 @@ DECLARED = {
     "update": MemoryChanges,
     "search": SearchOptions,
     "explain": ExplainOptions,
-    "candidates": ExplainOptions,
-    "compare": CompareOptions,
+    "inspect.candidates": ExplainOptions,
+    "inspect.compare": CompareOptions,
     "get_context": ContextOptions,
 }
 
@@ -39,7 +40,7 @@ def described(text: str | None) -> list[str]:
 @pytest.mark.parametrize("face", [Memory, AsyncMemory])
 @pytest.mark.parametrize("name", DECLARED)
 def test_help_shows_and_describes_every_option(face: type, name: str) -> None:
-    method, options = getattr(face, name), list(DECLARED[name].__annotations__)
+    method, options = attrgetter(name)(face), list(DECLARED[name].__annotations__)
     keywords = [
         parameter
         for parameter in inspect.signature(method).parameters.values()

@@ -50,7 +50,7 @@ def test_another_embedder_is_refused_then_adopted(url: str) -> None:
     with pytest.raises(EmbedderMismatch, match="salience reembed"):
         Memory.open(url, embedder=Half())
     told: list[tuple[int, int]] = []
-    made = Memory.reembed(url, embedder=Half(), progress=lambda *done: told.append(done))
+    made = Memory.upkeep.reembed(url, embedder=Half(), progress=lambda *done: told.append(done))
     assert made == 3
     assert told[-1] == (3, 3)
     with Memory.open(url, embedder=Half()) as memory:
@@ -62,7 +62,7 @@ def test_another_embedder_is_refused_then_adopted(url: str) -> None:
 
 
 def test_ranks_as_if_it_had_always_been_so(url: str) -> None:
-    Memory.reembed(url, embedder=Half())
+    Memory.upkeep.reembed(url, embedder=Half())
     with Memory.open(url, embedder=Half()) as again, Memory.open("ram://", embedder=Half()) as new:
         for page in (again.get_all().memories,):
             new.add_many([{"id": r.id, "content": r.content} for r in reversed(page)])
@@ -73,18 +73,18 @@ def test_ranks_as_if_it_had_always_been_so(url: str) -> None:
 
 def test_broken_off_it_keeps_the_old_vectors_and_goes_on_later(url: str) -> None:
     with pytest.raises(EmbedderError, match="broke off"):
-        Memory.reembed(url, embedder=Half(breaks_after=2))
+        Memory.upkeep.reembed(url, embedder=Half(breaks_after=2))
     with Memory.open(url) as memory:
         assert memory.search("kitten napping", limit=1).hits[0].routes["vector"] == 1
-    assert Memory.reembed(url, embedder=Half()) == 1  # two of the three are there
+    assert Memory.upkeep.reembed(url, embedder=Half()) == 1  # two of the three are there
     with Memory.open(url, embedder=Half()) as memory:
         assert memory.search("kitten napping", limit=1).ids == ("cat",)
 
 
 def test_an_attempt_with_a_third_embedder_leaves_nothing_behind(url: str) -> None:
     with pytest.raises(EmbedderError):
-        Memory.reembed(url, embedder=Half(32, breaks_after=2))
-    assert Memory.reembed(url, embedder=Half(64)) == 3
+        Memory.upkeep.reembed(url, embedder=Half(32, breaks_after=2))
+    assert Memory.upkeep.reembed(url, embedder=Half(64)) == 3
     with Memory.open(url, embedder=Half(64)) as memory:
         assert memory.search("kitten napping", limit=1).ids == ("cat",)
 
@@ -95,7 +95,7 @@ def test_missing_vectors_are_made_and_searched_at_once(tmp_path: Path) -> None:
         assert memory.add("The cat sleeps", id="cat").degraded
     with Memory.open(url) as memory:
         assert "vector" not in memory.search("cat").hits[0].routes
-        assert Memory.reembed(url, missing=True) == 1
+        assert Memory.upkeep.reembed(url, missing=True) == 1
         assert memory.search("cat").hits[0].routes["vector"] == 1
 
 
@@ -108,23 +108,23 @@ def test_a_memory_kept_without_a_vector_is_told_which_command_makes_it(url: str)
         [told] = memory.add("Ben likes coffee").degraded
     assert "the same embedder makes later" in told
     assert "salience reembed --missing --embedder NAME" in told
-    assert "Memory.reembed(url, embedder=..., missing=True)" in told
+    assert "Memory.upkeep.reembed(url, embedder=..., missing=True)" in told
 
 
 def test_vectors_of_another_embedder_are_replaced_only_by_one_that_is_named(url: str) -> None:
-    assert Memory.reembed(url) == 3  # they are the default one's
-    Memory.reembed(url, embedder=Half())
+    assert Memory.upkeep.reembed(url) == 3  # they are the default one's
+    Memory.upkeep.reembed(url, embedder=Half())
     for missing in (False, True):
-        with pytest.raises(EmbedderMismatch, match=r"Memory.reembed\(url, embedder=...\)"):
-            Memory.reembed(url, missing=missing)
+        with pytest.raises(EmbedderMismatch, match=r"Memory.upkeep.reembed\(url, embedder=...\)"):
+            Memory.upkeep.reembed(url, missing=missing)
     Memory.open(url, embedder=Half()).close()
-    assert Memory.reembed(url, embedder="default") == 3
+    assert Memory.upkeep.reembed(url, embedder="default") == 3
     Memory.open(url).close()
 
 
 def test_no_embedder_is_refused(url: str) -> None:
     with pytest.raises(InvalidInput, match="makes no vectors"):
-        Memory.reembed(url, embedder="none")
+        Memory.upkeep.reembed(url, embedder="none")
 
 
 @pytest.mark.parametrize(("name", "reason"), [("_mine", "underscore"), ("content#0", "passage")])
@@ -174,9 +174,9 @@ def test_the_vectors_of_sides_and_facets_are_made_anew_too(tmp_path: Path) -> No
     before = chat_in(f"sqlite:///{tmp_path / 'one.db'}", "default")
     fresh = chat_in(f"sqlite:///{tmp_path / 'two.db'}", Half())
     with pytest.raises(EmbedderError, match="broke off"):
-        Memory.reembed(before, embedder=Half(breaks_after=3))
+        Memory.upkeep.reembed(before, embedder=Half(breaks_after=3))
     assert len(told(before, "default")["user"]) == 3
-    Memory.reembed(before, embedder=Half())
+    Memory.upkeep.reembed(before, embedder=Half())
     again = told(before, Half())
     assert again == told(fresh, Half())
     assert {name: len(found) for name, found in again.items()} == {
@@ -196,7 +196,7 @@ def test_an_edit_meanwhile_has_the_vector_of_its_own_words(url: str) -> None:
             if memory.get("lease").content.startswith("We"):  # type: ignore[union-attr]
                 memory.update("lease", content="A dog barks at the postman")
 
-        assert Memory.reembed(url, embedder=Half(), progress=progress) == 4
+        assert Memory.upkeep.reembed(url, embedder=Half(), progress=progress) == 4
     with Memory.open(url, embedder=Half()) as memory:
         [best, *_] = memory.search("A dog barks at the postman", limit=1)
         assert (best.id, best.routes["vector"]) == ("lease", 1)
@@ -220,7 +220,7 @@ def test_what_an_edit_made_stale_is_not_made_anew(tmp_path: Path) -> None:
         [first] = [r for r in memory.get_all() if r.kind == "turn_chunk" and "rye" in r.content]
         memory.update(first.id, content="User: I like tea.")
         assert "vector_texts" not in memory.get(first.id).metadata  # type: ignore[union-attr]
-    Memory.reembed(url, embedder=Half())
+    Memory.upkeep.reembed(url, embedder=Half())
     found = told(url, Half())
     assert "User: I like tea." in {content for content, _ in found["content"]}
     assert "User: I like tea." not in {content for content, _ in found["user"]}

@@ -11,6 +11,7 @@ import pytest
 from salience import Hit, Memory
 from salience.embedders import EmbedderIdentity, Kind, Rows
 from salience.errors import EmbedderError
+from support.asked import in_options
 
 NOW = datetime(2026, 6, 1, 9, 0, tzinfo=timezone.utc)
 PLANE: dict[str, tuple[float, float]] = {  # exact at half precision
@@ -48,7 +49,7 @@ def memory() -> Iterator[Memory]:
 
 
 def only(memory: Memory, query: str, **options: Any) -> Hit:
-    [hit] = memory.search(query, explain=True, touch=False, **options)
+    [hit] = memory.search(query, explain=True, touch=False, **in_options(options))
     return hit
 
 

@@ -19,6 +19,7 @@ from salience.ranking.expressions import Col, Signal
 from salience.ranking.stages import Cut, Pipeline, Retrieve, Score, cut, retrieve, score
 from salience.ranking.weights import weighted
 from salience.retrieval.routes import ExactMatch, Lexical, MatchAll, Trigram, Vector
+from support.asked import in_options
 from support.examples import examples
 from support.kitchen import QUERY, crowd
 from support.signals import trees
@@ -360,7 +361,8 @@ def test_a_weight_changes_the_factor_of_its_part_and_nothing_else(name: str) -> 
     memory, weights = crowd(4), profiles.get(name).weights
 
     def explained(**options: Any) -> dict[str, Explanation]:
-        found = memory.search(QUERY, profile=name, limit=6, touch=False, explain=True, **options)
+        asked = {"profile": name, "limit": 6, "touch": False, "explain": True, **options}
+        found = memory.search(QUERY, **in_options(asked))
         by_id = {hit.id: hit.explanation for hit in found if hit.explanation is not None}
         assert [tree.value for tree in by_id.values()] == [hit.score for hit in found]
         return by_id

@@ -19,6 +19,7 @@ from salience.ranking.signals import zone
 from salience.ranking.signals.vitality import alive
 from salience.ranking.stages import cut, retrieve, score
 from salience.retrieval.routes import Vector
+from support.asked import in_options
 from support.scoring import DAY, HOUR, NOW, Designed, check_tree, opened
 
 
@@ -32,8 +33,8 @@ def sigmoid(x: float) -> float:
     return 1.0 / (1.0 + math.exp(-x))
 
 
-def hit(memory: Memory, id: str, query: str = "cos", **options: object) -> Hit:
-    found = memory.search(query, touch=False, explain=True, limit=100, **options)  # type: ignore[arg-type]
+def hit(memory: Memory, id: str, query: str = "cos", **options: Any) -> Hit:
+    found = memory.search(query, touch=False, explain=True, limit=100, **in_options(options))
     return next(each for each in found if each.id == id)
 
 

@@ -174,8 +174,8 @@ def test_functions_are_refused_and_progress_is_told_of_what_is_sent(served: Serv
         (lambda: served.add_chat(CHAT, facets=lambda user, assistant: {}), "facets"),
         (lambda: served.get_context("x", options={"counter": len}), "options.counter"),
         (lambda: served.iterate(page_size=0), "limit"),
-        (lambda: Memory.reembed(served.url), "url"),
-        (lambda: served.reembed(served.url), "url"),
+        (lambda: Memory.upkeep.reembed(served.url), "url"),
+        (lambda: served.upkeep.reembed(served.url), "url"),
     ):
         with pytest.raises(InvalidInput) as caught:
             call()

@@ -13,6 +13,7 @@ import pytest
 
 from salience import Memory
 from salience.errors import InvalidInput
+from support.asked import in_options
 
 
 def test_the_zone_is_that_of_the_call_of_the_memory_of_now_or_of_the_system(
@@ -23,8 +24,9 @@ def test_the_zone_is_that_of_the_call_of_the_memory_of_now_or_of_the_system(
             for day, dish in (("13", "soup"), ("14", "tacos")):
                 memory.add(f"I ate {dish}.", id=day, created_at=f"2026-05-{day}T12:00-07:00")
             memory.add("The lamp broke.", created_at="2026-05-14T19:00-07:00")
-            id = memory.search("What did I eat yesterday?", now=now, **call).ids[0]
-            text = memory.get_context("lamp", options={"references": False}, now=now, **call).text
+            id = memory.search("What did I eat yesterday?", now=now, **in_options(call)).ids[0]
+            told = in_options({"references": False, **call})
+            text = memory.get_context("lamp", now=now, **told).text
             assert f"- 2026-05-{'14' if id == '13' else '15'}: The lamp" in text
             return id
 
@@ -86,7 +88,7 @@ def test_what_is_no_time_zone_is_named_with_a_remedy(zone: object, problem: str)
         ):
             with pytest.raises(InvalidInput) as caught:
                 call()
-            assert str(caught.value).startswith(f"time_zone: {problem}")
+            assert str(caught.value).removeprefix("options.").startswith(f"time_zone: {problem}")
 
 
 def test_the_command_line_reads_and_prints_in_the_zone_of_the_machine(tmp_path: object) -> None:

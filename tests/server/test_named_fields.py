@@ -9,6 +9,7 @@ import httpx
 import pytest
 
 from salience.ranking.profiles import BUILT_IN
+from support.asked import in_options
 
 HALF = '"tea \\ud83d"'  # as a program writes a text that it has cut within an emoji
 NO_OPERATOR = '{"kind": {"zz": 1}}'
@@ -101,7 +102,7 @@ def test_half_an_emoji_in_a_question_is_a_question_mark(
         pytest.skip("a context has no such words")
     if path == "/explain":
         arguments["id"] = tea
-    body = json.dumps({**arguments, argument: "green 😀 tea \ud83d"})
+    body = json.dumps(in_options({**arguments, argument: "green 😀 tea \ud83d"}))
     answer = client.post(path, content=body, headers={"Content-Type": "application/json"})
     assert answer.status_code == 200, answer.text
     assert answer.json()["query"] == ("green 😀 tea ?" if argument == "query" else "tea")

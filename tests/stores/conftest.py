@@ -27,6 +27,7 @@ from support.suite.writers import UndoingWriters
 
 WORKER = """
 import json, sys
+from operator import attrgetter
 from salience import Memory
 from salience.testing import WordHashEmbedder
 memory = Memory.open(sys.argv[1], embedder=WordHashEmbedder())
@@ -34,7 +35,7 @@ print("ready", flush=True)
 for line in sys.stdin:
     name, arguments, options = json.loads(line)
     try:
-        answer = getattr(memory, name)(*arguments, **options)
+        answer = attrgetter(name)(memory)(*arguments, **options)
         ids = getattr(answer, "ids", None)
         answer = list(ids) if ids is not None else answer
         if hasattr(answer, "to_dict"):

@@ -192,7 +192,7 @@ def test_vectors_that_another_embedder_has_made_since_are_not_compared(url: str)
     with Memory.open(url, embedder=WordHashEmbedder()) as memory:
         memory.add("Green tea", id="tea")
         assert [hit.id for hit in memory.search("green tea")] == ["tea"]
-        Memory.reembed(url, embedder=Other())
+        Memory.upkeep.reembed(url, embedder=Other())
         found = memory.search("green tea")  # by its words
         assert found.ids == ("tea",)
         assert "other/model" in found.degraded[0]

@@ -87,7 +87,7 @@ def test_what_was_erased_since_a_dump_is_erased_again(
         memory.add("Fact number 2 was told again.", id="m2")
         places = [event.seq for event in memory.events()]
         assert places == sorted(set(places))
-        assert memory.doctor()
+        assert memory.upkeep.doctor()
     again = salience("--json", "--db", restored, "erased", "--apply", kept)
     assert again.split() == ["{", '"erased_again":', "0", "}"]
     assert salience("--db", restored, "erased") == kept.read_text()

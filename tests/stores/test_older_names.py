@@ -111,9 +111,9 @@ def test_names_are_found_by_the_form_of_today(
         assert memory.get_all({f"metadata.{NAME}": APART}).total == 1
         assert memory.search("kite", filters={"speaker": NAME}).ids == (NAME,)
         assert memory.search(f"What does {NAME} have?").ids
-        assert memory.doctor().healthy
+        assert memory.upkeep.doctor().healthy
         assert memory.delete_user(NAME).memories == 1
-        assert memory.doctor().healthy
+        assert memory.upkeep.doctor().healthy
 
 
 @pytest.mark.parametrize("forms", [(APART, NAME, HALF), (HALF, APART)])
@@ -140,7 +140,7 @@ def test_several_forms_of_a_name_keep_all_they_had(
             assert NAME in ids.values()
             assert all(within.get(id) for id in ids.values())
             assert [link.target for link in within.links(ids[forms[0]])] == [ids[forms[1]]]
-            assert within.doctor().healthy
+            assert within.upkeep.doctor().healthy
             places.update(record.content[0] for record in within.iterate())
             if NAME in forms:
                 assert ids[NAME] == NAME
@@ -161,6 +161,8 @@ def test_what_is_damaged_does_not_pass_for_sound(
             db.execute("UPDATE links SET weight = 0.25")
             db.execute("UPDATE events SET payload = '{}' WHERE type = 'link'")
     with opened(f"sqlite:///{path}") as memory:
-        checks = {finding.check for finding in memory.doctor().findings if not finding.harmless}
+        checks = {
+            finding.check for finding in memory.upkeep.doctor().findings if not finding.harmless
+        }
         assert checks >= {"memories", "links", "events"}
         assert memory[NAME].content == "A cello."

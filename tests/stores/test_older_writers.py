@@ -63,7 +63,7 @@ def test_a_file_refuses_whoever_knows_another_schema(tmp_path: Path) -> None:
         db.execute(own)
     db.close()
     with Memory.open(path, embedder=None) as memory:
-        assert memory.doctor()
+        assert memory.upkeep.doctor()
 
 
 def test_a_file_that_is_migrated_while_it_is_open_refuses_the_older_program(
@@ -131,4 +131,4 @@ def test_a_process_of_an_older_release_is_refused(
         assert (list(memory.get_all()), memory.history("a")) == before
         assert memory.search("Porto", touch=False).ids == ("a",)
         assert memory.upkeep.verify()
-        assert memory.doctor()
+        assert memory.upkeep.doctor()

@@ -152,7 +152,7 @@ def test_an_older_file_gets_its_passages(tmp_path: Path, expected: list[Any]) ->
         hits = memory.search(QUERIES[0], touch=False).hits
         shown = next(hit for hit in hits if hit.id == "note3")
         assert FACT in shown.passages[0].text  # by its words
-    assert Memory.reembed(f"sqlite:///{path}", embedder=EMBEDDER, missing=True) == 4
+    assert Memory.upkeep.reembed(f"sqlite:///{path}", embedder=EMBEDDER, missing=True) == 4
     with Memory.open(f"sqlite:///{path}", embedder=EMBEDDER) as memory:
         assert answers(memory) == expected
 
@@ -160,7 +160,7 @@ def test_an_older_file_gets_its_passages(tmp_path: Path, expected: list[Any]) ->
 def test_another_embedder_makes_the_vectors_of_passages_anew(tmp_path: Path) -> None:
     url, other = f"sqlite:///{tmp_path / 'memory.db'}", WordHashEmbedder(48)
     filled(url).close()
-    Memory.reembed(url, embedder=other)
+    Memory.upkeep.reembed(url, embedder=other)
     with Memory.open(url, embedder=other) as memory:
         again = answers(memory)
     assert FACT in again[0][0][3][0].text

@@ -36,8 +36,8 @@ OPTIONS: dict[str, type] = {
     "update": MemoryChanges,
 }
 UNTRIED = {
-    "backup", "close", "export", "load", "open", "reembed", "restore_backup",
-    "upkeep.flush", "upkeep.reembedding",
+    "backup", "close", "export", "load", "open", "restore_backup", "upkeep.flush",
+    "upkeep.reembed", "upkeep.reembedding",
 }  # fmt: skip
 PARTS = {"inspect", "labels", "upkeep"}
 FUNCTIONS = {"progress", "counter", "facets", "summarise", "clock", "count_tokens", "trace"}

@@ -103,7 +103,7 @@ def on_sqlite(
     with opened(path) as memory:
         expected = answers(path, memory)
         assert all(memory.for_namespace(name).upkeep.verify() for name in NAMESPACES)
-        assert memory.doctor()
+        assert memory.upkeep.doctor()
     tally, outcomes = Tally("damage, SQLite", seed), Counter[str]()
     for _ in range(flips):
         part = draws.choice(list(parts))
@@ -153,10 +153,10 @@ def _mended(tally: Tally, label: str, path: Path, expected: list[Any]) -> str:
     quarantine.unlink(missing_ok=True)
     try:
         with opened(path) as memory:
-            diagnosis = memory.doctor(fix=True)
+            diagnosis = memory.upkeep.doctor(fix=True)
             if not diagnosis:
                 return "left"
-            again = memory.doctor()
+            again = memory.upkeep.doctor()
             if not again:
                 tally.report("again", f"{label}: {list(again)[:_MOST_SHOWN]}")
             if not all(memory.for_namespace(name).upkeep.verify() for name in NAMESPACES):

@@ -103,9 +103,6 @@ class Keyring(Closing):
             expires_at: a time, as memories take it; None for never.
             name: what it is for, to be shown.
             time_zone: the zone of its requests, as Europe/Berlin; that of the memory by default.
-
-        Raises:
-            InvalidInput: an argument is wrong.
         """
         plan = plans.create(namespaces, scopes, expires_at, name, self._clock(), time_zone)
         created = self._run(plan)

@@ -97,11 +97,7 @@ class NewKey(Result):
 def create(
     namespaces: Any, scopes: Any, expires_at: Any, name: Any, now: datetime, zone: Any = None
 ) -> Plan[NewKey]:
-    """The plan of making a key.
-
-    Raises:
-        InvalidInput: names the argument that is wrong.
-    """
+    """The plan of making a key."""
     patterns, allowed = parse_patterns(namespaces), parse_scopes(scopes)
     end = _end(expires_at, now)
     name = None if name is None else text("name", name, limit=MAX_NAME_CHARACTERS)

@@ -64,7 +64,7 @@ def _show_outcome(run: str | None, count: int, action: str, apply: bool) -> None
 
 @operation("archive", to_json=lambda run, ids: {"archived": ids, "run": run})
 def archive(settings: Settings, run: str | None, *, ids: list[str]) -> None:
-    """Archive memories, so that no other search than one of the archive finds them."""
+    """Archive memories, so that only a search with --option include_archived=true finds them."""
     if run is None:
         output.say("all of them are archived already")
     else:

@@ -172,7 +172,7 @@ def _show_backup(settings: Settings, done: Backup, what: str) -> None:
 def doctor(settings: Settings, fix: bool = False) -> None:
     """Look for damage in the whole store; exits with 1 if problems remain."""
     with settings.open(embeds=False) as memory:
-        diagnosis, kernels = memory.doctor(fix=fix), memory.stats()["kernels"]
+        diagnosis, kernels = memory.upkeep.doctor(fix=fix), memory.stats()["kernels"]
     if settings.json:
         output.emit({**diagnosis.to_dict(), "kernels": kernels})
     else:
@@ -225,7 +225,7 @@ def reembed(
         return
     aftermath = "searches use the old vectors; run it again for the rest"
     with output.progress(aftermath, "embedding") as progress:
-        count = Memory.reembed(
+        count = Memory.upkeep.reembed(
             settings.url, embedder=settings.embedder, missing=missing, progress=progress
         )
     if not output.told(settings, {"embedded": count}):

@@ -108,6 +108,8 @@ class AsyncUpkeep(AsyncPart):
     decay = awaited(Upkeep.decay)
     verify = awaited(Upkeep.verify)
     flush = awaited(Upkeep.flush)
+    doctor = awaited(Upkeep.doctor)
+    reembed = staticmethod(_awaited_function(Upkeep.reembed))
     reembedding = staticmethod(_awaited_function(Upkeep.reembedding))
 
 
@@ -116,6 +118,7 @@ class AsyncMemory:
 
     Open one with `AsyncMemory("agent.db")` or `AsyncMemory.open("agent.db")`.
     It is safe to share between threads, and several processes may open the same file.
+    A wrong argument raises `InvalidInput`, which names it.
     """
 
     _core: Core
@@ -147,7 +150,6 @@ class AsyncMemory:
             {options}
 
         Raises:
-            InvalidInput: an argument is wrong.
             StoreError: the file cannot be used.
             EmbedderError: the embedder can never work; says what is missing.
             EmbedderMismatch: the stored vectors come from another embedder.
@@ -268,9 +270,7 @@ class AsyncMemory:
     export = awaited(Memory.export)
     load = awaited(Memory.load)
     backup = awaited(Memory.backup)
-    doctor = awaited(Memory.doctor)
     restore_backup = staticmethod(_awaited_function(Memory.restore_backup))
-    reembed = staticmethod(_awaited_function(Memory.reembed))
 
     async def events(
         self,

@@ -53,7 +53,7 @@ class Inspect(Part):
 
     @takes(*EXPLAINING, defaults={**SEARCH_DEFAULTS, "limit": DEFAULT_CANDIDATES})
     def candidates(
-        self, query: str, *, hits: int = 10, **options: Unpack[ExplainOptions]
+        self, query: str, *, hits: int = 10, **given: Unpack[ExplainOptions]
     ) -> CandidateTable:
         """List everything that a search ranks, as columns: the hits, then the rest.
 
@@ -64,20 +64,17 @@ class Inspect(Part):
             query: what is asked, in words.
             hits: the `limit` of the search, 1 to 1000.
             {options}
-
-        Raises:
-            InvalidInput: names the argument that is wrong.
         """
-        check_names("Memory.inspect.candidates", options, ExplainOptions, "hits")
-        options = with_fields(options)
-        options.setdefault("limit", DEFAULT_CANDIDATES)
-        request = self._core.request(query, **options)
+        check_names("Memory.inspect.candidates", given, ExplainOptions, "hits")
+        given = with_fields(given)
+        given.setdefault("limit", DEFAULT_CANDIDATES)
+        request = self._core.request(query, **given)
         searched = replace(request, limit=integer("hits", hits, 1, MAX_HITS))
         return self._run_search(candidates.candidates(searched, request.limit), request)
 
     @takes(FieldFilters, SharedOptions, CompareOptions, defaults=SEARCH_DEFAULTS)
     def compare(
-        self, query: str, profiles: Sequence[ProfileLike], **options: Unpack[CompareOptions]
+        self, query: str, profiles: Sequence[ProfileLike], **given: Unpack[CompareOptions]
     ) -> Comparison:
         """Compare the hits of two or more profiles for one query; no use is counted.
 
@@ -85,15 +82,13 @@ class Inspect(Part):
             query: what is asked, in words.
             profiles: the profiles to compare; each further one is held against the first.
             {options}
-
-        Raises:
-            InvalidInput: names the argument that is wrong.
         """
-        check_names("Memory.inspect.compare", options, CompareOptions)
-        options = with_fields(options)
-        further(options.get("options"), HitOptions)
+        check_names("Memory.inspect.compare", given, CompareOptions)
+        given = with_fields(given)
+        if given.get("options") is not None:
+            further(given["options"], HitOptions)
         compared = profiles_by_name.get_all(profiles)
-        request = self._core.request(query, **cast("SearchOptions", options))
+        request = self._core.request(query, **cast("SearchOptions", given))
         return self._run_search(compare.compare(request, compared), request)
 
     def graph(
@@ -118,7 +113,6 @@ class Inspect(Part):
 
         Raises:
             NotFound: there is no such memory.
-            InvalidInput: names the argument that is wrong.
         """
         now = self._core.time("as_of", as_of).timestamp()
         id = text("around", around)
@@ -139,9 +133,6 @@ class Inspect(Part):
         the archive, and those that were consolidated, are in no zone. With a `limit` the result is
         a page, whose `cursor` gets the next one at the same time; its counts are of all, and 0
         gives these alone.
-
-        Raises:
-            InvalidInput: names the argument that is wrong.
         """
         at, where = self._core.time("now", now).timestamp(), self._core.filter(filters)
         return self._run(zones((self._core.namespace,), at, where, limit, cursor))
@@ -159,9 +150,6 @@ class Inspect(Part):
         The `points` times go from `since` (the first event by default) to `until` (now by default).
         The past comes from the log; the future is computed as if no memory was used any more.
         `salience.lifecycle.zone_chart` draws the result.
-
-        Raises:
-            InvalidInput: names the argument that is wrong.
         """
         points = integer("points", points, 1, zone_history.MAX_POINTS)
         now = self._core.time()
@@ -188,7 +176,6 @@ class Inspect(Part):
 
         Raises:
             NotFound: there is no such memory.
-            InvalidInput: names the argument that is wrong.
         """
         points = integer("points", points, 1, zone_history.MAX_POINTS)
         first = self._core.moment("since", since)
@@ -246,9 +233,6 @@ class Labels(Part):
             id: its id; a new one by default.
             at: the time at which it is asked; the present by default.
             filters: a condition that each hit must meet.
-
-        Raises:
-            InvalidInput: names the argument that is wrong.
         """
         kept = put_question(self._core.namespace, query, relevant, not_relevant, id, at, filters)
         return self._run(kept)

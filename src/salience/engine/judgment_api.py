@@ -107,9 +107,6 @@ class JudgmentApi(PlanRunner):
             id: the id of the memory.
             pending: only those to an id, title or alias that no memory has yet.
             as_of: list the links that there were at this time.
-
-        Raises:
-            InvalidInput: names the argument that is wrong.
         """
         ids = None if id is None else (text("id", id),)
         links = list(self._run_at(ask(LinksOf(self._core.namespace, ids)), as_of))
@@ -130,7 +127,6 @@ class JudgmentApi(PlanRunner):
             cursor: that of the page before.
 
         Raises:
-            InvalidInput: names the argument that is wrong.
             NotFound: there is no such memory; erasing one erases its history, too.
         """
         return self._run(history(text("id", id), self._core.namespace, limit, cursor))
@@ -155,9 +151,6 @@ class JudgmentApi(PlanRunner):
             limit: the most events of a page.
             order: "newest" gives the latest of them, the newest first; their cursor is behind all.
             wait: the seconds, at most 30, to wait for an event while there is none.
-
-        Raises:
-            InvalidInput: names the argument that is wrong.
         """
         request = event_request(self._core.namespace, after, limit, order_of(order))
         until = time.monotonic() + (number("wait", wait, MAX_WAIT_SECONDS) or 0.0)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from salience.embedders import EmbedderLike
-from salience.engine.core import Part, PlanRunner
+from salience.engine.core import Core, Part, PlanRunner
 from salience.engine.reembedding import Reembedding, Step, take_step
 from salience.lifecycle import audit as auditing
 from salience.lifecycle import consolidation, maintenance, pruning, undoing
@@ -15,7 +15,7 @@ from salience.lifecycle.consolidation import Consolidation, Summariser
 from salience.lifecycle.maintenance import Maintenance, MaintenanceRequest, this_process
 from salience.lifecycle.pruning import Pruning
 from salience.lifecycle.undoing import ActorUndone, Undone
-from salience.lifecycle.verify import Verification, verify
+from salience.lifecycle.verify import Diagnosis, Verification, doctor, verify
 from salience.records.validation import boolean, texts
 from salience.search.recording import log_upkeep
 from salience.search.request import Filters, Moment
@@ -81,9 +81,6 @@ class LifecycleApi(PlanRunner):
             actor: who it was: the `written_by` of memories, the id of a key at a server.
             since: the time from which on; by default from the first.
             apply: True to do it.
-
-        Raises:
-            InvalidInput: names the argument that is wrong.
         """
         scope = self._core.write_context()
         undone = self._run(undoing.undo_actor(scope, actor, since, apply=apply))
@@ -104,9 +101,6 @@ class Upkeep(Part):
         At most `cap` memories are moved, never pinned ones, those that hold the link graph
         together, or those that a link was made to within 14 days. What was imported is as old as
         its stay here. The result says why each is a candidate; `undo` takes its `run`.
-
-        Raises:
-            InvalidInput: names the argument that is wrong.
         """
         scope = self._core.write_context()
         where = self._core.filter(filters)
@@ -137,9 +131,6 @@ class Upkeep(Part):
 
         Only memories that are new since the last applied run are looked at, unless `everything` is
         True.
-
-        Raises:
-            InvalidInput: names the argument that is wrong.
         """
         scope = self._core.write_context()
         report = self._run(
@@ -175,7 +166,6 @@ class Upkeep(Part):
 
         Raises:
             Locked: somebody else maintains the namespace.
-            InvalidInput: names the argument that is wrong.
         """
         dry_run = boolean("dry_run", dry_run)
         request = MaintenanceRequest(self._core.time, steps, dry_run, cap, summarise, progress)
@@ -220,6 +210,45 @@ class Upkeep(Part):
     def flush(self) -> None:
         """Write the accesses that are still queued."""
         self._core.dispatcher.flush()
+
+    def doctor(self, *, fix: bool = False) -> Diagnosis:
+        """Check the whole store, with all namespaces, for damage; true if all is well.
+
+        Looks at the schema, indexes, orphans, vectors, what memories are found by, and compares
+        every memory with its history (`verify`); in a file also at the checksum of every
+        row and the write-ahead log. All texts are read.
+
+        Args:
+            fix: repair what is possible. Other damaged rows are written to a file, which the
+                findings name, before they are removed: next to a store in a file, in the current
+                folder for PostgreSQL.
+
+        Raises:
+            StoreError: the store cannot be read; or is to be mended and cannot be written; or the
+                role does not see all of a PostgreSQL store.
+        """
+        return self._run(doctor(fix=fix))
+
+    @staticmethod
+    def reembed(
+        url: Address | Store | None = None,
+        *,
+        embedder: EmbedderLike | None = None,
+        missing: bool = False,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> int:
+        """Re-embed a whole store; returns the number of vectors made.
+
+        If no embedder is named, the default one replaces its own vectors, and no other's. With
+        `missing`, only memories stored without a vector get one. Searches go on meanwhile with the
+        old vectors; a run that was broken off goes on where it was. Other processes that have the
+        store open with another embedder have to open it again. `progress` is called with the number
+        of vectors done, and of all.
+
+        Raises:
+            EmbedderMismatch: the vectors are another embedder's, and none was named to replace it.
+        """
+        return Core.reembed(url, embedder, missing, progress)
 
     @staticmethod
     def reembedding(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import tzinfo
 from typing import Any, Self, Unpack
 
@@ -12,7 +11,6 @@ from salience.display.function_calls import (
     Tools,
 )
 from salience.display.result import short_repr
-from salience.embedders import EmbedderLike
 from salience.engine.core import Core, part
 from salience.engine.inspect_api import Inspect, Labels
 from salience.engine.judgment_api import JudgmentApi
@@ -37,6 +35,7 @@ class Memory(WriteApi, SearchApi, ReadApi, JudgmentApi, LifecycleApi, TransferAp
 
     Open one with `Memory("agent.db")` or `Memory.open("agent.db")`.
     It is safe to share between threads, and several processes may open the same file.
+    A wrong argument raises `InvalidInput`, which names it.
     """
 
     inspect = part(Inspect)
@@ -58,7 +57,6 @@ class Memory(WriteApi, SearchApi, ReadApi, JudgmentApi, LifecycleApi, TransferAp
             {options}
 
         Raises:
-            InvalidInput: an argument is wrong.
             StoreError: the file cannot be used.
             EmbedderError: the embedder can never work; says what is missing.
             EmbedderMismatch: the stored vectors come from another embedder.
@@ -75,7 +73,6 @@ class Memory(WriteApi, SearchApi, ReadApi, JudgmentApi, LifecycleApi, TransferAp
             {options}
 
         Raises:
-            InvalidInput: an argument is wrong.
             StoreError: the file cannot be used.
             EmbedderError: the embedder can never work; says what is missing.
             EmbedderMismatch: the stored vectors come from another embedder.
@@ -117,9 +114,6 @@ class Memory(WriteApi, SearchApi, ReadApi, JudgmentApi, LifecycleApi, TransferAp
             style: "openai" (chat completions), "responses" (OpenAI's responses) or "anthropic".
             max_tokens: the most tokens of what a search gives.
             {options}
-
-        Raises:
-            InvalidInput: names the argument that is wrong.
         """
         return Tools(self, style, *tool_limits(owner, max_tokens))
 
@@ -139,9 +133,6 @@ class Memory(WriteApi, SearchApi, ReadApi, JudgmentApi, LifecycleApi, TransferAp
         Args:
             everywhere: count in all namespaces of the store.
             as_of: count what there was in this namespace at this time.
-
-        Raises:
-            InvalidInput: names the argument that is wrong.
         """
         from salience.arithmetic import KERNELS  # imports NumPy
 
@@ -153,27 +144,6 @@ class Memory(WriteApi, SearchApi, ReadApi, JudgmentApi, LifecycleApi, TransferAp
             raise InvalidInput("as_of", "is about one namespace", "leave out everywhere")
         past = self._run_at(ask(ReadStats(namespaces)), as_of)
         return past | {name: figures[name] for name in ("store", "embedder", "kernels")}
-
-    @staticmethod
-    def reembed(
-        url: Address | Store | None = None,
-        *,
-        embedder: EmbedderLike | None = None,
-        missing: bool = False,
-        progress: Callable[[int, int], None] | None = None,
-    ) -> int:
-        """Re-embed a whole store; returns the number of vectors made.
-
-        If no embedder is named, the default one replaces its own vectors, and no other's. With
-        `missing`, only memories stored without a vector get one. Searches go on meanwhile with the
-        old vectors; a run that was broken off goes on where it was. Other processes that have the
-        store open with another embedder have to open it again. `progress` is called with the number
-        of vectors done, and of all.
-
-        Raises:
-            EmbedderMismatch: the vectors are another embedder's, and none was named to replace it.
-        """
-        return Core.reembed(url, embedder, missing, progress)
 
     def close(self) -> None:
         """Write queued accesses and release the store.

@@ -43,23 +43,20 @@ class SearchApi(PlanRunner):
     """Search, ask why, compare, and write a context."""
 
     @takes(*EXPLAINING, SearchOptions, defaults=SEARCH_DEFAULTS)
-    def search(self, query: str, **options: Unpack[SearchOptions]) -> SearchResult:
+    def search(self, query: str, **given: Unpack[SearchOptions]) -> SearchResult:
         """Find the memories that matter for a query, best first.
 
         Args:
             query: what is asked, in words.
             {options}
-
-        Raises:
-            InvalidInput: names the argument that is wrong.
         """
-        check_names("Memory.search", options, SearchOptions)
-        options = with_fields(options)
-        request = self._core.request(query, **options)
+        check_names("Memory.search", given, SearchOptions)
+        given = with_fields(given)
+        request = self._core.request(query, **given)
         result = self._run_search(search.search(request), request)
         log_search(result, request.settings.slow_search_ms)
         if self._core.recorder is not None:
-            self._core.recorder.record(request, result, options.get("filters"))
+            self._core.recorder.record(request, result, given.get("filters"))
         return result
 
     @takes(*EXPLAINING, defaults=SEARCH_DEFAULTS)
@@ -70,7 +67,7 @@ class SearchApi(PlanRunner):
         *,
         against: str | None = None,
         everywhere: bool = False,
-        **options: Unpack[ExplainOptions],
+        **given: Unpack[ExplainOptions],
     ) -> ExplainReport:
         """Explain why a query returns a memory or not, and what would change that.
 
@@ -88,10 +85,10 @@ class SearchApi(PlanRunner):
 
         Raises:
             NotFound: there is no such memory.
-            InvalidInput: names the argument that is wrong.
         """
-        check_names("Memory.explain", options, ExplainOptions)
-        [report] = self._explained(query, [text("id", id)], against, everywhere, options)
+        check_names("Memory.explain", given, ExplainOptions)
+        ids = [text("id", id)]
+        [report] = self.explain_many(query, ids, against=against, everywhere=everywhere, **given)
         return report
 
     @takes(*EXPLAINING, defaults=SEARCH_DEFAULTS)
@@ -102,7 +99,7 @@ class SearchApi(PlanRunner):
         *,
         against: str | None = None,
         everywhere: bool = False,
-        **options: Unpack[ExplainOptions],
+        **given: Unpack[ExplainOptions],
     ) -> list[ExplainReport]:
         """Explain up to 20 memories of one ranking, in the order of their ids.
 
@@ -115,31 +112,20 @@ class SearchApi(PlanRunner):
 
         Raises:
             NotFound: there is no such memory.
-            InvalidInput: names the argument that is wrong.
         """
-        check_names("Memory.explain_many", options, ExplainOptions)
+        check_names("Memory.explain_many", given, ExplainOptions)
         wanted = listing.parse_ids(ids)
         if not 1 <= len(wanted) <= MAX_EXPLAINED:
             raise InvalidInput("ids", f"are {len(wanted)}", f"give 1 to {MAX_EXPLAINED}")
-        return self._explained(query, wanted, against, everywhere, options)
-
-    def _explained(
-        self,
-        query: str,
-        ids: Sequence[str],
-        against: str | None,
-        everywhere: bool,
-        options: ExplainOptions,
-    ) -> list[ExplainReport]:
-        request = self._core.request(query, **with_fields(options))
+        request = self._core.request(query, **with_fields(given))
         rival = None if against is None else text("against", against)
         everywhere = boolean("everywhere", everywhere)
-        plan = explain.explain(request, ids, everywhere=everywhere, against=rival)
+        plan = explain.explain(request, wanted, everywhere=everywhere, against=rival)
         return self._run_search(plan, request)
 
     @takes(FieldFilters, ContextOptions, defaults=CONTEXT_DEFAULTS)
     def get_context(
-        self, query: str, max_tokens: int = 2000, **options: Unpack[ContextOptions]
+        self, query: str, max_tokens: int = 2000, **given: Unpack[ContextOptions]
     ) -> Context:
         """Build a prompt context for a query, in at most `max_tokens` tokens.
 
@@ -155,9 +141,9 @@ class SearchApi(PlanRunner):
             InvalidInput: names the argument that is wrong, or what a section needs that is never
                 cut.
         """
-        check_names("Memory.get_context", options, ContextOptions)
-        options = with_fields(options)
-        request = context.context_request(query, max_tokens, self._core.searches, options)
+        check_names("Memory.get_context", given, ContextOptions)
+        given = with_fields(given)
+        request = context.context_request(query, max_tokens, self._core.searches, given)
         return self._run_search(context.assemble(request), request)
 
 
@@ -170,9 +156,6 @@ class ReadApi(PlanRunner):
         Args:
             id: the id of the memory.
             as_of: get it as it was at this time; None if it was not there yet.
-
-        Raises:
-            InvalidInput: names the argument that is wrong.
         """
         plan = reading.read_record(text("id", id), self._core.namespace)
         return self._run_at(plan, as_of)
@@ -183,9 +166,6 @@ class ReadApi(PlanRunner):
         Args:
             ids: the ids of the memories.
             as_of: get them as they were at this time.
-
-        Raises:
-            InvalidInput: names the argument that is wrong.
         """
         wanted = listing.parse_ids(ids)
         plan = reading.read_records(self._core.namespace, tuple(dict.fromkeys(wanted)))
@@ -218,9 +198,6 @@ class ReadApi(PlanRunner):
             as_of: list what there was at this time, as it was then; what was erased since cannot be
                 in it.
             {options}
-
-        Raises:
-            InvalidInput: names the argument that is wrong.
         """
         filters = self._core.filter(narrowed("Memory.get_all", filters, fields, "limit"))
         request = listing.list_request(self._core.namespace, filters, order, limit, cursor)
@@ -244,9 +221,6 @@ class ReadApi(PlanRunner):
             filters: a further condition.
             limit: the most memories to read, the newest of those told in the words of a statement,
                 and as many of what else the user said.
-
-        Raises:
-            InvalidInput: names the argument that is wrong.
         """
         core = self._core
         where = core.filter(filters)
@@ -274,9 +248,6 @@ class ReadApi(PlanRunner):
             page_size: how many memories are read at once.
             cursor: where to go on.
             {options}
-
-        Raises:
-            InvalidInput: names the argument that is wrong.
         """
         filters = self._core.filter(narrowed("Memory.iterate", filters, fields))
         request = listing.list_request(self._core.namespace, filters, order, page_size, cursor)
@@ -298,9 +269,6 @@ class ReadApi(PlanRunner):
             archived: True counts those in the archive only, False all others, None both.
             as_of: count what there was at this time.
             {options}
-
-        Raises:
-            InvalidInput: names the argument that is wrong.
         """
         filters = self._core.filter(narrowed("Memory.count", filters, fields))
         return self._run_at(listing.count(self._core.namespace, filters, archived), as_of)
@@ -318,9 +286,6 @@ class ReadApi(PlanRunner):
         Tags count as one if they differ in case alone, as filters compare them; the most frequent
         spelling is shown. They are ordered by their case-folded text. Only those that begin with
         the prefix, in any case, are listed. Pass the page's `cursor` to get the next one.
-
-        Raises:
-            InvalidInput: names the argument that is wrong.
         """
         namespace, where = self._core.namespace, self._core.filter(filters)
         request = listing.name_request(namespace, "tags", prefix, where, limit, cursor)
@@ -334,11 +299,7 @@ class ReadApi(PlanRunner):
         limit: int = 100,
         cursor: str | None = None,
     ) -> NamePage:
-        """List one page of the entities of memories that pass a filter, with their counts.
-
-        Raises:
-            InvalidInput: names the argument that is wrong.
-        """
+        """List one page of the entities of memories that pass a filter, with their counts."""
         namespace, where = self._core.namespace, self._core.filter(filters)
         request = listing.name_request(namespace, "entities", prefix, where, limit, cursor)
         return self._run(listing.read_names(request))

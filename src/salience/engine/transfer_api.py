@@ -9,7 +9,6 @@ from typing import IO, Any
 from salience import stores
 from salience.engine.core import Core, PlanRunner
 from salience.engine.lifecycle_api import Progress
-from salience.lifecycle.verify import Diagnosis, doctor
 from salience.records.validation import boolean, callable_or_none, file_path
 from salience.retrieval.operations import BackUp, ReadStats
 from salience.retrieval.plan import ask, drive
@@ -40,9 +39,6 @@ class TransferApi(PlanRunner):
             vectors: also the vectors that the embedder makes of texts, which `load` makes again
                 otherwise; all others are always written.
             progress: called with the step, the number of memories done, and of all.
-
-        Raises:
-            InvalidInput: names the argument that is wrong.
         """
         return _export(self._core, target, everywhere, vectors, progress)
 
@@ -130,24 +126,6 @@ class TransferApi(PlanRunner):
         rules: dict[str, Any] = {"overwrite": overwrite, "progress": progress}
         rules["with_erased"] = None if with_erased is None else boolean("with_erased", with_erased)
         return stores.restore_backup(backup, url, **rules)
-
-    def doctor(self, *, fix: bool = False) -> Diagnosis:
-        """Check the whole store, with all namespaces, for damage; true if all is well.
-
-        Looks at the schema, indexes, orphans, vectors, what memories are found by, and compares
-        every memory with its history (`upkeep.verify`); in a file also at the checksum of every
-        row and the write-ahead log. All texts are read.
-
-        Args:
-            fix: repair what is possible. Other damaged rows are written to a file, which the
-                findings name, before they are removed: next to a store in a file, in the current
-                folder for PostgreSQL.
-
-        Raises:
-            StoreError: the store cannot be read; or is to be mended and cannot be written; or the
-                role does not see all of a PostgreSQL store.
-        """
-        return self._run(doctor(fix=fix))
 
 
 def _export(

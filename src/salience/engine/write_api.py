@@ -192,7 +192,6 @@ class WriteApi(PlanRunner):
         Raises:
             NotFound: there is no such memory.
             VersionConflict: it has another version; nothing was changed.
-            InvalidInput: names the field that is wrong.
         """
         if_version = changes.pop("if_version", None)
         return self._run(update.update(id, changes, self._core.write_context(), if_version))

@@ -58,7 +58,6 @@ class SalienceMemoryService(BaseMemoryService):
             settings: those of `Memory.open`, if an address is given.
 
         Raises:
-            InvalidInput: an argument is wrong.
             SalienceError: the address cannot be opened.
         """
         self._opened = Opened(memory, **settings)

@@ -69,7 +69,6 @@ class SalienceContextProvider(ContextProvider):
                 which keeps it already.
 
         Raises:
-            InvalidInput: an argument is wrong.
             SalienceError: the address cannot be opened.
         """
         super().__init__(source_id)
@@ -151,7 +150,6 @@ class SalienceHistoryProvider(HistoryProvider):
                 `store_context_messages`, `store_context_from`.
 
         Raises:
-            InvalidInput: an argument is wrong.
             SalienceError: the address cannot be opened.
         """
         super().__init__(source_id, **options)

@@ -71,7 +71,6 @@ class SalienceMemoryTool(BetaAbstractMemoryTool):
             settings: those of `Memory.open`, if an address is given.
 
         Raises:
-            InvalidInput: an argument is wrong.
             SalienceError: the address cannot be opened.
         """
         super().__init__(cache_control=cache_control)
@@ -153,7 +152,6 @@ class AsyncSalienceMemoryTool(BetaAsyncAbstractMemoryTool):
         """Keep files in a memory, as `SalienceMemoryTool` does.
 
         Raises:
-            InvalidInput: an argument is wrong.
             SalienceError: the address cannot be opened.
         """
         super().__init__(cache_control=cache_control)

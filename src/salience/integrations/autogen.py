@@ -80,7 +80,6 @@ class SalienceMemory(Memory, Component[SalienceMemoryConfig]):
             min_similarity: leave out memories whose cosine with the query is below it.
 
         Raises:
-            InvalidInput: an argument is wrong.
             SalienceError: the address cannot be opened.
         """
         self._given = memory
@@ -118,9 +117,6 @@ class SalienceMemory(Memory, Component[SalienceMemoryConfig]):
             limit: the most memories, instead of that of the constructor.
             filters: a condition that each memory must meet, as `Memory.search` takes it.
             kwargs: none; others are refused.
-
-        Raises:
-            InvalidInput: an argument is wrong.
         """
         if kwargs:
             raise InvalidInput(min(kwargs), "is not an option of query", "use limit and filters")

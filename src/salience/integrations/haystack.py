@@ -57,7 +57,6 @@ class SalienceDocumentStore:
                 nobody else's are seen. By default they are in that of the memory.
 
         Raises:
-            InvalidInput: an argument is wrong.
             SalienceError: the address cannot be opened.
         """
         self._given, self._user_id = memory, user_id

@@ -247,9 +247,6 @@ class SalienceVectorStore(VectorStore):
             k: the most documents, 1 to 1000.
             options: `filter`, what values of the metadata have to be: equal, or as `$eq`, `$ne`,
                 `$gt`, `$gte`, `$lt`, `$lte` say; and the options of `Memory.search`.
-
-        Raises:
-            InvalidInput: names the option that is wrong.
         """
         return [(_document(hit.record), hit.score) for hit in self._search(query, k, options)]
 
@@ -269,9 +266,6 @@ class SalienceVectorStore(VectorStore):
             fetch_k: out of how many of the most similar ones they are picked.
             lambda_mult: the weight of relevance from 0 to 1; the rest is that of diversity.
             options: those of `similarity_search_with_score`, but for `profile`.
-
-        Raises:
-            InvalidInput: names the option that is wrong.
         """
         profile = marginal_relevance(fetch_k, lambda_mult)
         return self.similarity_search(query, k, profile=profile, **options)
@@ -325,7 +319,6 @@ class SalienceChatHistory(BaseChatMessageHistory):
             settings: those of `Memory.open`, for an address.
 
         Raises:
-            InvalidInput: an argument is wrong.
             SalienceError: the address cannot be opened.
         """
         self.session_id = session_id
@@ -385,7 +378,6 @@ class MemoryMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
             options: those of `Memory.search`; `limit` is 5 by default.
 
         Raises:
-            InvalidInput: an argument is wrong.
             SalienceError: the address cannot be opened.
         """
         super().__init__()

@@ -64,7 +64,6 @@ class SalienceMemoryBlock(BaseMemoryBlock[str]):
                 `description`, `priority`, `accept_short_term_memory`.
 
         Raises:
-            InvalidInput: an argument is wrong.
             SalienceError: the address cannot be opened.
         """
         super().__init__(**fields)
@@ -135,7 +134,6 @@ class SalienceChatStore(AsyncDBChatStore):
                 memory.
 
         Raises:
-            InvalidInput: an argument is wrong.
             SalienceError: the address cannot be opened.
         """
         super().__init__()
@@ -247,7 +245,6 @@ class SalienceRetriever(BaseRetriever):
                 `verbose`.
 
         Raises:
-            InvalidInput: an argument is wrong.
             SalienceError: the address cannot be opened.
         """
         super().__init__(**options)

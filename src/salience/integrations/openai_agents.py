@@ -77,7 +77,6 @@ class SalienceSession:
             settings: those of `Memory.open`, if an address is given.
 
         Raises:
-            InvalidInput: an argument is wrong.
             TypeError: there is no such session setting.
             SalienceError: the address cannot be opened.
         """
@@ -171,9 +170,6 @@ def recalled(
         max_tokens: the most tokens that the recalled text takes.
         options: those of `Memory.search`; `limit` is 5 by default. Hits of the kind "item", such as
             calls of tools, are found only by filters that name a `kind`.
-
-    Raises:
-        InvalidInput: an argument is wrong.
     """
     awaited = Opened(memory).of_user(user_id).awaited
     filters = without_items(options.pop("filters", None))

@@ -72,7 +72,6 @@ class Recall(AbstractCapability[AgentDepsT]):
             settings: those of `Memory.open`, if an address is given.
 
         Raises:
-            InvalidInput: an argument is wrong.
             SalienceError: the address cannot be opened.
         """
         self.id = id

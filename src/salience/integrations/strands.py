@@ -75,7 +75,6 @@ class SalienceStore(MemoryStore):
             settings: those of `Memory.open`, if an address is given.
 
         Raises:
-            InvalidInput: an argument is wrong.
             SalienceError: the address cannot be opened.
         """
         self._opened = Opened(memory, **settings).of_user(user_id)

@@ -71,7 +71,6 @@ def graph(
 
     Raises:
         NotFound: there is no memory `around`.
-        InvalidInput: names the argument that is wrong.
     """
     depth, limit = integer("depth", depth, 1, MAX_DEPTH), integer("limit", limit, 1, MAX_NODES)
     wanted, has_entities = _types(types), boolean("entities", entities)

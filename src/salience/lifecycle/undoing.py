@@ -250,9 +250,6 @@ def undo_actor(scope: WriteContext, actor: str, since: Any, *, apply: bool) -> P
 
     What he wrote is archived. What he changed is as if he had not: the state of a memory follows
     from its other events, and a text is the one from before him, unless others edited it since.
-
-    Raises:
-        InvalidInput: names the argument that is wrong.
     """
     actor, first = text("actor", actor, limit=512), optional_timestamp("since", since)
     apply = boolean("apply", apply)

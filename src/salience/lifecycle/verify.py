@@ -125,11 +125,7 @@ class EventPage(Result):
 
 
 def event_request(namespace: str, after: str | None, limit: Any, order: Order) -> Events:
-    """The checked request for events after a cursor, the first of them or the newest.
-
-    Raises:
-        InvalidInput: names the argument that is wrong.
-    """
+    """The checked request for events after a cursor, the first of them or the newest."""
     limit = integer("limit", limit, 1, MAX_EVENTS)
     first, last = (limit, None) if order == "oldest" else (None, limit)
     # What waits to be written has no place yet, and a cursor might pass it over.
@@ -149,7 +145,6 @@ def history(id: str, namespace: str, limit: Any, cursor: str | None) -> Plan[His
     """The plan of reading a page of the history of a memory, with the versions that it had in it.
 
     Raises:
-        InvalidInput: names the argument that is wrong.
         NotFound: there is none of that id.
     """
     limit = integer("limit", limit, 1, MAX_EVENTS)

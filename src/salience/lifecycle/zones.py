@@ -103,9 +103,6 @@ def zones(
 
     They are those that pruning looks at: what is in the archive has no zone any more. A cursor
     brings the time of its first page, at which each memory keeps its place.
-
-    Raises:
-        InvalidInput: names the argument that is wrong.
     """
     last = parse_zone_cursor(cursor)
     limit = None if limit is None else integer("limit", limit, 0)

@@ -123,11 +123,7 @@ class Tool:
             raise InvalidInput(name, error.problem, error.remedy) from error
 
     def parse(self, arguments: Mapping[str, Any] | None) -> dict[str, Any]:
-        """The arguments of a call, with those left out.
-
-        Raises:
-            InvalidInput: names the argument that is wrong.
-        """
+        """The arguments of a call, with those left out."""
         given = {name: v for name, v in (arguments or {}).items() if not self._is_absent(name, v)}
         try:
             parsed = self.arguments.model_validate(given)

@@ -196,7 +196,9 @@ def _sent(name: str, value: Any) -> Any:
 
 CALLS: Mapping[str, Call] = {name: Call(operation) for name, operation in BY_NAME.items()}
 """The calls of a server, by the names of the methods of `Memory`."""
-OF_THE_STORE = frozenset({"reembed", "upkeep.reembedding", "backup", "restore_backup", "doctor"})
+OF_THE_STORE = frozenset(
+    {"backup", "restore_backup", "upkeep.doctor", "upkeep.reembed", "upkeep.reembedding"}
+)
 BUILT_ON_OTHERS = OF_THE_STORE | {
     "iterate",
     "tools",

@@ -75,18 +75,11 @@ class Client(Closing):
             query: what is asked, in words.
             threshold: the least `combined_score`.
             options: `limit`, `tier`, `content_type`, `memory_nature`, and those of `Memory.search`.
-
-        Raises:
-            InvalidInput: names the argument that is wrong.
         """
         return self.ask("search", {"query": query, "threshold": threshold, **options})
 
     def get_context(self, query: str, max_tokens: int = 2000, **options: Any) -> Answer:
-        """Build a prompt context for a query, in at most `max_tokens` tokens: its `text`.
-
-        Raises:
-            InvalidInput: names the argument that is wrong.
-        """
+        """Build a prompt context for a query, in at most `max_tokens` tokens: its `text`."""
         return self.ask("get_context", {"query": query, "max_tokens": max_tokens, **options})
 
     def ask(self, operation: str, arguments: Mapping[str, Any]) -> Any:
@@ -113,11 +106,7 @@ class Memories:
         self._client = client
 
     def create(self, content: str, **fields: Any) -> Answer:
-        """Remember a text; the answer has its `id`, and in `items` the outcome.
-
-        Raises:
-            InvalidInput: names the field that is wrong.
-        """
+        """Remember a text; the answer has its `id`, and in `items` the outcome."""
         names = {} if "importance" in fields else {"importance_score": None}  # for the answer
         answer: Answer = self._client.ask("add", {"content": content, **names, **fields})
         return answer
@@ -127,7 +116,6 @@ class Memories:
 
         Raises:
             NotFound: there is no such memory.
-            InvalidInput: names the field that is wrong.
         """
         return _scored(self._client.ask("update", {"id": id, **fields}))
 

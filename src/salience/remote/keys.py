@@ -51,7 +51,6 @@ class RemoteKeys(Closing):
         Raises:
             NotFound: the own key does not have one of the namespaces.
             AccessDenied: it lacks one of the scopes, or the scope `keys`.
-            InvalidInput: an argument is wrong.
         """
         values = {"namespaces": _listed(namespaces), "scopes": _listed(scopes)}
         others = {"expires_at": expires_at, "name": name, "time_zone": time_zone}

@@ -68,6 +68,9 @@ class _RemotePart(Part):
     def __init__(self, memory: RemoteMemory) -> None:
         self._call = memory._call
 
+    def _run(self, plan: Plan[T], *, searches: bool = False) -> T:
+        raise _beside_the_store()
+
 
 class AtServer:
     """The part of a memory at a server that waits for nothing."""
@@ -285,9 +288,6 @@ class RemoteMemory(AtServer, Memory):
             page_size: how many memories are read at once.
             cursor: where to go on.
             {options}
-
-        Raises:
-            InvalidInput: names the argument that is wrong.
         """
         filters = narrowed("Memory.iterate", filters, fields)
         list_request(self.namespace, None, order, page_size, cursor)
@@ -314,7 +314,6 @@ class RemoteMemory(AtServer, Memory):
         `progress` is called with the number of memories received.
 
         Raises:
-            InvalidInput: names the argument that is wrong.
             StoreError: the server broke off; no file is left behind.
         """
         arguments = {

@@ -111,11 +111,7 @@ def put_question(
     at: Any,
     filters: Any,
 ) -> Plan[LabelledQuestion]:
-    """The plan of keeping a question, in the place of the one with its id.
-
-    Raises:
-        InvalidInput: names the argument that is wrong.
-    """
+    """The plan of keeping a question, in the place of the one with its id."""
     question = _checked(query, relevant, not_relevant, id, at, filters)
     key, value = QUESTION_NOTE + question.id, json.dumps(question.to_dict())
     while True:  # another may change the same one meanwhile; the last holds

@@ -124,11 +124,7 @@ class NamePage(Result):
 def list_request(
     namespace: str, filters: Filters, order: Any, limit: Any, cursor: str | None
 ) -> ListRecords:
-    """The checked request for memories that pass a filter, after a cursor.
-
-    Raises:
-        InvalidInput: names the argument that is wrong.
-    """
+    """The checked request for memories that pass a filter, after a cursor."""
     checked = order_of(order)
     where, limit = parse_filter(filters), integer("limit", limit, 1, MAX_PAGE)
     return ListRecords(namespace, where, limit, checked, parse_cursor(cursor, checked))
@@ -158,11 +154,7 @@ def name_request(
     limit: Any,
     cursor: str | None,
 ) -> ListNames:
-    """The checked request for names that begin with a prefix, after a cursor.
-
-    Raises:
-        InvalidInput: names the argument that is wrong.
-    """
+    """The checked request for names that begin with a prefix, after a cursor."""
     prefix = native(prefix)
     if type(prefix) is not str:
         raise InvalidInput("prefix", f"must be text, not {type(prefix).__name__}")
@@ -186,11 +178,7 @@ def read_names(request: ListNames) -> Plan[NamePage]:
 
 
 def count(namespace: str, filters: Filters, archived: Any) -> Plan[int]:
-    """The plan of counting memories that pass a filter.
-
-    Raises:
-        InvalidInput: names the argument that is wrong.
-    """
+    """The plan of counting memories that pass a filter."""
     where = parse_filter(filters)
     if archived is not None:
         in_archive: Filter = Compare("status", "eq", "archived")
@@ -267,11 +255,7 @@ class About(Result):
 
 
 def about(namespace: str, user: Any, filters: Filters, limit: Any, now: datetime) -> Plan[About]:
-    """The plan of listing what holds of all that users said about themselves.
-
-    Raises:
-        InvalidInput: names the argument that is wrong.
-    """
+    """The plan of listing what holds of all that users said about themselves."""
     user, limit = optional_text("user", user), integer("limit", limit, 1, MAX_PAGE)
     of_user = None if user is None else of_person(user)
     given = parse_filter(filters)

@@ -164,13 +164,11 @@ _DEFAULTS: Mapping[str, Any] = {
 
 
 def further(options: Any, declared: type) -> Mapping[str, Any]:
-    """What the parameter `options` holds, whose names have to be `declared`.
+    """The further options that a method is given, whose names have to be `declared`.
 
     Raises:
         InvalidInput: it is no mapping, or names an option that there is not.
     """
-    if options is None:
-        return {}
     if not isinstance(options, Mapping):
         raise InvalidInput("options", f"is {shown(options)}", 'give options by name, {"name": 1}')
     known = declared.__annotations__
@@ -259,17 +257,12 @@ class SearchRequest:
 def search_request(
     query: Any, settings: SearchSettings, options: Mapping[str, Any]
 ) -> SearchRequest:
-    """The request for a query with `SearchOptions`.
-
-    Raises:
-        InvalidInput: names the option that is wrong.
-    """
-    more = further(options.get("options"), RankingOptions)
-    with named_in(more):
-        return _request(query, settings, {**_DEFAULTS, **options, **more})
-
-
-def _request(query: Any, settings: SearchSettings, options: Mapping[str, Any]) -> SearchRequest:
+    """The request for a query with `SearchOptions`."""
+    if options.get("options") is not None:
+        more = further(options["options"], RankingOptions)
+        with named_in(more):
+            return search_request(query, settings, {**options, **more, "options": None})
+    options = {**_DEFAULTS, **options}
     zone = settings.zone(options["time_zone"], options["now"])
     as_of = past_time(options["as_of"], settings, zone)
     now = present_time(options["now"], as_of, settings, zone)

@@ -58,9 +58,6 @@ def parse_messages(messages: Any) -> list[ChatMessage]:
     """The messages of a chat, each `{"role", "content"}` and perhaps `name`, `created_at`, `id`.
 
     Messages without text and those of a system or a tool are left out.
-
-    Raises:
-        InvalidInput: names the message that is wrong.
     """
     parsed = []
     for i, message in enumerate(elements("messages", messages, MAX_MESSAGES)):
@@ -245,9 +242,6 @@ def message_items(content: Sequence[Any], common: Mapping[str, Any]) -> list[dic
 
     The speaker is the message's `name` or else its `role`, and its `created_at` and `id` are those
     of the memory; messages without text are left out.
-
-    Raises:
-        InvalidInput: names the message that is wrong.
     """
     session = common.get("session_id") or new_id()
     if common.get("id") is not None:

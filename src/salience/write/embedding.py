@@ -29,7 +29,7 @@ def embedded_drafts(
 
 _REMEDY = (
     "which the same embedder makes later by itself; or at once: `salience reembed --missing "
-    "--embedder NAME`, or Memory.reembed(url, embedder=..., missing=True)"
+    "--embedder NAME`, or Memory.upkeep.reembed(url, embedder=..., missing=True)"
 )
 
 

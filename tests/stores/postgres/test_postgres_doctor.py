@@ -75,8 +75,8 @@ def answers(memory: Memory) -> list[Any]:
 @pytest.fixture(scope="module")
 def expected(postgres: Databases, sound: str) -> list[Any]:
     with opened(postgres.address(sound)) as memory:
-        assert memory.doctor() == memory.doctor(fix=True)
-        assert memory.doctor().findings == ()  # a link may lead to a memory that is to come
+        assert memory.upkeep.doctor() == memory.upkeep.doctor(fix=True)
+        assert memory.upkeep.doctor().findings == ()  # a link may lead to a memory that is to come
         return answers(memory)
 
 
@@ -111,13 +111,13 @@ def test_what_can_be_worked_out_is_mended(url: str, expected: list[Any], number:
     damage = MENDED[number]
     do(url, *damage)
     with opened(url) as memory:
-        found = memory.doctor()
+        found = memory.upkeep.doctor()
         assert {finding.check for finding in found} & set(damage.values())
         assert not found
-        fixed = memory.doctor(fix=True)
+        fixed = memory.upkeep.doctor(fix=True)
         assert {finding.check for finding in fixed} >= set(damage.values())
         assert fixed, list(map(str, fixed))
-        assert memory.doctor().findings == ()
+        assert memory.upkeep.doctor().findings == ()
         assert answers(memory) == expected
         memory.add("The store goes on.", id="after")
         assert memory.upkeep.verify()
@@ -138,11 +138,11 @@ ORPHANS = {
 def test_orphans_are_kept_in_a_file_and_removed(url: str, expected: list[Any]) -> None:
     do(url, *ORPHANS.values())
     with opened(url) as memory:
-        found = [finding for finding in memory.doctor() if finding.check == "orphans"]
+        found = [finding for finding in memory.upkeep.doctor() if finding.check == "orphans"]
         assert len(found) == len(ORPHANS)
         assert list(Path().iterdir()) == []
-        assert memory.doctor(fix=True)
-        assert memory.doctor().findings == ()
+        assert memory.upkeep.doctor(fix=True)
+        assert memory.upkeep.doctor().findings == ()
         assert answers(memory) == expected
     [quarantine] = Path().glob("ill_*.damaged.jsonl")
     lines = quarantine.read_text("utf-8").splitlines()
@@ -160,14 +160,14 @@ def test_vectors_of_another_length_are_taken_out_and_made_anew(url: str) -> None
         f"UPDATE vectors SET vector = '[1,0,0]' WHERE \"row\" = {ROW} AND namespace = 'default'",
     )
     with opened(url) as memory:
-        assert "dimensions" in {finding.check for finding in memory.doctor()}
-        assert memory.doctor(fix=True)
-        [missing] = memory.doctor()
+        assert "dimensions" in {finding.check for finding in memory.upkeep.doctor()}
+        assert memory.upkeep.doctor(fix=True)
+        [missing] = memory.upkeep.doctor()
         assert missing.check == "vectors"
         assert missing.harmless
-    assert Memory.reembed(url, embedder=EMBEDDER, missing=True) == 1
+    assert Memory.upkeep.reembed(url, embedder=EMBEDDER, missing=True) == 1
     with opened(url) as memory:
-        assert memory.doctor().findings == ()
+        assert memory.upkeep.doctor().findings == ()
 
 
 def test_a_vector_index_that_is_lost_is_built_anew(
@@ -177,18 +177,18 @@ def test_a_vector_index_that_is_lost_is_built_anew(
     monkeypatch.setattr("salience.stores.postgres.replica.manager._BYTES_PER_MEMORY", 5_000)
     assert build_indexes(url) == 2  # of the words and the vectors of one of two namespaces
     with opened(url) as memory:
-        assert memory.doctor().findings == ()
+        assert memory.upkeep.doctor().findings == ()
     do(
         url,
         "DO $$ BEGIN EXECUTE (SELECT 'DROP INDEX ' || indexrelid::regclass FROM pg_index "
         "WHERE indexrelid::regclass::text LIKE '%vectors_near%'); END $$",
     )
     with opened(url) as memory:
-        [finding] = memory.doctor()
+        [finding] = memory.upkeep.doctor()
         assert finding.check == "indexes"
         assert finding.examples == ("content of default",)
-        assert memory.doctor(fix=True)
-        assert memory.doctor().findings == ()
+        assert memory.upkeep.doctor(fix=True)
+        assert memory.upkeep.doctor().findings == ()
 
 
 def test_a_schema_that_cannot_be_mended_is_named_with_the_remedy(url: str) -> None:
@@ -202,7 +202,7 @@ def test_a_schema_that_cannot_be_mended_is_named_with_the_remedy(url: str) -> No
     )
     with opened(url) as memory:
         for fix in (False, True):
-            diagnosis = memory.doctor(fix=fix)
+            diagnosis = memory.upkeep.doctor(fix=fix)
             assert not diagnosis
             left = [finding for finding in diagnosis if finding.check == "structure"]
             assert [finding.problem for finding in left] == [
@@ -220,15 +220,15 @@ def test_a_schema_that_cannot_be_mended_is_named_with_the_remedy(url: str) -> No
 def test_tables_without_the_row_security_of_the_others_get_it_awaited(url: str) -> None:
     async def mended() -> bool:
         async with await AsyncMemory.open(url, embedder=EMBEDDER) as memory:
-            return bool(await memory.doctor(fix=True))
+            return bool(await memory.upkeep.doctor(fix=True))
 
     migrate(url, row_security=True)
     do(url, "DROP POLICY own_namespaces ON links", "ALTER TABLE words DISABLE ROW LEVEL SECURITY")
     with opened(url) as memory:
-        [finding] = memory.doctor()
+        [finding] = memory.upkeep.doctor()
         assert (finding.check, finding.examples) == ("policies", ("links", "words"))
         assert asyncio.run(mended())
-        assert memory.doctor().findings == ()
+        assert memory.upkeep.doctor().findings == ()
 
 
 def test_a_key_that_would_not_be_unique_is_told(url: str) -> None:
@@ -238,7 +238,7 @@ def test_a_key_that_would_not_be_unique_is_told(url: str) -> None:
         "INSERT INTO links SELECT * FROM links WHERE source = 'm1'",
     )
     with opened(url) as memory:
-        diagnosis = memory.doctor(fix=True)
+        diagnosis = memory.upkeep.doctor(fix=True)
         assert not diagnosis
         [finding] = [each for each in diagnosis if each.check == "indexes"]
         assert "could not be mended" in finding.remedy
@@ -257,7 +257,7 @@ def test_a_role_that_does_not_see_all_is_sent_to_the_owner(url: str, postgres: D
         Memory.open(postgres.address("ill", "tenant"), embedder=EMBEDDER) as memory,
         pytest.raises(StoreError, match="as the owner"),
     ):
-        memory.doctor()
+        memory.upkeep.doctor()
 
 
 def test_a_server_without_checksums_and_tables_left_behind_are_told(
@@ -272,11 +272,11 @@ def test_a_server_without_checksums_and_tables_left_behind_are_told(
         "SELECT pg_stat_force_next_flush()",
     )
     with opened(url) as memory:
-        found = memory.doctor()
+        found = memory.upkeep.doctor()
         assert found
         assert [finding.check for finding in found if "events" in finding.problem] == ["upkeep"]
-        assert memory.doctor(fix=True)
-        assert not [each for each in memory.doctor() if "events" in each.problem]
+        assert memory.upkeep.doctor(fix=True)
+        assert not [each for each in memory.upkeep.doctor() if "events" in each.problem]
 
 
 ONE_BAD_ROW = {
@@ -299,6 +299,6 @@ def test_one_bad_row_never_stops_its_namespace(
         assert len(found) == 3 + ONE_BAD_ROW[damage]
         assert bool(found.degraded) is not ONE_BAD_ROW[damage]
         memory.add("Pears are another thing.")
-        assert {finding.check for finding in memory.doctor()} >= {
+        assert {finding.check for finding in memory.upkeep.doctor()} >= {
             "words" if ONE_BAD_ROW[damage] else "memories"
         }

@@ -212,7 +212,7 @@ def test_a_chat_that_an_older_program_continued_is_no_use_of_it(empty: str) -> N
     with opened(empty) as memory:
         [chunk] = memory.get_all()
         assert (chunk.write_count, len(chunk.accesses)) == (0, 1)
-        assert memory.doctor().healthy
+        assert memory.upkeep.doctor().healthy
 
 
 def test_an_older_schema_learns_from_its_log_what_is_outdated_and_when_all_came(
@@ -451,7 +451,7 @@ def test_row_security_hides_what_is_not_named(empty: str, postgres: Databases) -
     with opened(empty) as owner:
         assert owner.stats(everywhere=True)["namespaces"] == {"default": 1, "other": 1}
     with pytest.raises(StoreError, match="as the owner"):
-        Memory.reembed(app, embedder=WordHashEmbedder(dimensions=16))
+        Memory.upkeep.reembed(app, embedder=WordHashEmbedder(dimensions=16))
 
 
 def test_row_security_comes_to_tables_of_later_versions(
@@ -592,7 +592,7 @@ def test_vectors_that_another_embedder_has_made_since_are_not_compared(
         memory.add("Green tea", id="tea")
         for _ in range(2):  # with some memory, the namespace is kept in it by then
             assert memory.search("green tea").ids == ("tea",)
-        Memory.reembed(empty, embedder=Other())
+        Memory.upkeep.reembed(empty, embedder=Other())
         found = memory.search("green tea")  # by its words
         assert found.ids == ("tea",)
         assert "salience reembed" in found.degraded[0]

@@ -121,7 +121,7 @@ def test_samples_of_an_older_store_go_with_its_migration(
         assert connection.execute(kept).fetchall() == before
     assert not {("memories", "content"), ("events_by_key", "expr")} & samples(own).keys()
     with opened(own) as memory:
-        assert memory.doctor().findings == ()
+        assert memory.upkeep.doctor().findings == ()
 
 
 @pytest.mark.parametrize("everything", [False, True])
@@ -171,7 +171,7 @@ def test_samples_that_nobody_may_take_are_told_of(own: str, postgres: Databases)
 def test_tables_that_are_written_anew_have_no_trace(own: str, seed: int) -> None:
     with opened(own) as memory:
         check_erasures(memory, seed, lambda: files(own))
-        assert memory.doctor().findings == ()
+        assert memory.upkeep.doctor().findings == ()
 
 
 def test_a_table_that_a_transaction_holds_is_named(

@@ -75,7 +75,7 @@ def test_a_backup_is_a_whole_store_of_its_owner_alone(tmp_path: Path) -> None:
     with opened(tmp_path / "backup.db") as copy:
         assert len(copy) == 51
         assert copy.upkeep.verify()
-        assert copy.doctor()
+        assert copy.upkeep.doctor()
 
 
 def test_a_backup_while_others_write_is_of_one_moment(tmp_path: Path) -> None:
@@ -108,7 +108,7 @@ def test_a_backup_that_is_killed_leaves_the_one_before(tmp_path: Path) -> None:
             with opened(tmp_path / "backup.db") as copy:
                 assert len(copy) == 50
         with opened(tmp_path / "memory.db") as memory:
-            assert memory.doctor()
+            assert memory.upkeep.doctor()
 
 
 def test_a_backup_moved_over_an_open_file_is_not_destroyed(tmp_path: Path) -> None:
@@ -125,8 +125,8 @@ def test_a_backup_moved_over_an_open_file_is_not_destroyed(tmp_path: Path) -> No
     memory.close()  # as the error says
     with opened(path) as restored, opened(tmp_path / "former.db") as former:
         assert (len(restored), len(former)) == (50, 100)
-        assert restored.doctor()
-        assert former.doctor()
+        assert restored.upkeep.doctor()
+        assert former.upkeep.doctor()
 
 
 @pytest.mark.parametrize("way", ["backup", "older copy"])
@@ -151,7 +151,7 @@ def test_the_log_of_a_killed_process_is_not_replayed_over_another_file(
         os.rename(f"{path}{end}", tmp_path / f"elsewhere{end}")
     with opened(path) as memory:
         assert len(memory) == 50
-        assert memory.doctor()
+        assert memory.upkeep.doctor()
 
 
 def test_a_backup_is_restored_where_nobody_has_the_store_open(tmp_path: Path) -> None:
@@ -202,7 +202,7 @@ def test_what_was_erased_since_a_backup_does_not_come_back(tmp_path: Path) -> No
         memory.add("After that.", id="later")
         places = [event.seq for event in memory.events()]
         assert places == sorted(set(places))
-        assert memory.doctor()
+        assert memory.upkeep.doctor()
     assert Memory.restore_backup(backup, path, overwrite=True).erased_again == 4
     assert Memory.restore_backup(backup, tmp_path / "new.db").erased_again == 0
 
@@ -234,7 +234,7 @@ def test_what_was_erased_by_mistake_is_brought_back_when_asked_for(tmp_path: Pat
         assert (done.memories, done.erased_again) == (left, 50 - left)
     with opened(path) as memory:
         assert len(memory) == 50
-        assert memory.doctor()
+        assert memory.upkeep.doctor()
 
 
 def test_a_store_whose_erasures_cannot_be_read_is_restored_and_says_so(tmp_path: Path) -> None:
@@ -267,7 +267,7 @@ def test_a_store_in_memory_is_looked_at_and_backed_up_into_a_file(tmp_path: Path
     with Memory.open("ram://", embedder=None) as memory:
         memory.add("Green tea", id="a")
         memory.search("tea")
-        assert memory.doctor(fix=True) == memory.doctor()
+        assert memory.upkeep.doctor(fix=True) == memory.upkeep.doctor()
         assert memory.backup(tmp_path / "backup.db").memories == 1
         with pytest.raises(InvalidInput, match="exists"):
             memory.backup(tmp_path / "backup.db")

@@ -82,7 +82,7 @@ def test_verify_names_damaged_rows_of_its_namespace_alone(tmp_path: Path, sound:
         assert not verification
         assert [finding.examples for finding in verification.damage] == [("m5",)]
         assert not verification.repaired  # what is damaged is mended first
-        assert memory.doctor(fix=True)
+        assert memory.upkeep.doctor(fix=True)
         assert memory.upkeep.verify()
 
 
@@ -113,14 +113,14 @@ def test_damaged_rows_go_to_a_file_and_the_rest_is_sound(tmp_path: Path, sound: 
         db.execute("DROP INDEX links_by_target")
     db.close()
     with opened(path) as memory:
-        found = memory.doctor()
+        found = memory.upkeep.doctor()
         assert not found
         assert {finding.check for finding in found} >= {
             "schema", "memories", "vectors", "events", "history",
         }  # fmt: skip
         assert not (tmp_path / "memory.db.damaged.jsonl").exists()
-        assert memory.doctor(fix=True)
-        assert memory.doctor()
+        assert memory.upkeep.doctor(fix=True)
+        assert memory.upkeep.doctor()
         assert "m5" not in memory
         assert memory["m6"].content.startswith("Ana told Ben")
     lines = (tmp_path / "memory.db.damaged.jsonl").read_text("utf-8").splitlines()
@@ -132,7 +132,7 @@ def test_damaged_rows_go_to_a_file_and_the_rest_is_sound(tmp_path: Path, sound: 
 def test_a_link_to_a_memory_that_is_to_come_is_no_orphan(tmp_path: Path) -> None:
     with opened(tmp_path / "memory.db") as memory:
         memory.add("The log.", id="log", links=[{"target": "later", "type": "mentions"}])
-        assert memory.doctor(fix=True).findings == ()
+        assert memory.upkeep.doctor(fix=True).findings == ()
         memory.add("Later.", id="later")
         assert [link.target for link in memory.links("log")] == ["later"]
 
@@ -141,7 +141,7 @@ def test_indexes_words_and_numbers_are_worked_out_anew(tmp_path: Path, sound: by
     path = tmp_path / "memory.db"
     path.write_bytes(sound)
     with opened(path) as memory:
-        assert memory.doctor().findings == ()
+        assert memory.upkeep.doctor().findings == ()
     changed(
         path,
         "DROP INDEX links_by_target",
@@ -155,7 +155,7 @@ def test_indexes_words_and_numbers_are_worked_out_anew(tmp_path: Path, sound: by
         db.execute("UPDATE memories SET terms_content = NULL, derived_by = 0 WHERE id = 'm5'")
         db.execute(f"UPDATE memories SET checksum = {checksum_of('memories')} WHERE id = 'm5'")
     with opened(path) as memory:
-        found = memory.doctor(fix=True)
+        found = memory.upkeep.doctor(fix=True)
         checks = [finding.check for finding in found]
         assert checks == ["schema", "schema", "counter", "counter", "words"]
         assert [finding.check for finding in found if not finding.fixed] == ["schema"]
@@ -163,7 +163,7 @@ def test_indexes_words_and_numbers_are_worked_out_anew(tmp_path: Path, sound: by
         memory.add("The store goes on.", id="after")
     changed(path, "DROP TRIGGER foreign_one")
     with opened(path) as memory:
-        assert memory.doctor().findings == ()
+        assert memory.upkeep.doctor().findings == ()
         assert memory.upkeep.verify()
 
 
@@ -204,7 +204,7 @@ def test_values_that_were_never_written_are_damage(
             except StoreError as problem:
                 problems.append(str(problem))
         assert all(str(path) in problem for problem in problems)
-        assert not memory.doctor()
+        assert not memory.upkeep.doctor()
 
 
 def test_a_large_log_is_folded(
@@ -216,12 +216,12 @@ def test_a_large_log_is_folded(
     with opened(path) as memory:
         for i in range(20):
             memory.add(f"The log grows, {i}.")
-        [finding] = memory.doctor()
+        [finding] = memory.upkeep.doctor()
         assert finding.check == "log"
         assert finding.harmless
         assert str(path) in finding.problem
-        assert memory.doctor(fix=True).findings[0].fixed
-        assert memory.doctor().findings == ()
+        assert memory.upkeep.doctor(fix=True).findings[0].fixed
+        assert memory.upkeep.doctor().findings == ()
 
 
 def test_names_and_keys_that_are_damaged_are_not_believed(tmp_path: Path, sound: bytes) -> None:
@@ -232,15 +232,15 @@ def test_names_and_keys_that_are_damaged_are_not_believed(tmp_path: Path, sound:
     changed(path, "UPDATE access_keys SET entry = replace(entry, 'read', 'reap')")
     with opened(path) as memory:
         assert not memory.upkeep.verify()
-        assert [finding.check for finding in memory.doctor()] == ["access_keys"]
-        assert memory.doctor(fix=True)
+        assert [finding.check for finding in memory.upkeep.doctor()] == ["access_keys"]
+        assert memory.upkeep.doctor(fix=True)
         assert memory.upkeep.verify()
     with Keyring.open(path) as keyring:
         assert keyring.list() == []
     assert key.id in (tmp_path / "memory.db.damaged.jsonl").read_text("utf-8")
     changed(path, "UPDATE spaces SET name = 'defaulu'")
     with opened(path) as memory:
-        diagnosis = memory.doctor(fix=True)
+        diagnosis = memory.upkeep.doctor(fix=True)
         assert not diagnosis
         assert "restore it from a backup" in diagnosis.findings[0].remedy
 
@@ -251,12 +251,12 @@ def test_what_was_moved_out_can_be_imported(tmp_path: Path, sound: bytes) -> Non
     changed(path, "UPDATE memories SET content = content || ' Perhaps.' WHERE id IN ('m5', 'm6')")
     with opened(path) as memory:
         before = memory["m5"]
-        assert memory.doctor(fix=True)
+        assert memory.upkeep.doctor(fix=True)
         assert "m5" not in memory
         added = memory.add_many(read(tmp_path / "memory.db.damaged.jsonl"))
         assert added.ids == ("m5", "m6")
         after = memory["m5"]
-        assert memory.doctor().findings == ()
+        assert memory.upkeep.doctor().findings == ()
     same = ("content", "tags", "created_at", "kind")
     assert [getattr(after, name) for name in same] == [getattr(before, name) for name in same]
     assert after.metadata == {
@@ -272,7 +272,7 @@ def test_an_event_that_lacks_what_its_type_needs_is_refused(tmp_path: Path, soun
         assert not memory.upkeep.verify()
         with pytest.raises(StoreError, match="judgement of no known kind"):
             memory.history("m4")
-        assert memory.doctor(fix=True)
+        assert memory.upkeep.doctor(fix=True)
         assert memory.upkeep.verify()
 
 
@@ -326,9 +326,9 @@ def test_one_bad_row_never_stops_its_namespace(damage: str, tmp_path: Path) -> N
                 assert any("m0" in lack and "doctor" in lack for lack in found.degraded)
         assert set(memory.get_context("apples").ids) == ids
         memory.add("Pears are another thing.")
-        assert check in {finding.check for finding in memory.doctor()}
-        assert memory.doctor(fix=True)
-        assert memory.doctor()
+        assert check in {finding.check for finding in memory.upkeep.doctor()}
+        assert memory.upkeep.doctor(fix=True)
+        assert memory.upkeep.doctor()
         assert memory.search("apples").degraded == ()
 
 
@@ -372,7 +372,7 @@ def test_a_doctor_works_out_only_what_other_programs_did(
 
     monkeypatch.setattr(codec, "encode_draft", counted)
     with Memory.open(path, embedder=None) as memory:
-        assert memory.doctor().healthy
+        assert memory.upkeep.doctor().healthy
         assert not worked_out
     with closing(connect(str(path), False)) as db:
         db.execute("UPDATE memories SET derived_by = NULL WHERE id < '2'")
@@ -381,12 +381,12 @@ def test_a_doctor_works_out_only_what_other_programs_did(
     with Memory.open(path, embedder=None) as memory:
         for _ in range(2):  # a diagnosis writes nothing
             worked_out.clear()
-            [finding] = memory.doctor().findings
+            [finding] = memory.upkeep.doctor().findings
             assert finding.examples == ("7",)
             assert len(worked_out) == 13  # 0, 1, 10 to 19 and 7
-        assert memory.doctor(fix=True).findings[0].fixed
+        assert memory.upkeep.doctor(fix=True).findings[0].fixed
         worked_out.clear()
-        assert memory.doctor().healthy
+        assert memory.upkeep.doctor().healthy
         assert not worked_out
 
 
@@ -429,4 +429,4 @@ def test_a_value_that_is_none_of_its_field_is_handed_out_by_nothing(
             with pytest.raises(StoreError, match=r"broken.*salience doctor"):
                 call()
         assert memory.get("sound") is not None
-        assert any("broken" in finding.examples for finding in memory.doctor().findings)
+        assert any("broken" in finding.examples for finding in memory.upkeep.doctor().findings)

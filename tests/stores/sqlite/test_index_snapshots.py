@@ -230,7 +230,7 @@ def test_one_of_another_namespace_file_or_embedder_is_not_used(
     shutil.copy(first, other.parent / first.name)
     assert answers(other) == told
 
-    Memory.reembed(path, embedder=WordHashEmbedder(dimensions=32))
+    Memory.upkeep.reembed(path, embedder=WordHashEmbedder(dimensions=32))
     with opened(path, embedder=WordHashEmbedder(dimensions=32)) as memory:
         told = asked(memory)
     loads.clear()
@@ -294,7 +294,7 @@ def test_erasing_removes_it_before_the_receipt(path: Path, erase: Callable[[Memo
         erase(memory)
         assert files(path) == []
     with opened(path) as memory:
-        assert memory.doctor().findings == ()
+        assert memory.upkeep.doctor().findings == ()
 
 
 LONG = "\n\n".join(
@@ -333,7 +333,7 @@ def test_one_of_what_is_left_takes_its_place_when_the_file_is_closed(
     assert files(path) == ["memory.db-index-1"]
     with opened(path) as memory:
         told = asked(memory)
-        assert memory.doctor().findings == ()
+        assert memory.upkeep.doctor().findings == ()
     assert loads == []
     assert told == without_snapshot(path)
     with opened(path) as memory:
@@ -440,7 +440,7 @@ def test_one_that_is_being_written_while_a_memory_is_erased_does_not_appear(
             go_on.set()
         assert b"gone" not in file.read_bytes()  # that of what is left
         with opened(path) as memory:
-            assert memory.doctor().findings == ()
+            assert memory.upkeep.doctor().findings == ()
 
 
 @pytest.mark.parametrize("erase", ["delete", "delete_all", "delete_many"])
@@ -464,7 +464,7 @@ def test_a_process_that_is_killed_after_an_erasure_has_left_another(
     loads.clear()
     with opened(copied) as again:
         assert "m1" not in again.search("Who plays the cello?").ids
-        assert again.doctor().healthy
+        assert again.upkeep.doctor().healthy
     assert loads == []
 
 
@@ -505,22 +505,22 @@ def test_the_doctor_names_and_removes_what_is_none_of_the_file(path: Path) -> No
     content[10] ^= 1
     file.write_bytes(bytes(content))
     with opened(path) as memory:
-        found = memory.doctor().findings
+        found = memory.upkeep.doctor().findings
         assert {finding.check for finding in found} == {"snapshots"}
         assert sorted(finding.problem for finding in found) == [
             f"{file} is damaged",
             f"{other} is none of this file",
         ]
-        assert all(finding.fixed for finding in memory.doctor(fix=True).findings)
+        assert all(finding.fixed for finding in memory.upkeep.doctor(fix=True).findings)
         assert files(path) == []
-        assert memory.doctor().healthy
+        assert memory.upkeep.doctor().healthy
 
 
 def test_the_doctor_finds_ids_of_erased_memories(path: Path) -> None:
     with sqlite3.connect(path) as db:  # as no erasure of salience does it
         db.execute("DELETE FROM memories WHERE id = 'm3'")
     with opened(path) as memory:
-        problems = [f.problem for f in memory.doctor().findings if f.check == "snapshots"]
+        problems = [f.problem for f in memory.upkeep.doctor().findings if f.check == "snapshots"]
     assert problems == [f"{path}-index-1 has ids of memories that were erased"]
 
 
@@ -613,7 +613,7 @@ def test_threads_that_write_at_once_leave_a_sound_one(path: Path) -> None:
     for thread in together:
         thread.join()
     with opened(path) as memory:
-        assert memory.doctor().findings == ()
+        assert memory.upkeep.doctor().findings == ()
     assert answers(path) == without_snapshot(path)
 
 

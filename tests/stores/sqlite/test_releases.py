@@ -108,11 +108,11 @@ def test_its_memories_are_changed(file: Path, memory: Memory) -> None:
         assert again.search("When does the tram go?", touch=False).ids[0] == "tram"
         assert again["fever"].status == "active"
         assert again.get("harbour") is None
-        assert again.doctor(), again.doctor().findings
+        assert again.upkeep.doctor(), again.upkeep.doctor().findings
 
 
 def test_the_doctor_finds_it_sound(memory: Memory) -> None:
-    assert memory.doctor(), memory.doctor().findings
+    assert memory.upkeep.doctor(), memory.upkeep.doctor().findings
 
 
 @pytest.mark.one_in(5)

@@ -75,12 +75,12 @@ def test_a_check_compares_what_a_schema_means_and_not_how_its_steps_said_it(
         with Memory.open(path, embedder=None) as memory:
             memory.add("Ana lives in Porto.")
     with Memory.open(path, embedder=None) as memory:
-        assert memory.doctor().findings == ()
+        assert memory.upkeep.doctor().findings == ()
     with sqlite3.connect(path) as db:
         db.executescript(change)
     db.close()
     with Memory.open(path, embedder=None) as memory:
-        assert OTHER_SCHEMAS[change] in memory.doctor().findings[0].problem
+        assert OTHER_SCHEMAS[change] in memory.upkeep.doctor().findings[0].problem
 
 
 def test_the_last_step_that_computes_features_is_for_those_of_today(tmp_path: Path) -> None:
@@ -98,7 +98,7 @@ def test_the_last_step_that_computes_features_is_for_those_of_today(tmp_path: Pa
         db.execute(f"PRAGMA user_version = {migrations('sqlite').index(computing[-1])}")
     with Memory.open(path) as memory:
         assert memory.search("When is the concert?")[0].id == "new"
-        assert memory.doctor().healthy
+        assert memory.upkeep.doctor().healthy
 
 
 @pytest.mark.parametrize("mode", ["chunks", "hybrid"])
@@ -126,4 +126,4 @@ def test_a_chat_that_an_older_program_continued_is_no_use_of_it(tmp_path: Path, 
         counts = {each.id: each.write_count for each in memory.get_all()}
         assert counts.pop("draft") == 1
         assert {*counts.values()} == {0}
-        assert memory.doctor().healthy
+        assert memory.upkeep.doctor().healthy

@@ -193,7 +193,7 @@ def test_a_damaged_value_is_reported(path: Path, damage: str) -> None:
     found = memory.search("apple", profile="composite")
     left_out = [lack for lack in found.degraded if "salience doctor" in lack]
     assert left_out or set(found.ids) == {*"abcd"}
-    damaged = memory.doctor().findings
+    damaged = memory.upkeep.doctor().findings
     for ask in (
         lambda: memory.get_all({"metadata.x": 1}),
         lambda: memory.get("a"),
@@ -577,7 +577,7 @@ def test_an_interrupt_of_a_long_check_is_no_finding(
         memory.add_many([f"The cello of {n}." for n in range(50)])
         memory.backup(tmp_path / "b.db")
     calls: dict[str, Callable[[], object]] = {
-        "doctor": lambda: memory.doctor(),
+        "doctor": lambda: memory.upkeep.doctor(),
         "verify": lambda: memory.upkeep.verify(),
         "backup": lambda: memory.backup(tmp_path / "c.db"),
         "restore_backup": lambda: restore_backup(tmp_path / "b.db", path, overwrite=True),
@@ -601,5 +601,5 @@ def test_an_interrupt_of_a_long_check_is_no_finding(
             calls[call]()
         monkeypatch.undo()
         if call != "restore_backup":
-            assert memory.doctor().healthy
+            assert memory.upkeep.doctor().healthy
     assert not [*tmp_path.glob("*.partial*")]

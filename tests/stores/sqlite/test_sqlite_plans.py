@@ -83,7 +83,7 @@ def use_everything(folder: Path) -> None:
     with Keyring.open(url) as keyring:
         keyring.create("default", "memories:read")
     copy(url, f"sqlite:///{folder / 'copy.db'}")
-    Memory.reembed(url, embedder=WordHashEmbedder(48))
+    Memory.upkeep.reembed(url, embedder=WordHashEmbedder(48))
     with Memory.open(url, embedder=WordHashEmbedder(48)) as memory:
         memory.delete_all({"id": "m8"})
         memory.delete_all(namespace="default")

@@ -84,7 +84,7 @@ def test_accesses_of_several_processes_add_up(tmp_path: Path, workers: Start) ->
             memory.search("apple")
             assert [worker.answer() for worker in crowd] == [["a"]] * 3
         for worker in crowd:
-            worker("flush")
+            worker("upkeep.flush")
         kept = memory.get("a")
         assert kept is not None
         assert kept.access_count == 40

@@ -41,7 +41,7 @@ def test_a_forgotten_user_is_named_by_no_byte(tmp_path: Path) -> None:
         receipt = memory.delete_user("qwrtzpsdfg", rewrite=True)
         assert (receipt.memories, receipt.erased["mentions"]) == (1, 4)
         assert memory.upkeep.verify().differences == ()
-        assert memory.doctor().findings == ()
+        assert memory.upkeep.doctor().findings == ()
     assert b"qwrtzpsdfg" not in path.read_bytes()
 
 

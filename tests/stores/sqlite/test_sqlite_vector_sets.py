@@ -64,7 +64,7 @@ def hits(url: str, embedder: WordHashEmbedder) -> Any:
 def reembedded_at_once(url: str, tmp_path: Path) -> Any:
     """What searches find in a copy of the file after all was embedded again by one call."""
     copied = f"sqlite:///{shutil.copy(url.removeprefix('sqlite:///'), tmp_path / 'copy.db')}"
-    Memory.reembed(copied, embedder=NEW)
+    Memory.upkeep.reembed(copied, embedder=NEW)
     return hits(copied, NEW)
 
 

@@ -146,11 +146,7 @@ class Calls:
         show_expired: bool = False,
         latest_only: bool = True,
     ) -> tuple[list[dict[str, Any]], int]:
-        """List memories, the newest first, and tell how many there are in all.
-
-        Raises:
-            InvalidInput: an argument is wrong.
-        """
+        """List memories, the newest first, and tell how many there are in all."""
         _check_top_k(top_k)
         where = _visible(conditions(filters), show_expired, latest_only)
         kept: list[MemoryRecord] = []
@@ -176,11 +172,7 @@ class Calls:
         show_expired: bool = False,
         latest_only: bool = True,
     ) -> dict[str, Any]:
-        """Find memories, best first; `score` is the cosine with the query.
-
-        Raises:
-            InvalidInput: an argument is wrong.
-        """
+        """Find memories, best first; `score` is the cosine with the query."""
         _check_threshold(threshold)
         _check_top_k(top_k)
         query = _checked_query(query)

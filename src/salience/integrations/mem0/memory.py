@@ -46,7 +46,6 @@ class Door:
             settings: those of `salience.Memory.open`, with an address.
 
         Raises:
-            InvalidInput: an argument is wrong.
             SalienceError: the address cannot be opened.
         """
         if extractor is _FROM_ENVIRONMENT:

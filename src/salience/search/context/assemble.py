@@ -237,19 +237,13 @@ class ContextRequest:
 def context_request(
     query: str, max_tokens: Any, settings: SearchSettings, options: Mapping[str, Any]
 ) -> ContextRequest:
-    """The request for a query with `ContextOptions`.
-
-    Raises:
-        InvalidInput: names the option that is wrong.
-    """
-    more = further(options.get("options"), TextOptions)
-    with named_in(more):
-        return _request(query, max_tokens, settings, {**_DEFAULTS, **options, **more})
-
-
-def _request(
-    query: str, max_tokens: Any, settings: SearchSettings, options: Mapping[str, Any]
-) -> ContextRequest:
+    """The request for a query with `ContextOptions`."""
+    if options.get("options") is not None:
+        more = further(options["options"], TextOptions)
+        with named_in(more):
+            given = {**options, **more, "options": None}
+            return context_request(query, max_tokens, settings, given)
+    options = {**_DEFAULTS, **options}
     zone = settings.zone(options["time_zone"], options["now"])
     as_of = past_time(options["as_of"], settings, zone)
     now = present_time(options["now"], as_of, settings, zone)

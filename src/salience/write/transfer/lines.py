@@ -240,11 +240,7 @@ def _check_values(payload: Fields, limits: Limits) -> None:
 
 
 def part_of(line: Fields, namespace: str, limits: Limits) -> Part:
-    """The memory of a line.
-
-    Raises:
-        InvalidInput: names the field that is wrong.
-    """
+    """The memory of a line."""
     _check_keys("line", line, ("memory", "events", "links", "vectors", "former_vectors"))
     record = _record(line["memory"], namespace, limits)
     vectors, former = line.get("vectors", {}), line.get("former_vectors", [])
