@@ -151,5 +151,5 @@ def test_only_sliders_that_can_change_the_first_ones_are_open(
     assert folded
     for name in folded[:6]:
         weights = {name.removeprefix("w-"): 1.0}
-        hits = client.post("/search", json=body | {"weights": weights}).json()["hits"]
+        hits = client.post("/search", json=body | {"options": {"weights": weights}}).json()["hits"]
         assert [hit["id"] for hit in hits] == found
