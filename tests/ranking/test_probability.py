@@ -197,6 +197,7 @@ def test_a_profile_without_evidence_gives_none() -> None:
 
 def test_each_embedder_has_its_model() -> None:
     assert model_for("wordllama/l2_supercat_256@mean-1 (256)").meaning == "cosine"
+    assert model_for("onnx/all-MiniLM-L6-v2-int8@1 (384)").name == "onnx/all-MiniLM-L6-v2-int8"
     assert model_for("someone/else@1 (8)").name == "generic"
     assert model_for(None).name == "words"
 
