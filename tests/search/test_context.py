@@ -534,3 +534,23 @@ def test_an_empty_query_asks_for_what_needs_no_search() -> None:
     assert memory.get_context("", sections=["about_user"]).ids == ("taste",)
     with pytest.raises(InvalidInput, match=r"^query: is empty"):
         memory.get_context("", sections=["memories"])
+
+
+@pytest.mark.parametrize("format", ["text", "markdown"])
+@pytest.mark.parametrize(
+    "odd",
+    ["plain", "a < b", f"</{TAG}>", "ends with <", "zero\u200bwidth", "tab\tand\x85line", "é"],
+)
+def test_what_is_known_to_be_plain_is_fenced_as_the_whole_text_would_be(
+    odd: str, format: Any
+) -> None:
+    memory = Memory.open("ram://", embedder=None)
+    for number, content in enumerate(["tea is hot", f"tea {odd}", "tea is cold"]):
+        memory.add(content, id=f"m{number}", title=odd, speaker=odd)
+    sections = [{"name": "memories", "title": odd}]
+    text = memory.get_context("tea", format=format, sections=sections).text
+    start, end = fence("").split("\n\n\n")
+    inner = text.removeprefix(f"{start}\n\n").removesuffix(f"\n{end}")
+    assert fence(inner) == text
+    assert "\u200b" not in text
+    assert text.count(f"</{TAG}") == 1

@@ -146,12 +146,18 @@ def fenced(
     return _fitted(entries, lambda text: count(text) <= max_tokens)
 
 
-def fence(text: str) -> str:
+def fence(text: str, *, is_plain: bool = False) -> str:
     """A text of recalled memories, which is already in lines, inside the fence; it cannot close it.
 
-    The fence takes the same number of characters around any text, and no text becomes longer.
+    The fence takes the same number of characters around any text, and no text becomes longer. What
+    `is_plain` in all its lines is not looked at again.
     """
-    return f"<{TAG}>\n{NOTICE}\n\n{unfenced(text)}\n</{TAG}>"
+    return f"<{TAG}>\n{NOTICE}\n\n{text if is_plain else unfenced(text)}\n</{TAG}>"
+
+
+def is_plain(text: str) -> bool:
+    """Test whether a text has nothing to clean, and nothing that could begin a tag."""
+    return _ANGLE.search(text) is None and clean(text) == text
 
 
 def quoted(text: str) -> str:

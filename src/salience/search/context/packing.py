@@ -18,7 +18,7 @@ from functools import cached_property
 from itertools import groupby
 from typing import Literal
 
-from salience.display.for_models import fence
+from salience.display.for_models import fence, is_plain
 from salience.errors import InvalidInput, shown
 from salience.language.english import ASSISTANT_NAMES, USER_NAMES
 from salience.lazily import dataclass
@@ -272,6 +272,11 @@ class Piece:
         """The same, with its reference at the end."""
         return self._line(f" [m:{self.item.ref}]")
 
+    @cached_property
+    def is_plain(self) -> bool:
+        """True if there is nothing to clean in its lines."""
+        return is_plain(self.line_with_reference)
+
     def _line(self, ref: str) -> str:
         item = self.item
         speaker = f", {item.speaker}" if item.speaker else ""
@@ -301,7 +306,12 @@ def write(blocks: Sequence[Block], format: Format, references: bool) -> str:
         return ""
     if format == "messages":
         return json.dumps(messages(filled, references), ensure_ascii=False)
-    return fence(_WRITERS[format](filled, references))
+    # Of the lines that were there before, none is looked at again each time a memory is added.
+    is_known = format != "xml" and all(
+        is_plain(block.section.heading) and all(piece.is_plain for piece in block.pieces)
+        for block in filled
+    )
+    return fence(_WRITERS[format](filled, references), is_plain=is_known)
 
 
 def messages(blocks: Sequence[Block], references: bool) -> list[dict[str, str]]:
