@@ -14,7 +14,7 @@ from salience import Memory
 from support.browser import Inspector
 from support.real_server import RealServer, real_server
 
-ASKED = "What did nobody ever say about walruses?"
+ASKED = "How tall is Mount Kilimanjaro?"
 
 
 @pytest.fixture
