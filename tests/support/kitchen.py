@@ -54,6 +54,9 @@ def crowd(seed: int, url: str = "ram://") -> Memory:
         one, other = rng.sample(range(40), 2)
         kind = rng.choice(["supports", "contradicts", "mentions"])
         memory.link(f"n{one:02}", f"n{other:02}", kind, rng.random())
+    for link in memory.links():  # of random words nothing is read
+        if link.type == "may_replace":
+            memory.link(link.source, link.target, link.type, 0)
     return memory
 
 

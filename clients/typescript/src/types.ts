@@ -23,7 +23,7 @@ export type Schemas = { [Name in keyof components["schemas"]]: Whole<components[
 
 /** What a hit has if there is something to tell. */
 type GivenIfAny =
-  | ("assumed" | "zone" | "supporting_turn_count" | "best_turn" | "best_turn_routes")
+  | ("assumed" | "zone" | "may_be_replaced_by" | "supporting_turn_count" | "best_turn" | "best_turn_routes")
   | ("details" | "passages" | "neighbors" | "explanation");
 type IsOne = { id: string; content?: string; status?: unknown };
 

@@ -43,6 +43,11 @@ def add(
         if item.forgets:
             meant = shlex.join((*item.forgets, item.id or ""))
             output.note(f"asks to forget: salience archive {meant} (or delete, to erase)")
+        if item.may_replace is not None:
+            old, new = shlex.quote(item.may_replace), shlex.quote(str(item.id))
+            output.note(f"it may replace {item.may_replace} (chance {item.chance:.2f})")
+            output.note(f"if it does: salience supersede {old} {new}")
+            output.note(f"if both hold: salience link {new} {old} --type may_replace --weight 0")
         if item.secret is not None:
             output.note(f"{item.id} seems to hold a {item.secret}: salience delete {item.id}")
     output.pending(result.pending)

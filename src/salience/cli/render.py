@@ -120,6 +120,8 @@ def hits(
         score = Text(f"{hit.score:.3f}", style="cyan")
         content = Text(_snippet(hit, lines * room - lines))
         about = [_origin(hit.record, zone)]
+        if hit.may_be_replaced_by:
+            about.append(Text(f"may be replaced by {', '.join(hit.may_be_replaced_by)}", "yellow"))
         if hit.passages:
             about.append(Text(f"passage {hit.passages[0].number} of {hit.passages[0].of}"))
         if why and (parts := largest_parts(hit.explanation)):

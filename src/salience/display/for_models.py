@@ -182,10 +182,17 @@ def provenance(memory: Recalled, zone: tzinfo = timezone.utc) -> str:
         parts.append(memory.status)
     if memory.valid_to is not None:
         parts.append(f"held until {minute(memory.valid_to, zone)}")
+    if newer := getattr(memory, "may_be_replaced_by", ()):
+        parts.append(replaced_by(newer))
     if (end := memory.expires_at) is not None:
         ends = "expired" if end <= datetime.now(timezone.utc) else "expires"
         parts.append(f"{ends} {minute(end, zone)}")
     return " · ".join(parts)
+
+
+def replaced_by(ids: Sequence[str]) -> str:
+    """The note on a memory whose place later ones may have taken, by their ids."""
+    return f"may be replaced by {', '.join(map(_name, ids))}"
 
 
 def in_zone(moment: datetime, zone: tzinfo) -> datetime:

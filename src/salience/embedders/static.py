@@ -158,6 +158,11 @@ class StaticEmbedder:
             start = stop
         return sums
 
+    def token_rows(self, text: str) -> Rows:
+        """The vectors v_t of a text's tokens in their order, float32 of shape (tokens, 256)."""
+        model = self._model or self._load()
+        return model.table.take(model.tokens(text), axis=0).astype(np.float32)
+
     def knows(self, language: str) -> float:
         """1 for English and Cyrillic, 0.5 for other languages in Latin script, 0 for the rest.
 

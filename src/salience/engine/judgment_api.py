@@ -62,9 +62,9 @@ class JudgmentApi(PlanRunner):
     ) -> None:
         """Link two memories.
 
-        `type` is mentions, supports, contradicts, depends_on, same_as or supersedes; `weight` is in
-        [0, 1]. `created_at` is the time from which they belong together, now by default: a memory
-        that gains a link is livelier for a while.
+        `type` is mentions, supports, contradicts, depends_on, same_as, supersedes or may_replace;
+        `weight` is in [0, 1]. `created_at` is the time from which they belong together, now by
+        default: a memory that gains a link is livelier for a while.
 
         Where two that are linked by "contradicts" are both found, "balanced" puts the weaker one
         just after the stronger one, and "activation" multiplies its score by 0.3; other profiles

@@ -60,6 +60,12 @@ def rows(texts: Sequence[str]) -> NDArray[np.float32]:
     return np.rint(_embedder().embed([_cut(text) for text in texts]) * np.float32(ROW_UNIT))
 
 
+def token_rows(text: str) -> NDArray[np.float32]:
+    """The vectors of the tokens of a text, shape (tokens, 256); one row of zeros if it has none."""
+    found = _embedder().token_rows(text)
+    return found if len(found) else np.zeros((1, DIMENSIONS), np.float32)
+
+
 @cache
 def _embedder() -> StaticEmbedder:
     return StaticEmbedder()

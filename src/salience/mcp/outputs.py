@@ -9,7 +9,14 @@ from typing import Annotated, Any, NotRequired, TypeVar
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from salience.display.for_models import MIN_CUT_CHARACTERS, NOTICE, clean, fenced, one_line
+from salience.display.for_models import (
+    MIN_CUT_CHARACTERS,
+    NOTICE,
+    clean,
+    fenced,
+    one_line,
+    replaced_by,
+)
 from salience.display.result import to_json
 from salience.engine.async_memory import AsyncMemory
 from salience.language.english import STOP_WORDS
@@ -67,6 +74,9 @@ class MemoryView(TypedDict):
         Annotated[float, Field(description="The cosine of its meaning and the query's, from 0.")]
     ]
     probability: NotRequired[Annotated[float, Field(description=ONE_ANSWERS)]]
+    may_be_replaced_by: NotRequired[
+        Annotated[list[str], Field(description="Later memories that may have taken its place.")]
+    ]
     found_by: NotRequired[
         Annotated[list[str], Field(description="The routes on which it was found.")]
     ]
@@ -100,6 +110,7 @@ class Item:
         if hit.probability is not None:
             extra["probability"] = round(hit.probability, 3)
         extra["found_by"] = sorted(hit.routes)
+        extra["may_be_replaced_by"] = [one_line(id) for id in hit.may_be_replaced_by]
         return cls(hit.record, extra, passages=hit.passages)
 
     @property
@@ -145,10 +156,12 @@ class Item:
 
     @property
     def evidence(self) -> str:
-        """The version and the probability, for its line of the text."""
+        """The version, the probability and what may replace it, for its line of the text."""
         parts = [f"version {self.record.version}"] if self.record.version > 1 else []
         if "probability" in self.extra:
             parts.append(f"probability {self.extra['probability']:.2f}")
+        if newer := self.extra.get("may_be_replaced_by"):
+            parts.append(replaced_by(newer))
         return " · ".join(parts)
 
     def shown(self) -> MemoryRecord:

@@ -41,7 +41,7 @@ from salience.ranking.signals import (
     decay,
     likeness,
 )
-from salience.ranking.stages import Depth, Pipeline, conflict, cut, retrieve, score
+from salience.ranking.stages import Depth, Pipeline, changes, conflict, cut, retrieve, score
 from salience.retrieval.routes import Lexical, Vector
 
 PARTS: Mapping[str, Mapping[str, str]] = {
@@ -135,7 +135,7 @@ def balanced_pipeline() -> Pipeline:
     )
     words = Lexical(before=0.5, after=0.3, spelling=True, passages=True)
     found = retrieve(words, Vector(passages=True), depth=_DEPTH)
-    return found >> conflict(_standing()) >> score(Sum(parts)) >> cut()
+    return found >> conflict(_standing()) >> changes() >> score(Sum(parts)) >> cut()
 
 
 def _standing() -> Signal:

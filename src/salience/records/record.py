@@ -35,8 +35,11 @@ LINK_TYPES = (
     "same_as",
     "supersedes",
     "consolidates",
+    "may_replace",
 )
-OPPOSING_LINKS = frozenset({"contradicts"})  # types that lend a memory neither life nor support
+OPPOSING_LINKS = frozenset(
+    {"contradicts", "may_replace"}
+)  # types that lend a memory neither life nor support
 EMPTY: Mapping[str, Any] = MappingProxyType({})
 _UNSAID: tuple[Any, ...] = (None, [], {}, 0)  # values that a notebook does not show
 UNSET_SHARE = 0.5  # the effective importance, relevance and score of a memory without them

@@ -107,6 +107,7 @@ class CandidateRow(Result):
     probability: float | None
     left: int | None
     paths: tuple[Path, ...] = ()
+    may_be_replaced_by: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, repr=False)
@@ -251,6 +252,10 @@ def _rows(
     gifts: Mapping[int, Sequence[Gift]],
 ) -> list[CandidateRow]:
     scores = _numbers(_column(run.scored, "score", rows))
+    newer: dict[int, tuple[str, ...]] = {}
+    if "change.marks" in run.scored.columns:
+        marks = run.scored["change.marks"].tolist()
+        newer = {r: ids for r, ids in zip(run.scored.rows.tolist(), marks, strict=True) if ids}
     probabilities: list[float | None] = [None] * len(rows)
     if likely is not None:
         known = np.isin(rows, likely.scored.rows)
@@ -274,6 +279,7 @@ def _rows(
             probability,
             stage if stage < stages else None,
             tuple(Path(giver, record.id, type, given) for giver, type, given in gifts.get(row, ())),
+            newer.get(row, ()),
         )
         for row, record, score, probability, stage in zip(
             rows.tolist(), filter(None, records), scores, probabilities, left.tolist(), strict=True

@@ -45,8 +45,9 @@ class Hit(MemoryRecord):
     are the turns right before and after it, if the profile gives them. `zone` is that of its
     vitality, if the profile computes one: active, stale, fading or dormant, as `inspect.zones` says
     it; where the age of what was imported gives it another vitality than the rank, `details` has
-    that as "zone.vitality", and "zone.why". `passages` are the parts of a long text that match, at
-    most three, the best first. `explanation` is built when it is first read.
+    that as "zone.vitality", and "zone.why". `may_be_replaced_by` are later memories that are likely
+    to have taken its place. `passages` are the parts of a long text that match, at most three, the
+    best first. `explanation` is built when it is first read.
     """
 
     # The fields of the record stay in its dictionary, which a hit shares.
@@ -128,6 +129,14 @@ class Hit(MemoryRecord):
     def best_turn_routes(self) -> Mapping[str, int]:
         """The rank of the best supporting turn on each route that found it."""
         return self.details.get("turn_support.best_turn_routes", EMPTY)
+
+    @property
+    def may_be_replaced_by(self) -> tuple[str, ...]:
+        """The ids of later memories that are likely to have taken its place, the likeliest first.
+
+        They are among those that the search looked at; the profile has to ask for them.
+        """
+        return self.details.get("change.marks", ())
 
     @property
     def assumed(self) -> tuple[str, ...]:
@@ -213,8 +222,8 @@ _STORED = field_names(MemoryRecord)
 ALWAYS_GIVEN = (*_EVIDENCE, *_STORED)
 _ASSUMED = ("importance", "relevance_score")
 GIVEN_IF_ANY = (
-    "assumed", "zone", "supporting_turn_count", "best_turn", "best_turn_routes", "details",
-    "passages", "neighbors", "explanation",
+    "assumed", "zone", "may_be_replaced_by", "supporting_turn_count", "best_turn",
+    "best_turn_routes", "details", "passages", "neighbors", "explanation",
 )  # fmt: skip
 
 

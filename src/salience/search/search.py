@@ -402,7 +402,7 @@ def _hits(
 @lru_cache(maxsize=1024)
 def _is_detail(column: str) -> bool:
     """Test whether a column is a detail: neither a field, nor a route's, nor the score itself."""
-    if is_stored(column) or column == "score" or column.startswith("neighbors."):
+    if is_stored(column) or column in ("score", "change.by") or column.startswith("neighbors."):
         return False
     if ".rank" in column or column.endswith((".matched", ".weights")):
         return False

@@ -6,11 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from salience.errors import IdTaken, InvalidInput
+from salience.language.change import LIKELY
 from salience.lazily import dataclass, field, replace
 from salience.records.events import Event
 from salience.records.record import Draft, Edit, Embedding, Link, MemoryRecord
 from salience.retrieval.operations import LinksOf, Log, Put, Seen
 from salience.retrieval.plan import Plan, ask
+from salience.write import changes as learned
 from salience.write import link_targets, upsert
 from salience.write.dedup import STRENGTHENING, DedupPolicy, DedupVerdict, judge
 from salience.write.embedding import embed_items, with_entities
@@ -233,6 +235,7 @@ class _ChunkWriter:
         requested = self._add(drafts, verdicts, changes)
         yield from self._strengthen(drafts, verdicts, changes)
         yield from self._supersede(fresh, changes)
+        yield from self._suggest(drafts, changes)
         names = {id: link_targets.target_names(d.record) for id, d in changes.drafts.items()}
         made = yield from link_targets.resolve_names(self._scope.namespace, requested, names)
         changes.links = [*upserts.links, *made]
@@ -369,6 +372,30 @@ class _ChunkWriter:
                 parse_link(scope, new, old, "supersedes", created_at=linked_at)
             )
             changes.records[old], changes.records[new] = supersession(before, after)
+
+    def _suggest(self, drafts: Mapping[int, tuple[Draft, Item]], changes: _Changes) -> Plan[None]:
+        """Link what was added to the earlier memory whose place it may take, and say so."""
+        added = {
+            place: draft
+            for place, (draft, item) in drafts.items()
+            if item.supersedes is None and changes.outcomes[place].outcome == "ADDED"
+        }
+        for place, (old, chance) in (yield from learned.suggested(added, self._scope)).items():
+            new = added[place].record
+            changes.supersessions.append(
+                parse_link(
+                    self._scope,
+                    new.id,
+                    old,
+                    "may_replace",
+                    chance,
+                    created_at=min(new.created_at, self._scope.now),
+                )
+            )
+            if chance >= LIKELY:
+                changes.outcomes[place] = replace(
+                    changes.outcomes[place], may_replace=old, chance=chance
+                )
 
     def _pending_links(self, changes: _Changes) -> Plan[Found]:
         """The links that wait for a name that a memory gets."""

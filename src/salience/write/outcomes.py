@@ -33,14 +33,16 @@ class Added(Result):
     UPDATED: the memory of its id says this now. SKIPPED: the memory of its id stays as it is.
     REJECTED: it cannot be kept. For the outcomes that add nothing, `id` is `match`. `similarity`
     is the cosine of the two, if they were compared. `settled_by` is the old and the new memory of a
-    conflict. `secret` is the kind of secret that its text seems to hold ("key" or "password"), None
-    for none; see `Memory.open(secrets=...)`. `forgets` are the memories that its text asks to be
-    forgotten, None if it asks for nothing; `remedy` retires them then, and `delete_many` would
-    erase them.
+    conflict. `may_replace` is the earlier memory whose place it may take, with the `chance` that it
+    does; both stay as they are, and a search for the present puts the newer one first. `supersede`
+    settles it, `keep_both` takes it back. `secret` is the kind of secret that its text seems to
+    hold ("key" or "password"), None for none; see `Memory.open(secrets=...)`. `forgets` are the
+    memories that its text asks to be forgotten, None if it asks for nothing; `remedy` retires them
+    then, and `delete_many` would erase them.
     """
 
-    _computed = ("remedy",)
-    _shown = ("id", "outcome", "match", "similarity", "reason")
+    _computed = ("remedy", "keep_both")
+    _shown = ("id", "outcome", "match", "similarity", "reason", "may_replace")
 
     id: str | None
     outcome: Outcome
@@ -50,6 +52,16 @@ class Added(Result):
     settled_by: tuple[str, str] | None = None
     secret: Secret | None = None
     forgets: tuple[str, ...] | None = None
+    may_replace: str | None = None
+    chance: float | None = None
+
+    @property
+    def keep_both(self) -> str | None:
+        """The call that takes back what is said in `may_replace`, as a text; None without it."""
+        if self.may_replace is None:
+            return None
+        new, old = json.dumps(self.id), json.dumps(self.may_replace)
+        return f'memory.link({new}, {old}, "may_replace", weight=0)'
 
     @property
     def remedy(self) -> str | None:

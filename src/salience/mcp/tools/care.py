@@ -35,7 +35,7 @@ _UNDOABLE = (
 )  # fmt: skip
 _OTHER_NAMES = {"metadata": "replace_metadata"}  # as what was added is to go
 
-LinkType = Literal["mentions", "supports", "contradicts", "depends_on", "same_as"]
+LinkType = Literal["mentions", "supports", "contradicts", "depends_on", "same_as", "may_replace"]
 Ids = Annotated[
     Texts, Field(min_length=1, max_length=100, description="The ids of the memories."), ID
 ]

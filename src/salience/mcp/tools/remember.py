@@ -11,7 +11,7 @@ from typing_extensions import TypedDict
 from salience.display.for_models import one_line
 from salience.errors import InvalidInput, NotFound, shown
 from salience.mcp.tool import DELETE, ID, WRITE, Answer, Caller, Id, Texts, Zone, meaning, tool
-from salience.write.outcomes import Outcome
+from salience.write.outcomes import Added, Outcome
 
 Text = Annotated[
     str, Field(description="What to remember, understandable without the conversation.")
@@ -36,6 +36,10 @@ class Stored(TypedDict):
     match: NotRequired[Annotated[str, Field(description="The memory it was compared with.")]]
     similarity: NotRequired[float]
     remedy: NotRequired[Annotated[str, Field(description="The call that settles a conflict.")]]
+    may_replace: NotRequired[
+        Annotated[str, Field(description="The earlier memory whose place it may take.")]
+    ]
+    chance: NotRequired[Annotated[float, Field(description="The chance that it does, up to 1.")]]
     forgotten: NotRequired[
         Annotated[list[str], Field(description="The ids that it asked to forget, now archived.")]
     ]
@@ -116,7 +120,9 @@ async def add_memory(
         "reason": one_line(item.reason),
         "match": item.match and one_line(item.match),
         "similarity": None if item.similarity is None else round(item.similarity, 3),
-        "remedy": _remedy(item.settled_by),
+        "remedy": _remedy(item.settled_by or _change(item)),
+        "may_replace": item.may_replace and one_line(item.may_replace),
+        "chance": item.chance,
         "forgotten": [*map(one_line, item.forgets or ())],
         "run": result.run,
         "secret": item.secret and f"seems to hold a {item.secret}; delete it if it does",
@@ -124,6 +130,11 @@ async def add_memory(
     stored = {name: value for name, value in values.items() if value not in (None, "", [])}
     text = "\n".join(f"{name}: {value}" for name, value in stored.items())
     return Answer(stored, text)
+
+
+def _change(item: Added) -> tuple[str, str] | None:
+    """The old and the new memory of a likely change."""
+    return None if item.may_replace is None else (item.may_replace, str(item.id))
 
 
 def _remedy(settled_by: tuple[str, str] | None) -> str | None:

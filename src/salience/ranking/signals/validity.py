@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from salience.arithmetic import exp
+from salience.language.change import LIKELY, POSSIBLE
 from salience.language.english import LIGHT_VERBS
 from salience.language.languages import LANGUAGES
 from salience.language.languages.table import CHANGE, change_number
@@ -232,7 +233,7 @@ def _places_over(ev: Evaluation) -> dict[int, list[int]]:
 def _versions(ev: Evaluation) -> list[tuple[int, NDArray[np.intp]]]:
     """Of each attribute with several versions, the place of the one that holds, and the others."""
     of_one = [*_of_one_attribute(ev)]
-    changes = [*_with_changes(ev, answering=True), *_said_later(ev)]
+    changes = [*_with_changes(ev, answering=True), *_said_later(ev), *_learned(ev)]
     if not (of_one or changes):
         return []
     first, last = _time(ev)
@@ -259,6 +260,8 @@ def _versions(ev: Evaluation) -> list[tuple[int, NDArray[np.intp]]]:
         others = [place for place in places if stated[place] != stated[holds]]
         versions.append((holds, np.array(others)))
     for *older, place in changes:
+        if begins[place] > last and first > -np.inf:  # what was asked for was before the change
+            versions.append((max(older, key=begins.__getitem__), np.array([place])))
         if not can_hold[place] or table.columns["review"][place] == "incorrect":
             continue
         if first == -np.inf:
@@ -342,6 +345,26 @@ def _said_later(ev: Evaluation) -> Iterator[list[int]]:
         others = [at for at in differing if all(kind[last] or not kind[at] for kind in kinds)]
         if others:
             yield [*others, last]
+
+
+def _learned(ev: Evaluation) -> Iterator[list[int]]:
+    """The places of what may have taken the place of an older memory, after that.
+
+    For a question that says that it is about the present, a lower probability is enough; for a
+    request for advice both may bear on it.
+    """
+    table, features = ev.candidates, ev.query.reading.features
+    if "change.by" not in table.columns or table.is_unset("change.by"):
+        return
+    asks_present = "query_asks_present" in features
+    if "query_asks_advice" in features and not asks_present:
+        return
+    least = POSSIBLE if asks_present else LIKELY
+    place_of = {id: at for at, id in enumerate(table["id"].tolist())}
+    for older, newer in enumerate(table["change.by"].tolist()):
+        for chance, id in newer or ():
+            if chance >= least:
+                yield [older, place_of[id]]
 
 
 def _short(ev: Evaluation) -> NDArray[np.bool_]:

@@ -2,6 +2,7 @@
 
     retrieve             the union of the rows that routes find
     spread               activation that follows links
+    changes              newer memories that may have taken the place of others
     conflict             penalties for memories that contradict stronger ones
     score                the values of a formula as a column
     keep, min_value      the best rows by a column; a lower bound on a column
@@ -16,6 +17,7 @@ A stage that is no formula leaves its reasons as columns, `<column>.<reason>`.
 """
 
 from salience.ranking.stages.access_log import AccessLog, access_log
+from salience.ranking.stages.change import Changes, changes
 from salience.ranking.stages.conflict import Conflict, conflict
 from salience.ranking.stages.cutoff import Cut, Keep, MinValue, Pack, cut, keep, min_value, pack
 from salience.ranking.stages.mmr import Mmr, mmr
@@ -29,6 +31,7 @@ from salience.ranking.stages.stage import STORED, Depth, Pipeline, Stage, is_sto
 __all__ = [
     "STORED",
     "AccessLog",
+    "Changes",
     "Conflict",
     "Cut",
     "Depth",
@@ -45,6 +48,7 @@ __all__ = [
     "Spread",
     "Stage",
     "access_log",
+    "changes",
     "conflict",
     "cut",
     "is_stored",

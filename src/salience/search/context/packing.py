@@ -18,7 +18,7 @@ from functools import cached_property
 from itertools import groupby
 from typing import Literal
 
-from salience.display.for_models import fence, is_plain
+from salience.display.for_models import fence, is_plain, replaced_by
 from salience.errors import InvalidInput, shown
 from salience.language.english import ASSISTANT_NAMES, USER_NAMES
 from salience.lazily import dataclass
@@ -281,7 +281,8 @@ class Piece:
         item = self.item
         speaker = f", {item.speaker}" if item.speaker else ""
         title = f"{item.title}: " if item.title else ""
-        line = f"- {item.date}{speaker}: {title}{self.content}{ref}"
+        newer = f" ({replaced_by(item.newer)})" if item.newer else ""
+        line = f"- {item.date}{speaker}: {title}{self.content}{newer}{ref}"
         return "\n  ".join(line.splitlines())
 
 
@@ -375,6 +376,7 @@ def _xml(blocks: Sequence[Block], references: bool) -> str:
                 "date": piece.item.date,
                 "speaker": piece.item.speaker,
                 "title": piece.item.title,
+                "may_be_replaced_by": " ".join(piece.item.newer) or None,
             }
             attributes = "".join(f" {n}={quoted(v)}" for n, v in values.items() if v is not None)
             lines.append(

@@ -117,6 +117,7 @@ class Item:
     date: str = ""
     score: float | None = None
     passages: tuple[Passage, ...] = ()  # of a long text that match, the best first
+    newer: tuple[str, ...] = ()  # the ids of what may have taken its place
 
     @property
     def key(self) -> tuple[str, str]:
@@ -257,10 +258,13 @@ def _items(
 ) -> tuple[Item, ...]:
     """The memories of a ranking, but for those erased since."""
     scores = table.floats("score").tolist() if len(table) else []
-    rows = zip(records, table.rows.tolist(), scores, passages, strict=True)
+    marks = (
+        table["change.marks"].tolist() if "change.marks" in table.columns else [None] * len(scores)
+    )
+    rows = zip(records, table.rows.tolist(), scores, passages, marks, strict=True)
     return tuple(
-        Item(record, row, score=score, passages=own)
-        for record, row, score, own in rows
+        Item(record, row, score=score, passages=own, newer=newer or ())
+        for record, row, score, own, newer in rows
         if record is not None
     )
 
@@ -354,4 +358,4 @@ def with_references(gathered: Sequence[Gathered], zone: tzinfo) -> list[Gathered
 
 def _referred(item: Item, ref: str, zone: tzinfo) -> Item:
     date = day(item.record.created_at, zone)
-    return Item(item.record, item.row, ref, date, item.score, item.passages)
+    return Item(item.record, item.row, ref, date, item.score, item.passages, item.newer)

@@ -419,6 +419,7 @@ def _reasons(profile: Profile, table: Candidates, row: int) -> dict[str, Any]:
 _NOTES: Mapping[tuple[str, ...], str] = {
     ("conflict.by", "conflict.why"): "gives way to {}, which it contradicts ({})",
     ("conflict.over",): "goes before {}, which it contradicts",
+    ("change.marks",): "may be replaced by {}",
     ("activation.via", "activation.hops"): "activation came from {} (links followed: {})",
     ("activation.hops",): "activation begins with it",
     ("zone.vitality", "zone.why"): "its zone goes by a vitality of {}: {}",

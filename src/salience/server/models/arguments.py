@@ -432,6 +432,7 @@ _SHAPES: dict[type[Result], tuple[tuple[str, ...], dict[str, Any], frozenset[str
         ALWAYS_GIVEN,
         {
             "assumed": tuple[str, ...],
+            "may_be_replaced_by": tuple[str, ...],
             "supporting_turn_count": int,
             "best_turn": str,
             "best_turn_routes": dict[str, int],

@@ -75,6 +75,7 @@ function Card({ table, row, place, most, base, state, go }) {
         ${route.rank[place] === null ? words.noRoute(name) : words.route(name, route.rank[place])}</span>`)}
       <span>${words.score} ${figure(row.score)}</span>
       ${row.probability !== null && html`<span>${words.chanceOfThis(percent(row.probability))}</span>`}
+      ${row.may_be_replaced_by.length > 0 && html`<span class="newer">${words.mayBeReplacedBy(row.may_be_replaced_by.map(visible).join(", "))}</span>`}
       <span class="ends"><button class="more" onClick=${() => go({ open: row.id })}>${words.more}<span class="hidden"> ${visible(row.id)}</span></button>
       <button class="why" aria-expanded=${open} onClick=${toggle}>${open ? words.hide : words.open}
         <span class="hidden"> ${visible(row.id)}</span></button></span></p>

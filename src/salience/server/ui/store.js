@@ -317,7 +317,7 @@ const NAMED = 24; // nodes whose names fit into the drawing
 const DEPTHS = [1, 2, 3];
 const MOST_BACK = 3; // hops that are followed back
 const ENTITY = "entity"; // the kind of a node that is an entity, and the type of an edge to it
-const TYPES = ["mentions", "supports", "contradicts", "depends_on", "same_as", "supersedes", "consolidates"];
+const TYPES = ["mentions", "supports", "contradicts", "depends_on", "same_as", "supersedes", "consolidates", "may_replace"];
 
 export function Around({ state, go }) {
   const [depth, setDepth] = useState(1);
@@ -390,7 +390,7 @@ function places(nodes) {
   return found;
 }
 
-const OPPOSING = new Set(["contradicts", "supersedes"]);
+const OPPOSING = new Set(["contradicts", "supersedes", "may_replace"]);
 
 function Drawing({ graph, hops, go }) {
   const at = places(graph.nodes);

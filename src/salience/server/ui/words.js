@@ -29,6 +29,7 @@ export const words = {
   degraded: "Skipped: ",
   found: (hits, of) => `${hits} of ${of} that were ranked`,
   score: "score",
+  mayBeReplacedBy: (ids) => `may be replaced by ${ids}`,
   chanceOfThis: (percent) => `${percent} chance of answering`,
   routes: { lexical: "words", vector: "meaning" },
   route: (name, rank) => `number ${rank} by ${words.routes[name] || name}`,

@@ -1,0 +1,153 @@
+"""Change: how likely a later statement takes the place of an earlier one.
+
+A linear model, fitted by `benchmarks/train_change.py` to labelled pairs in ten languages. It reads
+the later statement by itself, and the two side by side: how near they are as wholes, which tokens
+of one the other has something near to, and whether their numbers and names differ. Of several
+earlier statements, those that the later one is nearest to are the likelier ones. It reads by the
+bundled static embedder, whatever a store embeds with, so the same pair reads alike everywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from salience.language.linear import MAX_CHARS, LinearModel, token_rows
+from salience.lazily import regex
+
+WEIGHTS = Path(__file__).with_name("change.txt")
+PAIR_WEIGHTS = Path(__file__).with_name("change_pairs.txt")
+NEARNESS, NO_PAIR = 3.0, -2.0
+"""The factor of the nearness, and the nearness of no pair at all."""
+MAX_DEVIATION = 3.0
+"""Standard deviations at which a figure of a pair is cut."""
+LIKELY = 0.45
+"""The probability from which a memory is said to be perhaps replaced, and the newer preferred."""
+POSSIBLE = 0.2
+"""The probability from which a question about the present prefers the newer one."""
+
+_MAX_TOKENS = 120
+_RECENT_TEXTS = 4096
+_NUMBER = regex(r"\d+(?:[.,:]\d+)*")
+_NAME = regex(r"(?<=\s)[^\W\d_a-z]\w+")
+_DIGIT = regex(r"\d")
+
+
+class _Read(NamedTuple):
+    """A statement as pairs are compared."""
+
+    row: NDArray[np.float32]  # of unit length
+    tokens: NDArray[np.float32]  # unit rows
+    lengths: NDArray[np.float32]  # of the tokens' vectors: rare tokens have long ones
+    pieces: frozenset[str]  # of two characters
+    grams: frozenset[str]
+    numbers: frozenset[str]
+    names: frozenset[str]
+    size: float
+
+
+@lru_cache(maxsize=_RECENT_TEXTS)
+def _read(text: str) -> _Read:
+    text = text[:MAX_CHARS]
+    vectors = token_rows(text)[:_MAX_TOKENS]
+    lengths = np.maximum(np.sqrt((vectors * vectors).sum(axis=1)), 1e-9)
+    row = vectors.sum(axis=0)
+    plain = _DIGIT.sub("0", f" {text.lower()} ")
+    grams = frozenset(plain[at : at + n] for n in (3, 4) for at in range(len(plain) - n + 1))
+    return _Read(
+        row / max(float(np.sqrt(row @ row)), 1e-9),
+        vectors / lengths[:, np.newaxis],
+        lengths,
+        frozenset(plain[at : at + 2] for at in range(len(plain) - 1)),
+        grams or frozenset({plain}),
+        frozenset(_NUMBER.findall(text)),
+        frozenset(name for name in _NAME.findall(text) if not name[0].islower()),
+        float(np.log(max(len(text), 1))),
+    )
+
+
+def figures(older: str, newer: str) -> list[float]:
+    """The figures of a pair of statements."""
+    a, b = _read(older), _read(newer)
+    cosines = a.tokens @ b.tokens.T
+    of_a, of_b = cosines.max(axis=1), cosines.max(axis=0)
+    in_both, pieces = len(a.grams & b.grams), len(a.pieces & b.pieces)
+    share_a, share_b = a.lengths / a.lengths.sum(), b.lengths / b.lengths.sum()
+    return [
+        float(a.row @ b.row),
+        in_both / len(a.grams | b.grams),
+        in_both / len(a.grams),
+        in_both / len(b.grams),
+        a.size,
+        b.size,
+        b.size - a.size,
+        abs(b.size - a.size),
+        *_differences(a.numbers, b.numbers),
+        float(bool(a.numbers & b.numbers)),
+        *_differences(a.names, b.names),
+        float(bool(a.names & b.names)),
+        float(share_a @ of_a),
+        float(share_b @ of_b),
+        float(share_a[of_a > 0.99].sum()),
+        float(share_b[of_b > 0.99].sum()),
+        float(np.sort(of_a)[-2:].mean()),
+        float(np.sort(of_b)[-2:].mean()),
+        float((a.lengths * of_a).max()),
+        float((b.lengths * (of_b > 0.99)).max()),
+        pieces / len(a.pieces | b.pieces),
+        pieces / len(a.pieces),
+    ]
+
+
+def _differences(one: frozenset[str], other: frozenset[str]) -> tuple[float, float, float]:
+    return float(bool(one)), float(bool(other)), float(bool(one and other and not one & other))
+
+
+class _Pairs(NamedTuple):
+    """The weights of the figures of a pair, for a change and for nearness, and their scales."""
+
+    means: NDArray[np.float64]
+    spreads: NDArray[np.float64]
+    change: NDArray[np.float64]
+    near: NDArray[np.float64]  # with its bias at the end
+    scale: NDArray[np.float64]  # factor and bias by which scores become probabilities
+
+
+@cache
+def _models() -> tuple[LinearModel, _Pairs]:
+    lines = PAIR_WEIGHTS.read_text(encoding="ascii").splitlines()
+    return LinearModel(WEIGHTS), _Pairs(*(np.array(line.split(), np.float64) for line in lines))
+
+
+def with_products(levels: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The columns of an array, and the products of each two of them."""
+    one, other = np.triu_indices(levels.shape[1])
+    return np.hstack([levels, levels[:, one] * levels[:, other]])
+
+
+def tells(texts: Sequence[str]) -> NDArray[np.float64]:
+    """Scores of texts by themselves, above 0 for most that tell of a change."""
+    return _models()[0].scores(texts)[:, 0]
+
+
+def may_replace(newer: str, older: Sequence[str], told: float | None = None) -> NDArray[np.float64]:
+    """The probability that a statement takes the place of each of some earlier ones, (older,).
+
+    `told` is its score by itself, if that is known.
+    """
+    if not older:
+        return np.zeros(0)
+    _, pairs = _models()
+    found = np.array([figures(each, newer) for each in older])
+    levels = ((found - pairs.means) / pairs.spreads).clip(-MAX_DEVIATION, MAX_DEVIATION)
+    near = with_products(levels) @ pairs.near[:-1] + pairs.near[-1]
+    of_all = np.logaddexp.reduce(np.append(near, NO_PAIR))
+    told = float(tells([newer])[0]) if told is None else told
+    scores = told + levels @ pairs.change + NEARNESS * (near - of_all)
+    factor, bias = pairs.scale
+    return np.asarray(1.0 / (1.0 + np.exp(-(factor * scores + bias))))

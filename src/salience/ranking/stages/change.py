@@ -1,0 +1,59 @@
+"""Change: which candidates may have taken the place of which, as was noted when they were added."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from salience.language.change import LIKELY
+from salience.lazily import dataclass
+from salience.ranking.stages.stage import Stage
+from salience.retrieval.candidates import Candidates, CategoricalColumn
+from salience.retrieval.operations import LinksBetween
+from salience.retrieval.plan import Plan, ask
+from salience.retrieval.query import Query
+
+
+@dataclass(frozen=True)
+class Changes(Stage):
+    """Writes of each candidate the newer ones that may have taken its place, None without any.
+
+    `change.by` are the probability and the id of each, the likeliest first, `change.marks` the ids
+    of those of which it is likely.
+    """
+
+    link: str = "may_replace"
+
+    def reads(self) -> frozenset[str]:
+        return frozenset({"id"})
+
+    def writes(self) -> frozenset[str]:
+        return frozenset({"change.by", "change.marks"})
+
+    def reasons(self) -> frozenset[str]:
+        return frozenset({"change.marks"})
+
+    def plan(
+        self, query: Query, candidates: Candidates, wanted: frozenset[str]
+    ) -> Plan[Candidates]:
+        edges = yield from ask(LinksBetween(candidates.rows, query, self.link))
+        newer: dict[int, list[tuple[float, str]]] = {}
+        if edges:
+            ids, place = candidates["id"], {row: at for at, row in enumerate(candidates.rows)}
+            for source, target, weight, *_ in edges:
+                if source in place and target in place and weight > 0.0:
+                    newer.setdefault(place[target], []).append((weight, ids[place[source]]))
+        if not newer:
+            none = CategoricalColumn(np.zeros(len(candidates), np.intp), [None], none=0)
+            return candidates.with_columns(**dict.fromkeys(self.writes(), none))
+        by, marks = (np.full(len(candidates), None, dtype=object) for _ in range(2))
+        for at, found in newer.items():
+            found.sort(reverse=True)
+            by[at] = tuple(found)
+            if found[0][0] >= LIKELY:
+                marks[at] = tuple(id for weight, id in found if weight >= LIKELY)
+        return candidates.with_columns(**{"change.by": by, "change.marks": marks})
+
+
+def changes() -> Changes:
+    """Note of each candidate which newer ones may have taken its place."""
+    return Changes()

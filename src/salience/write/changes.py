@@ -1,0 +1,129 @@
+"""Changes: which earlier memory each new one may take the place of, as a suggestion."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from salience.language import change
+from salience.language.english import USER_NAMES
+from salience.records.filters import And, Compare
+from salience.records.record import Draft, MemoryRecord
+from salience.retrieval.operations import OWNER_FIELDS, Collect, ReadRecords
+from salience.retrieval.plan import Plan, ask
+from salience.retrieval.query import Query
+from salience.retrieval.routes import Vector
+from salience.write.dedup.match_index import begins_at, owner_of
+from salience.write.items import WriteContext
+
+CANDIDATES = 6
+"""The nearest earlier memories of its owner, with which a new one is read."""
+MAX_CHARACTERS = 150
+"""The longest statement that is read: the model knows pairs of sentences, not of paragraphs."""
+_QUESTION_MARKS = ("?", "\uff1f")
+_LEAST_TOLD = -1.5  # of what a text tells by itself: below, hardly any takes a place
+
+Suggestion = tuple[str, float]
+"""The id of the memory whose place may be taken, and the probability."""
+
+
+def suggested(drafts: Mapping[int, Draft], scope: WriteContext) -> Plan[dict[int, Suggestion]]:
+    """The plan of reading new memories with earlier ones; the likeliest change, by place."""
+    read = {place: draft for place, draft in drafts.items() if _is_read(draft)}
+    if not read:
+        return {}
+    told = change.tells([draft.record.content for draft in read.values()])
+    telling = {
+        place: score
+        for place, score in zip(read, told.tolist(), strict=True)
+        if score > _LEAST_TOLD
+    }
+    if not telling:
+        return {}
+    tables = yield [_nearest(read[place], scope) for place in telling]
+    rows = np.unique(np.concatenate([table.rows for table in tables]))
+    stored = (yield from ask(ReadRecords(rows, sound=True))) if len(rows) else ()
+    record_of = dict(zip(rows.tolist(), stored, strict=True))
+    in_batch = _in_batch([*telling], read)
+    found: dict[int, Suggestion] = {}
+    for (place, score), table in zip(telling.items(), tables, strict=True):
+        near = [
+            (cosine, record)
+            for row, cosine in zip(
+                table.rows.tolist(), table.floats("vector.score").tolist(), strict=True
+            )
+            if (record := record_of[row]) is not None
+        ]
+        near += in_batch[place]
+        newer = read[place].record
+        older = _earlier(newer, near)
+        chances = change.may_replace(newer.content, [record.content for record in older], score)
+        if len(older) and chances.max() >= change.POSSIBLE:
+            best = int(chances.argmax())
+            found[place] = (older[best].id, round(float(chances[best]), 3))
+    return found
+
+
+def _is_read(draft: Draft) -> bool:
+    """Test whether a memory is a statement of a user, or of nobody, and has a vector.
+
+    It is short, no question, and has no title, as documents have. Between people much changes in
+    passing.
+    """
+    record, vector = draft.record, draft.vectors.get("content")
+    said = record.speaker is None or record.speaker.casefold() in USER_NAMES
+    is_short = record.title is None and len(record.content) <= MAX_CHARACTERS
+    asks = record.content.rstrip().endswith(_QUESTION_MARKS)
+    return said and is_short and not asks and vector is not None and bool(vector.any())
+
+
+def _nearest(draft: Draft, scope: WriteContext) -> Collect:
+    owner = zip(OWNER_FIELDS, owner_of(draft.record), strict=True)
+    where = And(
+        (Compare("status", "eq", "active"), *(Compare(name, "eq", value) for name, value in owner))
+    )
+    query = Query(
+        "",
+        (scope.namespace,),
+        scope.now.timestamp(),
+        where=where,
+        vector=draft.vectors["content"],
+        embedder=scope.embedder,
+    )
+    route = Vector()
+    return Collect(query, (route,), CANDIDATES, ("id",), frozenset({"vector.score"}))
+
+
+def _in_batch(
+    telling: Sequence[int], drafts: Mapping[int, Draft]
+) -> dict[int, list[tuple[float, MemoryRecord]]]:
+    """The nearest drafts of the same owner before each place, with their cosines."""
+    found: dict[int, list[tuple[float, MemoryRecord]]] = {place: [] for place in telling}
+    places_of: dict[Any, list[int]] = {}
+    for place, draft in drafts.items():
+        key = owner_of(draft.record), len(draft.vectors["content"])
+        places_of.setdefault(key, []).append(place)
+    for places in places_of.values():
+        vectors = np.stack([drafts[place].vectors["content"] for place in places])
+        for at, place in enumerate(places):
+            if at and place in found:
+                near = vectors[:at] @ vectors[at]
+                nearest = np.argsort(-near, kind="stable")[:CANDIDATES].tolist()
+                found[place] = [(float(near[n]), drafts[places[n]].record) for n in nearest]
+    return found
+
+
+def _earlier(newer: MemoryRecord, near: Sequence[tuple[float, MemoryRecord]]) -> list[MemoryRecord]:
+    """The nearest ones that are no later, short, and say something else."""
+    fitting = [
+        (cosine, record)
+        for cosine, record in near
+        if begins_at(record) <= begins_at(newer)
+        and record.id != newer.id
+        and record.content != newer.content
+        and len(record.content) <= MAX_CHARACTERS
+    ]
+    fitting.sort(key=lambda each: -each[0])
+    return [record for _, record in fitting[:CANDIDATES]]
