@@ -236,7 +236,7 @@ def test_a_click_filters_and_the_address_is_a_link(inspector: Inspector, chrome:
 )
 def test_nothing_has_to_be_scrolled_sideways(inspector: Inspector, width: int, view: str) -> None:
     inspector.page.set_viewport_size({"width": width, "height": 800})
-    ready = "main .chance, main table, main .order, main .row"
+    ready = "main .chance, main table, main .order, main .row, main .then"
     state = {"view": view, "memory": "fact-heron-april", "other": "composite"}
     page = inspector.show(ready, q=QUESTION, **state)
     if view == "search":
