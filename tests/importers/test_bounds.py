@@ -109,6 +109,9 @@ def test_a_folder_gives_nothing_from_outside(tmp_path: Path) -> None:
     left_out: list[ImportProblem] = []
     assert contents(vault, left_out.append) == ["Green tea.", "Green tea."]
     assert [problem.path.name for problem in left_out] == ["elsewhere.md"]
+    (vault / "loop.md").symlink_to("loop.md")
+    assert contents(vault, left_out.append) == ["Green tea.", "Green tea."]
+    assert left_out[-1].path.name == "loop.md"
     assert contents(vault / "elsewhere.md") == ["The password is 1234."]  # it was asked for
 
 

@@ -151,6 +151,17 @@ def test_numbers_of_messages_count_within_their_chat(tmp_path: Path) -> None:
         (["[2026-01-02 10:00:07] Ana: Hi"], "2026-01-02T10:00"),
         (["[2.1.2026 klo 10.00.07] Ana: Hi"], "2026-01-02T10:00"),
         (["02-01-2026 10:00 - Ana: Hi"], "2026-01-02T10:00"),
+        (["\u200f٢٠/١/٢٠٢٦، ٤:٠٥ م - Ana: Hi"], "2026-01-20T16:05"),
+        (["2026/01/02(金) 10:00 - Ana: Hi"], "2026-01-02T10:00"),
+        (["2026. 1. 2. 오후 4:05 - Ana: Hi"], "2026-01-02T16:05"),
+        (["2026. 01. 02. 21:25 - Ana: Hi"], "2026-01-02T21:25"),
+        (["2026/1/2 上午12:05 - Ana: Hi"], "2026-01-02T00:05"),
+        (["[2026/1/2 下午9:25:10] Ana: Hi"], "2026-01-02T21:25:10"),
+        (["20.01.2026 ÖS 9:25 - Ana: Hi"], "2026-01-20T21:25"),
+        (["20/1/2569 21:25 - Ana: Hi"], "2026-01-20T21:25"),
+        (["[20/01/2026 à 21:25:10] Ana : Hi"], "2026-01-20T21:25:10"),
+        (["20/1/26, 4:05 p.\u00a0m. - Ana: Hi"], "2026-01-20T16:05"),
+        (["20.01.26, 16:05 Uhr - Ana: Hi"], "2026-01-20T16:05"),
         (
             ["1/3/26, 10:00 - Ana: Hi", "2/3/26, 11:00 - Ben: Ho", "1/4/26, 9:00 - Ben: Ha"],
             "2026-03-01",
@@ -443,3 +454,12 @@ def test_rollouts_of_codex_without_times_outside_and_of_events_alone(tmp_path: P
         assert read(path).format == "codex"
         assert (turn["speaker"], turn["content"], turn["session_id"]) == ("user", "Paint it.", "s")
         assert str(turn["created_at"]).startswith("2026-01-02")
+
+
+def test_a_mail_without_a_text_is_named_and_one_without_its_parts_is_read(tmp_path: Path) -> None:
+    start = "From a@b Mon Jan  1 00:00:00 2024\nFrom: Ana <a@b>\n"
+    picture = "Content-Type: image/png\nContent-Transfer-Encoding: base64\n\naGk=\n\n"
+    parts = "Content-Type: multipart/mixed\n\nIts parts have no boundary.\n\n"
+    found = read(put(tmp_path, "m.mbox", f"{start}{picture}{start}{parts}"))
+    assert [item["content"] for item in found] == ["Its parts have no boundary."]
+    assert found.blank == ["message 1 of m.mbox"]

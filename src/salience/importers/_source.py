@@ -11,6 +11,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, date, datetime
+from os.path import realpath
 from pathlib import Path
 from typing import Any, AnyStr, Literal
 
@@ -152,7 +153,7 @@ class Told:
 
 def inside(file: Path, path: Path) -> Path:
     """A file of the folder at a path, refused where it is a link that leads out of the folder."""
-    if path.is_dir() and not file.resolve().is_relative_to(path.resolve()):
+    if path.is_dir() and not Path(realpath(file)).is_relative_to(path.resolve()):  # a loop, too
         problem = "is a link that leads out of the folder"
         raise ImportProblem(file, problem, "copy the file into it, or import it by its own path")
     return file

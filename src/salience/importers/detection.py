@@ -13,7 +13,7 @@ from salience.importers._archives import HTML, is_archive
 from salience.importers._entries import documents, mapping
 from salience.importers._source import ImportProblem, Told, decoded, head
 from salience.importers.chats import CHATS
-from salience.importers.chats.messengers import WHATSAPP
+from salience.importers.chats.messengers import MARKS, WHATSAPP
 from salience.importers.notes import NOTION
 from salience.importers.shapes import Shape
 from salience.importers.systems import basic_memory
@@ -127,7 +127,7 @@ def files_in(folder: Path) -> Iterator[Path]:
 
 def _is_whatsapp(source: str) -> bool:
     lines = source.split("\n")[:_LOOKED_AT]
-    return any(WHATSAPP.match(line.lstrip("\u200e\u200f").replace("\u202f", " ")) for line in lines)
+    return any(WHATSAPP.match(line.translate(MARKS)) for line in lines)
 
 
 def _of_json(path: Path, name: str | None) -> str:

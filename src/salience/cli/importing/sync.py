@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
+from os.path import realpath
 from pathlib import Path
 
 import typer
@@ -115,10 +116,10 @@ def _step(
     """
     root = str(folder.resolve())
     known = {_of(r): r for r in memory.iterate({f"metadata.{FOLDER}": root})}
-    unread = {p.path.resolve() for p in problems if isinstance(p.path, Path)}
+    unread = {realpath(p.path) for p in problems if isinstance(p.path, Path)}
     found = {_at(item): item for item in items}
     gone = {place: record for place, record in known.items() if place not in found}
-    gone = {p: r for p, r in gone.items() if (folder / p[0]).resolve() not in unread}
+    gone = {p: r for p, r in gone.items() if realpath(folder / p[0]) not in unread}
     result = Step()
     ids: dict[str, str] = {}
     for place, item in found.items():

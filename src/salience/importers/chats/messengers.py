@@ -61,28 +61,21 @@ def _slack_message(message: Entry, names: Mapping[str, str]) -> Entry:
     return {**message, "text": text, "name": named}
 
 
-_MARKS = str.maketrans({"\u200e": None, "\u200f": None, "\u202f": " ", "\xa0": " ", "\ufeff": None})
-
-
-_DATE = r"(?P<date>\d{1,4}[./-]\d{1,2}[./-]\d{1,4})\.?"
-
-
+MARKS = str.maketrans({"\u200e": None, "\u200f": None, "\u202f": " ", "\xa0": " ", "\ufeff": None})
+_DATE = r"(?P<date>\d{1,4}(?:[./-]|\. )\d{1,2}(?:[./-]|\. )\d{1,4})\.?(?:\s?\([^()\d]{1,4}\))?"
+_WORD = r"[^\W\d][^\s\d\[\]():,-]{0,9}"  # between date and clock, or after it, in many languages
 _CLOCK = r"(?P<hour>\d{1,2})[:.](?P<minute>\d\d)(?:[:.](?P<second>\d\d))?"
-
-
-_HALF = r"(?:\s*(?P<half>[AaPp]\.?\s?[Mm]\.?))?"
-
-
-_MOMENT = rf"{_DATE},?\s+(?:klo\s+|kl\.?\s+)?{_CLOCK}{_HALF}"
-
-
+_HALF = r"(?:\s?(?P<half>[^\W\d][^\s\d\[\]():,-]{0,5}(?:\s[^\W\d]\.)?))?"
+_MOMENT = rf"{_DATE}[,،]?\s+(?:(?P<before>{_WORD})\s*)?{_CLOCK}{_HALF}"
 _AFTER = r"(?:\s+[-–]|:(?=\s[^:]{1,60}:\s))"
-
-
 WHATSAPP = regex(rf"^(?:\[{_MOMENT}\]|{_MOMENT.replace('?P<', '?P<a_')}{_AFTER})\s(?P<rest>.*)")
 
 
-_SENDER = regex(r"(?P<sender>[^:]{1,100}):\s(?P<text>.*)", re.DOTALL)
+# The halves of a clock of twelve hours as CLDR abbreviates them, without dots and spaces.
+_MORNING = frozenset(("am", "上午", "凌晨", "早上", "午前", "오전", "ص", "öö", "πμ", "de", "قظ"))
+_EVENING = frozenset(("pm", "下午", "中午", "晚上", "午後", "오후", "م", "ös", "μμ", "du", "بظ"))
+_BUDDHIST_YEARS = range(2_500, 2_700)  # 543 more than ours
+_SENDER = regex(r"(?P<sender>[^:]{1,100}?)\s?:\s(?P<text>.*)", re.DOTALL)
 
 
 _OMITTED = regex(
@@ -95,7 +88,7 @@ def _of_whatsapp(place: Place, told: Told, gathered: bool) -> Iterator[tuple[str
     assert isinstance(place, Path)
     messages: list[Entry] = []
     for number, line in enumerate(text(place).split("\n"), start=1):
-        plain = line.translate(_MARKS)
+        plain = line.translate(MARKS)
         found = WHATSAPP.match(plain)
         if found:
             parts = {k.removeprefix("a_"): v for k, v in found.groupdict().items() if v}
@@ -112,7 +105,7 @@ def _of_whatsapp(place: Place, told: Told, gathered: bool) -> Iterator[tuple[str
 
 
 def _numbers(message: Entry) -> list[int]:
-    return [int(part) for part in re.split(r"[./-]", message["date"])]
+    return [int(part) for part in re.split(r"[./-]\s?", message["date"])]
 
 
 def _is_day_first(place: Path, messages: Sequence[Entry], told: DateOrder | None) -> bool:
@@ -148,10 +141,11 @@ def _time(message: Entry, is_day_first: bool) -> datetime | None:
     else:
         day, month, year = (first, second, third) if is_day_first else (second, first, third)
     hour = int(message["hour"])
-    if half := message.get("half", "").lower():
-        hour = hour % 12 + (12 if half.startswith("p") else 0)
+    halves = {re.sub(r"[.\s]", "", message.get(n, "")).lower() for n in ("half", "before")}
+    if halves & (_MORNING | _EVENING) and hour <= 12:
+        hour = hour % 12 + (12 if halves & _EVENING else 0)
     try:
-        year += 2_000 if year < 100 else 0
+        year += 2_000 if year < 100 else -543 if year in _BUDDHIST_YEARS else 0
         clock = hour, int(message["minute"]), int(message.get("second", 0))
         return datetime(year, month, day, *clock, tzinfo=UTC)
     except ValueError:
@@ -193,6 +187,8 @@ def _of_mbox(place: Place, told: Told, gathered: bool) -> Iterator[tuple[str, An
         for number, key in enumerate(box.keys(), start=1):
             try:
                 mail = _mail(place, box[key])  # type: ignore[arg-type]
+                if not mail["content"].strip():
+                    told.blank(f"message {number} of {place.name}")
                 yield f"message {number}", mail
             except OSError:
                 raise
@@ -209,7 +205,10 @@ def _of_mbox(place: Place, told: Told, gathered: bool) -> Iterator[tuple[str, An
 
 def _mail(place: Path, message: EmailMessage) -> Entry:
     body = message.get_body(("plain", "html"))
-    content = _content(place, body) if isinstance(body, EmailMessage) else ""
+    whole = message.get_payload() if message.get_content_maintype() == "multipart" else ""
+    content = whole if isinstance(whole, str) else ""  # parts that are announced are not there
+    if isinstance(body, EmailMessage):
+        content = _content(place, body)
     if body is not None and body.get_content_subtype() == "html":
         content = re.sub(r"<(script|style).*?</\1>|<[^>]+>", " ", content, flags=re.DOTALL | re.I)
     name, address = parseaddr(str(message.get("From", "")))
