@@ -316,3 +316,17 @@ def test_most_of_what_is_laid_down_is_kept_in_its_own_words() -> None:
     assert all(one in text for text, kept in zip(lasting, found, strict=True) for _, one in kept)
     missed = [text for text, kept in zip(lasting, found, strict=True) if not kept]
     assert len(missed) <= 2, missed
+
+
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        ("Forget the rule about pinning, we no longer pin dependencies.", "we no longer pin"),
+        ("Please forget what I said about tabs; we use spaces everywhere.", "we use spaces"),
+        ("Forget the ORM - from now on all queries are plain SQL.", "from now on all queries"),
+        ("Forget what I said about tabs, please.", ""),
+    ],
+)
+def test_what_holds_after_a_request_to_forget_is_kept_by_itself(said: str, kept: str) -> None:
+    found = [text for _, text in texts(user(said))]
+    assert [text[: len(kept)] for text in found] == [kept] * bool(kept)

@@ -36,6 +36,7 @@ _BULLET = regex(r"^\s*(?:[-*•]|\d{1,2}[.)])\s+")
 _SENTENCE_END = regex(
     r"(?<=[.!?])(?<!e\.g\.)(?<!i\.e\.)(?<!etc\.)(?<!vs\.)[\"')`]*\s+|(?<=[。！？])"
 )
+_CLAUSE_END = regex(r"[,;:]\s+|\s[-–—]+\s")
 _QUOTES = str.maketrans("\u2018\u2019\u201c\u201d\u2013", "''\"\"-")
 _REQUEST = regex(
     r"^(?:(?:hey|please|and|also|ok|so)[, ]+)*(?:can|could|would|will) you (?:please )?", re.I
@@ -161,6 +162,9 @@ def _kept(turn: Turn, context: _Context) -> Iterator[tuple[Reading, str]]:
                 continue
             if opener:
                 [reading], opener = read([_plain(opener + sentence)]), ""
+            if reading.force == "forget":  # what holds from now on may be said after it
+                sentence = _CLAUSE_END.split(sentence)[-1]
+                [reading] = read([_plain(sentence)])
             if not _is_kept(sentence, reading, turn.role):
                 continue
             if place + 1 < len(sentences) and _REASON.search(_plain(sentences[place + 1])):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from datetime import datetime, timezone
-from typing import Any, Generic, TypeVar, Unpack, overload
+from typing import Any, Generic, TypeVar, Unpack, cast, overload
 
 from salience.embedders import (
     AUTO,
@@ -31,6 +31,7 @@ from salience.lifecycle.reembed import embed_missing, reembed
 from salience.ranking import profiles
 from salience.records.filters import Filter, parse_filter
 from salience.records.limits import Limits
+from salience.records.record import MemoryRecord
 from salience.records.time_zone import localized, own_zone, time_zone
 from salience.records.validation import (
     boolean,
@@ -297,7 +298,8 @@ class PlanRunner:
         recovery, namespace = self._core.dispatcher.recovery, self._core.searches.namespace
         if recovery is not None and namespace not in recovery.namespaces:
             recovery.watch(namespace)
-        return drive(plan, self._core.batch)
+        result = drive(plan, self._core.batch)
+        return cast("T", result.in_effect()) if isinstance(result, MemoryRecord) else result
 
     def _run_at(self, plan: Plan[T], as_of: Moment) -> T:
         """Run a plan that reads the namespace, as it was at a time if one is given.

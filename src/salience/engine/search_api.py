@@ -170,7 +170,7 @@ class ReadApi(PlanRunner):
         wanted = listing.parse_ids(ids)
         plan = reading.read_records(self._core.namespace, tuple(dict.fromkeys(wanted)))
         records = self._run_at(plan, as_of)
-        return [records.get(id) for id in wanted]
+        return [(found := records.get(id)) and found.in_effect() for id in wanted]
 
     @takes(FieldFilters, defaults=FIELD_DEFAULTS)
     def get_all(
@@ -350,4 +350,4 @@ class Iteration(PlanRunner):
         if not self._read:
             raise StopIteration
         record, self._place = self._read.popleft()
-        return record
+        return record.in_effect()

@@ -177,7 +177,7 @@ def _versions(
     times = [event.at for event in events]
     records = records_after(record, events, [end for _, end in held])
     return tuple(
-        RecordVersion(version, times[start], times[end] if end < len(times) else None)
+        RecordVersion(version.in_effect(), times[start], times[end] if end < len(times) else None)
         for version, (start, end) in zip(records, held, strict=True)
     )
 

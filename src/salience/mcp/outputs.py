@@ -24,7 +24,7 @@ from salience.language.query_analysis import asks_something
 from salience.language.tokens import count_tokens, stem, terms, words
 from salience.lazily import dataclass, replace
 from salience.mcp.tool import Answer, Caller
-from salience.records.record import MemoryRecord
+from salience.records.record import UNSET_SHARE, MemoryRecord
 from salience.search.cutoff import ONE_ANSWERS, doubt
 from salience.search.passages import Passage, excerpt
 from salience.search.results import Hit, SearchResult
@@ -133,7 +133,8 @@ class Item:
     def view(self) -> dict[str, Any]:
         """The memory as a `MemoryView`; what it does not have is left out."""
         record = self.record
-        names = ("valid_from", "valid_to", "expires_at", "importance")
+        names = ("valid_from", "valid_to", "expires_at")
+        importance = None if record.importance == UNSET_SHARE else record.importance
         values: dict[str, Any] = {
             "id": one_line(record.id, MAX_ID_CHARACTERS),
             "content": self.content,
@@ -148,6 +149,7 @@ class Item:
             "tags": [one_line(tag) for tag in record.tags[:_MAX_TAGS]],
             "status": None if record.status == "active" else record.status,
             **{name: to_json(getattr(record, name)) for name in names},
+            "importance": importance,
             "pinned": True if record.pinned else None,
             "version": record.version,
             **self.extra,

@@ -43,6 +43,7 @@ OPPOSING_LINKS = frozenset(
 EMPTY: Mapping[str, Any] = MappingProxyType({})
 _UNSAID: tuple[Any, ...] = (None, [], {}, 0)  # values that a notebook does not show
 UNSET_SHARE = 0.5  # the effective importance, relevance and score of a memory without them
+ASSUMED = ("importance", "relevance_score")  # the fields that are read as UNSET_SHARE without one
 ACCESSES_KEPT = 10  # times of the most recent accesses, newest first
 
 
@@ -55,11 +56,13 @@ Moment = Annotated[datetime | None, Field("time", patchable=True)]
 class MemoryRecord(HtmlResult):
     """One memory as stored, and the only list of its fields: `FIELDS` is read off the annotations.
 
-    Times are aware datetimes in UTC; a missing value is None. `accesses` are the most recent access
-    times, newest first; being written counts as the first access there, but not in `access_count`,
-    which counts how often it was retrieved, nor in `write_count`, which counts how often it was
-    edited. `written_by` is the actor of its first write, which no edit changes; None if nobody was
-    named. `version` is 1 at first, and one more with every change that moves `updated_at`.
+    Times are aware datetimes in UTC; a missing value is None. `importance` and `relevance_score`
+    are read as 0.5 where none is set, which a filter tells as None. `accesses` are the most recent
+    access times, newest first; being written counts as the first access there, but not in
+    `access_count`, which counts how often it was retrieved, nor in `write_count`, which counts how
+    often it was edited. `written_by` is the actor of its first write, which no edit changes; None
+    if nobody was named. `version` is 1 at first, and one more with every change that moves
+    `updated_at`.
     """
 
     _shown = ("id", "content", "kind", "tags")
@@ -130,6 +133,11 @@ class MemoryRecord(HtmlResult):
     def effective_importance(self) -> float:
         """The importance, 0.5 where it is not set."""
         return UNSET_SHARE if self.importance is None else self.importance
+
+    def in_effect(self) -> Self:
+        """The same memory with the importance and relevance that count, 0.5 where none is set."""
+        unset = [name for name in ASSUMED if self.__dict__[name] is None]
+        return self.from_values({**self.__dict__, **dict.fromkeys(unset, UNSET_SHARE)})
 
     def with_entities(self, entities: tuple[str, ...]) -> Self:
         """The same memory with other entities."""

@@ -224,7 +224,11 @@ def compare(request: SearchRequest, profiles: Sequence[Profile]) -> Plan[Compari
     records = yield from ask(ReadRecords(np.array(rows, dtype=np.int64), sound=True))
     columns = [_standings(run, rows) for run in runs]
     memories = [
-        Compared(record, standings, tuple(_move(standings[0], other) for other in standings[1:]))
+        Compared(
+            record.in_effect(),
+            standings,
+            tuple(_move(standings[0], other) for other in standings[1:]),
+        )
         for record, standings in zip(records, zip(*columns, strict=True), strict=True)
         if record is not None
     ]

@@ -143,7 +143,8 @@ def read_page(request: ListRecords) -> Plan[Page]:
     listing, total = yield [request, CountRecords(request.namespace, request.where)]
     cursor = None if listing.last is None else encode_cursor(request.order, listing.last)
     places = tuple(place.sequence for place in listing.places)
-    return Page(listing.records, total, cursor, request.order, places)
+    memories = tuple(record.in_effect() for record in listing.records)
+    return Page(memories, total, cursor, request.order, places)
 
 
 def name_request(
@@ -348,7 +349,7 @@ def _fact(told: Told, earlier: Sequence[Told]) -> PersonalFact:
     same = [each.record for each in earlier if _confirms(told, each)]
     return PersonalFact(
         str(topic) if topic in TOPICS else reading.topic,
-        record,
+        record.in_effect(),
         tuple(each.record.id for each in earlier),
         reading.text,
         1.0 if is_confirmed else None if _is_given(record) else round(reading.belief, 3),

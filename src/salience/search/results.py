@@ -18,7 +18,7 @@ from salience.ranking.explanation import Explanation, figure, tree_html
 from salience.ranking.run import RankedRun
 from salience.ranking.signals.vitality import ZONES, Zone, since_arrival, zone
 from salience.ranking.stages import Score
-from salience.records.record import EMPTY, UNSET_SHARE, MemoryRecord
+from salience.records.record import ASSUMED, EMPTY, UNSET_SHARE, MemoryRecord
 from salience.retrieval.candidates import Candidates
 from salience.retrieval.routes import SearchType
 from salience.search.passages import Passage
@@ -37,8 +37,8 @@ LaterNumber = Callable[[], float]
 class Hit(MemoryRecord):
     """A memory that a search returns: its fields, with its rank (from 1), score and evidence.
 
-    `importance` and `relevance_score` are those in effect, 0.5 where the memory has none; `record`
-    is the memory as stored. `routes` gives its rank on each route, `similarity` max(0, cosine) with
+    `record` is the memory alone, and `assumed` names those of its fields that nobody has set, which
+    are 0.5. `routes` gives its rank on each route, `similarity` max(0, cosine) with
     the query, None if the profile compares no vectors. `probability` is the chance that it answers
     the query, never above that of a hit ranked before it; None if the profile gives none. `details`
     are the reasons that the profile's stages left, such as the memory that it lost to; `neighbors`
@@ -53,7 +53,6 @@ class Hit(MemoryRecord):
     # The fields of the record stay in its dictionary, which a hit shares.
     __slots__ = (
         "_explanation", "details", "importance", "neighbors", "passages", "probability", "rank",
-        "record",
         "relevance_score", "routes", "score", "similarity", "zone",
     )  # fmt: skip
     _readers: ClassVar[Mapping[str, Any]] = {"details": with_tuples}
@@ -62,7 +61,6 @@ class Hit(MemoryRecord):
     _: KW_ONLY
     importance: float
     relevance_score: float
-    record: MemoryRecord
     score: float
     rank: int
     routes: Mapping[str, int]
@@ -98,11 +96,10 @@ class Hit(MemoryRecord):
     ) -> Self:
         """The hit of a record."""
         hit, put = object.__new__(cls), object.__setattr__
-        importance, relevance = record.importance, record.relevance_score
         put(hit, "__dict__", record.__dict__)
-        put(hit, "importance", UNSET_SHARE if importance is None else importance)
-        put(hit, "relevance_score", UNSET_SHARE if relevance is None else relevance)
-        put(hit, "record", record)
+        for name in ASSUMED:
+            value = getattr(record, name)
+            put(hit, name, UNSET_SHARE if value is None else value)
         put(hit, "score", score)
         put(hit, "rank", rank)
         put(hit, "routes", routes)
@@ -139,9 +136,14 @@ class Hit(MemoryRecord):
         return self.details.get("change.marks", ())
 
     @property
+    def record(self) -> MemoryRecord:
+        """The memory alone, as `Memory.get` reads it."""
+        return MemoryRecord.from_values(self.__dict__).in_effect()
+
+    @property
     def assumed(self) -> tuple[str, ...]:
         """The fields that the memory has no value for: theirs is the one that is assumed."""
-        return tuple(name for name in _ASSUMED if getattr(self.record, name) is None)
+        return tuple(name for name in ASSUMED if self.__dict__[name] is None)
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
@@ -159,7 +161,7 @@ class Hit(MemoryRecord):
         """The members of `to_dict`, those of the memory as they are, for a faster encoder."""
         values = {name: to_json(getattr(self, name)) for name in _EVIDENCE}
         values |= self.__dict__  # that of the record: its fields, in their order
-        for name in _ASSUMED:
+        for name in ASSUMED:
             values[name] = getattr(self, name)
         for name in GIVEN_IF_ANY:
             value = getattr(self, name)
@@ -220,7 +222,6 @@ _REASONS = 2  # of a hit, in a notebook
 _EVIDENCE = ("rank", "score", "similarity", "probability", "routes")
 _STORED = field_names(MemoryRecord)
 ALWAYS_GIVEN = (*_EVIDENCE, *_STORED)
-_ASSUMED = ("importance", "relevance_score")
 GIVEN_IF_ANY = (
     "assumed", "zone", "may_be_replaced_by", "supporting_turn_count", "best_turn",
     "best_turn_routes", "details", "passages", "neighbors", "explanation",

@@ -352,7 +352,7 @@ def _records_beside(
     """The records right before and after each hit."""
     by_row = dict(zip(rows.tolist(), records, strict=True))
     return [
-        tuple(record for row in sides if (record := by_row.get(row)) is not None)
+        tuple(one.in_effect() for row in sides if (one := by_row.get(row)) is not None)
         for sides in neighbors.T.tolist()
     ]
 

@@ -18,7 +18,7 @@ from salience.api.operations import OPERATIONS
 from salience.display.result import Result
 from salience.errors import InvalidInput
 from salience.records.field_filters import with_fields
-from salience.records.record import UNSET_SHARE, MemoryRecord
+from salience.records.record import MemoryRecord
 from salience.search.results import Hit, SearchResult
 from salience.server.encoding import answer
 from salience.server.models.arguments import Argument, Renamed
@@ -96,8 +96,8 @@ def scored(result: Result, record: MemoryRecord | None) -> Result | dict[str, An
     """A result with the scores of a memory beside, as they count; as it is without a memory."""
     if record is None:
         return result
-    relevance = UNSET_SHARE if record.relevance_score is None else record.relevance_score
-    scores = {"importance_score": record.effective_importance, "relevance_score": relevance}
+    read = record.in_effect()
+    scores = {"importance_score": read.importance, "relevance_score": read.relevance_score}
     return {**result.to_dict(), **scores}
 
 

@@ -761,7 +761,7 @@ class TimeTravel(StoreCase):
         memory.link("c", "d")
         was = memory.get("a", as_of=then)
         assert was is not None
-        assert (was.content, was.importance, was.version) == ("Ana lives in Berlin.", None, 1)
+        assert (was.content, was.importance, was.version) == ("Ana lives in Berlin.", 0.5, 1)
         assert memory.get("c", as_of=then) is None
         records = memory.get_many(["b", "c", "a", "b"], as_of=then)
         contents = [record and (record.content, record.status) for record in records]

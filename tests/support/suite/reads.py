@@ -270,4 +270,6 @@ class Hits(StoreCase):
             assert hit.updated_at == record.updated_at
         assert (hits["a"].importance, hits["a"].relevance_score) == (0.5, 0.5)
         assert (hits["b"].importance, hits["b"].relevance_score) == (0.0, 0.9)
-        assert get_record(memory, "a").importance is None
+        read = get_record(memory, "a")
+        assert (read.importance, read.relevance_score) == (0.5, 0.5)
+        assert [r.id for r in memory.get_all({"importance": None})] == ["a"]

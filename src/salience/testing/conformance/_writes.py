@@ -62,7 +62,7 @@ class Adding(StoreCase):
         assert (
             record.title is record.speaker is record.session_id is record.agent_id is record.user_id
         )
-        assert (record.title, record.importance) == (None, None)
+        assert (record.title, record.importance) == (None, 0.5)
         assert (record.tags, record.entities, dict(record.metadata)) == ((), (), {})
         assert get_record(memory, memory.add("Said.", session_id="s").id).kind == "turn"
 
@@ -241,7 +241,7 @@ class Updating(StoreCase):
         empty = memory.update(
             "full", title=None, speaker=None, tags=None, metadata=None, importance=None
         )
-        assert (empty.title, empty.speaker, empty.importance) == (None, None, None)
+        assert (empty.title, empty.speaker, empty.importance) == (None, None, 0.5)
         assert (empty.tags, dict(empty.metadata)) == ((), {})
         assert get_record(memory, "full") == empty
 
