@@ -74,6 +74,12 @@ def test_the_same_tags_and_no_vectors_are_redundant_by_0_35() -> None:
     assert found["mmr.score"][1] == pytest.approx(0.78 * 0.4 - 0.22 * 0.35)
 
 
+def test_a_row_as_redundant_as_a_duplicate_is_one() -> None:
+    tags = {"a": ("x",), "b": ("x",)}
+    found = picked({"a": 0.5, "b": 0.4, "c": 0.0}, {}, tags, stage=Mmr(duplicate=0.35))
+    assert order(found) == "acb"
+
+
 def test_opposite_vectors_are_not_less_redundant_than_unlike_ones() -> None:
     found = picked({"a": 0.5, "b": 0.4}, {"a": angle(0), "b": angle(180)})
     assert found["mmr.redundancy"].tolist() == [0.0, 0.0]
