@@ -11,6 +11,7 @@ import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
+from operator import attrgetter
 from typing import Any, ClassVar
 
 import httpx
@@ -159,7 +160,9 @@ class OfMemory(Party):
 
     def reading(self, query: str, id: str) -> Iterator[Callable[[], Any]]:
         yield from super().reading(query, id)
-        for name in ("stats", "tags", "entities", "links", "zones", "audit", "events"):
+        for name in ("stats", "tags", "entities", "links", "events"):
+            yield partial(self._ask, name)
+        for name in ("inspect.zones", "upkeep.audit"):
             yield partial(self._ask, name)
         yield partial(self._ask, "get_context", query)
         yield partial(self._ask, "explain", query, id)
@@ -173,7 +176,9 @@ class OfMemory(Party):
 
     def _ask(self, name: str, *arguments: Any, **options: Any) -> Any:
         with refusing():
-            answer = getattr(self.memory, name)(*arguments, **options)
+            waits = isinstance(self.memory, Waiting)
+            method = getattr(self.memory, name) if waits else attrgetter(name)(self.memory)
+            answer = method(*arguments, **options)
         return answer.to_dict() if name in ("get_context", "explain") else answer
 
 
@@ -184,7 +189,8 @@ class Waiting:
         self._portal, self._memory = portal, memory
 
     def __getattr__(self, name: str) -> Any:
-        return lambda *a, **b: self._portal.call(partial(getattr(self._memory, name), *a, **b))
+        method = attrgetter(name)(self._memory)
+        return lambda *a, **b: self._portal.call(partial(method, *a, **b))
 
 
 _KINDS: dict[type[SalienceError], str] = {

@@ -233,7 +233,8 @@ def test_errors_carry_all_that_they_do_elsewhere(served: Served) -> None:
 
 
 def test_an_export_goes_through_both_ways(served: Served, tmp_path: Path) -> None:
-    served.add_many([{"content": f"fact {n} \u2028 ü", "id": f"f{n}"} for n in range(50)])
+    facts = [{"content": f"fact {n} \u2028 ü", "id": f"f{n}"} for n in range(50)]
+    served.add_many(facts, dedup={"similar": None, "contradictions": False})
     served.link("f1", "f2")
     behind, own = io.StringIO(), io.BytesIO()
     assert served.export(own) == served._behind.export(behind)

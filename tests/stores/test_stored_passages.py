@@ -71,8 +71,7 @@ def expected() -> list[Any]:
 
 
 def test_a_fact_amid_a_note_is_found_with_its_passage(expected: list[Any]) -> None:
-    id, _, similarity, passages = expected[0][0]
-    assert id == "note3"
+    [(_, _, similarity, passages)] = [hit for hit in expected[0] if hit[0] == "note3"]
     assert FACT in passages[0].text
     assert passages[0].text == note(3, FACT)[passages[0].start : passages[0].end]
     assert passages[0].heading.startswith("Diary 3")

@@ -27,9 +27,13 @@ NEARNESS, NO_PAIR = 3.0, -2.0
 MAX_DEVIATION = 3.0
 """Standard deviations at which a figure of a pair is cut."""
 LIKELY = 0.45
-"""The probability from which a memory is said to be perhaps replaced, and the newer preferred."""
+"""The probability from which a memory is said to be perhaps replaced."""
+LEADING = 0.6
+"""The probability from which the newer one is preferred, whatever is asked."""
 POSSIBLE = 0.2
 """The probability from which a question about the present prefers the newer one."""
+LEAST_COSINE = 0.2
+"""The cosine of two statements below which neither takes the place of the other."""
 
 _MAX_TOKENS = 120
 _RECENT_TEXTS = 4096
@@ -150,4 +154,5 @@ def may_replace(newer: str, older: Sequence[str], told: float | None = None) -> 
     told = float(tells([newer])[0]) if told is None else told
     scores = told + levels @ pairs.change + NEARNESS * (near - of_all)
     factor, bias = pairs.scale
-    return np.asarray(1.0 / (1.0 + np.exp(-(factor * scores + bias))))
+    chances = 1.0 / (1.0 + np.exp(-(factor * scores + bias)))
+    return np.where(found[:, 0] >= LEAST_COSINE, chances, 0.0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -29,9 +29,18 @@ Suggestion = tuple[str, float]
 """The id of the memory whose place may be taken, and the probability."""
 
 
-def suggested(drafts: Mapping[int, Draft], scope: WriteContext) -> Plan[dict[int, Suggestion]]:
-    """The plan of reading new memories with earlier ones; the likeliest change, by place."""
-    read = {place: draft for place, draft in drafts.items() if _is_read(draft)}
+def suggested(
+    drafts: Mapping[int, Draft],
+    unread: Collection[int],
+    replaces: Mapping[int, str],
+    scope: WriteContext,
+) -> Plan[dict[int, Suggestion]]:
+    """The plan of reading new memories with earlier ones; the likeliest change, by place.
+
+    The `unread` ones are only earlier memories of others. `replaces` are the ids of what some of
+    them supersede for certain, which is no earlier memory of those after them.
+    """
+    read = {p: draft for p, draft in drafts.items() if p not in unread and _is_read(draft)}
     if not read:
         return {}
     told = change.tells([draft.record.content for draft in read.values()])
@@ -46,7 +55,7 @@ def suggested(drafts: Mapping[int, Draft], scope: WriteContext) -> Plan[dict[int
     rows = np.unique(np.concatenate([table.rows for table in tables]))
     stored = (yield from ask(ReadRecords(rows, sound=True))) if len(rows) else ()
     record_of = dict(zip(rows.tolist(), stored, strict=True))
-    in_batch = _in_batch([*telling], read)
+    in_batch = _in_batch(telling, drafts)
     found: dict[int, Suggestion] = {}
     for (place, score), table in zip(telling.items(), tables, strict=True):
         near = [
@@ -57,6 +66,8 @@ def suggested(drafts: Mapping[int, Draft], scope: WriteContext) -> Plan[dict[int
             if (record := record_of[row]) is not None
         ]
         near += in_batch[place]
+        gone = {id for at, id in replaces.items() if at < place}
+        near = [each for each in near if each[1].id not in gone]
         newer = read[place].record
         older = _earlier(newer, near)
         chances = change.may_replace(newer.content, [record.content for record in older], score)
@@ -97,33 +108,33 @@ def _nearest(draft: Draft, scope: WriteContext) -> Collect:
 
 
 def _in_batch(
-    telling: Sequence[int], drafts: Mapping[int, Draft]
+    telling: Collection[int], drafts: Mapping[int, Draft]
 ) -> dict[int, list[tuple[float, MemoryRecord]]]:
     """The nearest drafts of the same owner before each place, with their cosines."""
     found: dict[int, list[tuple[float, MemoryRecord]]] = {place: [] for place in telling}
     places_of: dict[Any, list[int]] = {}
     for place, draft in drafts.items():
-        key = owner_of(draft.record), len(draft.vectors["content"])
-        places_of.setdefault(key, []).append(place)
+        vector = draft.vectors.get("content")
+        if vector is not None and vector.any():
+            places_of.setdefault((owner_of(draft.record), len(vector)), []).append(place)
     for places in places_of.values():
         vectors = np.stack([drafts[place].vectors["content"] for place in places])
         for at, place in enumerate(places):
             if at and place in found:
                 near = vectors[:at] @ vectors[at]
-                nearest = np.argsort(-near, kind="stable")[:CANDIDATES].tolist()
+                nearest = np.argsort(-near, kind="stable").tolist()
                 found[place] = [(float(near[n]), drafts[places[n]].record) for n in nearest]
     return found
 
 
 def _earlier(newer: MemoryRecord, near: Sequence[tuple[float, MemoryRecord]]) -> list[MemoryRecord]:
-    """The nearest ones that are no later, short, and say something else."""
-    fitting = [
-        (cosine, record)
-        for cosine, record in near
+    """Of the nearest ones, those that are no later, short, and say something else."""
+    nearest = sorted(near, key=lambda each: -each[0])[:CANDIDATES]
+    return [
+        record
+        for _, record in nearest
         if begins_at(record) <= begins_at(newer)
         and record.id != newer.id
         and record.content != newer.content
         and len(record.content) <= MAX_CHARACTERS
     ]
-    fitting.sort(key=lambda each: -each[0])
-    return [record for _, record in fitting[:CANDIDATES]]

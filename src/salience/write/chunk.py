@@ -235,7 +235,8 @@ class _ChunkWriter:
         requested = self._add(drafts, verdicts, changes)
         yield from self._strengthen(drafts, verdicts, changes)
         yield from self._supersede(fresh, changes)
-        yield from self._suggest(drafts, changes)
+        if self._rules.policy.contradictions:
+            yield from self._suggest(drafts, changes)
         names = {id: link_targets.target_names(d.record) for id, d in changes.drafts.items()}
         made = yield from link_targets.resolve_names(self._scope.namespace, requested, names)
         changes.links = [*upserts.links, *made]
@@ -377,10 +378,17 @@ class _ChunkWriter:
         """Link what was added to the earlier memory whose place it may take, and say so."""
         added = {
             place: draft
-            for place, (draft, item) in drafts.items()
-            if item.supersedes is None and changes.outcomes[place].outcome == "ADDED"
+            for place, (draft, _) in drafts.items()
+            if draft.record.id in changes.drafts
         }
-        for place, (old, chance) in (yield from learned.suggested(added, self._scope)).items():
+        known = {place for place in added if changes.outcomes[place].outcome != "ADDED"}
+        replaces = {
+            place: item.supersedes
+            for place, (_, item) in drafts.items()
+            if item.supersedes is not None
+        }
+        found = yield from learned.suggested(added, known | replaces.keys(), replaces, self._scope)
+        for place, (old, chance) in found.items():
             new = added[place].record
             changes.supersessions.append(
                 parse_link(

@@ -60,7 +60,7 @@ def check_version(record: MemoryRecord, if_version: int | None) -> None:
         VersionConflict: somebody changed it first.
     """
     if if_version is not None and record.version != if_version:
-        raise VersionConflict(record, if_version)
+        raise VersionConflict(record.in_effect(), if_version)
 
 
 def read_records(namespace: str, ids: Sequence[str]) -> Plan[dict[str, MemoryRecord]]:

@@ -22,6 +22,7 @@ from salience.stores.postgres import PostgresStore
 from salience.stores.postgres.replica import manager as replica_memory
 from salience.testing import WordHashEmbedder
 from salience.testing.conformance._case import Clock
+from salience.write.dedup import DedupPolicy
 from support.examples import examples
 from support.steps import FILTERED, NEIGHBOURS, apply, ids, steps
 from support.waiting import until
@@ -132,12 +133,16 @@ def store(database: str) -> Iterator[PostgresStore]:
     store.close()
 
 
+UNREAD = DedupPolicy(None, 0.0, contradictions=False)
+"""Adds that read nothing."""
+
+
 def holds(store: PostgresStore, namespace: str = "default") -> bool:
     return namespace in store.replicas._indexes
 
 
 def test_a_namespace_is_kept_from_its_first_search_on(store: PostgresStore) -> None:
-    with Memory.open(store, embedder=EMBEDDER) as memory:
+    with Memory.open(store, embedder=EMBEDDER, dedup=UNREAD) as memory:
         memory.add_many(words(20))
         assert not holds(store)
         memory.search("topic3")
@@ -405,7 +410,7 @@ def test_reading_that_fails_fails_the_search_and_the_next_reads_again(
         raise StoreError("no connection")
 
     monkeypatch.setattr(store.replicas, "_read_all", broken)
-    with Memory.open(store, embedder=EMBEDDER) as memory:
+    with Memory.open(store, embedder=EMBEDDER, dedup=UNREAD) as memory:
         memory.add_many(words(20))
         with pytest.raises(StoreError, match="no connection"):
             memory.search("topic3")

@@ -112,7 +112,7 @@ def test_words_of_an_older_version_are_worked_out_anew(empty: str) -> None:
             opened(empty)
         migrate(empty)
         assert connection.execute(told).fetchall() == kept
-    with opened(empty) as memory:
+    with Memory.open(empty, embedder=None) as memory:
         assert memory.search("猫", profile="balanced", touch=False).ids[0] == "cat"
         assert memory.search("貓", profile="balanced").ids[0] == "cat"
 

@@ -289,7 +289,7 @@ def test_an_interrupt_leaves_no_transaction_open(path: Path, side: str, statemen
         other.close()
         assert len(search_ids(memory, "pear")) == (side == "_writer" and statement == "COMMIT")
         whole.execute("BEGIN")  # what an interrupt leaves that comes while one is undone
-        memory.add("plum", id="c")
+        memory.add("plum", id="c", dedup={"similar": None, "contradictions": False})
         assert len(memory.history("c")) == 1
         assert search_ids(memory, "plum") == ["c"]
 

@@ -210,7 +210,7 @@ class Tombstones(StoreCase):
             ("delete", 1, lambda: memory.delete(f"{_GONE}0")),
             ("delete", 2, lambda: memory.delete_many([f"{_GONE}1", f"{_GONE}2", "nobody"])),
             ("delete_all", 1, lambda: memory.delete_all({"tags": _GONE})),
-            ("delete_user", 1, lambda: memory.delete_user(_GONE)),
+            ("forget_user", 1, lambda: memory.delete_user(_GONE)),
             ("delete_all", 1, lambda: memory.delete_all(namespace=memory.namespace)),
         )
         for _, _, erase in erasures:

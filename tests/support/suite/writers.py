@@ -153,7 +153,7 @@ class UndoingWriters(StoreCase):
         for id, record in before.items():
             names = {"updated_at", "version", *ACCESSES}
             assert memory[id].equals_except(names, record), id
-        assert (memory["key"].content, memory["key"].importance) == ("In the drawer.", None)
+        assert (memory["key"].content, memory["key"].importance) == ("In the drawer.", 0.5)
         assert memory["poison"].status == "archived"
         assert search_ids(memory, "red", limit=1) == ["boat"]
         assert [(link.source, link.type) for link in memory.links("boat")] == [("boat", "mentions")]

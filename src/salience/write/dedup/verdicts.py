@@ -65,9 +65,10 @@ class DedupPolicy:
     never). Unless `strict`, an item is a memory of its own, too, if it brings an id, or a field
     whose value the other does not have (but for what is merged, and when a fact was told). With
     `contradictions`, facts that state another value of an attribute are noticed by rules (see
-    `salience.language.statements`), even if they bring an id. Only memories of one owner (agent,
-    user and speaker) are compared; `within` names keys of the metadata whose values have to be the
-    same, too.
+    `salience.language.statements`), even if they bring an id, and a memory that may take the place
+    of an earlier one is linked with it (see `salience.language.change`). Only memories of one
+    owner (agent, user and speaker) are compared; `within` names keys of the metadata whose values
+    have to be the same, too.
     """
 
     similar: float | None = DUPLICATE_COSINE
