@@ -62,7 +62,7 @@ def test_a_problem_is_previewed_settled_and_taken_back(shown: Inspector, own: Re
     page = shown.show(".zones", view="health")
     page.click("text=Look for problems")
     page.wait_for_selector(".findings")
-    row = page.locator(".findings tr:has-text('junk')")
+    row = page.locator(".findings tr:has-text('junk') td:last-child")
     row.locator("button").click()
     expect(row.locator(".preview")).to_contain_text("todo")
     assert status() == "active"

@@ -33,6 +33,7 @@ def test_words_of_long_texts_are_not_compared(
         return written(text)
 
     monkeypatch.setattr(sameness, "written", reading)
+    sameness._read.cache_clear()
     text = ("Ana " * length)[:length]
     with Memory.open("ram://", embedder=WordHashEmbedder()) as memory:
         added = [
