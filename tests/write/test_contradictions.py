@@ -354,3 +354,18 @@ def test_long_texts_of_blanks_and_words_are_read_in_no_time() -> None:
     """Patterns that try each division of a text would not end."""
     for text in ("a " * 100, "the " * 50, "a's " * 50, "my a's b's " * 18, "x-" * 100, "1 " * 100):
         statement_of(text)
+
+
+def test_a_fact_that_denies_an_event_leaves_it_no_room() -> None:
+    with Memory("ram://") as memory:
+        memory.add("Ana went to Rome.", kind="fact")
+        [denied] = memory.add("Ana did not go to Rome.", kind="fact")
+        assert denied.outcome == "CONFLICTS"
+
+
+def test_what_is_archived_is_not_contradicted() -> None:
+    with Memory("ram://") as memory:
+        memory.add("Ana lives in Porto.", kind="fact", id="porto")
+        memory.update("porto", status="archived")
+        [moved] = memory.add("Ana lives in Lisbon.", kind="fact")
+        assert moved.outcome == "ADDED"

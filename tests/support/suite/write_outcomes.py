@@ -118,7 +118,8 @@ class WriteOutcomes(StoreCase):
         turns = [{"role": "user", "content": "Yes, exactly!"}] * 3
         assert {one.outcome for one in memory.add(turns, dedup=True)} == {"ADDED"}
         assert outcome(memory, "Yes, exactly!", session_id="s").outcome == "ADDED"
-        assert outcome(memory, "Yes, exactly!", kind="turn").outcome == "ADDED"
+        for _ in range(2):
+            assert outcome(memory, "Yes, exactly!", kind="turn").outcome == "ADDED"
         assert outcome(memory, "Yes, exactly!").outcome == "DUPLICATE"
 
     def test_an_id_of_its_own_makes_a_memory_of_its_own(self, memory: Memory) -> None:
