@@ -26,7 +26,7 @@ from salience.ranking.profiles import BUILT_IN
 ROOT = Path(__file__).resolve().parents[1]
 OUTSIDE = tuple(
     path.relative_to(ROOT).as_posix()
-    for pattern in ("*.md", "benchmarks/*.md", "examples/**/*.md")
+    for pattern in ("*.md", "benchmarks/**/*.md", "examples/**/*.md")
     for path in sorted(ROOT.glob(pattern))
 )
 REFERENCE = {
