@@ -173,6 +173,12 @@ def logistic(
     return np.asarray(best.x)
 
 
+def with_products(levels: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The columns of an array, and the products of each two of them."""
+    one, other = np.triu_indices(levels.shape[1])
+    return np.hstack([levels, levels[:, one] * levels[:, other]])
+
+
 def fit(pairs: Sequence[Pair], of: Features, chosen: NDArray[np.bool_]) -> Model:
     """The model of the chosen pairs."""
     kind = np.array([pair.kind for pair in pairs])
@@ -190,7 +196,7 @@ def fit(pairs: Sequence[Pair], of: Features, chosen: NDArray[np.bool_]) -> Model
     )
     some = np.flatnonzero(chosen & ((kind != "labelled") | (wanted > 0) | contrast))
     nothing = csr_matrix((len(some), 0))
-    products = change.with_products(dense)
+    products = with_products(dense)
     near = logistic(nothing, products[some], wanted[some], weights[some], (1.0, OF_NEAR))
     nearness = products @ near[:-1] + near[-1]
     nearest = kind == "labelled"
@@ -210,7 +216,7 @@ def fit(pairs: Sequence[Pair], of: Features, chosen: NDArray[np.bool_]) -> Model
 def scores(pairs: Sequence[Pair], of: Features, model: Model) -> NDArray[np.float64]:
     """The score of each pair, those of one later statement being rivals if they are of a store."""
     dense = levels(of.figures, model)
-    near = change.with_products(dense) @ model.near[:-1] + model.near[-1]
+    near = with_products(dense) @ model.near[:-1] + model.near[-1]
     rivals = np.logaddexp(near, change.NO_PAIR)
     store = np.array([pair.kind in ("store", "test") for pair in pairs])
     for _, group in groupby(np.flatnonzero(store).tolist(), lambda at: pairs[at].later):

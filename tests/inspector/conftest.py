@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
@@ -65,9 +66,22 @@ def chrome() -> Iterator[Browser]:
         yield launched
 
 
-@pytest.fixture
-def inspector(chrome: Browser, server: RealServer) -> Iterator[Inspector]:
+@contextmanager
+def _inspector(chrome: Browser, server: RealServer) -> Iterator[Inspector]:
     with chrome.new_context(viewport={"width": 1280, "height": 900}) as context:
         shown = Inspector(context.new_page(), server)
         yield shown
         shown.check()
+
+
+@pytest.fixture
+def inspector(chrome: Browser, server: RealServer) -> Iterator[Inspector]:
+    with _inspector(chrome, server) as shown:
+        yield shown
+
+
+@pytest.fixture
+def shown(chrome: Browser, own: RealServer) -> Iterator[Inspector]:
+    """The inspector of the server that a test has for its own."""
+    with _inspector(chrome, own) as shown:
+        yield shown

@@ -27,14 +27,6 @@ def own(sample_db: Path, tmp_path: Path) -> Iterator[RealServer]:
         yield server
 
 
-@pytest.fixture
-def shown(chrome: Browser, own: RealServer) -> Iterator[Inspector]:
-    with chrome.new_context(viewport={"width": 1280, "height": 900}) as context:
-        inspector = Inspector(context.new_page(), own)
-        yield inspector
-        inspector.check()
-
-
 def test_the_zones_are_those_of_the_api(inspector: Inspector, client: httpx.Client) -> None:
     page = inspector.show(".zones", view="health")
     counts = client.get("/zones", params={"limit": 0}).json()["counts"]

@@ -42,14 +42,6 @@ def own(tmp_path: Path) -> Iterator[RealServer]:
         yield server
 
 
-@pytest.fixture
-def shown(chrome: Browser, own: RealServer) -> Iterator[Inspector]:
-    with chrome.new_context(viewport={"width": 1280, "height": 900}) as context:
-        inspector = Inspector(context.new_page(), own)
-        yield inspector
-        inspector.check()
-
-
 def state(server: RealServer, id: str) -> dict[str, Any]:
     """A memory with what is linked to it, without what any change leaves."""
     url = f"{server.url}/v1"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import expect
 
 from salience import Memory
 from support.browser import Inspector
@@ -30,14 +30,6 @@ def own(tmp_path: Path) -> Iterator[RealServer]:
         patch.setenv("SALIENCE_SEARCH_LOG", str(log))
         with real_server(tmp_path / "own.db") as server:
             yield server
-
-
-@pytest.fixture
-def shown(chrome: Browser, own: RealServer) -> Iterator[Inspector]:
-    with chrome.new_context(viewport={"width": 1280, "height": 900}) as context:
-        inspector = Inspector(context.new_page(), own)
-        yield inspector
-        inspector.check()
 
 
 def test_the_start_has_questions_searches_and_namespaces(shown: Inspector) -> None:

@@ -48,6 +48,7 @@ class _Read(NamedTuple):
     row: NDArray[np.float32]  # of unit length
     tokens: NDArray[np.float32]  # unit rows
     lengths: NDArray[np.float32]  # of the tokens' vectors: rare tokens have long ones
+    shares: NDArray[np.float32]  # of each token's length in all
     pieces: frozenset[str]  # of two characters
     grams: frozenset[str]
     numbers: frozenset[str]
@@ -67,6 +68,7 @@ def _read(text: str) -> _Read:
         row / max(float(np.sqrt(row @ row)), 1e-9),
         vectors / lengths[:, np.newaxis],
         lengths,
+        lengths / lengths.sum(),
         frozenset(plain[at : at + 2] for at in range(len(plain) - 1)),
         grams or frozenset({plain}),
         frozenset(_NUMBER.findall(text)),
@@ -81,10 +83,10 @@ def figures(older: str, newer: str) -> list[float]:
     cosines = a.tokens @ b.tokens.T
     of_a, of_b = cosines.max(axis=1), cosines.max(axis=0)
     in_both, pieces = len(a.grams & b.grams), len(a.pieces & b.pieces)
-    share_a, share_b = a.lengths / a.lengths.sum(), b.lengths / b.lengths.sum()
+    same_a, same_b = of_a > 0.99, of_b > 0.99
     return [
         float(a.row @ b.row),
-        in_both / len(a.grams | b.grams),
+        in_both / (len(a.grams) + len(b.grams) - in_both),
         in_both / len(a.grams),
         in_both / len(b.grams),
         a.size,
@@ -95,17 +97,23 @@ def figures(older: str, newer: str) -> list[float]:
         float(bool(a.numbers & b.numbers)),
         *_differences(a.names, b.names),
         float(bool(a.names & b.names)),
-        float(share_a @ of_a),
-        float(share_b @ of_b),
-        float(share_a[of_a > 0.99].sum()),
-        float(share_b[of_b > 0.99].sum()),
-        float(np.sort(of_a)[-2:].mean()),
-        float(np.sort(of_b)[-2:].mean()),
+        float(a.shares @ of_a),
+        float(b.shares @ of_b),
+        float(a.shares @ same_a),
+        float(b.shares @ same_b),
+        _mean_of_two(of_a),
+        _mean_of_two(of_b),
         float((a.lengths * of_a).max()),
-        float((b.lengths * (of_b > 0.99)).max()),
-        pieces / len(a.pieces | b.pieces),
+        float((b.lengths * same_b).max()),
+        pieces / (len(a.pieces) + len(b.pieces) - pieces),
         pieces / len(a.pieces),
     ]
+
+
+def _mean_of_two(values: NDArray[np.float32]) -> float:
+    """The mean of the two largest values."""
+    largest = sorted(values.tolist())[-2:]
+    return sum(largest) / len(largest)
 
 
 def _differences(one: frozenset[str], other: frozenset[str]) -> tuple[float, float, float]:
@@ -118,20 +126,20 @@ class _Pairs(NamedTuple):
     means: NDArray[np.float64]
     spreads: NDArray[np.float64]
     change: NDArray[np.float64]
-    near: NDArray[np.float64]  # with its bias at the end
+    near: NDArray[np.float64]
+    products: NDArray[np.float64]  # of two figures, for nearness: (figures, figures)
+    near_bias: float
     scale: NDArray[np.float64]  # factor and bias by which scores become probabilities
 
 
 @cache
 def _models() -> tuple[LinearModel, _Pairs]:
     lines = PAIR_WEIGHTS.read_text(encoding="ascii").splitlines()
-    return LinearModel(WEIGHTS), _Pairs(*(np.array(line.split(), np.float64) for line in lines))
-
-
-def with_products(levels: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The columns of an array, and the products of each two of them."""
-    one, other = np.triu_indices(levels.shape[1])
-    return np.hstack([levels, levels[:, one] * levels[:, other]])
+    means, spreads, of_change, near, scale = (np.array(line.split(), np.float64) for line in lines)
+    products = np.zeros((len(means), len(means)))
+    products[np.triu_indices(len(means))] = near[len(means) : -1]
+    pairs = _Pairs(means, spreads, of_change, near[: len(means)], products, near[-1], scale)
+    return LinearModel(WEIGHTS), pairs
 
 
 def tells(texts: Sequence[str]) -> NDArray[np.float64]:
@@ -149,7 +157,7 @@ def may_replace(newer: str, older: Sequence[str], told: float | None = None) -> 
     _, pairs = _models()
     found = np.array([figures(each, newer) for each in older])
     levels = ((found - pairs.means) / pairs.spreads).clip(-MAX_DEVIATION, MAX_DEVIATION)
-    near = with_products(levels) @ pairs.near[:-1] + pairs.near[-1]
+    near = levels @ pairs.near + (levels @ pairs.products * levels).sum(axis=1) + pairs.near_bias
     of_all = np.logaddexp.reduce(np.append(near, NO_PAIR))
     told = float(tells([newer])[0]) if told is None else told
     scores = told + levels @ pairs.change + NEARNESS * (near - of_all)

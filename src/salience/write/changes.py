@@ -55,19 +55,16 @@ def suggested(
     rows = np.unique(np.concatenate([table.rows for table in tables]))
     stored = (yield from ask(ReadRecords(rows, sound=True))) if len(rows) else ()
     record_of = dict(zip(rows.tolist(), stored, strict=True))
-    in_batch = _in_batch(telling, drafts)
+    replaced_at = {id: place for place, id in replaces.items()}
+    in_batch = _in_batch(telling, drafts, replaced_at)
     found: dict[int, Suggestion] = {}
     for (place, score), table in zip(telling.items(), tables, strict=True):
-        near = [
+        cosines = zip(table.rows.tolist(), table.floats("vector.score").tolist(), strict=True)
+        near = in_batch[place] + [
             (cosine, record)
-            for row, cosine in zip(
-                table.rows.tolist(), table.floats("vector.score").tolist(), strict=True
-            )
-            if (record := record_of[row]) is not None
+            for row, cosine in cosines
+            if (record := record_of[row]) is not None and replaced_at.get(record.id, place) >= place
         ]
-        near += in_batch[place]
-        gone = {id for at, id in replaces.items() if at < place}
-        near = [each for each in near if each[1].id not in gone]
         newer = read[place].record
         older = _earlier(newer, near)
         chances = change.may_replace(newer.content, [record.content for record in older], score)
@@ -108,9 +105,9 @@ def _nearest(draft: Draft, scope: WriteContext) -> Collect:
 
 
 def _in_batch(
-    telling: Collection[int], drafts: Mapping[int, Draft]
+    telling: Collection[int], drafts: Mapping[int, Draft], replaced_at: Mapping[str, int]
 ) -> dict[int, list[tuple[float, MemoryRecord]]]:
-    """The nearest drafts of the same owner before each place, with their cosines."""
+    """The nearest drafts of the same owner that hold before each place, with their cosines."""
     found: dict[int, list[tuple[float, MemoryRecord]]] = {place: [] for place in telling}
     places_of: dict[Any, list[int]] = {}
     for place, draft in drafts.items():
@@ -119,11 +116,15 @@ def _in_batch(
             places_of.setdefault((owner_of(draft.record), len(vector)), []).append(place)
     for places in places_of.values():
         vectors = np.stack([drafts[place].vectors["content"] for place in places])
+        end = max(drafts) + 1
+        ends = np.array([replaced_at.get(drafts[place].record.id, end) for place in places])
         for at, place in enumerate(places):
             if at and place in found:
-                near = vectors[:at] @ vectors[at]
-                nearest = np.argsort(-near, kind="stable").tolist()
-                found[place] = [(float(near[n]), drafts[places[n]].record) for n in nearest]
+                near = np.where(ends[:at] < place, -np.inf, vectors[:at] @ vectors[at])
+                nearest = np.argsort(-near, kind="stable")[:CANDIDATES].tolist()
+                found[place] = [
+                    (float(near[n]), drafts[places[n]].record) for n in nearest if near[n] > -np.inf
+                ]
     return found
 
 

@@ -19,6 +19,7 @@ from salience.server.models.schema import (
     METADATA,
     NAMESPACE,
     NO_NUL,
+    ORDER,
     RECORD,
     TAG,
     TEXT,
@@ -84,9 +85,6 @@ def _json_value(without: str = "") -> Schema:
     return {"anyOf": [part for kind, part in _JSON_PARTS.items() if kind != without]}
 
 
-_ORDER = ("gt", "gte", "lt", "lte")
-
-
 def filters() -> dict[str, Schema]:
     """The grammar of filters: Filters, and a condition for each type of field."""
     properties: dict[str, Schema] = {}
@@ -142,7 +140,7 @@ def _condition(kind: str, choices: tuple[str, ...] = ()) -> Schema:
     operators: dict[str, Schema] = {"eq": equal, "ne": equal, "in": among, "nin": among}
     present = _json_value(without="null") if kind == "json" else value
     if kind != "list":
-        operators |= dict.fromkeys(_ORDER, present)
+        operators |= dict.fromkeys(ORDER, present)
     operators["contains"] = present
     operators["exists"] = {"type": "boolean"}
     both = {f"{sign}{name}": operators[name] for name in operators for sign in ("", "$")}

@@ -233,7 +233,8 @@ METADATA: Constraint = {
 VERSION: Constraint = {"minimum": 1}
 
 
-COMPARISONS = ("eq", "ne", "gt", "gte", "lt", "lte")
+ORDER = ("gt", "gte", "lt", "lte")
+"""Operators of what has an order."""
 
 
 def _of_field(name: str) -> Constraint:
@@ -242,7 +243,7 @@ def _of_field(name: str) -> Constraint:
     if field.type == "time":
         return MOMENT
     if field.type == "number":
-        bounds = {"names": COMPARISONS, "minProperties": 1}  # of a condition in its place
+        bounds = {"names": ("eq", "ne", *ORDER), "minProperties": 1}  # of a condition in its place
         return {"minimum": 0, "maximum": field.maximum or LARGEST_NUMBER, **bounds}
     if field.type == "list":
         return {"maxItems": DEFAULT_LIMITS.tags, "items": TAG}
