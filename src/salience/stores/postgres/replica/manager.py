@@ -234,7 +234,9 @@ class ReplicaManager(IndexReader):
         for replica, since, until in behind:
             is_far = until.counter - since.counter > _MAX_DELTA_ROWS
             if since.broken(until) or is_far or not self.fits(until.living):
-                self.forget([replica.namespace])
+                with self._lock:  # another thread may have read a newer one
+                    if self._replicas.get(replica.namespace) is replica:
+                        self._drop(replica.namespace)
                 return False
         deltas = [
             Delta(replica, since, until, self._pending(replica.namespace))
