@@ -115,6 +115,7 @@ def test_a_long_text_is_cut_and_bounded_in_memory() -> None:
     assert row.tobytes() == EMBEDDER.embed([text[:MAX_CHARS]]).tobytes()
 
 
+@pytest.mark.deep
 def test_many_long_texts_are_bounded_in_memory() -> None:
     texts = ["\U0001f600" * MAX_CHARS] * 12
     tracemalloc.start()

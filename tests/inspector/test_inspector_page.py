@@ -349,15 +349,40 @@ HOSTILE = [
     "${constructor.constructor('alert(1)')()} {{7*7}}",
     "__proto__",
 ]
+IDS = [f"{place} {text}".replace("\x07", "") for place, text in enumerate(HOSTILE)]
+STATES = [
+    {"q": "cello"},
+    {"q": f"cello {HOSTILE[0]}", "profile": "vitality"},
+    {"q": "cello", "profile": HOSTILE[0], "namespace": HOSTILE[2], "memory": HOSTILE[1]},
+    {"q": "cello", "view": "trace", "memory": f"0 {HOSTILE[0]}"},
+    {"q": f"cello {HOSTILE[1]}", "view": "whatif", "weights": '{"semantic": 2}'},
+    {"q": "cello", "view": "ab", "other": "composite"},
+    {"q": "cello", "view": "ab", "other": HOSTILE[0]},
+    {"q": "cello", "view": "context", "tokens": "150"},
+    {"view": "time", "open": f"0 {HOSTILE[0]}", "act": "erase"},
+    {"view": "time", "open": HOSTILE[1], "asOf": HOSTILE[0]},
+    {"q": "cello", "filters": json.dumps({"kind": HOSTILE[0]})},
+    {"view": "health"},
+    {"view": "around", "memory": f"0 {HOSTILE[0]}"},
+    {"view": "around", "memory": IDS[3], "q": "flute", "profile": "activation"},
+    {"view": "around", "memory": IDS[3], "q": HOSTILE[0], "profile": "activation"},
+    {"view": "trace", "q": "cello", "memory": IDS[0], "against": IDS[1]},
+    {"view": "label", "q": f"cello {HOSTILE[0]}"},
+    {"view": "__proto__", "q": "cello", "weights": '{"__proto__": 1}'},
+]
 
 
-def test_hostile_texts_are_shown_and_nothing_more(chrome: Browser, tmp_path: Path) -> None:
+@pytest.mark.one_in(6)
+@pytest.mark.parametrize("states", [STATES[at : at + 3] for at in range(0, len(STATES), 3)])
+def test_hostile_texts_are_shown_and_nothing_more(
+    states: list[dict[str, str]], chrome: Browser, tmp_path: Path
+) -> None:
     path = tmp_path / "hostile.db"
     with Memory(path) as memory:
         for place, text in enumerate(HOSTILE):
             memory.add(
                 f"cello {text}",
-                id=f"{place} {text}"[:500].replace("\x07", ""),
+                id=IDS[place],
                 title=text,
                 speaker=text,
                 session_id=text,
@@ -366,32 +391,12 @@ def test_hostile_texts_are_shown_and_nothing_more(chrome: Browser, tmp_path: Pat
                 entities=[text],
                 metadata={text: text},
             )
-        ids = [record.id for record in memory.iterate()]
-        for one, other in itertools.pairwise(ids):
+        for one, other in itertools.pairwise(IDS):
             memory.link(one, other, "supports")
         memory.update(f"0 {HOSTILE[0]}", content=f"cello {HOSTILE[1]}")
     with real_server(path) as server, chrome.new_context() as context:
         inspector = Inspector(context.new_page(), server)
-        for state in (
-            {"q": "cello"},
-            {"q": f"cello {HOSTILE[0]}", "profile": "vitality"},
-            {"q": "cello", "profile": HOSTILE[0], "namespace": HOSTILE[2], "memory": HOSTILE[1]},
-            {"q": "cello", "view": "trace", "memory": f"0 {HOSTILE[0]}"},
-            {"q": f"cello {HOSTILE[1]}", "view": "whatif", "weights": '{"semantic": 2}'},
-            {"q": "cello", "view": "ab", "other": "composite"},
-            {"q": "cello", "view": "ab", "other": HOSTILE[0]},
-            {"q": "cello", "view": "context", "tokens": "150"},
-            {"view": "time", "open": f"0 {HOSTILE[0]}", "act": "erase"},
-            {"view": "time", "open": HOSTILE[1], "asOf": HOSTILE[0]},
-            {"q": "cello", "filters": json.dumps({"kind": HOSTILE[0]})},
-            {"view": "health"},
-            {"view": "around", "memory": f"0 {HOSTILE[0]}"},
-            {"view": "around", "memory": ids[3], "q": "flute", "profile": "activation"},
-            {"view": "around", "memory": ids[3], "q": HOSTILE[0], "profile": "activation"},
-            {"view": "trace", "q": "cello", "memory": ids[0], "against": ids[1]},
-            {"view": "label", "q": f"cello {HOSTILE[0]}"},
-            {"view": "__proto__", "q": "cello", "weights": '{"__proto__": 1}'},
-        ):
+        for state in states:
             ready = "main .card, main .verdict, main .order, main [role=alert], main .feed td"
             ready += ", .moves, .considered, .diff, main .row, .graph"
             page = inspector.show(ready, **state)

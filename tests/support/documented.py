@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any
 
 import httpx
-import jsonschema
+import jsonschema_rs
 
 METHODS = ("get", "post", "patch", "delete")
 
@@ -68,7 +68,7 @@ class Document:
     def validate(self, schema: dict[str, Any], value: Any) -> None:
         """Hold a value against a schema of the document."""
         whole = {**schema, "components": self.content["components"]}
-        jsonschema.Draft202012Validator(whole).validate(value)
+        jsonschema_rs.Draft202012Validator(whole).validate(value)
 
     def resolved(self, entry: dict[str, Any]) -> dict[str, Any]:
         """An entry, or the one that it refers to."""
