@@ -27,7 +27,7 @@ from salience import Memory
 with Memory.open(sys.argv[1], embedder=None) as memory:
     memory.add("Ana lives in Porto.", id="a")
     memory.search("Porto")
-    memory.upkeep.flush()
+    memory.flush()
     print("ready", flush=True)
     sys.stdin.readline()
     for write in (
@@ -42,7 +42,7 @@ with Memory.open(sys.argv[1], embedder=None) as memory:
             print(type(problem).__name__, problem)
     with suppress(Exception):
         memory.search("Porto")
-        memory.upkeep.flush()
+        memory.flush()
 """
 
 
