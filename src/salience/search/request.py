@@ -25,6 +25,7 @@ from salience.records.validation import (
     boolean,
     finite,
     integer,
+    mapping,
     namespace_name,
     native,
     present,
@@ -167,12 +168,11 @@ def further(options: Any, declared: type) -> Mapping[str, Any]:
     """The further options that a method is given, whose names have to be `declared`.
 
     Raises:
-        InvalidInput: it is no mapping, or names an option that there is not.
+        InvalidInput: it is no readable mapping, or names an option that there is not.
     """
-    if not isinstance(options, Mapping):
-        raise InvalidInput("options", f"is {shown(options)}", 'give options by name, {"name": 1}')
+    given = mapping("options", options)
     known = declared.__annotations__
-    for name in options:
+    for name in given:
         if name not in known:
             from difflib import get_close_matches
 
@@ -180,7 +180,7 @@ def further(options: Any, declared: type) -> Mapping[str, Any]:
             hint = f"use {nearest[0]}, or another of" if nearest else "use some of"
             remedy = f"{hint} {', '.join(known)}"
             raise InvalidInput("options", f"has {shown(name)}, which is no option", remedy)
-    return options
+    return given
 
 
 @contextmanager
