@@ -109,7 +109,7 @@ def check_history(url: str, history: History) -> None:
         before = {record.id: record for record in memory.get_all()}
         assert memory.upkeep.verify()
         player.now += timedelta(days=1)
-        for at, query, profile, hits in player.searches:
+        for at, query, profile, hits in (*player.searches, *reversed(player.searches)):
             assert player.hits(query, profile, as_of=at) == hits
         assert {record.id: record for record in memory.get_all()} == before
         for id in player.ids:

@@ -1,4 +1,4 @@
-"""The past is worked out once, and again only when it is not what it was."""
+"""The past is worked out once, then moved by what differs, and built again after an erasure."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -10,6 +10,7 @@ import pytest
 
 from salience import Memory
 from salience.engine import dispatcher, time_travel
+from salience.testing import WordHashEmbedder
 
 
 def asked(memory: Memory, at: datetime) -> list[Any]:
@@ -20,8 +21,8 @@ def asked(memory: Memory, at: datetime) -> list[Any]:
 def test_a_past_is_kept_until_something_changes_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made = Mock(side_effect=time_travel.snapshot_at)
-    monkeypatch.setattr(dispatcher, "snapshot_at", made)
+    made = Mock(side_effect=time_travel.Past)
+    monkeypatch.setattr(dispatcher, "Past", made)
     at = datetime.now(UTC) - timedelta(days=20)
     long_ago = at - timedelta(days=5)
     with (
@@ -53,19 +54,48 @@ def test_a_past_is_kept_until_something_changes_it(
             made.reset_mock()
             assert asked(memory, at) == first, number
             assert not made.called, number
-        changing: list[Callable[[], Any]] = [
-            lambda: other.delete("m7"),
-            lambda: memory.delete("m8"),
-            lambda: before.add("The spare key was here.", id="earlier"),
-            lambda: before.update("m9", content="The spare key, edited before."),
-            lambda: before.search("key"),
-            lambda: [before.add("One more key.", id="more"), other.delete("new")],
+        changing: list[tuple[int, Callable[[], Any]]] = [
+            (1, lambda: other.delete("m7")),
+            (1, lambda: memory.delete("m8")),
+            (0, lambda: before.add("The spare key was here.", id="earlier")),
+            (0, lambda: before.update("m9", content="The spare key, edited before.")),
+            (0, lambda: before.search("key")),
+            (1, lambda: [before.add("One more key.", id="more"), other.delete("new")]),
         ]
-        for number, step in enumerate(changing):
+        for number, (built, step) in enumerate(changing):
             step()
             before.upkeep.flush()
             made.reset_mock()
             now = asked(memory, at)
-            assert made.call_count == 1, number
+            assert made.call_count == built, number
             with Memory.open(tmp_path / "m.db", embedder=None) as fresh:
                 assert now == asked(fresh, at), number
+
+
+def test_a_past_that_a_search_relies_on_is_not_moved(tmp_path: Path) -> None:
+    now = datetime(2026, 1, 1, tzinfo=UTC)
+    beside: list[Callable[[], Any]] = []
+
+    class Interrupted(WordHashEmbedder):
+        """Searches at another time while a question is embedded."""
+
+        def embed(self, texts: Any, **options: Any) -> Any:
+            while beside:
+                beside.pop()()
+            return super().embed(texts, **options)
+
+    with Memory.open(tmp_path / "m.db", embedder=Interrupted(), clock=lambda: now) as memory:
+        memory.add_many([{"id": f"m{n}", "content": f"The spare key {n}."} for n in range(9)])
+        before = now = now + timedelta(days=1)
+        for number in range(5):
+            memory.update(f"m{number}", content=f"The spare key {number} is elsewhere.")
+        memory.delete("m8")
+        now += timedelta(days=1)
+        alone = {at: asked(memory, at) for at in (before, before - timedelta(hours=1))}
+        pasts = len(memory._core.dispatcher._pasts)
+        found: list[Any] = []
+        beside.append(lambda: found.append(memory.search("where?", as_of=before)))
+        memory.search("a key nobody asked for", as_of=before - timedelta(hours=1))
+        assert len(found[0])
+        assert len(memory._core.dispatcher._pasts) == pasts + 1
+        assert {at: asked(memory, at) for at in alone} == alone

@@ -53,7 +53,7 @@ def test_the_past_is_what_it_is_if_all_is_worked_out(
 ) -> None:
     def asked() -> list[tuple[str, float, str]]:
         found = memory.search("Where does Ana live? Tea?", as_of=AT, touch=False, limit=50)
-        memory._core.dispatcher._snapshots.clear()
+        memory._core.dispatcher._pasts.clear()
         return [(hit.id, hit.score, hit.content) for hit in found]
 
     with memory:

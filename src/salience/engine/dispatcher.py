@@ -5,9 +5,10 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections import Counter, OrderedDict
+from collections import defaultdict
 from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from datetime import datetime
 from typing import Any
 
@@ -16,25 +17,22 @@ import numpy as np
 from salience.embedders import CachedEmbedder, Embedder, EmbedderIdentity
 from salience.engine.options import LONGEST_PAUSE_SECONDS
 from salience.engine.recovery import Recovery
-from salience.engine.time_travel import snapshot_at
+from salience.engine.time_travel import Past, Unmovable
 from salience.errors import EmbedderError, InvalidInput, SalienceError, shown
 from salience.forks import renew_after_fork
 from salience.language.entities import RULES, EntityExtractor
 from salience.language.tokens import shorten
-from salience.lazily import dataclass, fields
+from salience.lazily import fields
 from salience.ranking.expressions import Signal
-from salience.records.events import visible_at
 from salience.records.record import Embedding
 from salience.records.validation import texts
 from salience.rerankers.pipeline import limited
 from salience.retrieval.operations import (
     AsOf,
     Embed,
-    Events,
     Extract,
     Op,
     Outside,
-    ReadStats,
     Rerank,
 )
 from salience.retrieval.plan import drive, in_thread
@@ -110,16 +108,7 @@ def _named(value: Any) -> str:
     return getattr(value, "name", "")
 
 
-MAX_SNAPSHOTS = 4  # of the past, kept ready
-
-
-@dataclass(frozen=True)
-class _Past:
-    """A store of the past; the end of each log, and the number of memories, when it was made."""
-
-    store: Store
-    ends: Sequence[int]
-    memories: int
+MAX_PASTS = 4  # kept ready
 
 
 _OWN = (Embed, Extract, Rerank, AsOf, Outside)  # operations that the dispatcher answers itself
@@ -139,8 +128,8 @@ class Dispatcher:
     ) -> None:
         self.store = store
         self.extractor = extractor
-        self._snapshots: OrderedDict[Any, _Past] = OrderedDict()
-        self._snapshot_lock = threading.Lock()
+        self._pasts: dict[Past, None] = {}  # the one used last is the last
+        self._past_locks: defaultdict[Any, threading.Lock] = defaultdict(threading.Lock)
         self._owns_embedder = owns_embedder  # then it is closed with this
         # Threads for awaited searches; None when closed
         self.searchers: ThreadPoolExecutor | None = _searchers()
@@ -223,35 +212,31 @@ class Dispatcher:
 
     def _as_of(self, op: AsOf) -> list[Any]:
         """Answers out of a store that holds the past; the last few such stores are kept."""
-        key = op.namespaces, op.at
-        with self._snapshot_lock:
-            kept = self._snapshots.pop(key, None)
-            logs = self.store.batch([Events(n, last=1, waiting=False) for n in op.namespaces])
-            ends = [log[0].seq if log else 0 for log in logs]
-            memories = self.store.batch([ReadStats(op.namespaces)])[0]["memories"]
-            if kept is None or self._has_changed(op, kept, memories):
-                context = WriteContext(
-                    "", self.embedder is not None, self.identity, self.dimensions, op.at
-                )
-                store = drive(snapshot_at(op.namespaces, op.at, context), self.batch)
-            else:
-                store = kept.store
-            self._snapshots[key] = _Past(store, ends, memories)
-            while len(self._snapshots) > MAX_SNAPSHOTS:
-                self._snapshots.popitem(last=False)
-        past = Dispatcher(store, None, self.extractor)
-        past.embedder, past.recovery = self.embedder, self.recovery
-        return past.batch(op.ops)
+        with self._past_locks[op.namespaces]:
+            kept = self._past(op)
+            kept.plans.add(op.plan)
+            self._pasts[kept] = None
+            for past in list(self._pasts)[:-MAX_PASTS]:
+                self._pasts.pop(past, None)
+        then = Dispatcher(kept.store, None, self.extractor)
+        then.embedder, then.recovery = self.embedder, self.recovery
+        return then.batch(op.ops)
 
-    def _has_changed(self, op: AsOf, past: _Past, memories: int) -> bool:
-        """Test whether the past of an operation is not what it was: erased, or added to since."""
-        logs = self.store.batch(
-            [Events(n, after=end) for n, end in zip(op.namespaces, past.ends, strict=True)]
-        )
-        since = [event for log in logs for event in log]
-        types = Counter(event.type for event in since)
-        is_whole = memories == past.memories + types["write"] and not types["erase"]
-        return not is_whole or bool(visible_at(since, op.at))
+    def _past(self, op: AsOf) -> Past:
+        """The past that an operation is about: a kept one, moved, or one that is built."""
+        scope = WriteContext("", self.embedder is not None, self.identity, self.dimensions, op.at)
+        of = op.namespaces, self.identity
+        kept = [past for past in list(self._pasts) if (past.namespaces, past.embedder) == of]
+        free = [p for p in kept if p.at == op.at or not p.plans - {op.plan}]
+        for past in sorted(free, key=lambda past: abs(op.at - past.at)):
+            self._pasts.pop(past, None)
+            with suppress(Unmovable):
+                if drive(past.move(op.at, scope), self.batch):
+                    return past
+                self._pasts[past] = None
+        past = Past(*of)
+        drive(past.move(op.at, scope), self.batch)
+        return past
 
     def _extract(self, op: Extract) -> list[tuple[str, ...]]:
         if self.extractor is None:

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
+import math
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
 from itertools import groupby, islice
 from operator import itemgetter
 from typing import Any
+from weakref import WeakSet
 
 import numpy as np
+from numpy.typing import NDArray
 
 from salience.language.features import FEATURES
 from salience.lazily import dataclass, replace
 from salience.records.events import (
+    STATE,
+    USE_EVENTS,
     Event,
     events_by_memory,
     gives_new_row,
@@ -23,23 +29,30 @@ from salience.records.events import (
 from salience.records.record import Draft, Edit, Embedding, Link, MemoryRecord
 from salience.retrieval.operations import (
     AsOf,
+    Delete,
     Dimensions,
     Events,
     FetchColumns,
     FetchVectors,
     FormerVectors,
+    LinksOf,
     ListRecords,
     Put,
+    ReadRecords,
+    ReadStats,
     RowsById,
+    SetFields,
 )
 from salience.retrieval.plan import Plan, T, ask
-from salience.stores import open_store
-from salience.stores.protocol import Store
+from salience.stores import EmbeddedStore, open_store
 from salience.write.embedding import embed_texts
 from salience.write.items import EMBEDDED_FIELDS, WriteContext, embedded_text, follows_text
 
 READ_PAGE_ROWS = 10_000
 _WRITTEN_AT_ONCE = 2_000  # memories of the past; other threads run in between
+_MOVED_AT_LEAST, _MOVED_AT_MOST = 1_000, 10_000
+"""Memories that may differ between two times, of which a past is moved from one to the other: an
+eighth of all within these bounds. Beyond it, another past is built."""
 ReplacedVectors = Mapping[int, Mapping[str, Embedding]]
 """Vectors that edits replaced, by the edit's `seq` in the log and by name."""
 
@@ -52,13 +65,174 @@ class _PastMemory:
     placed: int
     draft: Draft
 
+    @property
+    def id(self) -> str:
+        return self.draft.record.id
+
+
+class Unmovable(Exception):
+    """Raised for a past that has to be built again."""
+
+
+class _PastLog:
+    """When the events of a namespace happened, and which of them count in a store of its past."""
+
+    def __init__(self) -> None:
+        self.last = 0  # the place of the last event here
+        self.ids: list[str | None] = []
+        self._at = np.empty(0)
+        self._is_use = self.counted = np.empty(0, dtype=bool)
+        self.waiting: set[str | None] = set()  # memories with uses that count, not yet written
+
+    def extend(self, events: Sequence[Event]) -> None:
+        """Add events, none of which counts yet."""
+        self.last = max((self.last, *(event.seq for event in events)))
+        events = [event for event in events if event.type != "erase"]
+        self.ids += [event.id for event in events]
+        self._at = np.append(self._at, [event.at.timestamp() for event in events])
+        self._is_use = np.append(self._is_use, [event.type in USE_EVENTS for event in events])
+        self.counted = np.append(self.counted, np.zeros(len(events)))
+
+    def visible(self, at: datetime) -> NDArray[Any]:
+        """See `visible_at`."""
+        return np.where(self._is_use, self._at < at.timestamp(), self._at <= at.timestamp())
+
+
+class Past:
+    """A store in memory that holds what namespaces held at a time.
+
+    Its rows are numbered as they come; `placed` has the order that they had in the past, by
+    namespace and id.
+    """
+
+    def __init__(self, namespaces: Sequence[str], embedder: str | None) -> None:
+        self.namespaces, self.embedder = namespaces, embedder
+        self.at = datetime.max.replace(tzinfo=UTC)  # until it is first moved
+        self._is_empty = True
+        store = open_store("ram://")
+        assert isinstance(store, EmbeddedStore)
+        self.store = store
+        self.placed: dict[str, dict[str, int]] = {name: {} for name in namespaces}
+        store.placed = self.placed
+        self.logs = {name: _PastLog() for name in namespaces}
+        self.newest = dict.fromkeys(namespaces, 0)  # the last place of a first writing
+        self.memories = 0  # that there are at present
+        self.plans = WeakSet[Any]()  # those that rely on its rows
+
+    def move(self, at: datetime, scope: WriteContext) -> Plan[bool]:
+        """Make it the past of another time by what differs; False, with nothing done, if most does.
+
+        Contents are followed back over later edits, vectors to the ones that these replaced;
+        accesses, status and judgements are worked out from the events until then, and so are links.
+        What was erased since is not in it. A text whose vector is not kept any more is embedded
+        again.
+
+        Raises:
+            Unmovable: something was erased since, or was written before what is here.
+        """
+        since: dict[str, tuple[list[Event], int]] = {}
+        for name, log in self.logs.items():
+            since[name] = yield from _since(name, log.last)
+        stats = yield from ask(ReadStats(tuple(self.namespaces)))
+        types = Counter(event.type for events, _ in since.values() for event in events)
+        is_whole = stats["memories"] == self.memories + types["write"] and not types["erase"]
+        if not self._is_empty and not is_whole:
+            raise Unmovable
+        self.memories = stats["memories"]
+        differing: dict[str, set[Any] | None] = {}
+        waiting: dict[str, set[str | None]] = {}
+        for name, (events, end) in since.items():
+            log = self.logs[name]
+            log.extend([event for event in events if event.seq <= end])
+            waiting[name] = {e.id for e in visible_at(events, at) if e.seq > end}
+            places = np.flatnonzero(log.visible(at) != log.counted).tolist()
+            ids = {log.ids[place] for place in places} | log.waiting | waiting[name]
+            differing[name] = None if self._is_empty else ids
+        most = max(_MOVED_AT_LEAST, min(self.memories // 8, _MOVED_AT_MOST))
+        if any(ids and (None in ids or len(ids) > most) for ids in differing.values()):
+            return False
+        for name, some in differing.items():
+            yield from self._settle(name, at, scope, some, since[name][0])
+            log = self.logs[name]
+            log.counted, log.waiting = log.visible(at), waiting[name]
+        self.at, self._is_empty = at, False
+        return True
+
+    def _settle(
+        self,
+        name: str,
+        at: datetime,
+        scope: WriteContext,
+        ids: set[str] | None,
+        log: list[Event],
+    ) -> Plan[None]:
+        """Make memories and their links what they were at a time, those of some ids or all."""
+        ask_store, placed = self.store.batch, self.placed[name]
+        memories, links_then = yield from _contents_at(name, at, scope, ids, log)
+        new = [memory for memory in memories if memory.id not in placed]
+        if min((memory.written for memory in new), default=math.inf) < self.newest[name]:
+            raise Unmovable
+        gone = (ids or set()) & placed.keys() - {memory.id for memory in memories}
+        if gone:  # and with them all links, of which those from other memories may stay
+            [links] = ask_store([LinksOf(name, tuple(sorted(gone)))])
+            ask_store([Delete(name, None, tuple(sorted(gone)))])
+            links_then += tuple(link for link in links if link.source not in (ids or ()))
+        left = [memory for memory in memories if memory.id in placed]
+        first = self.namespaces.index(name) << 44  # rows of a namespace come before the next one's
+        edited = [memory for memory in left if placed[memory.id] != first + memory.placed]
+        stale = tuple(ask_store([Dimensions(name)])[0]) if edited else ()
+        steps = [(m.placed, _edit(m, stale)) for m in edited] + _first_writings(new)
+        for _, run in groupby((draft for _, draft in sorted(steps, key=itemgetter(0))), key=type):
+            while drafts := tuple(islice(run, _WRITTEN_AT_ONCE)):
+                ask_store([Put(drafts, embedder=scope.embedder)])
+        if left:
+            [rows] = ask_store([RowsById(name, tuple(memory.id for memory in left))])
+            numbers = np.array([rows[memory.id] for memory in left], dtype=np.int64)
+            [records] = ask_store([ReadRecords(numbers)])
+            pairs = zip((memory.draft.record for memory in left), records, strict=True)
+            ask_store([SetFields(name, {then.id: _differing(now, then) for then, now in pairs})])
+        for id in gone:
+            del placed[id]
+        placed.update((memory.id, first + memory.placed) for memory in memories)
+        self.newest[name] = max((self.newest[name], *(memory.written for memory in new)))
+        here: Sequence[Link] = []
+        if ids:
+            [found] = ask_store([LinksOf(name, tuple(sorted(ids)))])
+            here = [link for link in found if link.source in ids]
+        then = {link.key: link for link in links_then}
+        others = tuple(link for link in links_then if link not in here)
+        unlinks = tuple(link for link in here if link.key not in then)
+        if others or unlinks:
+            ask_store([Put((), others, unlinks)])
+
+
+def _first_writings(memories: Iterable[_PastMemory]) -> list[tuple[int, Draft]]:
+    """Drafts of new memories by their places, so that rows and first writings keep their orders.
+
+    A memory that was edited is written in its place and again where the edit gave it a new row.
+    """
+    steps: list[tuple[int, Draft]] = []
+    for memory in memories:
+        record, draft = memory.draft.record, memory.draft
+        if memory.placed != memory.written:
+            steps.append((memory.placed, _edit(memory)))
+            draft = replace(draft, record=replace(record, version=record.version - 1))
+        steps.append((memory.written, draft))  # the second write adds one to the version
+    return steps
+
+
+def _edit(memory: _PastMemory, stale: tuple[str, ...] = ()) -> Edit:
+    """The draft that gives a memory another row."""
+    draft = memory.draft
+    return Edit(draft.record, draft.vectors, known=draft.known, stale=stale)
+
 
 def as_of(plan: Plan[T], namespaces: Sequence[str], at: datetime) -> Plan[T]:
     """Run a plan with every operation answered as it would have been at a time."""
     ops = next(plan)
     while True:
         try:
-            answers = yield from ask(AsOf(tuple(namespaces), at, tuple(ops)))
+            answers = yield from ask(AsOf(tuple(namespaces), at, tuple(ops), plan))
         except Exception as problem:  # handed to the plan, which re-raises what it cannot use
             ops = plan.throw(problem)
         else:
@@ -68,55 +242,42 @@ def as_of(plan: Plan[T], namespaces: Sequence[str], at: datetime) -> Plan[T]:
                 return end.value
 
 
-def snapshot_at(namespaces: Sequence[str], at: datetime, scope: WriteContext) -> Plan[Store]:
-    """Build a store in memory that holds what the namespaces held at a time.
-
-    Contents are followed back over later edits, vectors to the ones that these replaced; accesses,
-    status and judgements are worked out from the events until then, and so are links. What was
-    erased since is not in it. A text whose vector is not kept any more is embedded again.
-    """
-    store = open_store("ram://")
-    for namespace in namespaces:
-        memories, links = yield from _contents_at(namespace, at, scope)
-        _write_in_row_order(store, memories, scope.embedder)
-        store.batch([Put((), links)])
-    return store
+def _since(namespace: str, place: int) -> Plan[tuple[list[Event], int]]:
+    """The events after a place of the log, and the place of the last one that is written."""
+    since, last = yield [Events(namespace, after=place), Events(namespace, last=1, waiting=False)]
+    return since, max((place, *(event.seq for event in last)))
 
 
-def _write_in_row_order(
-    store: Store, memories: Sequence[_PastMemory], embedder: str | None
-) -> None:
-    """Write memories so that their rows and their order of first writing are those of the past.
-
-    A memory that was edited is written in its place and again where the edit gave it a new row.
-    """
-    steps: list[tuple[int, Draft]] = []
-    for memory in memories:
-        if memory.placed == memory.written:
-            steps.append((memory.written, memory.draft))
-            continue
-        record, vectors = memory.draft.record, memory.draft.vectors
-        before = replace(record, version=record.version - 1)  # the second write adds one
-        steps.append((memory.written, replace(memory.draft, record=before)))
-        steps.append((memory.placed, Edit(record, vectors, known=memory.draft.known)))
-    steps.sort(key=itemgetter(0))
-    for _, run in groupby((draft for _, draft in steps), key=type):
-        while drafts := tuple(islice(run, _WRITTEN_AT_ONCE)):
-            store.batch([Put(drafts, embedder=embedder)])
+def _differing(now: MemoryRecord, then: MemoryRecord) -> dict[str, Any]:
+    """The values of a record that another one does not have."""
+    names = (*STATE, "metadata")
+    return {n: value for n in names if (value := getattr(then, n)) != getattr(now, n)}
 
 
 def _contents_at(
-    namespace: str, at: datetime, scope: WriteContext
+    namespace: str, at: datetime, scope: WriteContext, ids: Collection[str] | None, log: list[Event]
 ) -> Plan[tuple[list[_PastMemory], tuple[Link, ...]]]:
-    """Read the memories and links that a namespace held at a time."""
-    log, replaced = yield [Events(namespace), FormerVectors(namespace)]
+    """Read the memories and links that a namespace held at a time, those of some ids or all.
+
+    For all, `log` is the whole log, which is emptied.
+    """
+    chosen = None if ids is None else tuple(sorted(ids))
+    if chosen is not None:
+        log = yield from ask(Events(namespace, chosen))
+    replaced = yield from ask(FormerVectors(namespace))
     replaced_vectors: dict[int, dict[str, Embedding]] = {}
     for seq, name, vector in replaced:
         replaced_vectors.setdefault(seq, {})[name] = vector
     events_of, links = events_by_memory(log), _links_at(namespace, log, at)
-    del log
-    records = yield from _present_records(namespace)
-    rows_of = yield from ask(RowsById(namespace, tuple(record.id for record in records)))
+    log.clear()
+    if chosen is None:
+        records = yield from _present_records(namespace)
+        chosen = tuple(record.id for record in records)
+        rows_of = yield from ask(RowsById(namespace, chosen))
+    else:
+        rows_of = yield from ask(RowsById(namespace, chosen))
+        found = yield from ask(ReadRecords(np.array([*rows_of.values()], dtype=np.int64)))
+        records = [record for record in found if record is not None]
     vectors_of = yield from _present_vectors(namespace, rows_of)
     known_of = yield from _worked_out(rows_of)
     memories: list[_PastMemory] = []

@@ -890,11 +890,13 @@ class AsOf(Op):
     """The answers to operations that only read, as they would have been at a time -> list.
 
     `namespaces` are those that the operations are about. The dispatcher of the engine answers it.
+    The rows of its answers hold as long as there is the `plan`.
     """
 
     namespaces: tuple[str, ...]
     at: datetime
     ops: tuple[Op, ...]
+    plan: Any = field(repr=False)
 
 
 class ReadStats(Op):

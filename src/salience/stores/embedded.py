@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import os
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -57,6 +57,7 @@ class EmbeddedStore(IndexReader):
         self._state = _BatchState()
         self._closed = False
         self.turnstile = Turnstile()  # of searches, which compute in this process
+        self.placed: Mapping[str, Mapping[str, int]] = {}  # see `MemoryTable.placed`
         self._process = os.getpid()
 
     def batch(self, batch: Sequence[operations.Op]) -> list[Any]:
@@ -129,6 +130,7 @@ class EmbeddedStore(IndexReader):
             snapshots = self._records.snapshots
             if index is None:
                 index = NamespaceIndex(self._records, namespace)
+                index.table.placed = self.placed.get(namespace)
                 if snapshots is not None:
                     snapshots.restore(index.table)
             if index.table.refresh() and snapshots is not None and not index.table.left_out:

@@ -353,11 +353,18 @@ def _collected(
         searches.append(_found(op, whole, indexes, worker))
         ordinals = [_union(op, index, at, searches) for at, index in enumerate(indexes)]
     rows = [index.table.rows[own] for index, own in zip(indexes, ordinals, strict=True)]
+    is_past = indexes[0].table.placed is not None
+    places = rows
+    if is_past:
+        places = [index.table.places[own] for index, own in zip(indexes, ordinals, strict=True)]
     tables = [index.collected(op, own) for index, own in zip(indexes, ordinals, strict=True)]
     table = Candidates(rows[0], tables[0])
     order = None
-    if len(indexes) > 1:
-        order = np.concatenate(rows).argsort()
+    if len(indexes) == 1 and is_past and np.any(places[0][1:] < places[0][:-1]):
+        order = places[0].argsort()
+        table = table.take(order)
+    elif len(indexes) > 1:
+        order = np.concatenate(places).argsort()
         columns = {
             name: np.concatenate([np.asarray(part[name]) for part in tables])[order]
             for name in tables[0]
@@ -367,7 +374,8 @@ def _collected(
     for at, route in enumerate(op.routes):
         found = [_spread(search[at], ordinals, order) for search in searches]
         if route.newest_first:
-            found = [np.where(np.isnan(scores), np.nan, table.rows) for scores in found]
+            newest = places[0] if order is None else np.concatenate(places)[order]
+            found = [np.where(np.isnan(scores), np.nan, newest) for scores in found]
         name = f"{route.name}.rank"
         later = ranks_of(found, table.tie_keys)
         ranks[name] = np.asarray(later) if name in op.evidence else later  # read for all, or hits
@@ -419,7 +427,7 @@ def _best_of_all(
     scores = np.concatenate([own for _, own in parts])
     if route.newest_first:
         named = zip(indexes, parts, strict=True)
-        scores = np.concatenate([index.table.rows[own] for index, (own, _) in named])
+        scores = np.concatenate([index.table.places[own] for index, (own, _) in named])
     keys = [
         (id, index.namespace)
         for index, (own, _) in zip(indexes, parts, strict=True)

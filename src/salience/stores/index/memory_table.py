@@ -77,6 +77,8 @@ class MemoryTable(Part):
         self.namespace = namespace
         self._feed = feed
         self._loaded_at_once = tuple(dict.fromkeys((*_ALWAYS_LOADED, *columns)))
+        self.placed: Mapping[str, int] | None = None
+        """What the newest row is told by, by id, where it is not the number of the row."""
         self._clear()
 
     def _clear(self) -> None:
@@ -102,6 +104,7 @@ class MemoryTable(Part):
         self._of_type: dict[str, Sequence[StoredEdge]] = {}
         self._relinked: set[str] = set()  # memories whose links are not those of the edges
         self._last_ordinals: tuple[Rows, Ordinals] | None = None
+        self._placed: Rows | None = None
         self._last_mask: tuple[Filter | None, NDArray[np.bool_] | None] | None = None
         self._last_scores: tuple[Query | None, dict[Route, Floats]] = (None, {})
         self._speakers: SpeakerCounts | None = None
@@ -168,7 +171,7 @@ class MemoryTable(Part):
         else:
             self._update(changes, until)
         self.seq = changes.seq
-        self._last_ordinals = self._last_mask = None
+        self._last_ordinals = self._last_mask = self._placed = None
         self._last_scores = (None, {})
         return loads_all
 
@@ -375,6 +378,16 @@ class MemoryTable(Part):
     def rows(self) -> Rows:
         """The row of each ordinal, ascending."""
         return self._rows.view
+
+    @property
+    def places(self) -> Rows:
+        """What the newest row has most of, by ordinal."""
+        if self.placed is None:
+            return self.rows
+        if self._placed is None:
+            placed = self.placed
+            self._placed = np.array([placed.get(id, 0) for id in self.ids], dtype=np.int64)
+        return self._placed
 
     @property
     def alive(self) -> NDArray[np.bool_]:

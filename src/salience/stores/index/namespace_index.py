@@ -70,7 +70,10 @@ class NamespaceIndex:
         if depth is None or len(ordinals) <= depth:
             return ordinals, scores
         if route.newest_first:
-            return ordinals[-depth:], scores[-depth:]
+            newest: slice | Ordinals = slice(-depth, None)
+            if table.placed is not None:
+                newest = np.sort(table.places[ordinals].argsort()[-depth:])
+            return ordinals[newest], scores[newest]
         best = best_places(scores, lambda places: table.ids_at(ordinals[places]), depth)
         return ordinals[best], scores[best]
 
