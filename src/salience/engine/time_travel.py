@@ -75,7 +75,7 @@ class Unmovable(Exception):
 
 
 class _PastLog:
-    """When the events of a namespace happened, and which of them count in a store of its past."""
+    """The times of the events of a namespace, and which of them count in a store of its past."""
 
     def __init__(self) -> None:
         self.last = 0  # the place of the last event here

@@ -78,7 +78,7 @@ class MemoryTable(Part):
         self._feed = feed
         self._loaded_at_once = tuple(dict.fromkeys((*_ALWAYS_LOADED, *columns)))
         self.placed: Mapping[str, int] | None = None
-        """What the newest row is told by, by id, where it is not the number of the row."""
+        """The places of rows by id, where these are not in the order of their numbers."""
         self._clear()
 
     def _clear(self) -> None:
@@ -381,7 +381,7 @@ class MemoryTable(Part):
 
     @property
     def places(self) -> Rows:
-        """What the newest row has most of, by ordinal."""
+        """The place of each ordinal: the newest row has the last."""
         if self.placed is None:
             return self.rows
         if self._placed is None:
