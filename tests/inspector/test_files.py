@@ -17,6 +17,7 @@ import pytest
 from salience import Memory
 from salience.api.operations import OPERATIONS, READ
 from salience.cli.app import COMMANDS
+from salience.server.inspector import sent
 from support.real_server import RealServer, real_server
 
 UI = Path(str(files("salience.server").joinpath("ui")))
@@ -26,7 +27,7 @@ ROOT = Path(__file__).resolve().parents[2]
 def modules(name: str, found: dict[str, bytes]) -> dict[str, bytes]:
     """A module and all that it imports from the beginning."""
     if name not in found:
-        found[name] = content = (UI / name).read_bytes()
+        found[name] = content = sent(UI / name)
         for other in re.findall(rb"""from\s*["'](\.[^"']+)["']""", content):
             path = (UI / name).parent / other.decode()
             modules(path.resolve().relative_to(UI).as_posix(), found)
@@ -37,12 +38,19 @@ def packed(contents: list[bytes]) -> int:
     return sum(len(gzip.compress(content, 9)) for content in contents)
 
 
+def test_a_script_is_sent_without_its_comments_each_line_in_its_place() -> None:
+    for path in UI.rglob("*.js"):
+        lines = path.read_text("utf-8").split("\n")
+        for line, kept in zip(lines, sent(path).decode().split("\n"), strict=True):
+            assert kept == line or (not kept and re.match(r"\s*(//|/\*\*| \*)", line))
+
+
 def test_the_first_view_and_the_whole_page_are_small() -> None:
     first = modules("app.js", {})
     assert {"search.js", "vendor/preact.js", "vendor/htm.js", "words.js"} <= first.keys()
     assert "ask.js" not in first
     assert packed([*first.values()]) <= 25_000
-    assert packed([path.read_bytes() for path in UI.rglob("*.js")]) <= 60_000
+    assert packed([sent(path) for path in UI.rglob("*.js")]) <= 60_000
 
 
 def test_the_libraries_are_those_of_the_list() -> None:

@@ -119,8 +119,19 @@ def test_what_sets_a_hit_apart_is_no_part_that_all_share(inspector: Inspector) -
     expect(page.locator(".legend")).to_contain_text("that all share")
 
 
-ORDINARY = ("می‌خواهم", "क्‍ष", "👩‍🚀 ❤️ 1️⃣", "１２３　ＡＢＣ", "10 km")
-DECEIVING = ("pay\u200bpal", "pay\u200dpal", "a\u202eb", "x\ufe0fy")
+ORDINARY = (
+    *("می‌خواهم", "ه\u200d ", "क्‍ष", "שלום\u200f!", "\u0600١", "葛\U000e0100"),
+    *(
+        "👩‍🚀 ❤️ 1️⃣",
+        "🏴\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f",
+        "１２３　ＡＢＣ",
+        "10 km",
+    ),
+)
+DECEIVING = (
+    *("pay\u200bpal", "pay\u200dpal", "a\u202eb", "x\ufe0fy", "a\u200eb", "می\u200d\u200d"),
+    *("\U000e0041\U000e0042", "a\U000e0100", "\u200dx", "\ufeff"),
+)
 
 
 def test_letters_that_are_ordinary_are_shown_and_those_that_deceive_told(

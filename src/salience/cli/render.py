@@ -27,7 +27,8 @@ from salience.search.listing import About
 from salience.search.results import Hit
 
 _CONTENT_LINES = 3  # of a memory's text in a list
-_REASONS = 3  # largest parts of a score shown beside it
+_REASONS = 3  # parts of a score shown beside it
+_LEAST = 0.005  # shown as 0.01
 
 
 def when(moment: datetime, zone: tzinfo, form: str = "%Y-%m-%d %H:%M") -> str:
@@ -107,14 +108,15 @@ def hits(
     lines: int = _CONTENT_LINES,
     why: bool = True,
 ) -> Table:
-    """The hits: rank, score, content; below it where it is from and, with `why`, its largest parts.
+    """The hits: rank, score, content; below, where it is from and, with `why`, what sets it apart.
 
     Hits whose id is in `ticked` get a tick; at most `lines` lines of a content are shown.
     """
     columns = {"rank": 2 if ticked is None else 4, "score": 6}
     rows = entries(**columns)
     room = max(20, width - sum(columns.values()) - 2 * len(columns))
-    for hit in hits:
+    reasons = apart([hit.explanation if why else None for hit in hits])
+    for hit, reason in zip(hits, reasons, strict=True):
         tick = "✓ " if ticked and hit.id in ticked else ""
         rank = Text.assemble((tick, "green"), f"{hit.rank}", style="bold")
         score = Text(f"{hit.score:.3f}", style="cyan")
@@ -124,8 +126,8 @@ def hits(
             about.append(Text(f"may be replaced by {', '.join(hit.may_be_replaced_by)}", "yellow"))
         if hit.passages:
             about.append(Text(f"passage {hit.passages[0].number} of {hit.passages[0].of}"))
-        if why and (parts := largest_parts(hit.explanation)):
-            about.append(Text(", ".join(parts), style="cyan"))
+        if reason:
+            about.append(Text(reason, style="cyan"))
         title = hit.record.title if hit.record.kind == "note" else None
         lead = [Text(shorten(title, room), style="bold")] if title else []
         rows.add_row(rank, score, Group(*lead, content, *_joined(about, room)))
@@ -155,11 +157,19 @@ def _origin(record: MemoryRecord, zone: tzinfo) -> Text:
     return Text(" · ".join(parts), style="dim")
 
 
-def largest_parts(tree: Explanation | None) -> list[str]:
-    """The largest parts of a score, such as "semantic 1.20"."""
-    if tree is None:
-        return []
-    return [f"{name} {value:.2f}" for name, value in _by_size(tree.contributions())[:_REASONS]]
+def apart(trees: Sequence[Explanation | None]) -> list[str]:
+    """Of each score the parts furthest above the mean of the others, such as "semantic +0.20"."""
+    parts = [dict(_by_size(tree.contributions())) if tree else {} for tree in trees]
+    others = max(1, sum(map(bool, parts)) - 1)
+    names = sorted({name for each in parts for name in each})
+    sums = {name: sum(each.get(name, 0.0) for each in parts) for name in names}
+
+    def told(own: Mapping[str, float]) -> str:
+        gaps = {name: own.get(name, 0.0) * (1 + 1 / others) - sums[name] / others for name in names}
+        first = [gap for gap in _by_size(gaps) if gap[1] >= _LEAST][:_REASONS]
+        return ", ".join(f"{name} {gap:+.2f}" for name, gap in first if own)
+
+    return [told(own) for own in parts]
 
 
 def _by_size(parts: Mapping[str, float]) -> list[tuple[str, float]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable, Mapping
 from functools import cache
 from importlib.resources import files
@@ -26,6 +27,7 @@ _POLICY = "; ".join(
         "trusted-types 'none'",
     )
 )
+_COMMENT = re.compile(rb"^[ \t]*(?://[^\n]*|/\*\*.*?\*/)$", re.MULTILINE | re.DOTALL)
 _HEADERS = {"Content-Security-Policy": _POLICY, "Cross-Origin-Opener-Policy": "same-origin"}
 
 
@@ -41,10 +43,18 @@ def pages() -> Mapping[str, Callable[[Request], Awaitable[Response]]]:
                 enter(entry, f"{path}{entry.name}/")
             elif kind is not None:
                 name = path if entry.name == "index.html" else path + entry.name
-                found[name] = _file(entry.read_bytes(), kind)
+                found[name] = _file(sent(entry), kind)
 
     enter(files(__package__).joinpath("ui"), f"{PATH}/")
     return found | {PATH: _to_index}
+
+
+def sent(file: Traversable) -> bytes:
+    """A file as it is sent: a script without its comments, which are for readers of the source."""
+    content = file.read_bytes()
+    if not file.name.endswith(".js"):
+        return content
+    return _COMMENT.sub(lambda comment: b"\n" * comment[0].count(b"\n"), content)
 
 
 def _file(content: bytes, kind: str) -> Callable[[Request], Awaitable[Response]]:

@@ -61,6 +61,11 @@ function Page() {
   useEffect(() => {
     document.title = [state.q, words.views[state.view], words.title].filter(Boolean).map(visible).join(" · ");
   }, [state.q, state.view]);
+  const nav = useRef(null);
+  useEffect(() => { // on a narrow screen the present view may be out of sight
+    const [all, own] = [nav.current, nav.current.querySelector("[aria-current]")].map((each) => each.getBoundingClientRect());
+    nav.current.scrollLeft += own.left - all.left - (all.width - own.width) / 2;
+  }, [state.view]);
   const named = useGet("/profiles", "", signedIn).answer?.profiles.map((profile) => profile.name) || [];
   const isAlone = ALONE.has(state.view);
   const question = !isAlone && state.q.trim() ? searched(state) : null;
@@ -87,10 +92,11 @@ function Page() {
   };
   const said = last && html`<${Last} key=${changes} last=${last} done=${done} dismiss=${() => setLast(null)}/>`;
   return html`<a class="skip" href="#results" onClick=${skip}>${words.skip}</a><${Patterns}/>
-    <header><div class="top"><h1>${words.title}</h1><button class="plain" onClick=${() => setHasKeys(true)}>${words.keys}</button></div><${Question} state=${state} go=${go} named=${named} own=${own} counts=${counts}/>
-      <nav aria-label=${words.title}>${Object.entries(words.groups).map(([group, names]) => html`<span class="group" key=${group}><span class="soft">${group}</span>
-        ${names.map((name) => html` <a key=${name} href=${write({ ...state, view: name, open: "", act: "" })}
-          aria-current=${state.view === name ? "page" : undefined}>${words.views[name]}</a>`)}</span>`)}</nav></header>
+    <header><div class="top"><h1>${words.title}</h1><${Question} state=${state} go=${go} named=${named} own=${own} counts=${counts}/></div>
+      <nav ref=${nav} aria-label=${words.title}>${Object.entries(words.groups).map(([group, names]) => html`<span class="group" key=${group}><span class="soft">${group}</span>
+        ${names.map((name) => html` <a key=${name} href=${`./${write({ ...state, view: name, open: "", act: "" })}`}
+          aria-current=${state.view === name ? "page" : undefined}>${words.views[name]}</a>`)}</span>`)}
+        <button class="plain" onClick=${() => setHasKeys(true)}>${words.keys}</button></nav></header>
     <main id="results" tabindex="-1" aria-busy=${Boolean(question && !answer && !refusal)}>
       ${!state.open && said}
       ${isStart && own && View && html`<${View} key=${`${state.namespace} ${changes}`} state=${state} counts=${counts}/>`}
@@ -168,7 +174,7 @@ function Question({ state, go, named, own, counts }) {
   };
   return html`<form class="question" role="search" onSubmit=${send}>
       <label class="ask"><span class="hidden">${words.ask}</span><input id="question" type="search" placeholder=${words.ask}
-        value=${text} onInput=${(event) => setText(event.target.value)} autocomplete="off"/></label><button>${words.go}</button>
+        value=${text} onInput=${(event) => setText(event.target.value)} autocomplete="off"/></label><button class="main">${words.go}</button>
       <details class="options" open=${isWide}><summary>${words.options}</summary><div><label>${words.profile} <select value=${state.profile} onChange=${(event) => go({ profile: event.target.value, weights: {} })}>
         <option value="">${words.usual}</option>${named.map((name) => html`<option key=${name} value=${name}>${visible(name)}</option>`)}</select></label>
       <${Namespace} state=${state} go=${go} own=${own} counts=${counts}/>

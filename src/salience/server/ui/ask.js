@@ -13,10 +13,9 @@ const MOST = 12; // rows of a table
 const LADDER = 20; // rows of the ranks that are shown at once
 
 export function Trace({ table, state, go, scopes }) {
-  const sections = [html`<section key="memory"><h2>${later.chosen}</h2><${Chooser} table=${table} state=${state} go=${go}/>
-      ${state.memory && html`<${Verdict} state=${state} go=${go} scopes=${scopes}/>`}</section>`,
-    html`<section key="stages"><h2>${later.stages}</h2><${Stages} table=${table}/></section>`];
-  return html`${state.memory ? sections : sections.reverse()}<section><h2>${later.ladder}</h2><${Ladder} table=${table} state=${state} go=${go}/></section>`;
+  return html`<div class="halves"><div>${state.memory && html`<section><h2>${later.chosen}</h2><${Verdict} table=${table} state=${state} go=${go} scopes=${scopes}/></section>`}
+      <section><h2>${later.stages}</h2><${Stages} table=${table}/></section></div>
+    <section><h2>${later.ladder}</h2><${Chooser} table=${table} state=${state} go=${go}/><${Ladder} table=${table} state=${state} go=${go}/></section></div>`;
 }
 
 const Stages = ({ table }) => html`<div class="scroll" tabindex="0"><table><thead><tr><th>${later.stage}</th><th class="n">${later.entered}</th>
@@ -27,21 +26,27 @@ const Stages = ({ table }) => html`<div class="scroll" tabindex="0"><table><thea
   </tbody></table></div>`;
 
 /** A stage in plain words; its label where there are none. */
-const plain = (table, { kind, label }) => (kind === "retrieve" ? later.foundBy(Object.keys(table.routes).map((name) => words.routes[name] || name).join(", "))
-  : later.stageOf[kind] || label);
+function plain(table, { kind, label }) {
+  if (kind === "retrieve") return later.foundBy(Object.keys(table.routes).map(words.routeOf).join(", "));
+  const into = kind === "score" && label.match(/\((.+)\)/);
+  return into ? `${later.stageOf.score}: ${into[1]}` : later.stageOf[kind] || label;
+}
+
+/** The name of a part as the cards have it. */
+const titled = (table, name) => table.parts.find((part) => part.name === name)?.title || name;
 
 function Ladder({ table, state, go }) {
   const [count, setCount] = useState(LADDER);
   const routes = Object.entries(table.routes);
   const shown = table.rows.filter((row, place) => place < count || row.id === state.memory);
   return html`<div class="scroll" tabindex="0"><table class="ladder"><thead><tr><th class="n">${later.final}</th>
-      ${routes.map(([name]) => html`<th class="n" key=${name}><${Text} of=${words.routes[name] || name}/></th>`)}
+      ${routes.map(([name]) => html`<th class="n" key=${name}><${Text} of=${words.routeOf(name)}/></th>`)}
       <th>${later.memory}</th><th>${later.left}</th></tr></thead><tbody>
     ${shown.map((row) => html`<tr key=${`${row.namespace} ${row.id}`} class=${row.id === state.memory ? "chosen" : ""}>
       <td class="n">${table.rows.indexOf(row) + 1}</td>
       ${routes.map(([name, route]) => html`<td class="n" key=${name}>${route.rank[table.rows.indexOf(row)] ?? "–"}</td>`)}
       <td><button class="plain" onClick=${() => go({ memory: row.id })}><${Text} of=${beginning(row.text, 90)}/></button></td>
-      <td class="soft">${row.left === null ? later.yes : html`<${Text} of=${plain(table, table.stages[row.left])}/>`}</td></tr>`)}
+      <td class="soft">${row.left === null ? later.yes : html`<${Text} of=${later.out(plain(table, table.stages[row.left]))}/>`}</td></tr>`)}
   </tbody></table></div>
   ${count < table.rows.length && html`<button onClick=${() => setCount(table.rows.length)}>${later.others(table.rows.length - count)}</button>`}`;
 }
@@ -62,7 +67,7 @@ function Chooser({ table, state, go }) {
     <button>${later.explainIt}</button></form>`;
 }
 
-function Verdict({ state, go, scopes }) {
+function Verdict({ table, state, go, scopes }) {
   const body = { ...searched(state), id: state.memory };
   if (state.against && state.against !== state.memory) body.against = state.against;
   const { answer, refusal } = useAnswer("/explain", body, state.namespace);
@@ -81,25 +86,25 @@ function Verdict({ state, go, scopes }) {
         <td><${Text} of=${Object.entries(one.values).map(([name, value]) => `${name}: ${JSON.stringify(value)}`).join(", ")}/></td></tr>`)}</tbody></table>`}
     ${parts.length > 0 && html`<table><caption>${later.besideRival}</caption><thead><tr><th>${words.part}</th><th class="n">${later.own}</th>
       <th class="n">${later.rival}</th><th class="n">${later.costs}</th></tr></thead><tbody>
-      ${parts.map((part) => html`<tr key=${part.name}><th scope="row"><${Text} of=${part.name}/></th><td class="n">${figure(part.own)}</td>
+      ${parts.map((part) => html`<tr key=${part.name}><th scope="row"><${Text} of=${titled(table, part.name)}/></th><td class="n">${figure(part.own)}</td>
         <td class="n">${figure(part.rival)}</td><td class="n">${figure(part.behind)}</td></tr>`)}</tbody></table>`}
-    ${changes(answer, true)}
+    ${changes(table, answer, true)}
     ${turning?.length === 0 && html`<p>${later.turnsNone}</p>`}
     ${turning?.length > 0 && html`<table class="turning"><caption>${later.turning}</caption><thead><tr><th>${later.weight}</th><th class="n">${later.asItIs}</th>
       <th class="n">${later.needed}</th><th>${later.withIt}</th><td></td></tr></thead><tbody>
-      ${turning.slice(0, MOST).map((weight) => html`<tr key=${weight.name}><th scope="row"><${Text} of=${weight.name}/></th><td class="n">${figure(weight.value)}</td>
+      ${turning.slice(0, MOST).map((weight) => html`<tr key=${weight.name}><th scope="row"><${Text} of=${titled(table, weight.name)}/></th><td class="n">${figure(weight.value)}</td>
         <td class="n">${figure(weight.needed)}</td><td>${later.hit(weight.rank)}</td>
         <td><a href=${write({ ...state, view: "whatif", weights: { ...state.weights, [weight.name]: weight.needed } })}>${later.tryWeight}<span class="hidden"> <${Text} of=${weight.name}/></span></a></td></tr>`)}</tbody></table>`}`;
 }
 
 /** The values of single parts that would turn the outcome; those that no candidate has are folded. */
-function changes(answer, isPossible) {
+function changes(table, answer, isPossible) {
   const shown = (answer.changes || []).filter((change) => change.possible === isPossible).slice(0, MOST);
-  const table = shown.length > 0 && html`<table>${isPossible && html`<caption>${later.ranges}</caption>`}<thead><tr><th>${words.part}</th><th class="n">${later.asItIs}</th>
+  const rows = shown.length > 0 && html`<table>${isPossible && html`<caption>${later.ranges}</caption>`}<thead><tr><th>${words.part}</th><th class="n">${later.asItIs}</th>
     <th class="n">${later.needed}</th><th class="wide">${later.among}</th></tr></thead><tbody>
-    ${shown.map((change) => html`<tr key=${change.part}><th scope="row"><${Text} of=${change.part}/></th>
+    ${shown.map((change) => html`<tr key=${change.part}><th scope="row"><${Text} of=${titled(table, change.part)}/></th>
       <td class="n">${figure(change.value)}</td><td class="n">${figure(change.needed)}</td><td class="wide"><${Range} change=${change}/></td></tr>`)}</tbody></table>`;
-  return isPossible ? html`${table}${changes(answer, false)}` : table && html`<details><summary>${later.impossible(shown.length)}</summary>${table}</details>`;
+  return isPossible ? html`${rows}${changes(table, answer, false)}` : rows && html`<details><summary>${later.impossible(shown.length)}</summary>${rows}</details>`;
 }
 
 /** What helps a memory that was expected: its status, a filter, its text, or a label. */
@@ -144,7 +149,7 @@ export function Expected({ table, state, go, scopes }) {
       <button class="plain" onClick=${() => go({ memory: id }, true)}><${Text} of=${beginning(content, 140)}/></button>
       <span class="soft"> ${place(id) ? later.hit(place(id)) : status === "active" ? "" : status}</span></li>`)}</ul>`}
     ${state.memory && found.length > 0 && html`<p><button onClick=${() => go({ memory: "" }, true)}>${later.another}</button></p>`}
-    ${state.memory && html`<${Verdict} key=${state.memory} state=${{ ...state, against: "" }} go=${go} scopes=${scopes}/>`}`;
+    ${state.memory && html`<${Verdict} key=${state.memory} table=${table} state=${{ ...state, against: "" }} go=${go} scopes=${scopes}/>`}`;
 }
 
 // What if: other weights, computed here where that can be, and then by the server
@@ -250,14 +255,13 @@ function Order({ table, weights, answer }) {
   const first = ranked.slice(0, count);
   const names = new Set(first.map(({ row }) => row.id));
   const fallen = table.rows.filter((row) => row.left === null && !names.has(row.id));
-  return html`<p role="status" data-source=${answer ? "server" : "here"}>${note}</p>
-    <ol class="order">${first.map(({ row, score }, place) => {
+  return html`<p role="status" class="note" data-source=${answer ? "server" : "here"}>${note}</p>
+    <ol class="order" tabindex="0">${first.map(({ row, score }, place) => {
       const from = old.get(row.id);
       const moved = from === undefined || from >= count ? later.newcomer : later.moved(from - place);
-      return html`<li key=${row.id} data-id=${row.id}><span class="n">${figure(score)}</span> <${Text} of=${beginning(row.text, 120)}/>
-        ${isChanged && html` <span class="soft">${moved}</span>`}</li>`;
+      return html`<li key=${row.id} data-id=${row.id}><span class="n">${figure(score)}</span> ${isChanged && html`<span class="soft">${moved}</span> `}<${Text} of=${beginning(row.text, 120)}/></li>`;
     })}</ol>
-    ${fallen.length > 0 && html`<h3>${later.fallen} ${count}</h3><ul>${fallen.map((row) => html`<li key=${row.id}><${Text} of=${beginning(row.text, 120)}/></li>`)}</ul>`}`;
+    ${fallen.length > 0 && html`<div class="fallen"><h3>${later.fallen} ${count}</h3><ul>${fallen.map((row) => html`<li key=${row.id}><${Text} of=${beginning(row.text, 120)}/></li>`)}</ul></div>`}`;
 }
 
 // A/B: two profiles, or a profile and changed weights, side by side
@@ -268,14 +272,23 @@ const MEASURE = "nDCG@10"; // by which questions are compared at first
 const hitsOf = (table) => table.rows.filter((row) => row.left === null);
 const keyOf = (row) => `${row.namespace} ${row.id}`;
 
-export function Sided({ table, state: given, go, profiles }) {
-  const isChanged = Object.keys(given.weights).length > 0;
-  const state = { ...given, other: given.other || (isChanged ? "" : profiles.find((name) => name !== table.profile) || "") };
+/** The weights without the part that tells the hits apart the most. */
+function withoutFirst(table) {
+  const sums = hitsOf(table).map((row) => contributions(table, table.rows.indexOf(row)).parts);
+  const spread = (place) => Math.max(...sums.map((parts) => parts[place].adds)) - Math.min(...sums.map((parts) => parts[place].adds));
+  const parts = (sums[0] || []).map(({ part }, place) => ({ part, gap: spread(place) })).filter(({ part }) => part.weight !== null);
+  const [most] = parts.sort((a, b) => b.gap - a.gap);
+  return most ? { [most.part.name]: 0 } : {};
+}
+
+export function Sided({ table, state, go, profiles }) {
+  const isChanged = Object.keys(state.weights).length > 0;
+  useEffect(() => state.other || isChanged || go({ weights: withoutFirst(table) }, true), []);
   const body = state.other ? { ...searched(state), profile: state.other }
     : isChanged ? { ...searched(state), options: { weights: state.weights } } : null;
   const { answer, refusal } = useAnswer("/candidates", body, state.namespace);
   return html`<p><label>${later.otherSide} <select value=${state.other} onChange=${(event) => go({ other: event.target.value })}>
-      <option value="">${isChanged ? later.ownWeights : ""}</option>
+      <option value="">${isChanged ? `${later.ownWeights} (${beginning(Object.entries(state.weights).map(([name, weight]) => `${titled(table, name)} ${+weight.toFixed(2)}`).join(", "), 60)})` : ""}</option>
       ${profiles.filter((name) => name !== table.profile).map((name) => html`<option key=${name} value=${name}>${visible(name)}</option>`)}</select></label></p>
     ${body && !answer && html`<${Pending} refusal=${refusal}/>`}
     ${answer && html`<${Sides} sides=${[table, answer]} names=${[table.profile, state.other || later.ownWeights]} go=${go}/>
@@ -373,14 +386,14 @@ export function Context({ state, go }) {
   const most = Number(state.tokens) || TOKENS;
   const body = state.q.trim() ? { ...searched(state), max_tokens: most, touch: false, options: { trace: true } } : null;
   const { answer, refusal } = useAnswer("/context", body, state.namespace);
-  if (!body) return html`<p>${later.askFirst}</p>`;
+  if (!body) return html`<p class="empty">${later.askFirst}</p>`;
   return html`<${Budget} most=${most} go=${go}/>
     ${!answer && html`<${Pending} refusal=${refusal}/>`}
     ${answer && html`<${Spent} answer=${answer}/>
-      <section><h2>${later.modelText}</h2>${answer.text
+      <div class="halves"><section><h2>${later.modelText}</h2>${answer.text
         ? html`<pre class="context" tabindex="0"><${Text} of=${answer.text}/></pre>` : html`<p>${later.emptyText}</p>`}</section>
-      <${Considered} title=${later.inText} all=${answer.considered.filter(isIn)} go=${go}/>
-      <${Considered} title=${later.notInText} all=${answer.considered.filter((each) => !isIn(each))} go=${go}/>`}
+      <div><${Considered} title=${later.inText} all=${answer.considered.filter(isIn)} go=${go}/>
+      <${Considered} title=${later.notInText} all=${answer.considered.filter((each) => !isIn(each))} go=${go}/></div></div>`}
     <${Same} state=${state}/>`;
 }
 
@@ -532,7 +545,7 @@ function Labels({ queue, questions, state, mayWrite, isKept, reread }) {
   const stateOf = (each) => (each.id === null ? later.unlabelled : each.relevant.length ? later.right(each.relevant.length) : later.noneIs);
   return html`${!isKept && html`<p class="soft">${later.noLog}</p>`}${!mayWrite && html`<p class="soft">${later.mayNotLabel}</p>`}
     ${refusal && html`<${Refused} of=${refusal}/>`}
-    ${!item ? html`<p>${later.noQueue}</p>` : html`<div class="halves"><section><h2>${later.queue}</h2><ol class="queue">${items.map((each, place) => html`<li key=${place}>
+    ${!item ? html`<p class="empty">${later.noQueue}</p>` : html`<div class="halves"><section><h2>${later.queue}</h2><ol class="queue">${items.map((each, place) => html`<li key=${place}>
       <button class="plain" aria-current=${each === item ? "true" : undefined} onClick=${() => choose(place)}><${Text} of=${beginning(each.query, 80)}/></button> <span class="soft">${stateOf(each)}</span></li>`)}</ol></section>
     <section><h2><${Text} of=${item.query}/></h2><p class="soft">${later.keys}</p>
       ${!found.answer && html`<p role="status">${found.refusal || words.waiting}</p>`}

@@ -3,6 +3,7 @@ const linksStay = (links) => (links ? `${links === 1 ? "Its link stays" : `Its $
 
 export const later = {
   zonesNow: "Zones now",
+  zonesOn: (day) => `Zones on ${day}`,
   zone: "Zone",
   memories: "Memories",
   share: "Share",
@@ -100,7 +101,7 @@ export const later = {
   crossings: "Changes of zone",
   now: "now",
   otherSide: "Compare with",
-  ownWeights: "the weights of What if",
+  ownWeights: "other weights",
   shared: (both, left, right) => `Of ${left} on the left and ${right} on the right, ${both} ${both === 1 ? "is" : "are"} the same.`,
   lifts: "What changes, memory by memory",
   liftedBy: "Most of it by",
@@ -136,7 +137,7 @@ export const later = {
   saveProfile: "Save as a profile",
   openProfile: "Open a profile",
   aroundId: "Around the memory",
-  aroundHint: "Give the id of a memory, or choose one in Trace and why not or in Time.",
+  aroundHint: "No memory was linked lately. Give the id of one, or open one and choose “What surrounds it”.",
   depth: "Steps",
   withEntities: "with entities",
   onlyTypes: "Only links of these types:",
@@ -216,6 +217,7 @@ export const later = {
   keepSearches: "No searches are recorded. Started with SALIENCE_SEARCH_LOG=searches.jsonl, they are kept and listed here.",
   thisStore: "What is remembered",
   noneYet: "Nothing yet.",
+  quietSince: (day) => `Nothing was written since ${day}: see it as it was then`,
   inWords: (all, { active = 0, stale = 0, fading = 0, dormant = 0 }) => `${all.toLocaleString("en")} ${all === 1 ? "memory" : "memories"}: ${[
     [active, "in use"], [stale, "not used for a while"], [fading, "fading"], [dormant, "hardly ever used"]]
     .filter(([count]) => count).map(([count, name]) => `${count.toLocaleString("en")} ${name}`).join(", ")}.`,
@@ -249,7 +251,12 @@ export const later = {
   tryWeight: "What else this turns",
   notRanked: (count) => `It is not among the first ${count} candidates of the question.`,
   chanceOfAnswer: "chance of an answer",
-  stageOf: { conflict: "set behind what contradicts it", cut: "the first ones" },
+  stageOf: {
+    conflict: "what contradicts a stronger one set back", changes: "what may be replaced marked", score: "scored", cut: "only the first ones", keep: "the best so far",
+    spread: "activation spread over links", session_first: "sessions supported by their turns", mmr: "repetition set back", pack: "what fits the budget",
+    neighbors: "neighbours of the hits added", access_log: "uses counted", min_value: "those that are likely enough", model_scores: "read by the reranker",
+  },
+  out: (stage) => `no: ${stage}`,
   foundBy: (names) => `found by ${names}`,
   stages: "Stage by stage",
   stage: "Stage",

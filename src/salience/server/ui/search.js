@@ -67,18 +67,18 @@ function Card({ table, row, place, most, base, state, go }) {
   return html`<li class="card" tabindex="0" data-id=${row.id}
       onKeyDown=${(event) => event.key === "Enter" && event.target === event.currentTarget && toggle()}>
     <div class="head"><b class="rank">${place + 1}</b>
-      <p class="text">${row.title && html`<strong><${Text} of=${row.title}/></strong> `}<${Text} of=${row.text}/>${row.is_cut && " …"}</p></div>
-    <${StackedBar} table=${table} row=${place} most=${most} base=${base}/>
-    ${(open || place === 0) && html`<p class="sentence"><${Text} of=${sentence(table, place)}/></p>`}
-    <p class="facts"><${Facts} row=${row} state=${state} go=${go}/>
-      ${Object.entries(table.routes).map(([name, route]) => html`<span key=${name} class="soft">
+      <div><p class="text">${row.title && html`<strong><${Text} of=${row.title}/></strong> `}<${Text} of=${row.text}/>${row.is_cut && " …"}</p>
+      ${(open || place === 0) && html`<p class="sentence"><${Text} of=${sentence(table, place)}/></p>`}
+      <p class="facts"><${Facts} row=${row} state=${state} go=${go}/></p></div></div>
+    <div><${StackedBar} table=${table} row=${place} most=${most} base=${base}/>
+    <p class="facts">${Object.entries(table.routes).map(([name, route]) => html`<span key=${name} class="soft">
         ${route.rank[place] === null ? words.noRoute(name) : words.route(name, route.rank[place])}</span>`)}
       <span>${words.score} ${figure(row.score)}</span>
       ${row.probability !== null && html`<span>${words.chanceOfThis(percent(row.probability))}</span>`}
       ${row.may_be_replaced_by.length > 0 && html`<span class="newer">${words.mayBeReplacedBy(row.may_be_replaced_by.map(visible).join(", "))}</span>`}
       <span class="ends"><button class="more" onClick=${() => go({ open: row.id })}>${words.more}<span class="hidden"> ${visible(row.id)}</span></button>
       <button class="why" aria-expanded=${open} onClick=${toggle}>${open ? words.hide : words.open}
-        <span class="hidden"> ${visible(row.id)}</span></button></span></p>
+        <span class="hidden"> ${visible(row.id)}</span></button></span></p></div>
     ${open && html`<div class="opened"><${Waterfall} table=${table} row=${place}/>
       <${Before} table=${table} row=${place} state=${state}/>
       <${Odds} id=${row.id} state=${state} has=${row.probability !== null}/>

@@ -88,7 +88,7 @@ const count = (number) => number.toLocaleString("en");
 const Opens = ({ id, go }) => html`<button class="plain" onClick=${() => go({ open: id })}><${Text} of=${id}/></button>`;
 
 export function Health({ state, scopes, go }) {
-  return html`<div class="halves"><section><h2>${later.zonesNow}</h2><${ZonesNow} namespace=${state.namespace}/></section>
+  return html`<div class="halves"><section><h2>${state.asOf ? later.zonesOn(state.asOf) : later.zonesNow}</h2><${ZonesNow} state=${state}/></section>
       <section><h2>${later.zonesThen}</h2><${ZonesThen} namespace=${state.namespace}/></section></div>
     <section><h2>${later.problems}</h2><${Problems} namespace=${state.namespace} scopes=${scopes} go=${go}/></section>
     <section><h2>${later.recent}</h2><${Recent} namespace=${state.namespace}/></section>
@@ -168,9 +168,11 @@ function Shares({ counts }) {
 
 const Key = ({ zone }) => html`<svg class="key" aria-hidden="true" viewBox="0 0 12 12"><rect class=${`g${COLOURS[zone]}`} width="12" height="12"/></svg>`;
 
-function ZonesNow({ namespace }) {
-  const { answer, refusal } = useAnswer("/zones?limit=0", {}, namespace, 0, "GET");
-  const stats = useAnswer("/stats", {}, namespace, 0, "GET").answer;
+const zonesAt = ({ asOf }) => `/zones?limit=0${asOf && `&now=${inPath(asOf)}`}`;
+
+function ZonesNow({ state }) {
+  const { answer, refusal } = useGet(zonesAt(state), state.namespace);
+  const stats = useGet("/stats", state.namespace).answer;
   if (refusal) return html`<${Refused} of=${refusal}/>`;
   if (!answer) return html`<p role="status">${words.waiting}</p>`;
   const total = ZONES.reduce((sum, zone) => sum + (answer.counts[zone] || 0), 0);
@@ -313,6 +315,7 @@ function Feed({ namespace, go }) {
 // Around: what links lead to from one memory, drawn in rings, and the same as a table
 
 const [WIDTH, HEIGHT] = [1000, 560];
+const RECENT = 200; // events among which a linked memory is looked for
 const NAMED = 24; // nodes whose names fit into the drawing
 const DEPTHS = [1, 2, 3];
 const MOST_BACK = 3; // hops that are followed back
@@ -325,6 +328,11 @@ export function Around({ state, go }) {
   const [types, setTypes] = useState([]);
   const [id, setId] = useState(state.memory);
   useEffect(() => setId(state.memory), [state.memory]);
+  const linked = useGet(!state.memory && `/events?order=newest&limit=${RECENT}`, state.namespace);
+  useEffect(() => {
+    const last = linked.answer?.events.find(({ type }) => type === "link");
+    if (last) go({ memory: last.id }, true);
+  }, [linked.answer]);
   const path = `/graph?${new URLSearchParams([["around", state.memory], ["depth", depth], ["entities", hasEntities],
     ...(types.length ? [["types", JSON.stringify(types)]] : []), ...(state.asOf ? [["as_of", state.asOf]] : [])])}`;
   const { answer, refusal } = useAnswer(path, state.memory ? {} : null, state.namespace, 0, "GET");
@@ -343,7 +351,7 @@ export function Around({ state, go }) {
       <label><input type="checkbox" checked=${hasEntities} onChange=${(event) => setHasEntities(event.target.checked)}/> ${later.withEntities}</label></form>
     <fieldset class="inline types"><legend>${later.onlyTypes}</legend>${TYPES.map((type) => html`<label key=${type}><input type="checkbox" checked=${types.includes(type)}
       onChange=${(event) => setTypes(TYPES.filter((each) => (each === type ? event.target.checked : types.includes(each))))}/> ${type}</label>`)}</fieldset>
-    ${!state.memory && html`<p>${later.aroundHint}</p>`}
+    ${!state.memory && linked.answer && html`<p class="empty">${later.aroundHint}</p>`}
     ${state.memory && !answer && html`<${Pending} refusal=${refusal}/>`}
     ${answer && html`<${Drawing} graph=${answer} hops=${hops} go=${go}/><${Nodes} graph=${answer} go=${go}/><${Edges} graph=${answer}/>`}
     ${answer && question && html`<section><h2>${later.spread}</h2>${ranked.answer ? html`<${Hops} hops=${hops} table=${ranked.answer} id=${state.memory} go=${go}/>`
@@ -429,6 +437,7 @@ const Edges = ({ graph }) => graph.edges.length > 0 && html`<details><summary>${
 const LAST = 8; // searches
 const TRIED = 3; // questions
 const NEWEST = 200; // memories whose names make questions
+const QUIET_DAYS = 30; // after which a store is shown as it was, too
 const LOW = 0.5; // a chance that is worth a look
 const REVIEW = { review: { in: ["outdated", "incorrect"] } };
 
@@ -439,14 +448,17 @@ export function Start({ state, counts }) {
   const searches = useGet(`/searches?limit=${LAST}`, within);
   const doubtful = useGet(`/searches?limit=100&below=${LOW}`, within).answer?.searches.length;
   const named = useGet(`/memories?limit=${NEWEST}&fields=entities`, within);
-  const zones = useGet("/zones?limit=0", within).answer;
+  const zones = useGet(zonesAt(state), within).answer;
+  const last = useGet(!state.asOf && "/events?order=newest&limit=1", within).answer?.events[0]?.at;
   const review = useAnswer("/memories/count", { filters: REVIEW }, within).answer?.count;
   const link = (more, text) => html`<a href=${write({ ...state, ...more })}><${Text} of=${text}/></a>`;
   const often = new Map();
   for (const { entities } of named.answer?.memories || []) for (const name of entities) often.set(name, (often.get(name) || 0) + 1);
   const tried = [...often].sort((a, b) => b[1] - a[1]).slice(0, TRIED).map(([name]) => later.whatOf(name));
   const all = zones && total(zones.counts);
+  const isQuiet = last && Date.now() - Date.parse(last) > QUIET_DAYS * DAY_MS;
   const care = [
+    isQuiet && link({ asOf: day(last) }, later.quietSince(day(last))),
     review > 0 && link({ view: "time", filters: REVIEW }, later.judgedWrong(review)),
     doubtful > 0 && link({ view: "label" }, later.doubtful(doubtful)),
     zones?.counts.dormant > 0 && link({ view: "health" }, later.dormant(count(zones.counts.dormant))),
@@ -474,16 +486,16 @@ export function Nothing({ state, go, counts, own }) {
   const isFiltered = Object.keys(state.filters).length > 0;
   const began = first.answer?.events[0]?.at;
   if (past.answer.memories === 0 && !began) {
-    return html`<p class="chance"><${Text} of=${later.emptySpace(name)}/></p><p>${later.fillIt} <code>salience add --namespace <${Text} of=${name}/> "…"</code></p>
+    return html`<div class="empty"><p class="chance"><${Text} of=${later.emptySpace(name)}/></p><p>${later.fillIt} <code>salience add --namespace <${Text} of=${name}/> "…"</code></p></div>
       ${counts && Object.keys(counts).length > 0 && html`<h2>${later.otherSpaces}</h2><${Spaces} counts=${counts} state=${state}/>`}`;
   }
   if (past.answer.memories === 0) {
     const until = { ...state.filters, created_at: { lte: `${state.asOf}T23:59:59Z` } };
-    return html`<p class="chance">${later.beforeAll(state.asOf, day(began))}</p><p>${later.untilInstead}</p>
-      <p class="inline"><button onClick=${() => go({ asOf: "", filters: until })}>${later.datedUntil(state.asOf)}</button><button onClick=${() => go({ asOf: "" })}>${later.asNow}</button></p>`;
+    return html`<div class="empty"><p class="chance">${later.beforeAll(state.asOf, day(began))}</p><p>${later.untilInstead}</p>
+      <p class="inline"><button onClick=${() => go({ asOf: "", filters: until })}>${later.datedUntil(state.asOf)}</button><button onClick=${() => go({ asOf: "" })}>${later.asNow}</button></p></div>`;
   }
-  return html`<p class="chance">${isFiltered ? later.filteredOut(count(past.answer.memories)) : words.nothing}</p>
-    ${isFiltered && html`<p><button onClick=${() => go({ filters: {} })}>${later.withoutFilters}</button></p>`}`;
+  return html`<div class="empty"><p class="chance">${isFiltered ? later.filteredOut(count(past.answer.memories)) : words.nothing}</p>
+    ${isFiltered && html`<p><button onClick=${() => go({ filters: {} })}>${later.withoutFilters}</button></p>`}</div>`;
 }
 
 /** What the keys do. */

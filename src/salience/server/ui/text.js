@@ -3,21 +3,24 @@ import { html } from "./html.js";
 
 // Controls, directions, zero width, tags, fillers, private letters and lone surrogates.
 const INVISIBLE =
-  /[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Cs}\p{Zl}\p{Zp}\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\ufe00-\ufe0f\uffa0\u{e0100}-\u{e01ef}]/u;
+  /(?![\u0600-\u0605\u06dd\u070f\u0890\u0891\u08e2])[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Cs}\p{Zl}\p{Zp}\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\ufe00-\ufe0f\uffa0\u{e0100}-\u{e01ef}]/u;
 const JOINED = /[\p{Extended_Pictographic}\p{Emoji_Modifier}\ufe0f]|(?=[\p{L}\p{M}])[^\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}\p{Script=Common}]/u;
-const STYLED = /[\p{Extended_Pictographic}\d#*]/u;
+const STYLED = /[\p{Extended_Pictographic}\d#*\p{Script=Han}]/u;
+const [LETTER, RIGHT_TO_LEFT] = [/[\p{L}\p{M}\p{N}\p{Cf}]/u, /[\p{Script=Hebrew}\p{Script=Arabic}]/u];
+const LETTERS = /\u{1f3f4}[\u{e0030}-\u{e0039}\u{e0061}-\u{e007a}]{3,6}\u{e007f}|[^]/gu; // the flag of a region is one
 
 const code = (letter) => `U+${letter.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}`;
 
 /** True for a letter that nobody sees, unless it is part of how a script or an emoji is written. */
-const isHidden = (letter, before, after) => letter !== "\n" && letter !== "\t" && INVISIBLE.test(letter)
-  && !((letter === "\u200c" || letter === "\u200d") && JOINED.test(before) && JOINED.test(after))
-  && !((letter === "\ufe0e" || letter === "\ufe0f") && STYLED.test(before));
+const isHidden = (letter, before, after) => letter !== "\n" && letter !== "\t" && letter.length < 3 && INVISIBLE.test(letter)
+  && !(/[\u200c\u200d]/.test(letter) && JOINED.test(before) && (JOINED.test(after) || (RIGHT_TO_LEFT.test(before) && !LETTER.test(after))))
+  && !(/[\u200e\u200f\u061c]/.test(letter) && (RIGHT_TO_LEFT.test(before) || RIGHT_TO_LEFT.test(after)))
+  && !(/[\ufe00-\ufe0f\u{e0100}-\u{e01ef}]/u.test(letter) && STYLED.test(before));
 
 /** The pieces of a text: as it is, and one letter each that is shown by its code. */
 function pieces(text) {
   const found = [["", false]];
-  const letters = [...String(text ?? "")];
+  const letters = String(text ?? "").match(LETTERS) || [];
   letters.forEach((letter, place) => {
     if (isHidden(letter, letters[place - 1] || "", letters[place + 1] || "")) found.push([code(letter), true], ["", false]);
     else found.at(-1)[0] += letter;
