@@ -152,7 +152,11 @@ def test_any_two_memories_tell_what_would_turn_their_order(inspector: Inspector)
         page.wait_for_selector(".turning")
     told = asked.value.json()
     assert (told["rank"], told["against"]["rank"], told["against"]["before"]) == (3, 1, False)
-    turning = [weight["name"] for weight in told["weights"] if weight["needed"] is not None]
+    turning = [
+        weight["name"].replace("_", " ")
+        for weight in told["weights"]
+        if weight["needed"] is not None
+    ]
     names = "rows => rows.map(row => row.cells[0].innerText)"
     assert page.eval_on_selector_all(".turning tbody tr", names) == turning[:12]
     assert page.inner_text(".against").startswith("It stands behind")

@@ -63,6 +63,36 @@ def test_a_question_from_a_view_of_the_store_goes_to_search(shown: Inspector) ->
     page.wait_for_selector(".drawer .whole")
 
 
+def test_a_store_that_rests_is_shown_as_it_was(inspector: Inspector) -> None:
+    page = inspector.show(".start a")
+    page.click("text=Nothing was written since 2026-09-24")
+    page.wait_for_selector("text=not used for a while")
+    inspector.answered()
+    assert "108 hardly ever used" not in page.inner_text("main")
+    page.click("nav a:has-text('Health')")
+    page.wait_for_selector("text=Zones on 2026-09-24")
+
+
+def test_views_open_on_something_to_see(inspector: Inspector) -> None:
+    question = "Which database holds our telemetry now?"
+    page = inspector.show(".moves", q=question, view="ab")
+    expect(page.locator("option:checked:has-text('other weights')")).to_have_count(1)
+    assert page.locator(".links .crossing").count() > 0
+    page = inspector.show(".graph", view="around")
+    assert page.locator(".nodes [data-id]").count() > 1
+    page.set_viewport_size({"width": 360, "height": 760})
+    for view in ("around", "label"):
+        inspector.show("nav [aria-current]", q=question, view=view)
+        expect(page.locator("nav [aria-current]")).to_be_in_viewport()
+    inspector.show(".order", q=question, view="whatif")
+    strip = page.locator(".whatif > :last-child")
+    page.locator(".slider").last.scroll_into_view_if_needed()
+    expect(strip).to_be_in_viewport()
+    box = strip.bounding_box()
+    assert box is not None
+    assert box["height"] < 48
+
+
 def test_what_is_not_there_says_what_is(shown: Inspector) -> None:
     for view in ("search", "time", "health"):
         page = shown.show(".spaces", q=ASKED, view=view, namespace="othr")
