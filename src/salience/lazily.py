@@ -1,4 +1,4 @@
-"""Patterns and data classes that are made when they are first used, not when they are imported.
+"""Patterns, modules and data classes that are made or loaded when they are first used.
 
 Most programs use few of them, and to make all would be half of the time in which Memory is
 imported.
@@ -21,9 +21,10 @@ from dataclasses import (
 )
 from dataclasses import dataclass as stdlib_dataclass
 from functools import cached_property
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, AnyStr, cast
 
-__all__ = ["asdict", "dataclass", "field", "fields", "regex", "replace"]
+__all__ = ["Module", "asdict", "dataclass", "field", "fields", "regex", "replace"]
 
 
 def regex(text: AnyStr | Callable[[], AnyStr], flags: int = 0) -> re.Pattern[AnyStr]:
@@ -50,6 +51,16 @@ class _Pattern:
     def _compiled(self) -> re.Pattern[Any]:
         text, flags = self._given
         return re.compile(text() if callable(text) else text, flags)
+
+
+class Module:
+    """A module that is imported when one of its names is first asked for."""
+
+    def __init__(self, name: str) -> None:
+        self.__name__ = name
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(import_module(self.__name__), name)
 
 
 if TYPE_CHECKING:
@@ -102,7 +113,11 @@ class _Unwritten:
         return value.__get__(instance, owner) if hasattr(value, "__get__") else value
 
     def _write(self) -> None:
-        """Copy all from a class of the same fields: threads that do so at once write the same."""
+        """Copy all from a class of the same fields: threads that do so at once write the same.
+
+        What makes an object is written apart from what compares and shows it, as most are only
+        made.
+        """
         bases = [base for base in reversed(self._cls.__mro__[1:]) if is_dataclass(base)]
         inherited: dict[str, Any] = {field.name: field for base in bases for field in fields(base)}
         body = {
@@ -114,7 +129,17 @@ class _Unwritten:
         for name in ("__doc__", "__module__", "__post_init__", "__qualname__"):
             if hasattr(self._cls, name):
                 body[name] = getattr(self._cls, name)
-        written: type = stdlib_dataclass(**self._options)(type(self._cls.__name__, (), body))
+        is_shown = self._name in _SHOWING
+        options = dict(self._options)
+        if is_shown:
+            options |= {"init": False, "unsafe_hash": bool(options.pop("frozen", False))}
+            options["unsafe_hash"] &= options.get("eq", True)
+        else:
+            options |= {"repr": False, "eq": False, "order": False}
+        written: type = stdlib_dataclass(**options)(type(self._cls.__name__, (), body))
         for name, value in list(vars(self._cls).items()):
-            if isinstance(value, _Unwritten):
+            if isinstance(value, _Unwritten) and (name in _SHOWING) == is_shown:
                 setattr(self._cls, name, vars(written)[name])
+
+
+_SHOWING = {"__repr__", "__eq__", "__hash__"}

@@ -200,5 +200,6 @@ def test_every_data_class_and_pattern_of_the_package_can_be_made() -> None:
             if isinstance(value, lazily._Pattern):
                 assert value.pattern is not None
             elif isinstance(value, type) and dataclasses.is_dataclass(value):
-                assert callable(value.__init__)
+                made = value.__init__, value.__repr__, value.__eq__
+                assert all(map(callable, made))
                 assert not any(isinstance(part, lazily._Unwritten) for part in vars(value).values())

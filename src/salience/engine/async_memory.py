@@ -14,10 +14,10 @@ from salience.display.function_calls import Offered, Owner, Style, Tools
 from salience.engine.core import Core, part
 from salience.engine.inspect_api import Inspect, Labels
 from salience.engine.judgment_api import MAX_WAIT_SECONDS, POLL_SECONDS
-from salience.engine.lifecycle_api import Upkeep
 from salience.engine.memory import Memory, shown_memory, tool_limits
 from salience.engine.options import SETTINGS, Settings, takes
 from salience.engine.search_api import ITERATION_PAGE, Iteration
+from salience.engine.upkeep_api import Upkeep
 from salience.errors import StoreClosed
 from salience.lifecycle.verify import EventPage
 from salience.records.field_filters import FIELD_DEFAULTS, FieldFilters

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from datetime import datetime, timezone
+from functools import cached_property
+from pkgutil import resolve_name
 from typing import Any, Generic, TypeVar, Unpack, cast, overload
 
 from salience.embedders import (
@@ -27,7 +29,6 @@ from salience.errors import EmbedderMismatch, InvalidInput, shown
 from salience.language.entities import Aliases
 from salience.language.spelling import Dictionary, english_words
 from salience.language.tokens import count_tokens
-from salience.lifecycle.reembed import embed_missing, reembed
 from salience.ranking import profiles
 from salience.records.filters import Filter, parse_filter
 from salience.records.limits import Limits
@@ -190,6 +191,8 @@ class Core:
         progress: Callable[[int, int], None] | None,
     ) -> int:
         """Re-embed a store; returns how many."""
+        from salience.lifecycle.reembed import embed_missing, reembed
+
         callable_or_none("progress", progress)
         missing = boolean("missing", missing)
         # The vectors of another embedder are replaced only if a new embedder is named.
@@ -327,11 +330,18 @@ class Part(PlanRunner):
 
 
 class part(Generic[K]):  # noqa: N801 - used as a property is
-    """A property that gives a part of a memory; asked of the class, the class of the part."""
+    """A property that gives a part of a memory; asked of the class, the class of the part.
 
-    def __init__(self, kind: Callable[[Any], K]) -> None:
-        self._kind = kind
-        self.__doc__ = kind.__doc__
+    A class that is given as "module:name" is imported when it is first asked for.
+    """
+
+    def __init__(self, kind: Callable[[Any], K] | str) -> None:
+        self._given = kind
+
+    @cached_property
+    def _kind(self) -> Callable[[Any], K]:
+        given = self._given
+        return cast("Callable[[Any], K]", resolve_name(given)) if isinstance(given, str) else given
 
     @overload
     def __get__(self, memory: None, owner: type) -> type[K]: ...

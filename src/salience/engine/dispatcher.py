@@ -26,7 +26,6 @@ from salience.lazily import fields
 from salience.ranking.expressions import Signal
 from salience.records.record import Embedding
 from salience.records.validation import texts
-from salience.rerankers.pipeline import limited
 from salience.retrieval.operations import (
     AsOf,
     Embed,
@@ -205,7 +204,10 @@ class Dispatcher:
         if self._owns_embedder and release is not None:
             release()
 
-    _rerank = staticmethod(limited)
+    def _rerank(self, op: Rerank) -> list[float]:
+        from salience.rerankers.pipeline import limited
+
+        return limited(op)
 
     def _outside(self, op: Outside) -> Any:
         return op.work()

@@ -1,14 +1,16 @@
-"""Methods about the life of a memory: its links, its use, judgements of it, its history."""
+"""Methods about the life of a memory: its links, uses, judgements, history, and the archive."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from salience.engine.core import PlanRunner
 from salience.errors import InvalidInput, shown
+from salience.lifecycle import pruning, undoing
 from salience.lifecycle.spreading_boost import spread_boost
+from salience.lifecycle.undoing import ActorUndone, Undone
 from salience.lifecycle.verify import (
     MAX_EVENTS,
     EventPage,
@@ -19,10 +21,11 @@ from salience.lifecycle.verify import (
 )
 from salience.records.events import Event
 from salience.records.record import Link, MemoryRecord
-from salience.records.validation import boolean, number, text
+from salience.records.validation import boolean, number, text, texts
 from salience.retrieval.operations import LinksOf, Order
 from salience.retrieval.plan import ask
 from salience.search.listing import order_of
+from salience.search.recording import log_upkeep
 from salience.search.request import Moment
 from salience.write import judgments, update
 from salience.write.items import parse_link
@@ -238,3 +241,67 @@ class JudgmentApi(PlanRunner):
             VersionConflict: it has another version than `if_version`.
         """
         return self._run(judgments.pin(id, 0.0, self._core.write_context(), if_version))
+
+
+class LifecycleApi(PlanRunner):
+    """Archive, unarchive and undo."""
+
+    def archive(self, ids: str | Sequence[str]) -> str | None:
+        """Move memories to the archive, where only `include_archived` finds them.
+
+        Returns the name of the run, for `undo`; None if all were archived already.
+
+        Raises:
+            NotFound: one of them does not exist; nothing was moved.
+            InvalidInput: one of them is pinned; nothing was moved.
+        """
+        scope, names = self._core.write_context(), texts("ids", ids, required=True)
+        run = self._run(pruning.archive(scope, names))
+        log_upkeep(scope.namespace, "archive", 0 if run is None else len(names), run)
+        return run
+
+    def unarchive(self, ids: str | Sequence[str]) -> Mapping[str, str]:
+        """Bring memories back from the archive; returns their restored statuses by id.
+
+        Raises:
+            NotFound: one of them does not exist; nothing was moved.
+            InvalidInput: one of them is not archived; nothing was moved.
+        """
+        scope = self._core.write_context()
+        restored = self._run(pruning.unarchive(scope, texts("ids", ids, required=True)))
+        log_upkeep(scope.namespace, "unarchive", len(restored))
+        return restored
+
+    def undo(self, run: str) -> Undone:
+        """Undo what a run of `prune`, `archive`, `consolidate` or `maintain` changed.
+
+        Memories that were changed again since are left alone, and the result says why.
+
+        Raises:
+            NotFound: no run of that name changed anything.
+            InvalidInput: the name is not that of a run.
+        """
+        scope = self._core.write_context()
+        undone = self._run(undoing.undo(scope, run))
+        log_upkeep(scope.namespace, "undo", len(undone.restored) + len(undone.erased), undone.run)
+        return undone
+
+    def undo_actor(self, actor: str, *, since: Moment = None, apply: bool = False) -> ActorUndone:
+        """Undo everything one actor did since a time, or preview that.
+
+        What he wrote is archived. What he changed has the state and the text of before, unless
+        others have changed it since, which the result names; links are removed or made again.
+        Uses stay, and what he erased is gone. All of it is in the log, and `undo` takes the `run`
+        back, but not texts and links.
+
+        Args:
+            actor: who it was: the `written_by` of memories, the id of a key at a server.
+            since: the time from which on; by default from the first.
+            apply: True to do it.
+        """
+        scope = self._core.write_context()
+        undone = self._run(undoing.undo_actor(scope, actor, since, apply=apply))
+        if undone.applied:
+            count = len(undone.archived) + len(undone.restored)
+            log_upkeep(scope.namespace, "undo_actor", count, undone.run)
+        return undone

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import tzinfo
-from typing import Any, Self, Unpack
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from salience.display.function_calls import (
     Owner,
@@ -12,9 +12,7 @@ from salience.display.function_calls import (
 )
 from salience.display.result import short_repr
 from salience.engine.core import Core, part
-from salience.engine.inspect_api import Inspect, Labels
-from salience.engine.judgment_api import JudgmentApi
-from salience.engine.lifecycle_api import LifecycleApi, Upkeep
+from salience.engine.judgment_api import JudgmentApi, LifecycleApi
 from salience.engine.options import SETTINGS, Settings, check_names, takes
 from salience.engine.search_api import ReadApi, SearchApi
 from salience.engine.transfer_api import TransferApi
@@ -29,6 +27,10 @@ from salience.stores.address import Address, opened_by
 from salience.stores.protocol import Store
 from salience.write import reading
 
+if TYPE_CHECKING:
+    from salience.engine.inspect_api import Inspect, Labels
+    from salience.engine.upkeep_api import Upkeep
+
 
 class Memory(WriteApi, SearchApi, ReadApi, JudgmentApi, LifecycleApi, TransferApi):
     """The memory of an agent: add to it, search it, ask why.
@@ -38,9 +40,9 @@ class Memory(WriteApi, SearchApi, ReadApi, JudgmentApi, LifecycleApi, TransferAp
     A wrong argument raises `InvalidInput`, which names it.
     """
 
-    inspect = part(Inspect)
-    labels = part(Labels)
-    upkeep = part(Upkeep)
+    inspect: part[Inspect] = part("salience.engine.inspect_api:Inspect")
+    labels: part[Labels] = part("salience.engine.inspect_api:Labels")
+    upkeep: part[Upkeep] = part("salience.engine.upkeep_api:Upkeep")
 
     @takes(Settings, defaults=SETTINGS)
     def __new__(cls, url: Address | Store | None = None, **settings: Unpack[Settings]) -> Self:

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Self, Unpack
+from typing import TYPE_CHECKING, Self, Unpack
 
 from salience.engine.core import Core, PlanRunner
 from salience.engine.options import check_names, narrowed, takes
 from salience.errors import InvalidInput
+from salience.lazily import Module
 from salience.records.field_filters import FIELD_DEFAULTS, FieldFilters, with_fields
 from salience.records.record import MemoryRecord
 from salience.records.validation import boolean, text
 from salience.retrieval.cursor import encode_cursor
 from salience.retrieval.operations import ListRecords, Order, Place, RowsById
 from salience.retrieval.plan import ask
-from salience.search import context, explain, listing, search
+from salience.search import context, listing, search
 from salience.search.context import CONTEXT_DEFAULTS, Context, ContextOptions
-from salience.search.explain import ExplainReport
 from salience.search.listing import About, NamePage, Page
 from salience.search.recording import log_search
 from salience.search.request import (
@@ -31,6 +31,11 @@ from salience.search.request import (
 )
 from salience.search.results import SearchResult
 from salience.write import reading
+
+if TYPE_CHECKING:
+    from salience.search import explain as explaining
+else:
+    explaining = Module("salience.search.explain")
 
 ITERATION_PAGE = 1_000  # memories read at once
 MAX_EXPLAINED = 20  # memories of one ranking
@@ -68,7 +73,7 @@ class SearchApi(PlanRunner):
         against: str | None = None,
         everywhere: bool = False,
         **given: Unpack[ExplainOptions],
-    ) -> ExplainReport:
+    ) -> explaining.ExplainReport:
         """Explain why a query returns a memory or not, and what would change that.
 
         The answer holds the tree of its score, where and by how much it missed if it is no hit,
@@ -100,7 +105,7 @@ class SearchApi(PlanRunner):
         against: str | None = None,
         everywhere: bool = False,
         **given: Unpack[ExplainOptions],
-    ) -> list[ExplainReport]:
+    ) -> list[explaining.ExplainReport]:
         """Explain up to 20 memories of one ranking, in the order of their ids.
 
         Args:
@@ -120,7 +125,7 @@ class SearchApi(PlanRunner):
         request = self._core.request(query, **with_fields(given))
         rival = None if against is None else text("against", against)
         everywhere = boolean("everywhere", everywhere)
-        plan = explain.explain(request, wanted, everywhere=everywhere, against=rival)
+        plan = explaining.explain(request, wanted, everywhere=everywhere, against=rival)
         return self._run_search(plan, request)
 
     @takes(FieldFilters, ContextOptions, defaults=CONTEXT_DEFAULTS)

@@ -8,13 +8,15 @@ from typing import IO, Any
 
 from salience import stores
 from salience.engine.core import Core, PlanRunner
-from salience.engine.lifecycle_api import Progress
 from salience.records.validation import boolean, callable_or_none, file_path
 from salience.retrieval.operations import BackUp, ReadStats
 from salience.retrieval.plan import ask, drive
 from salience.retrieval.safety import Backup
 from salience.stores.address import Address
 from salience.write.outcomes import Transferred
+
+Progress = Callable[[str, int, int], None]
+"""Called with the step, the number of memories done, and of all."""
 
 
 class TransferApi(PlanRunner):

@@ -36,7 +36,7 @@ from salience.language.english import (
     WORD_PREFIX,
     instance_wordings,
 )
-from salience.language.languages import ENGLISH, LANGUAGES, STATE_WORDS, language_of
+from salience.language.languages import ENGLISH, STATE_WORDS, language_of, language_of_code
 from salience.language.languages.table import LATIN, CueName, Language, state_said, writing
 from salience.language.reader import IS_REQUEST, request_probability
 from salience.language.speakers import resolve_speakers
@@ -91,7 +91,7 @@ def analyze_query(
     query_words = question_words(text)
     spoken = query_words if low.isascii() else without_bigrams(query_words)
     # Few words of a short question are of one language alone, but this mark is.
-    language = LANGUAGES["es"] if low.startswith("\u00bf") else language_of(spoken)
+    language = language_of_code("es") if low.startswith("\u00bf") else language_of(spoken)
     asked_words = query_words
     if language is not None and language.cut is not None:
         # Not even a part of a question word is looked for.

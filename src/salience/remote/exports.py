@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, Self
 
-from salience.engine.lifecycle_api import Progress
+from salience.engine.transfer_api import Progress
 from salience.errors import InvalidInput, StoreError
 from salience.records.record import Link
 from salience.remote.calls import to_wire

@@ -11,10 +11,10 @@ from typing import IO, Any, Self, Unpack
 
 from salience.display.result import short_repr
 from salience.engine.core import Part, part
-from salience.engine.lifecycle_api import Progress
 from salience.engine.memory import Memory
 from salience.engine.options import SETTINGS, Settings, narrowed, takes
 from salience.engine.search_api import ITERATION_PAGE, Iteration
+from salience.engine.transfer_api import Progress
 from salience.errors import InvalidInput, NotFound, StoreError
 from salience.records.field_filters import FIELD_DEFAULTS, FieldFilters
 from salience.records.record import MemoryRecord

@@ -6,46 +6,45 @@ is read by them.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from types import MappingProxyType
+from collections.abc import Collection
+from functools import cache
 
 from salience.language.cues import read_table
 from salience.language.english import STOP_WORDS
 from salience.language.languages.table import SCRIPTS, Language, read_language, script_of, writing
 
-_IN_LATIN = (
-    read_language("de", "German", is_capital_a_name=False),  # every noun has one
-    read_language("nl", "Dutch"),
-    read_language("fr", "French"),
-    read_language("it", "Italian"),
-    read_language("es", "Spanish"),
-    read_language("pt", "Portuguese"),
-)
+_IN_LATIN = {
+    "de": "German",
+    "nl": "Dutch",
+    "fr": "French",
+    "it": "Italian",
+    "es": "Spanish",
+    "pt": "Portuguese",
+}
+_OF_SCRIPT = {"cyrillic": "ru", "hangul": "ko", "kana": "ja", "han": "zh"}
+_NAMES = _IN_LATIN | {"ru": "Russian", "ko": "Korean", "ja": "Japanese", "zh": "Chinese"}
 # Words of English, too, tell no language alone, and neither do letters.
 _ENGLISH = STOP_WORDS.union(
     "abcdefghijklmnopqrstuvwxyz", "met die hat war den im come son pour par van bin ton".split()
 )
 # Beside words of English, this one is a bean.
 _ENGLISH_TOO = _ENGLISH | {"soy"}
-_LATIN = tuple(  # each with all that speaks for it, and with that of it which no other has
-    (
-        one,
-        one.stop_words | one.marks,
-        one.stop_words.difference(*(other.stop_words for other in _IN_LATIN if other != one)),
+
+
+LANGUAGES = tuple(_NAMES)
+"""The codes of these languages (ISO 639-1)."""
+
+
+@cache
+def language_of_code(code: str) -> Language:
+    """The table of one of the `LANGUAGES`, which is read when it is first asked for."""
+    is_spaced = code not in ("ko", "ja", "zh")
+    is_capital_a_name = code != "de"  # every noun has one
+    return read_language(
+        code, _NAMES[code], is_spaced=is_spaced, is_capital_a_name=is_capital_a_name
     )
-    for one in _IN_LATIN
-)
-_FOREIGN = frozenset().union(*(evidence for _, evidence, _ in _LATIN)) - _ENGLISH
-_BY_SCRIPT = {
-    "cyrillic": read_language("ru", "Russian"),
-    "hangul": read_language("ko", "Korean", is_spaced=False),
-    "kana": read_language("ja", "Japanese", is_spaced=False),
-    "han": read_language("zh", "Chinese", is_spaced=False),
-}
-LANGUAGES: Mapping[str, Language] = MappingProxyType(
-    {language.code: language for language in (*_IN_LATIN, *_BY_SCRIPT.values())}
-)
-"""The tables by the codes of their languages (ISO 639-1)."""
+
+
 ENGLISH = read_language("en", "English", stop_words=STOP_WORDS)
 """States in English; its other cues are in `query_cues` and `memory_cues`."""
 STATE_WORDS = frozenset(read_table("en")["state_words"].words)
@@ -71,18 +70,34 @@ def language_of(words: Collection[str]) -> Language | None:
     if script == "han":
         kana = sum(script_of(word) == "kana" for word in words)
         script = "kana" if kana >= _MIN_KANA * len(words) else script
-    return _BY_SCRIPT.get(script)
+    return language_of_code(_OF_SCRIPT[script]) if script in _OF_SCRIPT else None
+
+
+@cache
+def _in_latin() -> tuple[frozenset[str], list[tuple[Language, frozenset[str], frozenset[str]]]]:
+    """Words of all languages but English, and each with what speaks for it, and for it alone."""
+    read = [language_of_code(code) for code in _IN_LATIN]
+    listed = [
+        (
+            one,
+            one.stop_words | one.marks,
+            one.stop_words.difference(*(other.stop_words for other in read if other is not one)),
+        )
+        for one in read
+    ]
+    return frozenset().union(*(evidence for _, evidence, _ in listed)) - _ENGLISH, listed
 
 
 def _latin(distinct: frozenset[str]) -> Language | None:
-    if distinct.isdisjoint(_FOREIGN):
+    foreign, languages = _in_latin()
+    if distinct.isdisjoint(foreign):
         return None
     english = len(distinct & STOP_WORDS)
     if 2 * english > len(distinct):
         return None
     best, most = None, (max(1, english), len(distinct))
     others = _ENGLISH_TOO if english else _ENGLISH
-    for language, evidence, own in _LATIN:
+    for language, evidence, own in languages:
         there = distinct & evidence
         found = len(there) + len(distinct & language.marks)
         if (found, len(distinct & own)) > most and not there <= others:

@@ -6,21 +6,19 @@ import re
 from functools import cache, lru_cache
 
 from salience.language.english import ORDINARY_WORDS, STOP_WORDS
-from salience.language.languages import LANGUAGES, language_of
+from salience.language.languages import LANGUAGES, language_of, language_of_code
 from salience.language.languages.table import Language
 from salience.language.statements.frames import cues_of, frames_of
 from salience.language.statements.slots import slot
 from salience.language.statements.values import Reading
-from salience.language.statements.wordings import WORDINGS, Wordings
+from salience.language.statements.wordings import Wordings, wordings_of
 from salience.language.tokens import fold, unified, without_bigrams, words
 
 _RECENT_TEXTS = 1024  # one is asked about several times when it is written
 _ALSO_ENGLISH = frozenset(
     "sale part art alle data mide war hat die met son pour par van ton".split()
 )
-_IN_LATIN = tuple(
-    code for code, language in LANGUAGES.items() if code not in ("ru", "zh", "ja", "ko")
-)
+_IN_LATIN = tuple(code for code in LANGUAGES if code not in ("ru", "zh", "ja", "ko"))
 
 
 @lru_cache(maxsize=_RECENT_TEXTS)
@@ -40,7 +38,7 @@ def language_stated(text: str) -> Language | None:
         for code in _IN_LATIN
     }
     best = max(evidence, key=evidence.__getitem__)
-    language = LANGUAGES[best]
+    language = language_of_code(best)
     english = len(tokens & STOP_WORDS - language.stop_words)
     is_likely = len(tokens & _evidence(best)) + (not text.isascii()) > english
     return language if is_likely else None
@@ -53,9 +51,9 @@ def _all_evidence() -> frozenset[str]:
 
 @cache
 def _evidence(code: str) -> frozenset[str]:
-    language = LANGUAGES[code]
-    own = language.stop_words | language.marks | WORDINGS[code].plain_words | cues_of(code)
-    months = frozenset(WORDINGS["en"].calendar.split("|"))  # "april"
+    language = language_of_code(code)
+    own = language.stop_words | language.marks | wordings_of(code).plain_words | cues_of(code)
+    months = frozenset(wordings_of("en").calendar.split("|"))  # "april"
     return own - STOP_WORDS - ORDINARY_WORDS - _ALSO_ENGLISH - months
 
 
@@ -66,7 +64,7 @@ def _own_evidence(code: str) -> frozenset[str]:
 
 def read_foreign(sentence: str, language: Language) -> tuple[Reading, bool] | None:
     """The reading of a sentence in a language of the tables, and whether it is denied."""
-    frames, wordings = frames_of(language.code), WORDINGS[language.code]
+    frames, wordings = frames_of(language.code), wordings_of(language.code)
     bare, is_denied = frames.undenied(sentence)
     bare = _without_present(bare, wordings)
     reading = frames.read(bare)

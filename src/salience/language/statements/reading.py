@@ -13,7 +13,7 @@ from salience.language.statements import cues
 from salience.language.statements.attributes import read_attribute
 from salience.language.statements.foreign import language_stated, read_foreign
 from salience.language.statements.frames import CHOICE
-from salience.language.statements.wordings import WORDINGS
+from salience.language.statements.wordings import wordings_of
 from salience.language.tokens import fold, stem, text_key, words
 from salience.lazily import dataclass, field, regex
 
@@ -187,4 +187,4 @@ def _is_vague(words_before: str, language: Language | None) -> bool:
     """Test whether what follows some words only may be so."""
     if language is None:
         return not cues.OPEN_ENDED.isdisjoint(words(words_before))
-    return WORDINGS[language.code].find("vague", fold(words_before)) is not None
+    return wordings_of(language.code).find("vague", fold(words_before)) is not None

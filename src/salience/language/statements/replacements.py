@@ -14,7 +14,7 @@ from salience.language.statements.foreign import language_stated
 from salience.language.statements.frames import frames_of
 from salience.language.statements.personal import family_words
 from salience.language.statements.reading import MAX_CHARACTERS, statement_of
-from salience.language.statements.wordings import WORDINGS
+from salience.language.statements.wordings import wordings_of
 from salience.language.tokens import fold, stem, words
 
 
@@ -64,7 +64,7 @@ def value_replaced(text: str) -> float:
     low = fold(text.replace("\u2019", "'"))
     gone = frames_of(code).given_up(low, text)
     if gone is None:
-        wordings = WORDINGS[code]
+        wordings = wordings_of(code)
         told = wordings.find("changes", low)
         if code == "en":
             told = told or cues.CHANGES.search(low)

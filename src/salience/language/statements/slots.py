@@ -12,7 +12,7 @@ from functools import cache
 from salience.language.english import STOP_WORDS
 from salience.language.languages.table import Language
 from salience.language.statements.values import NUMBER_WORDS, Reading, Values
-from salience.language.statements.wordings import WORDINGS, Wordings
+from salience.language.statements.wordings import Wordings, wordings_of
 from salience.language.tokens import fold, stem, words
 from salience.lazily import regex
 
@@ -53,7 +53,7 @@ def _values_of(wordings: Wordings) -> re.Pattern[str]:
 
 
 def _number_words(wordings: Wordings) -> str:
-    if wordings is not WORDINGS["en"]:
+    if wordings is not wordings_of("en"):
         return r"(?!)"
     several = "|".join(sorted(NUMBER_WORDS.keys() - {"one", "no"}))
     return rf"(?<!\w)(?:{several}|(?:(?<=\bhas )|(?<=\bhave ))(?:one|no))(?!\w)"
@@ -61,7 +61,7 @@ def _number_words(wordings: Wordings) -> str:
 
 def slot(sentence: str, language: Language | None = None) -> Reading | None:
     """A time, number or link of something: "my rent went up to 1,050 euros"."""
-    wordings = WORDINGS["en" if language is None else language.code]
+    wordings = wordings_of("en" if language is None else language.code)
     low = fold(sentence)
     if _is_long(low, wordings) or wordings.find("vague", low):
         return None

@@ -7,8 +7,7 @@ text; those of spaced scripts are whole words.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from functools import cached_property
+from functools import cache, cached_property
 
 from salience.language.cues import read_table
 from salience.language.tokens import unified
@@ -89,13 +88,10 @@ _ENTRIES = (
 _WITHOUT_BLANKS = ("zh", "ja", "ko")
 
 
-def _wordings(code: str) -> Wordings:
+@cache
+def wordings_of(code: str) -> Wordings:
+    """The wordings of a language, by its code (ISO 639-1)."""
     table = read_table(code)
     titles = {name: f"wording {name}" for name in _ENTRIES}
     listed = {name: table[title].pattern for name, title in titles.items() if title in table}
     return Wordings(**listed, is_spaced=code not in _WITHOUT_BLANKS)
-
-
-WORDINGS: Mapping[str, Wordings] = {
-    code: _wordings(code) for code in "en de nl fr es it pt ru zh ja ko".split()
-}

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from salience.arithmetic import exp
 from salience.language.change import LEADING, POSSIBLE
 from salience.language.english import LIGHT_VERBS
-from salience.language.languages import LANGUAGES
+from salience.language.languages import LANGUAGES, language_of_code
 from salience.language.languages.table import CHANGE, change_number
 from salience.language.tokens import fold, stem, words
 from salience.lazily import dataclass
@@ -322,7 +322,7 @@ def _said_later(ev: Evaluation) -> Iterator[list[int]]:
     reading = ev.query.reading
     asks = "?" in ev.query.text or reading.content_words <= _MAX_BARE_WORDS
     asks &= "query_asks_advice" not in reading.features
-    language = LANGUAGES.get(reading.language)
+    language = language_of_code(reading.language) if reading.language in LANGUAGES else None
     is_spaced = language is None or language.is_spaced  # else terms are pairs of characters
     if not (asks and is_spaced and "query_is_not_recall" in reading.features):
         return

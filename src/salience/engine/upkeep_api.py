@@ -1,93 +1,27 @@
-"""Methods of upkeep: previewed first, recorded, and undone by the name of a run."""
+"""`memory.upkeep`: upkeep, which is previewed first, recorded, and undone by the name of a run."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from salience.embedders import EmbedderLike
-from salience.engine.core import Core, Part, PlanRunner
+from salience.engine.core import Core, Part
 from salience.engine.reembedding import Reembedding, Step, take_step
+from salience.engine.transfer_api import Progress
 from salience.lifecycle import audit as auditing
-from salience.lifecycle import consolidation, maintenance, pruning, undoing
+from salience.lifecycle import consolidation, maintenance, pruning
 from salience.lifecycle.audit import Audit
 from salience.lifecycle.consolidation import Consolidation, Summariser
 from salience.lifecycle.maintenance import Maintenance, MaintenanceRequest, this_process
 from salience.lifecycle.pruning import Pruning
-from salience.lifecycle.undoing import ActorUndone, Undone
 from salience.lifecycle.verify import Diagnosis, Verification, doctor, verify
-from salience.records.validation import boolean, texts
+from salience.records.validation import boolean
 from salience.search.recording import log_upkeep
-from salience.search.request import Filters, Moment
+from salience.search.request import Filters
 from salience.stores.address import Address
 from salience.stores.protocol import Store
 from salience.write import judgments
-
-Progress = Callable[[str, int, int], None]
-
-
-class LifecycleApi(PlanRunner):
-    """Archive, unarchive and undo."""
-
-    def archive(self, ids: str | Sequence[str]) -> str | None:
-        """Move memories to the archive, where only `include_archived` finds them.
-
-        Returns the name of the run, for `undo`; None if all were archived already.
-
-        Raises:
-            NotFound: one of them does not exist; nothing was moved.
-            InvalidInput: one of them is pinned; nothing was moved.
-        """
-        scope, names = self._core.write_context(), texts("ids", ids, required=True)
-        run = self._run(pruning.archive(scope, names))
-        log_upkeep(scope.namespace, "archive", 0 if run is None else len(names), run)
-        return run
-
-    def unarchive(self, ids: str | Sequence[str]) -> Mapping[str, str]:
-        """Bring memories back from the archive; returns their restored statuses by id.
-
-        Raises:
-            NotFound: one of them does not exist; nothing was moved.
-            InvalidInput: one of them is not archived; nothing was moved.
-        """
-        scope = self._core.write_context()
-        restored = self._run(pruning.unarchive(scope, texts("ids", ids, required=True)))
-        log_upkeep(scope.namespace, "unarchive", len(restored))
-        return restored
-
-    def undo(self, run: str) -> Undone:
-        """Undo what a run of `prune`, `archive`, `consolidate` or `maintain` changed.
-
-        Memories that were changed again since are left alone, and the result says why.
-
-        Raises:
-            NotFound: no run of that name changed anything.
-            InvalidInput: the name is not that of a run.
-        """
-        scope = self._core.write_context()
-        undone = self._run(undoing.undo(scope, run))
-        log_upkeep(scope.namespace, "undo", len(undone.restored) + len(undone.erased), undone.run)
-        return undone
-
-    def undo_actor(self, actor: str, *, since: Moment = None, apply: bool = False) -> ActorUndone:
-        """Undo everything one actor did since a time, or preview that.
-
-        What he wrote is archived. What he changed has the state and the text of before, unless
-        others have changed it since, which the result names; links are removed or made again.
-        Uses stay, and what he erased is gone. All of it is in the log, and `undo` takes the `run`
-        back, but not texts and links.
-
-        Args:
-            actor: who it was: the `written_by` of memories, the id of a key at a server.
-            since: the time from which on; by default from the first.
-            apply: True to do it.
-        """
-        scope = self._core.write_context()
-        undone = self._run(undoing.undo_actor(scope, actor, since, apply=apply))
-        if undone.applied:
-            count = len(undone.archived) + len(undone.restored)
-            log_upkeep(scope.namespace, "undo_actor", count, undone.run)
-        return undone
 
 
 class Upkeep(Part):
