@@ -180,11 +180,7 @@ class TokenVerifier:
         return await in_thread(self.verify, token)
 
     def _principal(self, claims: Mapping[str, Any]) -> Principal:
-        """The owner of a token by its claims.
-
-        Raises:
-            InvalidInput: a claim is not what it has to be.
-        """
+        """The owner of a token by its claims."""
         names = claims.get(self.settings.namespaces_claim) or ()
         granted = next((claims[each] for each in self.settings.scope_claims if each in claims), ())
         words = granted.split() if isinstance(granted, str) else elements("scope", granted, 1_000)

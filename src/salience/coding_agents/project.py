@@ -48,11 +48,7 @@ class Project:
 
 
 def find_project(folder: str, environment: Mapping[str, str]) -> Project:
-    """The project of a folder; the namespace of the environment's SALIENCE_NAMESPACE goes first.
-
-    Raises:
-        InvalidInput: that cannot be the name of a namespace.
-    """
+    """The project of a folder; the namespace of the environment's SALIENCE_NAMESPACE goes first."""
     here = Path(folder).resolve()
     above = (here, *here.parents)
     repository = next((path for path in above if (path / ".git").exists()), None)
@@ -74,11 +70,7 @@ def find_project(folder: str, environment: Mapping[str, str]) -> Project:
 
 
 def share(folder: str, namespace: str | None) -> Path:
-    """Give the repository of a folder the memories of a namespace, or its own again; its folder.
-
-    Raises:
-        InvalidInput: that cannot be the name of a namespace.
-    """
+    """Give the repository of a folder the memories of a namespace, or its own again; its folder."""
     root = _home(find_project(folder, {}).root)
     shared = {**_shared(), str(root): None if namespace is None else namespace_name(namespace)}
     path = Path(make_private(state_folder())) / _SHARED_FILE

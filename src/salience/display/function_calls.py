@@ -174,11 +174,7 @@ def _definition(name: str, style: Style) -> dict[str, Any]:
 
 
 def _checked(name: str, arguments: str | Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments that a tool has, of those sent.
-
-    Raises:
-        InvalidInput: there is no such tool, or an argument is missing or of another type.
-    """
+    """The arguments that a tool has, of those sent."""
     if not isinstance(name, str) or name not in _TOOLS:
         problem = f"is {shown(name)}, which no tool has"
         raise InvalidInput("name", problem, f"use {', '.join(_TOOLS)}")

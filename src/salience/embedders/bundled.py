@@ -106,11 +106,7 @@ class BundledEmbedder:
         return _identity(self._bundle)
 
     def check(self) -> None:
-        """Refuse to go on without the packages that bring the model.
-
-        Raises:
-            EmbedderError: names the extra that installs them.
-        """
+        """Refuse to go on without the packages that bring the model."""
         self._bundle.paths()
 
     def embed(self, texts: Sequence[str], *, kind: Kind = "document") -> Rows:

@@ -250,11 +250,7 @@ class Core:
         return optional_timestamp(name, localized(value, self.searches.zone()))
 
     def filter(self, filters: Filters) -> Filter | None:
-        """The condition of an argument, its times in the zone of the memory unless they have one.
-
-        Raises:
-            InvalidInput: names what is wrong in it.
-        """
+        """The condition of an argument, its times in the zone of the memory unless they have one."""
         return parse_filter(filters, zone=self.searches.zone())
 
     def batch(self, ops: Sequence[Op]) -> list[Any]:
@@ -305,11 +301,7 @@ class PlanRunner:
         return cast("T", result.in_effect()) if isinstance(result, MemoryRecord) else result
 
     def _run_at(self, plan: Plan[T], as_of: Moment) -> T:
-        """Run a plan that reads the namespace, as it was at a time if one is given.
-
-        Raises:
-            InvalidInput: it is no time, or in the future.
-        """
+        """Run a plan that reads the namespace, as it was at a time if one is given."""
         at = past_time(as_of, self._core.searches, self._core.searches.zone())
         if at is not None:
             plan = time_travel.as_of(plan, (self._core.namespace,), at)
@@ -378,11 +370,7 @@ def _release(dispatcher: Dispatcher, source: Address | Store | None) -> None:
 
 
 def _refuse_those_of_servers(settings: Mapping[str, Any]) -> None:
-    """Refuse the settings that only a memory at a server has.
-
-    Raises:
-        InvalidInput: names which.
-    """
+    """Refuse the settings that only a memory at a server has."""
     for name in ("api_key", "timeout"):
         value, default = settings.get(name, SETTINGS[name]), SETTINGS[name]
         if value is not default and (type(value) is not type(default) or value != default):

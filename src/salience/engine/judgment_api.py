@@ -34,7 +34,6 @@ from salience.write.link_targets import pending_links
 MAX_WAIT_SECONDS = 30.0
 """The longest time that `events` waits, half of what a server has for an answer."""
 POLL_SECONDS = 0.25
-_MEASURED_HITS = 20
 
 
 def whole_history(memory: JudgmentApi, id: str) -> Iterator[Event]:

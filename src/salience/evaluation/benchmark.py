@@ -147,11 +147,7 @@ def _concurrent_search(
 
 
 def _matches(url: str, setup: Setup) -> bool:
-    """True if a store holds the memories of a setup; False if it is empty.
-
-    Raises:
-        InvalidInput: it holds others.
-    """
+    """True if a store holds the memories of a setup; False if it is empty."""
     with Memory.open(url, embedder=None) as memory:
         stats = memory.stats(everywhere=True)
     if not stats["memories"]:

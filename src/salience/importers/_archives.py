@@ -228,11 +228,7 @@ def rows(path: Path, statement: str) -> Iterator[dict[str, Any]]:
 
 
 def json_of(path: Path, place: str, source: Any) -> Any:
-    """The JSON of a column.
-
-    Raises:
-        ImportProblem: it is none.
-    """
+    """The JSON of a column."""
     try:
         return json.loads(source)
     except (ValueError, TypeError, RecursionError):

@@ -151,11 +151,7 @@ def conditions(path: str, wanted: Mapping[str, Any]) -> Iterator[dict[str, Any]]
 
 
 def _compared(name: str, operator: str, operand: Any) -> dict[str, Any]:
-    """The filter for one comparison. What JSON cannot hold equals nothing.
-
-    Raises:
-        ValueError: there is no such operator.
-    """
+    """The filter for one comparison. What JSON cannot hold equals nothing."""
     if operator in ("$eq", "$ne"):
         if not _is_kept(operand):
             return _NEVER if operator == "$eq" else _ALWAYS

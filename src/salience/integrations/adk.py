@@ -56,9 +56,6 @@ class SalienceMemoryService(BaseMemoryService):
                 "cut": "auto"}. Calls of tools that other adapters keep are found only by
                 filters that name a `kind`.
             settings: those of `Memory.open`, if an address is given.
-
-        Raises:
-            SalienceError: the address cannot be opened.
         """
         self._opened = Opened(memory, **settings)
         self._search: SearchOptions = {**(search or {})}
@@ -140,11 +137,7 @@ class SalienceMemoryService(BaseMemoryService):
     async def search_memory(
         self, *, app_name: str, user_id: str, query: str
     ) -> SearchMemoryResponse:
-        """Find the memories of a user that matter for a query, best first; none for an empty one.
-
-        Raises:
-            InvalidInput: an option of the search is wrong.
-        """
+        """Find the memories of a user that matter for a query, best first; none for an empty one."""
         memory = self._of(app_name, user_id)
         words = as_query(query)
         if not words:

@@ -67,9 +67,6 @@ class SalienceContextProvider(ContextProvider):
             min_similarity: leave out memories whose cosine with the input is below it.
             keep_turns: keep what was said as memories; False beside a `SalienceHistoryProvider`,
                 which keeps it already.
-
-        Raises:
-            SalienceError: the address cannot be opened.
         """
         super().__init__(source_id)
         self._memory = Opened(memory).of_user(user_id)
@@ -148,9 +145,6 @@ class SalienceHistoryProvider(HistoryProvider):
             source_id: the name by which the framework knows this provider.
             options: those of `HistoryProvider`: `load_messages`, `store_inputs`, `store_outputs`,
                 `store_context_messages`, `store_context_from`.
-
-        Raises:
-            SalienceError: the address cannot be opened.
         """
         super().__init__(source_id, **options)
         self._memory = Opened(memory).of_user(user_id)

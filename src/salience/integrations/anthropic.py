@@ -69,9 +69,6 @@ class SalienceMemoryTool(BetaAbstractMemoryTool):
                 default they are in that of the memory.
             cache_control: a breakpoint of the prompt cache, at the definition of the tool.
             settings: those of `Memory.open`, if an address is given.
-
-        Raises:
-            SalienceError: the address cannot be opened.
         """
         super().__init__(cache_control=cache_control)
         self._opened = Opened(memory, **settings).of_user(user_id)
@@ -149,11 +146,7 @@ class AsyncSalienceMemoryTool(BetaAsyncAbstractMemoryTool):
         cache_control: BetaCacheControlEphemeralParam | None = None,
         **settings: Unpack[Settings],
     ) -> None:
-        """Keep files in a memory, as `SalienceMemoryTool` does.
-
-        Raises:
-            SalienceError: the address cannot be opened.
-        """
+        """Keep files in a memory, as `SalienceMemoryTool` does."""
         super().__init__(cache_control=cache_control)
         self._tool = SalienceMemoryTool(memory, user_id=user_id, **settings)
 
@@ -328,11 +321,7 @@ class _Files:
 
 
 def _canonical(path: str) -> str:
-    """A path without empty parts, of at most as many characters as an id.
-
-    Raises:
-        ToolError: it is outside of /memories, or could be shown as another one.
-    """
+    """A path without empty parts, of at most as many characters as an id."""
     decoded = path
     while (plain := unquote(decoded)) != decoded:  # "..", however often it was encoded
         decoded = plain

@@ -78,9 +78,6 @@ class SalienceMemory(Memory, Component[SalienceMemoryConfig]):
             limit: the most memories to recall, 1 to 1000.
             max_tokens: the most tokens of the message that hands them to the model.
             min_similarity: leave out memories whose cosine with the query is below it.
-
-        Raises:
-            SalienceError: the address cannot be opened.
         """
         self._given = memory
         self._user_id = user_id

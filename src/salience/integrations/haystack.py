@@ -55,9 +55,6 @@ class SalienceDocumentStore:
             memory: an open memory, or the address of one: a file, a URL, `http://host:port`.
             user_id: whose memories these are: they are in the namespace `scope(user_id)`, and
                 nobody else's are seen. By default they are in that of the memory.
-
-        Raises:
-            SalienceError: the address cannot be opened.
         """
         self._given, self._user_id = memory, user_id
         self.memory = Opened(memory).of_user(user_id)
@@ -83,11 +80,7 @@ class SalienceDocumentStore:
     count_documents_async = awaited(count_documents)
 
     def filter_documents(self, filters: dict[str, Any] | None = None) -> list[Document]:
-        """Get the documents that pass a filter of Haystack, the oldest first.
-
-        Raises:
-            FilterError: the filter is wrong.
-        """
+        """Get the documents that pass a filter of Haystack, the oldest first."""
         records = self.memory.sync.iterate(_filter(filters), order="oldest")
         return [_document(record) for record in records]
 
@@ -258,12 +251,7 @@ class SalienceWriter:
 
 
 def _items(documents: Any, policy: DuplicatePolicy) -> list[dict[str, Any]]:
-    """The memories that keep documents, one for each id.
-
-    Raises:
-        InvalidInput: they are no documents, or one has no text.
-        DuplicateDocumentError: two have one id, and the policy is FAIL or NONE.
-    """
+    """The memories that keep documents, one for each id."""
     if not isinstance(documents, list) or not all(isinstance(d, Document) for d in documents):
         raise InvalidInput("documents", "is not a list of documents", "give a list of Document")
     items: dict[str, dict[str, Any]] = {}
@@ -310,11 +298,7 @@ def _document(record: MemoryRecord) -> Document:
 
 
 def _filter(filters: Mapping[str, Any] | None) -> Filter | None:
-    """The filter of salience for one of Haystack.
-
-    Raises:
-        FilterError: it is wrong.
-    """
+    """The filter of salience for one of Haystack."""
     if not filters:
         return None
     try:

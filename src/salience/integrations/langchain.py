@@ -62,7 +62,6 @@ DOCUMENT_KIND = "document"
 """The kind of the memories of a vector store; it sees no others."""
 MESSAGE_KEY = "langchain_message"
 """The key of the metadata that holds a message as JSON."""
-_PAGE = 1_000
 _SPEAKERS = {"human": "user", "ai": "assistant"}
 _PROVENANCE = ("kind", "speaker", "session_id", "created_at")
 
@@ -88,11 +87,7 @@ class SalienceRetriever(BaseRetriever):
     _opened: Opened = PrivateAttr()
 
     def model_post_init(self, context: Any, /) -> None:
-        """Open the memory.
-
-        Raises:
-            SalienceError: the address cannot be opened.
-        """
+        """Open the memory."""
         super().model_post_init(context)
         self._opened = Opened(self.memory).of_user(self.user_id)
 
@@ -317,9 +312,6 @@ class SalienceChatHistory(BaseChatMessageHistory):
             memory: a memory, or an address as `Memory.open` takes it.
             user_id: the user whose chat it is.
             settings: those of `Memory.open`, for an address.
-
-        Raises:
-            SalienceError: the address cannot be opened.
         """
         self.session_id = session_id
         self._opened = Opened(memory, **settings).of_user(user_id)
@@ -376,9 +368,6 @@ class MemoryMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
             max_tokens: the most tokens of what is recalled.
             remember: keep what is said; False only recalls.
             options: those of `Memory.search`; `limit` is 5 by default.
-
-        Raises:
-            SalienceError: the address cannot be opened.
         """
         super().__init__()
         self._opened = Opened(memory)

@@ -62,9 +62,6 @@ class SalienceMemoryBlock(BaseMemoryBlock[str]):
                 nobody else's are seen. By default they are in that of the memory.
             fields: `limit`, `max_tokens`, `min_similarity`, and those of every block: `name`,
                 `description`, `priority`, `accept_short_term_memory`.
-
-        Raises:
-            SalienceError: the address cannot be opened.
         """
         super().__init__(**fields)
         self._memory = Opened(memory).of_user(user_id)
@@ -132,9 +129,6 @@ class SalienceChatStore(AsyncDBChatStore):
             user_id: whose sessions these are: they are in the namespace `scope(user_id)`, and
                 nobody else's are seen, even of the same key. By default they are in that of the
                 memory.
-
-        Raises:
-            SalienceError: the address cannot be opened.
         """
         super().__init__()
         self._memory = Opened(memory).of_user(user_id)
@@ -243,9 +237,6 @@ class SalienceRetriever(BaseRetriever):
             min_similarity: leave out memories whose cosine with the query is below it.
             options: those of `BaseRetriever`: `callback_manager`, `object_map`, `objects`,
                 `verbose`.
-
-        Raises:
-            SalienceError: the address cannot be opened.
         """
         super().__init__(**options)
         self._memory = Opened(memory).of_user(user_id)

@@ -70,9 +70,6 @@ class Recall(AbstractCapability[AgentDepsT]):
             remember: keep what the user and the model say in a run that ends well.
             id: the id of the capability.
             settings: those of `Memory.open`, if an address is given.
-
-        Raises:
-            SalienceError: the address cannot be opened.
         """
         self.id = id
         self._opened = Opened(memory, **settings)

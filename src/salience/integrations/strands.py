@@ -73,9 +73,6 @@ class SalienceStore(MemoryStore):
             search: further options of `Memory.search`, such as {"cut": "auto"}. Calls of
                 tools that other adapters keep are found only by filters that name a `kind`.
             settings: those of `Memory.open`, if an address is given.
-
-        Raises:
-            SalienceError: the address cannot be opened.
         """
         self._opened = Opened(memory, **settings).of_user(user_id)
         self._session_id = session_id or new_id()
@@ -95,9 +92,6 @@ class SalienceStore(MemoryStore):
         """Find the memories that matter for a query, best first; none for an empty one.
 
         The number that is asked for, perhaps by a model, is brought into 1 to 1,000.
-
-        Raises:
-            InvalidInput: an option of the search is wrong.
         """
         words = as_query(query)
         if not words:

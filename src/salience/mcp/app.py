@@ -91,11 +91,7 @@ class ToolSettings:
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] = os.environ, **options: Any) -> Self:
-        """The settings that options give, else SALIENCE_MCP_<NAME>, else defaults.
-
-        Raises:
-            InvalidInput: a value cannot be read, or is out of its range.
-        """
+        """The settings that options give, else SALIENCE_MCP_<NAME>, else defaults."""
         values: dict[str, Any] = {}
         for field in fields(cls):
             text = environment.get(f"SALIENCE_MCP_{field.name.upper()}")

@@ -77,11 +77,7 @@ def to_data(value: Any) -> Any:
 
 
 def from_data(data: Any, wanted: Any, path: str) -> Any:
-    """The value of the type `wanted` that `to_data` wrote, at a path.
-
-    Raises:
-        InvalidProfile: names the path of the wrong node and what would be right.
-    """
+    """The value of the type `wanted` that `to_data` wrote, at a path."""
     kinds = _kinds(wanted)
     if kinds:
         return _node(data, kinds, wanted, path)

@@ -24,11 +24,7 @@ _Path = tuple[Any, str]
 
 
 def metadata_mapping(value: Any, limit: int = DEFAULT_LIMITS.metadata) -> Mapping[str, Any]:
-    """Metadata that JSON can hold: text keys, finite numbers, no NUL; of at most `limit` bytes.
-
-    Raises:
-        InvalidInput: names the value that is wrong, or too deep, or with which it is too much.
-    """
+    """Metadata that JSON can hold: text keys, finite numbers, no NUL; of at most `limit` bytes."""
     if value is None:
         return EMPTY
     if not isinstance(value, Mapping):
@@ -44,11 +40,7 @@ def json_value(
     *,
     depth: int = MAX_METADATA_DEPTH,
 ) -> Any:
-    """`value` in types that JSON has, of at most `limit` bytes and `depth` levels.
-
-    Raises:
-        InvalidInput: names the path of what it cannot hold.
-    """
+    """`value` in types that JSON has, of at most `limit` bytes and `depth` levels."""
     try:
         return _Reading(name, limit, depth).value(value, (None, name), 0)
     except SalienceError:

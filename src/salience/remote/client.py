@@ -55,9 +55,6 @@ class Client(Closing):
             api_key: its key; that in the environment's SALIENCE_API_KEY by default.
             namespace: the namespace of the memories; the first of the key by default.
             timeout: the seconds without a sign of the server after which a request fails.
-
-        Raises:
-            InvalidInput: an argument is wrong, or the address is not that of a server.
         """
         settings: Settings = {"api_key": api_key, "timeout": timeout}
         if namespace is not None:

@@ -90,9 +90,6 @@ class RemoteSettings:
     ) -> Request:
         """The request of a call; one that changes something has a key by which a server does
         it once.
-
-        Raises:
-            InvalidInput: names the argument that cannot be sent.
         """
         values = dict(arguments)
         if self.profile is not None and call.operation.name in _PROFILED:
@@ -126,11 +123,7 @@ class RemoteSettings:
 
 
 def _base_url(url: str) -> str:
-    """The address of a server without a slash at its end.
-
-    Raises:
-        InvalidInput: it has a key or a query in it, or no host.
-    """
+    """The address of a server without a slash at its end."""
     try:
         parts = urlsplit(url)
         host, _ = parts.hostname, parts.port
@@ -146,11 +139,7 @@ def _base_url(url: str) -> str:
 
 
 def _key(key: Any) -> str | None:
-    """The key of an argument, else of the environment.
-
-    Raises:
-        InvalidInput: it cannot be a key; never quotes it.
-    """
+    """The key of an argument, else of the environment."""
     key = os.environ.get(KEY_VARIABLE) if key is None else key
     if key is None:
         return None

@@ -170,11 +170,7 @@ def _is_plain(problem: BaseException | None) -> bool:
 
 
 def _json(response: httpx.Response) -> Any:
-    """The JSON of an answer, None for an empty one; text that is none is an error of the server.
-
-    Raises:
-        StoreError: a success that is not JSON.
-    """
+    """The JSON of an answer, None for an empty one; text that is none is an error of the server."""
     if not response.content:
         return None
     try:

@@ -93,11 +93,7 @@ class SearchPage(Result):
 
 
 def read_lines(path: str | os.PathLike[str]) -> list[str]:
-    """The lines of a file of recorded searches.
-
-    Raises:
-        InvalidInput: it cannot be read.
-    """
+    """The lines of a file of recorded searches."""
     try:
         with regular_file(path) as file:
             return file.read().decode("utf-8").splitlines()
@@ -189,11 +185,7 @@ class SearchRecorder:
             _logger.warning("a search could not be recorded in %s: %s", self.path, problem)
 
     def lines(self) -> list[str]:
-        """The lines of the file, oldest first.
-
-        Raises:
-            InvalidInput: it cannot be read.
-        """
+        """The lines of the file, oldest first."""
         return read_lines(self.path)
 
     def _append(self, line: bytes) -> None:

@@ -271,12 +271,7 @@ class Server:
         return answered
 
     async def _call(self, operation: Operation, request: Request) -> Call:
-        """The call of an operation that a request makes.
-
-        Raises:
-            Refused: its body or query is wrong, or its key lacks the scope.
-            NotFound: its namespace is not one of the key.
-        """
+        """The call of an operation that a request makes."""
         principal, namespace = LOCAL, self.settings.namespace
         if operation.scope is not None:
             principal = request.state.principal
@@ -302,11 +297,7 @@ class Server:
 
 
 def _namespace(request: Request, principal: Principal, default: str) -> str:
-    """The namespace of a request: the one that it names, or the first of the key.
-
-    Raises:
-        NotFound: the key does not have it.
-    """
+    """The namespace of a request: the one that it names, or the first of the key."""
     named = request.headers.get("salience-namespace")
     namespace = None if named is None else unquote(named)  # a header has no letters beyond ASCII
     if namespace is None:

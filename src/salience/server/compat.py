@@ -325,12 +325,7 @@ async def _run(
 
 
 async def _body(call: Call) -> Body:
-    """The JSON object of a request; an empty one without a body.
-
-    Raises:
-        Refused: it is no JSON.
-        InvalidInput: it is no object.
-    """
+    """The JSON object of a request; an empty one without a body."""
     raw = await call.request.body()
     try:
         body = msgspec.json.decode(raw) if raw else {}
@@ -397,9 +392,6 @@ def _filters(arguments: Body, is_needed: bool = True) -> Body | None:
     """The filter of a request: `filters`, and what older clients send beside it.
 
     None without any, if none `is_needed`.
-
-    Raises:
-        InvalidInput: `filters` is not a mapping.
     """
     given = _own_filters(arguments)
     parts: list[Body] = [given] if given else []
@@ -419,11 +411,7 @@ def _filters(arguments: Body, is_needed: bool = True) -> Body | None:
 
 
 def _own_filters(arguments: Body) -> Body | None:
-    """The argument `filters`, taken out.
-
-    Raises:
-        InvalidInput: it is no mapping.
-    """
+    """The argument `filters`, taken out."""
     given = arguments.pop("filters", None)
     if given is not None and not isinstance(given, dict):
         raise InvalidInput("filters", f"is {shown(given)}", "give an object")
@@ -438,11 +426,7 @@ def _noted(answer: Body, left: Mapping[str, Any]) -> Body:
 
 
 def _batch(body: Body) -> list[tuple[str, Body]]:
-    """The memories of a batch, by their ids.
-
-    Raises:
-        InvalidInput: there are none, too many, or one has no id.
-    """
+    """The memories of a batch, by their ids."""
     items = body.get("memories")
     if not isinstance(items, list) or not 0 < len(items) <= _MAX_BATCH:
         raise InvalidInput("memories", "is not a list", f"give from 1 to {_MAX_BATCH:,} memories")
@@ -454,11 +438,7 @@ def _batch(body: Body) -> list[tuple[str, Body]]:
 
 
 def _whole(name: str, value: Any, largest: int = MAX_PAGE) -> int:
-    """A number from 1, which a query has as text.
-
-    Raises:
-        InvalidInput: it is none.
-    """
+    """A number from 1, which a query has as text."""
     text = value if isinstance(value, str) else str(value)
     is_whole = text.isdecimal() and text.isascii() and len(text) <= len(str(largest))
     if not is_whole or not 1 <= int(text) <= largest:
@@ -467,11 +447,7 @@ def _whole(name: str, value: Any, largest: int = MAX_PAGE) -> int:
 
 
 def _boolean(name: str, value: Any) -> bool:
-    """A truth value, which a query has as text.
-
-    Raises:
-        InvalidInput: it is none.
-    """
+    """A truth value, which a query has as text."""
     text = str(value).lower()
     if text not in ("true", "false"):
         raise InvalidInput(name, f"is {shown(value)}", "give true or false")
@@ -479,11 +455,7 @@ def _boolean(name: str, value: Any) -> bool:
 
 
 def _schema(value: Any) -> Body | None:
-    """The schema of an export, which may be JSON as text.
-
-    Raises:
-        InvalidInput: it is none.
-    """
+    """The schema of an export, which may be JSON as text."""
     try:
         schema = json.loads(value) if isinstance(value, str) else value
     except (ValueError, RecursionError):
@@ -494,11 +466,7 @@ def _schema(value: Any) -> Body | None:
 
 
 def _unpacked(id: Any) -> Body:
-    """The order that the id of an export holds: filters, schema and instructions.
-
-    Raises:
-        InvalidInput: it is no such id.
-    """
+    """The order that the id of an export holds: filters, schema and instructions."""
     try:
         packed = base64.urlsafe_b64decode(id)
         wanted = json.loads(zlib.decompressobj().decompress(packed, _MAX_EXPORT_BYTES))

@@ -151,9 +151,6 @@ def _check_scope(caller: Caller, tool: Tool) -> None:
     """Refuse a tool for which a token lacks the scope, so that its client can ask for a wider one.
 
     A key cannot be widened, so that its model is told instead, as an answer of the tool.
-
-    Raises:
-        Refused: the token lacks it.
     """
     if caller.principal.key_id.startswith(_OAUTH) and not caller.principal.may(tool.scope):
         raise Refused(scope_missing(tool.scope))

@@ -82,11 +82,7 @@ def list_values(values: Iterable[str | None]) -> list[tuple[str, ...]]:
 
 
 def _decode_all(values: Iterable[str | None]) -> list[Any]:
-    """The JSON of many texts, None for no text; parsed at once, in a third of the time.
-
-    Raises:
-        TypeError, ValueError: one of them is damaged.
-    """
+    """The JSON of many texts, None for no text; parsed at once, in a third of the time."""
     texts = [value or "null" for value in values]
     decoded: list[Any] = json.loads(f"[{','.join(texts)}]")
     if len(decoded) != len(texts):
@@ -103,11 +99,7 @@ def index_value_of(stored: Mapping[str, Any], name: str) -> Any:
 
 
 def column(name: str, values: list[Any]) -> list[Any]:
-    """The values of a column as an index has them, from the stored ones.
-
-    Raises:
-        TypeError, ValueError: one of them is damaged.
-    """
+    """The values of a column as an index has them, from the stored ones."""
     if name.startswith("metadata."):
         return metadata_values(values, name.removeprefix("metadata."))
     if name in FIELDS and FIELDS[name].type == "list":
@@ -172,11 +164,7 @@ def _converted(
 
 
 def derived_of(texts: Mapping[str, Any]) -> dict[str, Any]:
-    """The values that follow from a memory's texts, given as stored by the names in LEXICAL.
-
-    Raises:
-        TypeError, ValueError: one of the texts is damaged.
-    """
+    """The values that follow from a memory's texts, given as stored by the names in LEXICAL."""
     values = {name: decode(name, texts[name]) for name in LEXICAL}
     if type(values["content"]) is not str:
         raise TypeError("content of another type")
@@ -340,11 +328,7 @@ def record_of(namespace: str, values: Mapping[str, Any]) -> MemoryRecord:
 
 
 def decode_record(namespace: str, values: dict[str, Any]) -> MemoryRecord:
-    """The record of stored values by field name; the dictionary becomes its own.
-
-    Raises:
-        TypeError, ValueError: a value is damaged.
-    """
+    """The record of stored values by field name; the dictionary becomes its own."""
     id = values["id"]
     try:
         return _decode_record(namespace, values)

@@ -99,11 +99,7 @@ def _noted(edit: Edit, once: Once) -> Edit:
 
 
 def _done(once: Once | None, scope: items.WriteContext) -> Plan[dict[str, Added] | None]:
-    """The outcomes of the edits that a key has made, by kind; None if nothing was done with it.
-
-    Raises:
-        InvalidInput: it came with another chat.
-    """
+    """The outcomes of the edits that a key has made, by kind; None if nothing was done with it."""
     if once is None:
         return None
     keys = tuple(f"{once.key}#{place}" for place in (0, CHUNK, *CHAT_CHUNKS))

@@ -65,11 +65,7 @@ def by_rules(user: str, assistant: str) -> dict[str, str]:
 
 
 def parse_facets(facets: Any) -> Facets:
-    """The argument `facets`, checked.
-
-    Raises:
-        InvalidInput: names the facet that is unknown, or has a wrong text.
-    """
+    """The argument `facets`, checked."""
     return facets if facets is None or callable(facets) else _texts(facets)
 
 

@@ -180,11 +180,7 @@ def check_field(name: str, value: Any, limits: Limits, zone: tzinfo = UTC) -> An
 
 
 def parse_item(source: Any, scope: WriteContext, dimensions: Mapping[str, int]) -> Item:
-    """A checked item from the mapping that a caller gave; `dimensions` of vectors by name.
-
-    Raises:
-        InvalidInput: names the key that is wrong or unknown.
-    """
+    """A checked item from the mapping that a caller gave; `dimensions` of vectors by name."""
     if isinstance(source, str):
         source = {"content": source}
     source = mapping("item", source)

@@ -131,11 +131,7 @@ def _is_pipe(path: Path) -> bool:
 
 
 def _pipe(path: Path) -> BinaryIO:
-    """Open a pipe that somebody writes to.
-
-    Raises:
-        ImportProblem: nobody does.
-    """
+    """Open a pipe that somebody writes to."""
     stream = open(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb")  # noqa: SIM115  # the caller closes it
     if not select.select([stream], [], [], _WAIT_SECONDS)[0]:
         stream.close()
@@ -145,11 +141,7 @@ def _pipe(path: Path) -> BinaryIO:
 
 
 def folder_at(path: str, how: How) -> Source:
-    """The folder of notes at a path.
-
-    Raises:
-        InvalidInput: it is none.
-    """
+    """The folder of notes at a path."""
     place = located(path)
     kind = (how.format or detect(place)) if isinstance(place, Path) and place.is_dir() else None
     if kind not in ("markdown", "basic-memory", "text"):

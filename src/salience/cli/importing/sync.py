@@ -178,11 +178,7 @@ def _free(memory: Memory, folder: Path, items: Sequence[Item]) -> dict[str, str]
 
 
 def _watched(folder: Path) -> Iterator[None]:
-    """Yield each time that something in a folder has changed.
-
-    Raises:
-        ImportProblem: watchfiles is not installed.
-    """
+    """Yield each time that something in a folder has changed."""
     try:
         watch = import_module("watchfiles").watch
     except ImportError:

@@ -112,9 +112,6 @@ def _is_day_first(place: Path, messages: Sequence[Entry], told: DateOrder | None
     """True unless the dates of a chat only make sense, or are only in order, with the month first.
 
     Without slashes the day stands first. Neither a clock of twelve hours nor a language tells.
-
-    Raises:
-        ImportProblem: both are possible, and nobody has told which it is.
     """
     if told is not None:
         return told == "dmy"

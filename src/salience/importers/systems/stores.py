@@ -34,11 +34,7 @@ _MEM0_DERIVED = ("hash", "text_lemmatized", "score", "structured_attributes")
 
 
 def _tables(place: Path, tables: Mapping[str, set[str]], name: str) -> None:
-    """Check that a file has the tables of a system.
-
-    Raises:
-        ImportProblem: it has not.
-    """
+    """Check that a file has the tables of a system."""
     there = _archives.columns(place) if place.is_file() else {}
     for table, columns in tables.items():
         if not there.get(table, set()) >= columns:

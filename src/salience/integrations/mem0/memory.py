@@ -44,9 +44,6 @@ class Door:
             custom_instructions: wishes for what is extracted.
             rerank_profile: the profile by which `search(..., rerank=True)` ranks.
             settings: those of `salience.Memory.open`, with an address.
-
-        Raises:
-            SalienceError: the address cannot be opened.
         """
         if extractor is _FROM_ENVIRONMENT:
             extractor = Extractor.from_environment()

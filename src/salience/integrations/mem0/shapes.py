@@ -122,11 +122,7 @@ def expires_at(value: Any) -> datetime | None:
 
 
 def messages_of(messages: Any) -> Iterator[Mapping[str, Any]]:
-    """The messages of an argument: a text, one message or several.
-
-    Raises:
-        InvalidInput: it is something else.
-    """
+    """The messages of an argument: a text, one message or several."""
     if isinstance(messages, str):
         yield {"role": "user", "content": messages}
     elif isinstance(messages, Mapping):
@@ -178,7 +174,6 @@ class MemoryNotFoundError(NotFound, ValueError):
 
 # The settings of mem0's `from_config`, as far as they mean something here
 
-_MODEL_KEYS = frozenset({"model", "api_key"})
 _KNOWN = ("vector_store", "llm", "embedder", "reranker", "custom_instructions")
 _WITHOUT_MEANING = frozenset({"history_db_path", "version"})  # the store keeps the history
 
@@ -230,11 +225,7 @@ def _part(config: Mapping[str, Any], name: str) -> tuple[str, dict[str, Any]] | 
 
 
 def _own(part: tuple[str, dict[str, Any]], name: str, example: str) -> dict[str, Any]:
-    """The configuration of a part that salience itself is.
-
-    Raises:
-        InvalidInput: it is of another provider.
-    """
+    """The configuration of a part that salience itself is."""
     provider, values = part
     if provider != "salience":
         raise InvalidInput(
@@ -247,11 +238,7 @@ def _own(part: tuple[str, dict[str, Any]], name: str, example: str) -> dict[str,
 
 
 def _endpoint(part: tuple[str, dict[str, Any]], name: str) -> tuple[str, dict[str, Any]]:
-    """The address of a provider that is asked by the protocol of OpenAI, and its other settings.
-
-    Raises:
-        InvalidInput: it is none, or no model is named.
-    """
+    """The address of a provider that is asked by the protocol of OpenAI, and its other settings."""
     provider, values = part
     url = values.pop(f"{provider}_base_url", None)
     if url is None and provider == "openai":

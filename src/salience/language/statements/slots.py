@@ -20,17 +20,11 @@ _MAX_WORDS = 22
 _MAX_CHARACTERS = 40  # of a sentence whose words are not spaced
 _MAX_STEMS = 6  # of an attribute
 _MAX_ATTRIBUTE_CHARACTERS = 12
-_MAX_VALUE_WORDS = 4
 _NUMBER = r"[+(]?\d+(?:[ .,/-]?\d+)*%?(?![\w]*[a-z]\d)"
 _UNITS = regex(r"^(?:eur|euros?|usd|dollars?|pounds?|gbp|chf|e)$")
 _DIRECTION = regex(r"\bfrom (\w+) (?=to\b)")
 _EVERY = regex(
     r"\b(?:every|each|jede[nrsm]?|elke|chaque|tous|cada|todos|todas|ogni|каждый|каждую)\b|[每毎]|매주"
-)
-_STATUSES = (  # one excludes the others, whatever it is said of
-    """pending|(?:has |have |been |is |was )*(?:shipped|delivered|dispatched|cancell?ed|approved
-    |rejected|resolved|merged|blocked|published|returned|refunded|archived|deprecated|on hold
-    |in progress|in review|signed)""",
 )
 
 

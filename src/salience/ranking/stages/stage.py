@@ -172,11 +172,7 @@ class Pipeline:
         return tuple(reversed(wanted))
 
     def check(self) -> None:
-        """Refuse a pipeline in which a stage reads what nothing before it provides.
-
-        Raises:
-            InvalidProfile: names the stage and the column, or the routes of the same name.
-        """
+        """Refuse a pipeline in which a stage reads what nothing before it provides."""
         self._checked  # noqa: B018
 
     @cached_property

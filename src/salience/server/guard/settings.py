@@ -76,11 +76,7 @@ class Rate:
 
     @classmethod
     def parse(cls, text: str) -> Self | None:
-        """The rate of a text as "600/60", 600 requests in 60 seconds; None for "off".
-
-        Raises:
-            InvalidInput: it is none.
-        """
+        """The rate of a text as "600/60", 600 requests in 60 seconds; None for "off"."""
         if text == "off":
             return None
         quota, _, window = text.partition("/")
@@ -162,9 +158,6 @@ class GuardSettings:
         """Settings with the numbers, rates and `metrics_access` of SALIENCE_<NAME>.
 
         `given` are used where the environment says nothing.
-
-        Raises:
-            InvalidInput: a value cannot be read, or is out of its range.
         """
         texts = {
             each.name: (environment[variable], str(each.type))

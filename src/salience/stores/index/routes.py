@@ -239,12 +239,7 @@ def _best_cosines(table: MemoryTable, query: Embedding, size: int) -> Floats | N
 
 
 def _comparable_vectors(table: MemoryTable, route: Vector, query: Query) -> VectorIndex | None:
-    """The vectors that the query's is compared with; None where no memory alive has one.
-
-    Raises:
-        EmbedderMismatch: they come from another embedder than the query's.
-        InvalidInput: they have another length.
-    """
+    """The vectors that the query's is compared with; None where no memory alive has one."""
     vectors = table.vectors.get(route.vector)
     if vectors is None or query.vector is None:
         return vectors

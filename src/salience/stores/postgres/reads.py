@@ -43,11 +43,7 @@ _FIELD_COLUMNS = ", ".join("m.metadata::text" if n == "metadata" else f"m.{n}" f
 
 
 def _record_of(namespace: str, stored: dict[str, Any]) -> MemoryRecord:
-    """The record of stored values.
-
-    Raises:
-        StoreError: one of them is damaged.
-    """
+    """The record of stored values."""
     try:
         return codec.record_of(namespace, stored)
     except codec.DAMAGES as problem:

@@ -290,11 +290,7 @@ class PostgresStore(TableWriter):
         vector_sets.drop(sets, namespaces, DIALECT, ask, run)
 
     def _all_namespaces(self) -> list[str]:
-        """All namespaces of the store.
-
-        Raises:
-            StoreError: this role does not see them all.
-        """
+        """All namespaces of the store."""
         if self.database.row_security:
             raise StoreError(
                 "row-level security hides namespaces from this role; re-embed as the "

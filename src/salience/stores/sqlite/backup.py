@@ -106,11 +106,7 @@ def translate_os_errors(path: Path) -> Iterator[None]:
 
 
 def check_target(target: Path, overwrite: bool) -> None:
-    """Refuse a path at which no file can be made, or one that is not to be replaced.
-
-    Raises:
-        InvalidInput: says why.
-    """
+    """Refuse a path at which no file can be made, or one that is not to be replaced."""
     with translate_os_errors(target):
         is_folder, exists, is_file = target.is_dir(), target.exists(), target.is_file()
         has_folder = target.parent.is_dir()

@@ -282,11 +282,7 @@ def _remove(path: str, is_chosen: Callable[[str, int, bool], bool]) -> None:
 
 
 def _remove_abandoned(path: str, space: int) -> None:
-    """Remove what processes that have ended left of snapshots of a namespace.
-
-    Raises:
-        BlockingIOError: one is being written.
-    """
+    """Remove what processes that have ended left of snapshots of a namespace."""
     partials = [name for name, own, is_partial in _files(path) if own == space and is_partial]
     for name in partials:
         with suppress(FileNotFoundError), regular_file(name) as file:

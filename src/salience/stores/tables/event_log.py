@@ -186,11 +186,7 @@ def event_of(
     seq: int, type: Any, id: str | None, at: float, actor: str | None, session: str | None,
     payload: str | None,
 ) -> Event:  # fmt: skip
-    """The event of a row.
-
-    Raises:
-        ValueError, TypeError: the row is damaged.
-    """
+    """The event of a row."""
     moment = codec.decode("created_at", at)
     if moment is None:
         raise ValueError("an event without its time")

@@ -141,11 +141,7 @@ def _packed(vector: Embedding) -> str:
 
 
 def parsed(raw: bytes) -> dict[str, Any]:
-    """The JSON object of a line.
-
-    Raises:
-        InvalidInput: it is something else.
-    """
+    """The JSON object of a line."""
     try:
         line = json.loads(raw.decode("utf-8"))
     except (ValueError, RecursionError) as problem:
@@ -170,11 +166,7 @@ def _check_texts(value: Any) -> None:
 
 
 def check_header(line: Fields) -> None:
-    """Refuse a file that is not an export, or one of a newer version.
-
-    Raises:
-        InvalidInput: says so.
-    """
+    """Refuse a file that is not an export, or one of a newer version."""
     if line.get("salience") != FORMAT:
         raise InvalidInput("line", "is not the header of an export", "give a file of `export`")
     version = line.get("version")

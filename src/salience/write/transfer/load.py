@@ -168,11 +168,7 @@ def _entries(read: Lines) -> Iterator[tuple[int, bytes]]:
 
 
 def _check(name: str, read: Lines, limits: Limits, report: Progress) -> _Contents:
-    """Read a file to its end, and check every line.
-
-    Raises:
-        InvalidInput: names the first line that is wrong.
-    """
+    """Read a file to its end, and check every line."""
     contents, digest = _Contents(limits), blake2b(digest_size=DIGEST_BYTES)
     number = 0
     for number, raw in _entries(read):

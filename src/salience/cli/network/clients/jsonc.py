@@ -71,11 +71,7 @@ def with_member(text: str, path: Sequence[str], value: Any) -> str:
 
 
 def without_member(text: str, path: Sequence[str]) -> str:
-    """The text without the member at a path; as it is if there is none.
-
-    Raises:
-        ValueError: the text is damaged.
-    """
+    """The text without the member at a path; as it is if there is none."""
     if not text.strip(_MARK).strip():
         return text
     node, _ = _Reader(text).document()

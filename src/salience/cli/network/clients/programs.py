@@ -42,11 +42,7 @@ class Program:
         return self.user_file().suffix == ".toml"
 
     def servers(self, text: str) -> Mapping[str, Any]:
-        """The entries of all servers in the text of a file.
-
-        Raises:
-            ValueError: the file is damaged.
-        """
+        """The entries of all servers in the text of a file."""
         values = toml_tables.read(text) if self.is_toml else jsonc.read(text)
         servers = values.get(self.key, {}) if isinstance(values, dict) else None
         if not isinstance(servers, dict):

@@ -92,11 +92,7 @@ class ReplicaFeed:
     def load(
         self, namespace: str, names: tuple[str, ...], rows: Sequence[int] | None
     ) -> Iterator[Chunk]:
-        """See `ChangeFeed.load`.
-
-        Raises:
-            MissingColumns: they were not read yet.
-        """
+        """See `ChangeFeed.load`."""
         if "features" in names:  # new memories, or all
             if self.fresh is None or (rows is None and self.is_loaded):
                 raise MissingColumns(namespace)
@@ -121,11 +117,7 @@ class ReplicaFeed:
         return self.stored_embedder
 
     def links(self, namespace: str, ids: Sequence[str] | None = None) -> LinkTimes:
-        """See `ChangeFeed.links`.
-
-        Raises:
-            MissingColumns: they were not read yet.
-        """
+        """See `ChangeFeed.links`."""
         links = self.links_by_weight(namespace)
         if ids is None:
             return [link[:4] for link in links]
@@ -133,11 +125,7 @@ class ReplicaFeed:
         return [link[:4] for link in links if not wanted.isdisjoint(link[:2])]
 
     def links_by_weight(self, namespace: str) -> Sequence[tuple[str, str, str, float, float]]:
-        """All links as (source, target, type, created_at, weight), by source, target and type.
-
-        Raises:
-            MissingColumns: they were not read yet.
-        """
+        """All links as (source, target, type, created_at, weight), by source, target and type."""
         if self.stored_links is None:
             raise MissingColumns(namespace, links=True)
         return self.stored_links

@@ -70,11 +70,7 @@ class Replica:
 
     @property
     def links(self) -> LinkTable:
-        """The links of the namespace.
-
-        Raises:
-            MissingColumns: they were not read yet.
-        """
+        """The links of the namespace."""
         if self._links is None:
             rows = self.index.table.matching(None)
             row_of = dict(zip(self.index.ids_of(rows), rows.tolist(), strict=True))
