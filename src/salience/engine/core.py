@@ -250,7 +250,7 @@ class Core:
         return optional_timestamp(name, localized(value, self.searches.zone()))
 
     def filter(self, filters: Filters) -> Filter | None:
-        """The condition of an argument, its times in the zone of the memory unless they have one."""
+        """The condition of an argument; its times without a zone are in that of the memory."""
         return parse_filter(filters, zone=self.searches.zone())
 
     def batch(self, ops: Sequence[Op]) -> list[Any]:

@@ -108,7 +108,7 @@ def awaited(
 
 
 def without_items(filters: Filters) -> Filter | None:
-    """A filter that leaves out what nobody says (`ITEM_KIND`), unless it asks for a `kind` itself."""
+    """A filter that leaves out what nobody says (`ITEM_KIND`), unless it asks for a `kind`."""
     where = parse_filter(filters)
     if "kind" in filter_fields(where):
         return where
@@ -136,7 +136,7 @@ def scope(*labels: str) -> str:
 
 
 def in_order(memory: Memory, filters: Filters) -> list[MemoryRecord]:
-    """All memories that pass a filter, in the order of writing: clocks differ, and may be set back."""
+    """All memories that pass a filter, in the order of writing, as clocks may be set back."""
     written: list[tuple[int, MemoryRecord]] = []
     cursor: str | None = None
     while True:

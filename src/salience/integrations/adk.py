@@ -137,7 +137,7 @@ class SalienceMemoryService(BaseMemoryService):
     async def search_memory(
         self, *, app_name: str, user_id: str, query: str
     ) -> SearchMemoryResponse:
-        """Find the memories of a user that matter for a query, best first; none for an empty one."""
+        """Find the memories of a user that matter, best first; none for an empty query."""
         memory = self._of(app_name, user_id)
         words = as_query(query)
         if not words:
