@@ -14,7 +14,7 @@ from hypothesis import settings
 _SLOWEST = 25  # cases that are named after a run
 
 # How long an example takes says how busy the machine is, not whether the law holds.
-settings.register_profile("short", deadline=None, max_examples=20)
+settings.register_profile("short", deadline=None, max_examples=10)
 settings.register_profile("deep", deadline=None, max_examples=60)
 settings.load_profile("short")
 

@@ -30,7 +30,7 @@ NOT_OF_A_SCHEMA = (
     r"item: must be a mapping|nothing says what to erase|metadata, which is merged",
     r"sections|max_tokens|belongs to another request|more than 64 bits|too large a number",
     r"contains a NUL character|non-empty text keys",  # in lists of lists
-    r"expires_at: is .* is past|there is no time zone",
+    r"expires_at: is .* is past|there is no time zone|until: is before since|has no base level",
     r"occurs twice|is not one of a page of events|in the namespace .* already|min_similarity",
 )
 """Refusals of values that are right by their schemas, for reasons that no schema can say."""
