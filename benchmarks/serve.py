@@ -230,8 +230,11 @@ def kill(bench: Bench) -> Iterator[Row]:
     """`kill -9` in a burst of writes on 8 connections; how many accepted ones are missing."""
     url = bench.file(bench.memories)
     with bench.server(url, workers=2) as server:
-        process = start_load(server, bench.writes(), 8, 2 * bench.seconds)
+        process = start_load(server, bench.writes(), 8, 2 * bench.seconds + 10)
         time.sleep(bench.seconds)
+        with Memory.open(url) as memory:  # a slow machine has perhaps accepted none so far
+            while memory.count() == bench.memories and process.poll() is None:
+                time.sleep(0.05)
         server.kill()
         load = end_of(process)
     with Memory.open(url) as memory:

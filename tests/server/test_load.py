@@ -17,7 +17,7 @@ BENCHMARK = Path(__file__).resolve().parents[2] / "benchmarks" / "serve.py"
 @pytest.mark.deep
 def test_searches_are_answered_and_kill_9_loses_no_accepted_write(tmp_path: Path) -> None:
     figures = tmp_path / "figures.json"
-    size = ("--memories", "300", "--seconds", "1", "--connections", "2")
+    size = ("--memories", "300", "--seconds", "3", "--connections", "2")
     parts = ("--only", "sqlite", "writes", "kill")
     ran = subprocess.run(
         [sys.executable, str(BENCHMARK), *size, *parts, "--json", str(figures)],
