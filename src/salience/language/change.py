@@ -22,17 +22,15 @@ from salience.lazily import regex
 
 WEIGHTS = Path(__file__).with_name("change.txt")
 PAIR_WEIGHTS = Path(__file__).with_name("change_pairs.txt")
-NEARNESS, NO_PAIR = 3.0, -2.0
+NEARNESS, NO_PAIR = 1.5, -2.0
 """The factor of the nearness, and the nearness of no pair at all."""
 MAX_DEVIATION = 3.0
 """Standard deviations at which a figure of a pair is cut."""
-LIKELY = 0.45
-"""The probability from which a memory is said to be perhaps replaced."""
-LEADING = 0.6
-"""The probability from which the newer one is preferred, whatever is asked."""
-POSSIBLE = 0.2
+LIKELY = 0.25
+"""The probability from which a memory is said to be perhaps replaced, and the newer one leads."""
+POSSIBLE = 0.15
 """The probability from which a question about the present prefers the newer one."""
-LEAST_COSINE = 0.2
+LEAST_COSINE = 0.1
 """The cosine of two statements below which neither takes the place of the other."""
 
 _MAX_TOKENS = 120

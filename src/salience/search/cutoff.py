@@ -68,7 +68,7 @@ class Cutoff:
 NO_CUTOFF = Cutoff()
 CUTOFFS: Mapping[str, Cutoff] = {
     "careful": Cutoff(floor=0.6, share=0.4),
-    "auto": Cutoff(floor=0.4, share=0.2),
+    "auto": Cutoff(floor=0.35, share=0.2),
     "greedy": Cutoff(floor=0.2, share=0.1),
     "none": NO_CUTOFF,
 }
