@@ -26,7 +26,7 @@ NEARNESS, NO_PAIR = 1.5, -2.0
 """The factor of the nearness, and the nearness of no pair at all."""
 MAX_DEVIATION = 3.0
 """Standard deviations at which a figure of a pair is cut."""
-LIKELY = 0.25
+LIKELY = 0.3
 """The probability from which a memory is said to be perhaps replaced, and the newer one leads."""
 POSSIBLE = 0.15
 """The probability from which a question about the present prefers the newer one."""
