@@ -30,7 +30,7 @@ MAX_SENTENCES = 64
 """Sentences of a text that are read, the first ones."""
 _RECENT_TEXTS = 4096
 _RECENT_QUERIES = 1024
-_SURE = 0.75  # from which a sentence is taken for a request to forget, as that may hide memories
+_SURE = 0.85  # from which a sentence is taken for a request to forget, as that may hide memories
 _SENTENCE = regex(
     r"(?:[^.!?\n\u3002\uff01\uff1f]|[.!?](?!\s|$|[\"'\u201d\u00bb)]))+[.!?\u3002\uff01\uff1f\"'\u201d\u00bb\u300d)]*"
 )
