@@ -27,7 +27,9 @@ NEARNESS, NO_PAIR = 1.5, -2.0
 MAX_DEVIATION = 3.0
 """Standard deviations at which a figure of a pair is cut."""
 LIKELY = 0.3
-"""The probability from which a memory is said to be perhaps replaced, and the newer one leads."""
+"""The probability from which a memory is said to be perhaps replaced."""
+LEADING = 0.45
+"""The probability from which the newer one is preferred, whatever is asked."""
 POSSIBLE = 0.15
 """The probability from which a question about the present prefers the newer one."""
 LEAST_COSINE = 0.1

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from salience.arithmetic import exp
-from salience.language.change import LIKELY, POSSIBLE
+from salience.language.change import LEADING, POSSIBLE
 from salience.language.english import LIGHT_VERBS
 from salience.language.languages import LANGUAGES, language_of_code
 from salience.language.languages.table import CHANGE, change_number
@@ -359,7 +359,7 @@ def _learned(ev: Evaluation) -> Iterator[list[int]]:
     asks_present = "query_asks_present" in features
     if "query_asks_advice" in features and not asks_present:
         return
-    least = POSSIBLE if asks_present else LIKELY
+    least = POSSIBLE if asks_present else LEADING
     place_of = {id: at for at, id in enumerate(table["id"].tolist())}
     for older, newer in enumerate(table["change.by"].tolist()):
         for chance, id in newer or ():
