@@ -27,7 +27,6 @@ WITHOUT_KERNELS = Counter(frames=160, functions=17, files=2)
 SMALL_LINES = 40
 SMALL = {
     "__main__.py": "`python -m salience` needs a module of this name",
-    "api/docstrings.py": "read by faces that need no table of operations",
     "closing.py": "stands below every package that closes something",
     "integrations/_extra.py": "imported before a framework that may be missing",
     "language/secrets.py": "what writes, audits and hooks take for a secret",

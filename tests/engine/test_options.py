@@ -12,7 +12,10 @@ import pytest
 
 import salience
 from salience import AsyncMemory, Memory
+from salience.api.operations import BY_NAME, Operation
+from salience.api.parameters import Between, parameters
 from salience.engine.options import SETTINGS, MemoryChanges, MemoryFields, Settings
+from salience.errors import InvalidInput
 from salience.search.context import CONTEXT_DEFAULTS, ContextOptions
 from salience.search.request import SEARCH_DEFAULTS, CompareOptions, ExplainOptions, SearchOptions
 from salience.write.items import CHECKS, ITEM_KEYS
@@ -101,3 +104,43 @@ def test_dir_and_help_show_the_public_names() -> None:
     for name in salience.__all__:
         assert re.search(rf"\b{name}s?\b", salience.__doc__ or ""), name
         assert getattr(salience, name).__doc__
+
+
+OPERATIONS = [row for row in BY_NAME.values() if row.name not in ("export", "load")]
+BOUNDED = [
+    (row, parameter.name, bounds, value)
+    for row in OPERATIONS
+    for parameter in parameters(row.of(Memory)).values()
+    for bounds in getattr(parameter.type, "__metadata__", ())
+    if isinstance(bounds, Between)
+    for value in (bounds.least - 1, None if bounds.most is None else bounds.most + 1)
+    if value is not None
+]
+
+
+@pytest.mark.parametrize("row", OPERATIONS, ids=lambda row: row.name)
+def test_each_parameter_says_what_it_means_and_has_a_default_of_its_own(row: Operation) -> None:
+    for parameter in parameters(row.of(Memory)).values():
+        assert parameter.meaning, parameter.name
+        assert parameter.default is not ..., parameter.name
+
+
+@pytest.mark.parametrize(
+    ("row", "name", "bounds", "value"), BOUNDED, ids=lambda each: getattr(each, "name", None)
+)
+def test_what_is_out_of_bounds_is_refused_by_name(
+    row: Operation, name: str, bounds: Between, value: float
+) -> None:
+    example = {own: row.example[own] for own in row.example if own in parameters(row.of(Memory))}
+    path = {"id": "note-1"} if "{id}" in row.path else {}
+    others: dict[str, Any] = {
+        "inspect.graph": {"around": "note-1"},
+        "explain_many": {"query": "x", "ids": ["a"]},
+    }
+    given = {**example, **path, **others.get(row.name, {}), name: value}
+    with Memory.open("ram://", embedder=None) as memory:
+        memory.add("Ana moved to Lisbon.", id="note-1")
+        memory.add("Ana lives in Porto.", id="note-2")
+        with pytest.raises(InvalidInput) as refused:
+            row.of(memory)(**given)
+    assert refused.value.field == name

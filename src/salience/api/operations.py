@@ -11,6 +11,7 @@ from itertools import chain
 from operator import attrgetter
 from typing import Any, Final, Literal
 
+from salience.api.parameters import NOT_GIVEN
 from salience.lazily import dataclass, field
 
 Scope = Literal["memories:read", "memories:write", "memories:delete", "upkeep", "transfer", "keys"]
@@ -59,7 +60,7 @@ class Operation:
     heavy: bool = False
     repeats: bool = False
     member: str = ""
-    absent: Any = ...
+    absent: Any = NOT_GIVEN
     without: tuple[str, ...] = ()
     renamed: Mapping[str, str] = field(default_factory=dict)
     defaults: Mapping[str, Any] = field(default_factory=dict)

@@ -180,7 +180,8 @@ def described(
     """The annotations of a command's parameters with their help, by what is typed for them.
 
     A parameter has the option or argument of its name; further arguments go to the others, in their
-    order. In the help of what is typed, {} stands for the help of the annotation.
+    order. In the help of what is typed, {} stands for the values that it takes, or the help of the
+    annotation.
     """
     help = {**shared, **own}
     options = {flag: typed for typed in help for flag in _flags(typed)}
@@ -203,7 +204,8 @@ def described(
             info.metavar = info.metavar if last.startswith("-") else last
             info.param_decls = (*flags, last) if last.startswith("-") else flags
         means = info.help or ""
-        info.help = help[typed].replace("{}", means.rstrip(".")) if typed in help else means
+        values = getattr(info, "choices", "") or means.rstrip(".")
+        info.help = help[typed].replace("{}", values) if typed in help else means
         if isinstance(info, OptionInfo) and info.metavar is None:
             kinds = (kind, *get_args(kind))
             info.metavar = next((word for each, word in _WORDS.items() if each in kinds), None)

@@ -10,8 +10,8 @@ from salience.cli.settings import Settings
 from salience.display.result import to_json
 from salience.errors import NotFound, shown
 from salience.lifecycle.verify import History, Verification
-from salience.records.events import EVENT_OF_USE, JUDGEMENTS, SCORE_STEPS
-from salience.records.record import LINK_TYPES, MemoryRecord
+from salience.records.events import SCORE_STEPS
+from salience.records.record import MemoryRecord
 from salience.retrieval.questions import LabelledQuestion, Questions, QuestionScores
 
 _SHOWN_MEASURES = ("R@10", "MRR", "nDCG@10")  # --json gives all
@@ -53,7 +53,7 @@ def _payload_summary(payload: Any) -> str:
     return "; ".join(parts)
 
 
-@operation("link", choices={"type": LINK_TYPES}, to_json=lambda _, **link: link)
+@operation("link", to_json=lambda _, **link: link)
 def link(
     settings: Settings, done: None, *, source: str, type: str, target: str, **given: Any
 ) -> None:
@@ -69,7 +69,7 @@ def decay(settings: Settings) -> None:
     output.tell(settings, {"memories": memories}, f"{memories:,} memories")
 
 
-@operation("touch", choices={"use": EVENT_OF_USE}, to_json=lambda _, ids, **__: {"touched": ids})
+@operation("touch", to_json=lambda _, ids, **__: {"touched": ids})
 def touch(settings: Settings, done: None, *, ids: list[str], **given: Any) -> None:
     """Record that memories were used."""
     output.say(f"{len(ids):,} touched")
@@ -91,7 +91,7 @@ _JUDGED = ("relevance_score", "feedback_for", "feedback_against", "review", "out
 _MOVED = {**dict.fromkeys(SCORE_STEPS, ("memory_score",)), "reinforce": ("strength",)}
 
 
-@operation("feedback", choices={"kind": JUDGEMENTS})
+@operation("feedback")
 def feedback(settings: Settings, record: MemoryRecord, *, kind: str, **given: Any) -> None:
     """Record whether a memory was useful, or raise or lower its score."""
     _shows(*_MOVED.get(kind, _JUDGED))(settings, record)

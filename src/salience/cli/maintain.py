@@ -10,8 +10,7 @@ from salience.cli import output
 from salience.cli.operations import operation
 from salience.cli.settings import Settings
 from salience.language.tokens import shorten
-from salience.lifecycle import maintenance
-from salience.lifecycle.audit import MENDABLE, Action, Audit, Finding
+from salience.lifecycle.audit import Action, Audit, Finding
 from salience.lifecycle.consolidation import Consolidation
 from salience.lifecycle.maintenance import Maintenance
 from salience.lifecycle.undoing import ActorUndone, Undone
@@ -136,7 +135,6 @@ def undo_actor(settings: Settings, report: ActorUndone, *, apply: bool, **given:
     "upkeep.maintain",
     embeds=lambda given: "consolidate" in given["steps"],
     step="maintaining",
-    choices={"steps": maintenance.STEPS},
 )
 def maintain(settings: Settings, report: Maintenance, *, dry_run: bool, **given: Any) -> None:
     """Run the maintenance that is due: expiry, old tasks, pending links; more with --step."""
@@ -169,7 +167,7 @@ def _command(action: Action) -> str:
     return shlex.join(["salience", name, *separator, *ids])
 
 
-@operation("upkeep.audit", step="looking", choices={"mend": MENDABLE})
+@operation("upkeep.audit", step="looking")
 def audit(settings: Settings, report: Audit, *, mend: Sequence[str] = (), **given: Any) -> None:
     """Report problems of the memories, with examples and the commands that fix them."""
     from rich.text import Text

@@ -28,8 +28,9 @@ from typing import (
 import typer
 from typer.models import ArgumentInfo, OptionInfo
 
-from salience.api.docstrings import descriptions
+from salience.api import parameters as api
 from salience.api.operations import BY_NAME, READ
+from salience.api.parameters import NOT_GIVEN
 from salience.cli import output
 from salience.cli.completion import one_of
 from salience.cli.help import CONDITIONS
@@ -42,6 +43,7 @@ from salience.write.reading import not_found
 
 Command = Callable[..., None]
 REQUIRED = Parameter.empty
+_KEYWORD = Parameter.KEYWORD_ONLY
 _FLAGS = {
     "filters": "filter",
     "tags": "tag",
@@ -60,7 +62,6 @@ def takes(
     method: str,
     *arguments: str,
     without: Iterable[str] = (),
-    choices: Mapping[str, Iterable[str]] = {},
     **defaults: Any,
 ) -> Callable[[Command], Command]:
     """A decorator that gives a command the parameters of a method, in the place of `**options`.
@@ -72,7 +73,6 @@ def takes(
         method: its name.
         arguments: the parameters that are no options, though they have a default.
         without: parameters to leave out.
-        choices: the values of a parameter, which stand for {} in its help.
         defaults: those of the command where they are others than those of the method; `REQUIRED`
             for an option without one.
     """
@@ -83,22 +83,23 @@ def takes(
         hidden = {*_NOT_TYPED, *without, *(each.name for each in own)}
         options = [each.replace(annotation=hints[each.name]) for each in own]
         places, readers = list[Parameter](), dict[str, Callable[[Any], Any]]()
-        listed = parameters(attrgetter(method)(Memory))
+        listed = dict(api.parameters(attrgetter(method)(Memory)))
         folds = "filters" in listed and "tags" not in listed
         if folds:
-            listed |= {n: c for n, c in parameters(Memory.count).items() if c.default is ...}
+            others = api.parameters(Memory.count).items()
+            listed |= {name: each for name, each in others if each.default is NOT_GIVEN}
         for each in listed.values():
             name, is_place = each.name, each.name in arguments
             is_place |= each.default is Parameter.empty and name not in defaults
             if name in hidden:
                 continue
-            annotation, reader = _typed(each, is_place, choices.get(name, ()))
+            annotation, reader = _typed(each, is_place)
             if reader is not None:
                 readers[name] = reader
             default = defaults.get(name, each.default)
             default = [*default] if isinstance(default, tuple) else default
-            default = None if default is ... or isfunction(default) else default
-            shown = Parameter(name, each.KEYWORD_ONLY, default=default, annotation=annotation)
+            default = None if default is NOT_GIVEN or isfunction(default) else default
+            shown = Parameter(name, _KEYWORD, default=default, annotation=annotation)
             (places if is_place else options).append(shown)
 
         def run(settings: Settings, **given: Any) -> None:
@@ -109,7 +110,7 @@ def takes(
                     given[name] = readers[name](value)
             command(settings, **(with_fields(given) if folds else given))
 
-        named = [each.replace(kind=each.KEYWORD_ONLY) for each in (*places, *options)]
+        named = [each.replace(kind=_KEYWORD) for each in (*places, *options)]
         run.__doc__ = command.__doc__
         run.__signature__ = Signature([settings, *named])  # type: ignore[attr-defined]
         run.__annotations__ = {each.name: each.annotation for each in named}
@@ -207,35 +208,24 @@ def _listed(value: str | list[str]) -> list[str]:
     return [value] if isinstance(value, str) else value
 
 
-def parameters(method: Callable[..., Any]) -> dict[str, Parameter]:
-    """The parameters of a method with their types, and its descriptions of them."""
-    hints, help = get_type_hints(method), descriptions(method)
-    return {
-        name: each.replace(annotation=Annotated[hints.get(name, each.annotation), help.get(name)])
-        for name, each in signature(method).parameters.items()
-    }
-
-
-def _typed(
-    parameter: Parameter, is_place: bool, choices: Iterable[str]
-) -> tuple[Any, Callable[[Any], Any] | None]:
+def _typed(parameter: api.Parameter, is_place: bool) -> tuple[Any, Callable[[Any], Any] | None]:
     """The annotation of a parameter for typer, and the function that reads its text, if any."""
-    name, (hint, help) = parameter.name, get_args(parameter.annotation)
+    name, choices, meaning = parameter.name, parameter.choices, parameter.meaning
     short = _OF_CONDITIONS.get(name)
     flag = short or _FLAGS.get(name) or name.replace("_", "-")
-    kind, metavar, shape = _kind(hint)
+    kind, metavar, shape = _kind(parameter.plain)
     metavar = _METAVARS.get(name, metavar)
     info: Any = ArgumentInfo(default=...) if is_place else OptionInfo(default=..., metavar=metavar)
-    info.help = f"One of {', '.join(choices)}." if choices else help
+    info.help, info.choices = meaning, f"One of {', '.join(choices)}" if choices else ""
     info.autocompletion = one_of(choices) if choices else None
-    info.rich_help_panel = CONDITIONS if parameter.default is ... else None
+    info.rich_help_panel = CONDITIONS if parameter.default is NOT_GIVEN else None
     if not is_place:
         both = kind is bool and parameter.default is not False
         other = (f"--{name.replace('_', '-')}",) if short else ()
         info.param_decls = (f"--{flag}/--no-{flag}" if both else f"--{flag}", *other)
-        if kind == list[str] and help:
-            info.help = f"{help} Repeat the option for more."
-    if parameter.default is None or parameter.default is ...:
+        if kind == list[str] and meaning:
+            info.help = f"{meaning} Repeat the option for more."
+    if parameter.default is None or parameter.default is NOT_GIVEN:
         kind = kind | None
     if shape is Callable:
         return Annotated[kind | None, info], partial(imported, flag)

@@ -18,8 +18,7 @@ from salience.ranking import profiles as built_in
 from salience.ranking.profile import Profile
 from salience.records.field_filters import with_fields
 from salience.search.compare import Comparison
-from salience.search.context.packing import FORMATS
-from salience.search.cutoff import CUTOFFS, doubt
+from salience.search.cutoff import doubt
 
 if TYPE_CHECKING:
     from salience.engine.memory import Memory
@@ -39,7 +38,7 @@ def profile_of(name: str, rerank: str | None) -> Profile:
     return reranked(name, rerank)
 
 
-@takes("search", choices={"cut": CUTOFFS})
+@takes("search")
 def search(
     settings: Settings,
     profile: ProfileName = "balanced",
@@ -84,7 +83,7 @@ def _near(memory: Memory, result: SearchResult, filters: Any) -> SearchResult:
     return memory.search(result.query, filters=filters, limit=_CLOSE, touch=False)
 
 
-@takes("explain_many", without=("everywhere",), choices={"cut": CUTOFFS})
+@takes("explain_many", without=("everywhere",))
 def explain(
     settings: Settings,
     profile: ProfileName = "balanced",
@@ -127,7 +126,7 @@ def compare(settings: Settings, comparison: Comparison, **given: Any) -> None:
         output.note("nothing found")
 
 
-@takes("get_context", choices={"format": FORMATS, "cut": CUTOFFS})
+@takes("get_context")
 def context(
     settings: Settings, profile: ProfileName = "balanced", rerank: str | None = None, **given: Any
 ) -> None:

@@ -10,12 +10,13 @@ from datetime import tzinfo
 from functools import partial, update_wrapper
 from typing import Any, Concatenate, ParamSpec, Self, Unpack
 
+from salience.api.parameters import NOT_GIVEN, takes
 from salience.display.function_calls import Offered, Owner, Style, Tools
 from salience.engine.core import Core, part
 from salience.engine.inspect_api import Inspect, Labels
 from salience.engine.judgment_api import MAX_WAIT_SECONDS, POLL_SECONDS
 from salience.engine.memory import Memory, shown_memory, tool_limits
-from salience.engine.options import SETTINGS, Settings, takes
+from salience.engine.options import SETTINGS, Settings
 from salience.engine.search_api import ITERATION_PAGE, Iteration
 from salience.engine.upkeep_api import Upkeep
 from salience.errors import StoreClosed
@@ -136,7 +137,6 @@ class AsyncMemory:
 
         Args:
             url: the path of a file, a URL or a store.
-            {options}
         """
         self._opening = partial(Core.open, url, **settings)
 
@@ -147,7 +147,6 @@ class AsyncMemory:
 
         Args:
             url: the path of a file, a URL or a store.
-            {options}
 
         Raises:
             StoreError: the file cannot be used.
@@ -307,7 +306,7 @@ class AsyncMemory:
     def __aiter__(self) -> AsyncIteration:
         return self.iterate()
 
-    @takes(Owner, defaults=dict.fromkeys(Owner.__annotations__, ...))
+    @takes(Owner, defaults=dict.fromkeys(Owner.__annotations__, NOT_GIVEN))
     def tools(
         self, style: Style = "openai", *, max_tokens: int = 2000, **owner: Unpack[Owner]
     ) -> AsyncTools:

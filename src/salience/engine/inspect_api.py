@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Unpack, cast
+from typing import Annotated, Unpack, cast
 
+from salience.api.parameters import Bounds, takes
 from salience.engine.core import Part
-from salience.engine.options import check_names, takes
+from salience.engine.options import check_names
 from salience.engine.search_api import EXPLAINING
 from salience.lifecycle import zone_history
-from salience.lifecycle.neighbourhood import Graph, graph
+from salience.lifecycle.neighbourhood import DEPTH, NODES, Graph, graph
 from salience.lifecycle.vitality_history import VitalityHistory, vitality_history
-from salience.lifecycle.zone_history import ZoneHistory
-from salience.lifecycle.zones import Zones, zones
+from salience.lifecycle.zone_history import POINTS, ZoneHistory
+from salience.lifecycle.zones import FROM_NONE, Zones, zones
 from salience.ranking import profiles as profiles_by_name
 from salience.ranking.profiles import ProfileLike
-from salience.records.field_filters import FieldFilters, with_fields
+from salience.records.field_filters import ID, FieldFilters, with_fields
 from salience.records.validation import callable_or_none, integer, number, text
 from salience.retrieval.questions import (
     LabelledQuestion,
@@ -30,16 +31,20 @@ from salience.retrieval.questions import (
 from salience.search import candidates, compare, search
 from salience.search.candidates import DEFAULT_CANDIDATES, CandidateTable
 from salience.search.compare import Comparison
-from salience.search.listing import MAX_PAGE
+from salience.search.listing import PAGE, PageLimit
 from salience.search.recording import SearchPage, recorded
 from salience.search.request import (
-    MAX_HITS,
+    HITS,
     SEARCH_DEFAULTS,
+    SHARE,
     CompareOptions,
     ExplainOptions,
     Filters,
     HitOptions,
+    Id,
     Moment,
+    Present,
+    Query,
     SearchOptions,
     SharedOptions,
     further,
@@ -53,7 +58,7 @@ class Inspect(Part):
 
     @takes(*EXPLAINING, defaults={**SEARCH_DEFAULTS, "limit": DEFAULT_CANDIDATES})
     def candidates(
-        self, query: str, *, hits: int = 10, **given: Unpack[ExplainOptions]
+        self, query: Query, *, hits: Annotated[int, HITS] = 10, **given: Unpack[ExplainOptions]
     ) -> CandidateTable:
         """List everything that a search ranks, as columns: the hits, then the rest.
 
@@ -63,25 +68,26 @@ class Inspect(Part):
         Args:
             query: what is asked, in words.
             hits: the `limit` of the search, 1 to 1000.
-            {options}
         """
         check_names("Memory.inspect.candidates", given, ExplainOptions, "hits")
         given = with_fields(given)
         given.setdefault("limit", DEFAULT_CANDIDATES)
         request = self._core.request(query, **given)
-        searched = replace(request, limit=integer("hits", hits, 1, MAX_HITS))
+        searched = replace(request, limit=integer("hits", hits, *HITS))
         return self._run_search(candidates.candidates(searched, request.limit), request)
 
     @takes(FieldFilters, SharedOptions, CompareOptions, defaults=SEARCH_DEFAULTS)
     def compare(
-        self, query: str, profiles: Sequence[ProfileLike], **given: Unpack[CompareOptions]
+        self,
+        query: Query,
+        profiles: Annotated[Sequence[ProfileLike], Bounds(minItems=2)],
+        **given: Unpack[CompareOptions],
     ) -> Comparison:
         """Compare the hits of two or more profiles for one query; no use is counted.
 
         Args:
             query: what is asked, in words.
             profiles: the profiles to compare; each further one is held against the first.
-            {options}
         """
         check_names("Memory.inspect.compare", given, CompareOptions)
         given = with_fields(given)
@@ -93,13 +99,13 @@ class Inspect(Part):
 
     def graph(
         self,
-        around: str,
+        around: Annotated[str, ID],
         *,
-        depth: int = 1,
-        limit: int = 500,
+        depth: Annotated[int, DEPTH] = 1,
+        limit: Annotated[int, NODES] = 500,
         types: Sequence[str] | None = None,
         entities: bool = False,
-        as_of: Moment = None,
+        as_of: Present = None,
     ) -> Graph:
         """Get the memories linked to one, in either direction, and the links between them.
 
@@ -123,16 +129,20 @@ class Inspect(Part):
         self,
         filters: Filters = None,
         *,
-        now: Moment = None,
-        limit: int | None = None,
+        now: Present = None,
+        limit: Annotated[int | None, FROM_NONE] = None,
         cursor: str | None = None,
     ) -> Zones:
         """Label each memory by its vitality (active, stale, fading, dormant), liveliest first.
 
         The zones are computed for a time, the present by default; no memory is moved. Memories in
-        the archive, and those that were consolidated, are in no zone. With a `limit` the result is
-        a page, whose `cursor` gets the next one at the same time; its counts are of all, and 0
-        gives these alone.
+        the archive, and those that were consolidated, are in no zone.
+
+        Args:
+            filters: a condition that each memory must meet.
+            now: the time to compute for; the present by default.
+            limit: the most memories of a page; 0 gives the counts alone, which are of all.
+            cursor: the cursor of the page before, which goes on at the same time.
         """
         at, where = self._core.time("now", now).timestamp(), self._core.filter(filters)
         return self._run(zones((self._core.namespace,), at, where, limit, cursor))
@@ -142,16 +152,21 @@ class Inspect(Part):
         *,
         since: Moment = None,
         until: Moment = None,
-        points: int = 53,
+        points: Annotated[int, POINTS] = 53,
         progress: Callable[[int, int], None] | None = None,
     ) -> ZoneHistory:
         """Count the memories in each zone (active, stale, fading, dormant) at several times.
 
-        The `points` times go from `since` (the first event by default) to `until` (now by default).
         The past comes from the log; the future is computed as if no memory was used any more.
         `salience.lifecycle.zone_chart` draws the result.
+
+        Args:
+            since: the first time; that of the first event by default.
+            until: the last time; now by default.
+            points: the number of times.
+            progress: called with the number of times done, and of all.
         """
-        points = integer("points", points, 1, zone_history.MAX_POINTS)
+        points = integer("points", points, *POINTS)
         now = self._core.time()
         last = self._core.moment("until", until) or now
         first = self._core.moment("since", since)
@@ -161,7 +176,12 @@ class Inspect(Part):
         )
 
     def vitality(
-        self, id: str, *, since: Moment = None, until: Moment = None, points: int = 53
+        self,
+        id: Id,
+        *,
+        since: Moment = None,
+        until: Moment = None,
+        points: Annotated[int, POINTS] = 53,
     ) -> VitalityHistory:
         """Compute the vitality of one memory at several times, and each change of its zone.
 
@@ -177,7 +197,7 @@ class Inspect(Part):
         Raises:
             NotFound: there is no such memory.
         """
-        points = integer("points", points, 1, zone_history.MAX_POINTS)
+        points = integer("points", points, *POINTS)
         first = self._core.moment("since", since)
         last = self._core.moment("until", until)
         now = self._core.time()
@@ -185,7 +205,11 @@ class Inspect(Part):
         return self._run(plan)
 
     def searches(
-        self, after: str | None = None, *, limit: int = 100, below: float | None = None
+        self,
+        after: str | None = None,
+        *,
+        limit: PageLimit = 100,
+        below: Annotated[float | None, SHARE] = None,
     ) -> SearchPage:
         """List one page of the recorded searches of this namespace, newest first.
 
@@ -200,7 +224,7 @@ class Inspect(Part):
             InvalidInput: names the argument that is wrong, or says what in the log is damaged.
         """
         recorder, namespace = self._core.recorder, self._core.namespace
-        limit, below = integer("limit", limit, 1, MAX_PAGE), number("below", below, 1.0)
+        limit, below = integer("limit", limit, *PAGE), number("below", below, 1.0)
         return self._run(recorded(recorder, namespace, after, limit, below))
 
 
@@ -213,11 +237,11 @@ class Labels(Part):
 
     def add(
         self,
-        query: str,
+        query: Query,
         relevant: str | Sequence[str] = (),
         not_relevant: str | Sequence[str] = (),
         *,
-        id: str | None = None,
+        id: Id | None = None,
         at: Moment = None,
         filters: Filters = None,
     ) -> LabelledQuestion:
@@ -237,8 +261,12 @@ class Labels(Part):
         kept = put_question(self._core.namespace, query, relevant, not_relevant, id, at, filters)
         return self._run(kept)
 
-    def delete(self, id: str) -> bool:
-        """Delete a labelled question; False if there is none with that id."""
+    def delete(self, id: Id) -> bool:
+        """Delete a labelled question; False if there is none with that id.
+
+        Args:
+            id: the id of the question.
+        """
         return self._run(drop_question(self._core.namespace, id))
 
     def score(self, profiles: Sequence[ProfileLike] = ("balanced",)) -> QuestionScores:

@@ -5,13 +5,17 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Annotated
 
+from salience.api.parameters import Bounds
 from salience.engine.core import PlanRunner
+from salience.engine.options import Session, Version
 from salience.errors import InvalidInput, shown
 from salience.lifecycle import pruning, undoing
 from salience.lifecycle.spreading_boost import spread_boost
 from salience.lifecycle.undoing import ActorUndone, Undone
 from salience.lifecycle.verify import (
+    EVENTS,
     MAX_EVENTS,
     EventPage,
     History,
@@ -19,21 +23,28 @@ from salience.lifecycle.verify import (
     history,
     read_events,
 )
-from salience.records.events import Event
-from salience.records.record import Link, MemoryRecord
+from salience.records.events import EVENT_OF_USE, JUDGEMENTS, Event
+from salience.records.field_filters import ID, IDS, TEXT
+from salience.records.record import LINK_TYPES, Link, MemoryRecord
 from salience.records.validation import boolean, number, text, texts
 from salience.retrieval.operations import LinksOf, Order
 from salience.retrieval.plan import ask
 from salience.search.listing import order_of
 from salience.search.recording import log_upkeep
-from salience.search.request import Moment
+from salience.search.request import SHARE, Id, Moment, Present
 from salience.write import judgments, update
-from salience.write.items import parse_link
+from salience.write.items import MAX_NAME_CHARACTERS, parse_link
+from salience.write.judgments import MAX_REASON_CHARACTERS
 from salience.write.link_targets import pending_links
 
 MAX_WAIT_SECONDS = 30.0
 """The longest time that `events` waits, half of what a server has for an answer."""
 POLL_SECONDS = 0.25
+Ids = Annotated[str | Sequence[str], IDS]
+LinkEnd = Annotated[str, Bounds(maxLength=MAX_NAME_CHARACTERS, pattern=TEXT)]
+REASON = Bounds(maxLength=MAX_REASON_CHARACTERS, pattern=TEXT)
+EventLimit = Annotated[int, EVENTS]
+RUN = Bounds(maxLength=512, pattern=r"^[^\u0000]+-\d{1,18}$")
 
 
 def whole_history(memory: JudgmentApi, id: str) -> Iterator[Event]:
@@ -55,23 +66,29 @@ class JudgmentApi(PlanRunner):
 
     def link(
         self,
-        source: str,
-        target: str,
-        type: str = "mentions",
-        weight: float = 1.0,
+        source: LinkEnd,
+        target: LinkEnd,
+        type: Annotated[str, Bounds(enum=LINK_TYPES)] = "mentions",
+        weight: Annotated[float, SHARE] = 1.0,
         *,
         created_at: Moment = None,
     ) -> None:
         """Link two memories.
 
-        `type` is mentions, supports, contradicts, depends_on, same_as, supersedes or may_replace;
-        `weight` is in [0, 1]. `created_at` is the time from which they belong together, now by
-        default: a memory that gains a link is livelier for a while.
+        A memory that gains a link is livelier for a while.
 
         Where two that are linked by "contradicts" are both found, "balanced" puts the weaker one
         just after the stronger one, and "activation" multiplies its score by 0.3; other profiles
         rank both as before. The weaker one has less strength * confidence * recency. `supersede`
         says which one holds, for all of them.
+
+        Args:
+            source: the id of the memory that the link comes from.
+            target: the id, title or alias of the memory that the link leads to.
+            type: its meaning: mentions, supports, contradicts, depends_on, same_as, supersedes or
+                may_replace.
+            weight: its strength, from 0 to 1.
+            created_at: the time from which they belong together; now by default.
 
         Raises:
             NotFound: one of them does not exist.
@@ -85,13 +102,20 @@ class JudgmentApi(PlanRunner):
             raise InvalidInput("target", problem, "name another memory")
         self._run(update.put_links([link], scope))
 
-    def supersede(self, old: str, new: str, *, if_version: int | None = None) -> None:
+    def supersede(
+        self, old: Annotated[str, ID], new: Annotated[str, ID], *, if_version: Version = None
+    ) -> None:
         """Replace an older memory with a newer one; the older one held until then.
 
         The older one becomes `superseded`, and its `valid_to` becomes the time from which the newer
         one holds: its `valid_from`, else its creation. Nothing of it is lost: "activation" recalls
         it at half its score, "balanced" for questions about the time when it held.
         `update(old, status="active", valid_to=None)` takes it back.
+
+        Args:
+            old: the id of the memory that is superseded.
+            new: the id of the memory that holds now.
+            if_version: do it only if this is the version of the older one.
 
         Raises:
             NotFound: one of them does not exist.
@@ -101,7 +125,7 @@ class JudgmentApi(PlanRunner):
         self._run(judgments.supersede(old, new, self._core.write_context(), if_version))
 
     def links(
-        self, id: str | None = None, *, pending: bool = False, as_of: Moment = None
+        self, id: Id | None = None, *, pending: bool = False, as_of: Present = None
     ) -> list[Link]:
         """List the links from and to a memory, or all of the namespace.
 
@@ -116,7 +140,7 @@ class JudgmentApi(PlanRunner):
             return self._run_at(pending_links(self._core.namespace, links), as_of)
         return links
 
-    def history(self, id: str, *, limit: int = 1000, cursor: str | None = None) -> History:
+    def history(self, id: Id, *, limit: EventLimit = 1000, cursor: str | None = None) -> History:
         """List the events of a memory, oldest first, with its versions; not counted as a use.
 
         Pass the page's `cursor` to get the next one; it is None at the end. A page has the versions
@@ -137,9 +161,9 @@ class JudgmentApi(PlanRunner):
         self,
         after: str | None = None,
         *,
-        limit: int = 100,
+        limit: EventLimit = 100,
         order: Order = "oldest",
-        wait: float = 0.0,
+        wait: Annotated[float, Bounds(minimum=0, maximum=MAX_WAIT_SECONDS)] = 0.0,
     ) -> EventPage:
         """List one page of the events in this namespace, oldest first.
 
@@ -164,12 +188,12 @@ class JudgmentApi(PlanRunner):
 
     def touch(
         self,
-        ids: str | Sequence[str],
-        use: str = "reference",
+        ids: Ids,
+        use: Annotated[str, Bounds(enum=tuple(EVENT_OF_USE))] = "reference",
         *,
-        session_id: str | None = None,
-        now: Moment = None,
-        utility: float | None = None,
+        session_id: Session = None,
+        now: Present = None,
+        utility: Annotated[float | None, SHARE] = None,
     ) -> None:
         """Record a use of memories: "reference" (it went into an answer), "read" or "retrieval".
 
@@ -178,9 +202,15 @@ class JudgmentApi(PlanRunner):
         elsewhere; an `update` of the content counts as one itself. Writes make a memory livelier
         ("vitality"), and count for no other profile.
 
-        `utility` in [0, 1] says how much they helped, for example their score. It makes the
-        memories linked with them more alive: each within 2 hops gets a boost of
-        utility * 0.6^hops. Boosts combine as 1 - (1 - a)(1 - b) and halve every 7 days.
+        A `utility` makes the memories linked with them more alive: each within 2 hops gets a boost
+        of utility * 0.6^hops. Boosts combine as 1 - (1 - a)(1 - b) and halve every 7 days.
+
+        Args:
+            ids: the ids of the memories.
+            use: the use: reference, read, retrieval or write.
+            session_id: the session in which they are used.
+            now: the time of the use; the present by default.
+            utility: how much they helped, from 0 to 1, for example their score.
 
         Raises:
             NotFound: one of them does not exist; nothing was counted.
@@ -195,12 +225,12 @@ class JudgmentApi(PlanRunner):
 
     def feedback(
         self,
-        id: str,
-        kind: str,
-        context: str | None = None,
+        id: Id,
+        kind: Annotated[str, Bounds(enum=JUDGEMENTS)],
+        context: Annotated[str | None, REASON] = None,
         *,
-        session_id: str | None = None,
-        if_version: int | None = None,
+        session_id: Session = None,
+        if_version: Version = None,
     ) -> MemoryRecord:
         """Judge a memory: useful or confirmed (+1), not_useful or outdated (-1), incorrect (-3).
 
@@ -209,11 +239,19 @@ class JudgmentApi(PlanRunner):
         or incorrect memory is marked for `review` as the last of these that it was judged to be;
         `about` lists a confirmed one as certain, and not the others. One that was ever judged
         `outdated` fades twice as fast, whatever is said of it later; `update(id, outdated=False)`
-        takes that back. `context` is a reason to store with the judgement.
+        takes that back.
 
         To "promote" raises `memory_score` (0.5 at first) by 0.15, up to 1, and to "demote" lowers
         it, down to 0; "multi_route" ranks by it. To "reinforce" raises `strength` (1 at first) by
         0.1, up to 1; "activation" ranks by it.
+
+        Args:
+            id: the id of the memory.
+            kind: the judgement: useful, not_useful, outdated, incorrect, confirmed, promote, demote
+                or reinforce.
+            context: a reason to store with the judgement.
+            session_id: the session in which it is judged.
+            if_version: judge it only if this is its version.
 
         Raises:
             NotFound: there is no such memory.
@@ -223,8 +261,12 @@ class JudgmentApi(PlanRunner):
         scope = self._core.write_context()
         return self._run(judgments.feedback(id, kind, context, session_id, scope, if_version))
 
-    def pin(self, id: str, *, if_version: int | None = None) -> MemoryRecord:
+    def pin(self, id: Id, *, if_version: Version = None) -> MemoryRecord:
         """Keep a memory from ever being archived automatically.
+
+        Args:
+            id: the id of the memory.
+            if_version: change it only if this is its version.
 
         Raises:
             NotFound: there is no such memory.
@@ -232,8 +274,12 @@ class JudgmentApi(PlanRunner):
         """
         return self._run(judgments.pin(id, 1.0, self._core.write_context(), if_version))
 
-    def unpin(self, id: str, *, if_version: int | None = None) -> MemoryRecord:
+    def unpin(self, id: Id, *, if_version: Version = None) -> MemoryRecord:
         """Undo `pin`.
+
+        Args:
+            id: the id of the memory.
+            if_version: change it only if this is its version.
 
         Raises:
             NotFound: there is no such memory.
@@ -245,10 +291,13 @@ class JudgmentApi(PlanRunner):
 class LifecycleApi(PlanRunner):
     """Archive, unarchive and undo."""
 
-    def archive(self, ids: str | Sequence[str]) -> str | None:
+    def archive(self, ids: Ids) -> str | None:
         """Move memories to the archive, where only `include_archived` finds them.
 
         Returns the name of the run, for `undo`; None if all were archived already.
+
+        Args:
+            ids: the ids of the memories.
 
         Raises:
             NotFound: one of them does not exist; nothing was moved.
@@ -259,8 +308,11 @@ class LifecycleApi(PlanRunner):
         log_upkeep(scope.namespace, "archive", 0 if run is None else len(names), run)
         return run
 
-    def unarchive(self, ids: str | Sequence[str]) -> Mapping[str, str]:
+    def unarchive(self, ids: Ids) -> Mapping[str, str]:
         """Bring memories back from the archive; returns their restored statuses by id.
+
+        Args:
+            ids: the ids of the memories.
 
         Raises:
             NotFound: one of them does not exist; nothing was moved.
@@ -271,10 +323,13 @@ class LifecycleApi(PlanRunner):
         log_upkeep(scope.namespace, "unarchive", len(restored))
         return restored
 
-    def undo(self, run: str) -> Undone:
+    def undo(self, run: Annotated[str, RUN]) -> Undone:
         """Undo what a run of `prune`, `archive`, `consolidate` or `maintain` changed.
 
         Memories that were changed again since are left alone, and the result says why.
+
+        Args:
+            run: the name of the run.
 
         Raises:
             NotFound: no run of that name changed anything.
@@ -285,7 +340,9 @@ class LifecycleApi(PlanRunner):
         log_upkeep(scope.namespace, "undo", len(undone.restored) + len(undone.erased), undone.run)
         return undone
 
-    def undo_actor(self, actor: str, *, since: Moment = None, apply: bool = False) -> ActorUndone:
+    def undo_actor(
+        self, actor: Annotated[str, ID], *, since: Moment = None, apply: bool = False
+    ) -> ActorUndone:
         """Undo everything one actor did since a time, or preview that.
 
         What he wrote is archived. What he changed has the state and the text of before, unless

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import tzinfo
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
+from salience.api.parameters import NOT_GIVEN, takes
 from salience.display.function_calls import (
     Owner,
     Style,
@@ -13,7 +14,7 @@ from salience.display.function_calls import (
 from salience.display.result import short_repr
 from salience.engine.core import Core, part
 from salience.engine.judgment_api import JudgmentApi, LifecycleApi
-from salience.engine.options import SETTINGS, Settings, check_names, takes
+from salience.engine.options import SETTINGS, Settings, check_names
 from salience.engine.search_api import ReadApi, SearchApi
 from salience.engine.transfer_api import TransferApi
 from salience.engine.write_api import WriteApi
@@ -22,7 +23,7 @@ from salience.records.record import MemoryRecord
 from salience.records.validation import boolean, integer, text
 from salience.retrieval.operations import ReadStats
 from salience.retrieval.plan import ask
-from salience.search.request import Moment, TimeZone
+from salience.search.request import Present, TimeZone
 from salience.stores.address import Address, opened_by
 from salience.stores.protocol import Store
 from salience.write import reading
@@ -56,7 +57,6 @@ class Memory(WriteApi, SearchApi, ReadApi, JudgmentApi, LifecycleApi, TransferAp
             url: the path of a file, as "agent.db"; a URL: `sqlite:///agent.db`, `postgresql://...`,
                 `ram://`; that of a server: `http://host:port`; or a store. By default the address
                 in the environment's SALIENCE_DB, else memory.db.
-            {options}
 
         Raises:
             StoreError: the file cannot be used.
@@ -72,7 +72,6 @@ class Memory(WriteApi, SearchApi, ReadApi, JudgmentApi, LifecycleApi, TransferAp
 
         Args:
             url: the path of a file, a URL or a store.
-            {options}
 
         Raises:
             StoreError: the file cannot be used.
@@ -106,7 +105,7 @@ class Memory(WriteApi, SearchApi, ReadApi, JudgmentApi, LifecycleApi, TransferAp
         """The time zone of calls that give none, and of what is shown to people and models."""
         return self._core.searches.zone()
 
-    @takes(Owner, defaults=dict.fromkeys(Owner.__annotations__, ...))
+    @takes(Owner, defaults=dict.fromkeys(Owner.__annotations__, NOT_GIVEN))
     def tools(
         self, style: Style = "openai", *, max_tokens: int = 2000, **owner: Unpack[Owner]
     ) -> Tools:
@@ -115,7 +114,6 @@ class Memory(WriteApi, SearchApi, ReadApi, JudgmentApi, LifecycleApi, TransferAp
         Args:
             style: "openai" (chat completions), "responses" (OpenAI's responses) or "anthropic".
             max_tokens: the most tokens of what a search gives.
-            {options}
         """
         return Tools(self, style, *tool_limits(owner, max_tokens))
 
@@ -125,7 +123,7 @@ class Memory(WriteApi, SearchApi, ReadApi, JudgmentApi, LifecycleApi, TransferAp
             raise reading.not_found(id, self.namespace)
         return record
 
-    def stats(self, *, everywhere: bool = False, as_of: Moment = None) -> dict[str, Any]:
+    def stats(self, *, everywhere: bool = False, as_of: Present = None) -> dict[str, Any]:
         """Count memories, links and more in this namespace, or in all of them.
 
         `kernels` names what computes a search: NumPy, or the module `salience_native`. Everywhere,

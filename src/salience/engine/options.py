@@ -2,27 +2,37 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from inspect import Parameter, Signature, signature
 from os import PathLike
-from typing import Any, TextIO, TypedDict, TypeVar
+from typing import Annotated, Any, TextIO, TypedDict
 
+from salience.api.parameters import NOT_GIVEN, Bounds
 from salience.embedders import EmbedderLike
 from salience.engine.extraction import ExtractLike
 from salience.engine.forgetting import Forget
 from salience.language.entities import RULES, EntityExtractor
 from salience.language.tokens import count_tokens
 from salience.ranking.profiles import ProfileLike
-from salience.records.field_filters import FieldFilters, with_fields
+from salience.records.field_filters import (
+    ID,
+    METADATA,
+    OF_FIELD,
+    FieldFilters,
+    like_fields,
+    with_fields,
+)
 from salience.records.limits import Limits
 from salience.search.context import TextOptions
 from salience.search.request import Filters, Moment, RankingOptions, TimeZone
 from salience.write.dedup import DedupLike
-from salience.write.items import SecretPolicy
+from salience.write.items import MAX_LINKS, SecretPolicy
+from salience.write.reading import VERSION
 from salience.write.upsert import OnConflict
 
-F = TypeVar("F", bound=Callable[..., Any])
 DEFAULT_TIMEOUT_SECONDS = 60.0
 LONGEST_PAUSE_SECONDS = 30.0  # after which an embedder that does not answer is asked again
+LINKS = Bounds(maxItems=MAX_LINKS)
+Version = Annotated[int | None, VERSION]
+Session = Annotated[str | None, OF_FIELD["session_id"]]
 Clock = Callable[[], datetime]
 Trace = bool | TextIO | Callable[[str], object]
 
@@ -100,6 +110,7 @@ SETTINGS: Mapping[str, Any] = {
 }
 
 
+@like_fields
 class RecordFields(TypedDict, total=False):
     """The fields of a memory, beside its content and id.
 
@@ -158,6 +169,7 @@ class RecordFields(TypedDict, total=False):
     pinned: bool | float | None
 
 
+@like_fields
 class MemoryFields(RecordFields, total=False):
     """The fields of a memory that is added.
 
@@ -188,10 +200,10 @@ class MemoryFields(RecordFields, total=False):
 
     id: str | None
     added_at: Moment
-    vectors: Mapping[str, Sequence[float]] | None
-    links: Sequence[Mapping[str, Any]]
-    supersedes: str | None
-    idempotency_key: str | None
+    vectors: Annotated[Mapping[str, Sequence[float]] | None, Bounds(values={"minItems": 1})]
+    links: Annotated[Sequence[Annotated[Mapping[str, Any], Bounds.of("LinkInput")]], LINKS]
+    supersedes: Annotated[str | None, ID]
+    idempotency_key: Annotated[str | None, ID]
     dedup: DedupLike
     extract: ExtractLike
     on_conflict: OnConflict
@@ -199,6 +211,7 @@ class MemoryFields(RecordFields, total=False):
     forget: Forget | None
 
 
+@like_fields
 class MemoryChanges(RecordFields, total=False):
     """The fields of a memory that `update` changes.
 
@@ -211,48 +224,16 @@ class MemoryChanges(RecordFields, total=False):
 
     content: str
     status: str
-    replace_metadata: Mapping[str, Any] | None
-    if_version: int | None
+    replace_metadata: Annotated[Mapping[str, Any] | None, METADATA]
+    if_version: Version
 
 
 UNCHANGED: Mapping[str, Any] = {
-    **dict.fromkeys(MemoryChanges.__annotations__, ...),
+    **dict.fromkeys(MemoryChanges.__annotations__, NOT_GIVEN),
     "if_version": None,
 }
 
 
-def takes(*declared: type, defaults: Mapping[str, Any]) -> Callable[[F], F]:
-    """A decorator that shows the options of a method, which passes them on as `**options`.
-
-    The options of the last class replace the last parameter of the signature; the descriptions in
-    the docstrings of all take the place of "{options}" in that of the method.
-    """
-
-    def show(method: F) -> F:
-        plain = signature(method)
-        options = [
-            Parameter(name, Parameter.KEYWORD_ONLY, default=defaults.get(name), annotation=kind)
-            for name, kind in declared[-1].__annotations__.items()
-        ]
-        parameters = [*plain.parameters.values()][:-1] + options
-        shown = plain.replace(parameters=parameters)
-        _PLAIN[method] = plain
-        method.__signature__ = shown  # type: ignore[attr-defined]
-        described = (part.__doc__ or "" for part in declared)
-        texts = (text.partition("\n\n")[2].strip() for text in described)
-        indented = "\n    ".join(texts).replace("\n    ", "\n            ")
-        method.__doc__ = (method.__doc__ or "").replace("{options}", indented)
-        return method
-
-    return show
-
-
-def plain_signature(method: Callable[..., Any]) -> Signature:
-    """The signature of a method as it is written, without the options that `takes` shows."""
-    return _PLAIN.get(method) or signature(method)
-
-
-_PLAIN: dict[Callable[..., Any], Signature] = {}
 _USUAL_NAMES = {
     **dict.fromkeys(("k", "n", "n_results", "size", "top_k"), "limit"),
     **dict.fromkeys(("filter", "where"), "filters"),

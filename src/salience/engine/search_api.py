@@ -5,27 +5,39 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Self, Unpack
+from typing import TYPE_CHECKING, Annotated, Self, Unpack
 
+from salience.api.parameters import Bounds, takes
 from salience.engine.core import Core, PlanRunner
-from salience.engine.options import check_names, narrowed, takes
+from salience.engine.options import check_names, narrowed
 from salience.errors import InvalidInput
 from salience.lazily import Module
-from salience.records.field_filters import FIELD_DEFAULTS, FieldFilters, with_fields
+from salience.records.field_filters import (
+    FIELD_DEFAULTS,
+    ID,
+    OF_FIELD,
+    TAG,
+    FieldFilters,
+    with_fields,
+)
+from salience.records.limits import DEFAULT_LIMITS
 from salience.records.record import MemoryRecord
-from salience.records.validation import boolean, text
+from salience.records.validation import MAX_IDS, boolean, text
 from salience.retrieval.cursor import encode_cursor
 from salience.retrieval.operations import ListRecords, Order, Place, RowsById
 from salience.retrieval.plan import ask
 from salience.search import context, listing, search
 from salience.search.context import CONTEXT_DEFAULTS, Context, ContextOptions
-from salience.search.listing import About, NamePage, Page
+from salience.search.listing import About, NamePage, Page, PageLimit, Prefix
 from salience.search.recording import log_search
 from salience.search.request import (
     SEARCH_DEFAULTS,
+    TOKENS,
     ExplainOptions,
     Filters,
-    Moment,
+    Id,
+    Present,
+    Query,
     SearchOptions,
     SharedOptions,
 )
@@ -39,8 +51,8 @@ else:
 
 ITERATION_PAGE = 1_000  # memories read at once
 MAX_EXPLAINED = 20  # memories of one ranking
-
-
+EXPLAINED = Bounds(minItems=1, maxItems=MAX_EXPLAINED)
+AnyText = Annotated[str, OF_FIELD["content"]]
 EXPLAINING = (FieldFilters, SharedOptions, ExplainOptions)
 
 
@@ -48,12 +60,11 @@ class SearchApi(PlanRunner):
     """Search, ask why, compare, and write a context."""
 
     @takes(*EXPLAINING, SearchOptions, defaults=SEARCH_DEFAULTS)
-    def search(self, query: str, **given: Unpack[SearchOptions]) -> SearchResult:
+    def search(self, query: Query, **given: Unpack[SearchOptions]) -> SearchResult:
         """Find the memories that matter for a query, best first.
 
         Args:
             query: what is asked, in words.
-            {options}
         """
         check_names("Memory.search", given, SearchOptions)
         given = with_fields(given)
@@ -67,10 +78,10 @@ class SearchApi(PlanRunner):
     @takes(*EXPLAINING, defaults=SEARCH_DEFAULTS)
     def explain(
         self,
-        query: str,
-        id: str,
+        query: Query,
+        id: Id,
         *,
-        against: str | None = None,
+        against: Annotated[str | None, ID] = None,
         everywhere: bool = False,
         **given: Unpack[ExplainOptions],
     ) -> explaining.ExplainReport:
@@ -86,7 +97,6 @@ class SearchApi(PlanRunner):
             against: the id of another memory: why one stands before the other, and what would
                 turn that.
             everywhere: look for the memories in all namespaces of the store.
-            {options}
 
         Raises:
             NotFound: there is no such memory.
@@ -99,10 +109,10 @@ class SearchApi(PlanRunner):
     @takes(*EXPLAINING, defaults=SEARCH_DEFAULTS)
     def explain_many(
         self,
-        query: str,
-        ids: Sequence[str],
+        query: Query,
+        ids: Annotated[Sequence[Annotated[str, TAG]], EXPLAINED],
         *,
-        against: str | None = None,
+        against: Annotated[str | None, ID] = None,
         everywhere: bool = False,
         **given: Unpack[ExplainOptions],
     ) -> list[explaining.ExplainReport]:
@@ -113,7 +123,6 @@ class SearchApi(PlanRunner):
             ids: the ids of the memories.
             against: the id of another memory, to hold each against.
             everywhere: look for the memories in all namespaces of the store.
-            {options}
 
         Raises:
             NotFound: there is no such memory.
@@ -130,7 +139,10 @@ class SearchApi(PlanRunner):
 
     @takes(FieldFilters, ContextOptions, defaults=CONTEXT_DEFAULTS)
     def get_context(
-        self, query: str, max_tokens: int = 2000, **given: Unpack[ContextOptions]
+        self,
+        query: Annotated[str, Bounds(maxLength=DEFAULT_LIMITS.query)],
+        max_tokens: Annotated[int, TOKENS] = 2000,
+        **given: Unpack[ContextOptions],
     ) -> Context:
         """Build a prompt context for a query, in at most `max_tokens` tokens.
 
@@ -140,7 +152,6 @@ class SearchApi(PlanRunner):
         Args:
             query: what is asked, in words; "" for what needs no search.
             max_tokens: the budget; the text never takes more of it, as `counter` counts.
-            {options}
 
         Raises:
             InvalidInput: names the argument that is wrong, or what a section needs that is never
@@ -155,7 +166,7 @@ class SearchApi(PlanRunner):
 class ReadApi(PlanRunner):
     """Get memories by id, list, iterate and count them; looking is not an access."""
 
-    def get(self, id: str, *, as_of: Moment = None) -> MemoryRecord | None:
+    def get(self, id: Id, *, as_of: Present = None) -> MemoryRecord | None:
         """Get one memory by id, or None; looking is not an access.
 
         Args:
@@ -165,7 +176,9 @@ class ReadApi(PlanRunner):
         plan = reading.read_record(text("id", id), self._core.namespace)
         return self._run_at(plan, as_of)
 
-    def get_many(self, ids: Iterable[str], *, as_of: Moment = None) -> list[MemoryRecord | None]:
+    def get_many(
+        self, ids: Annotated[Iterable[AnyText], Bounds(maxItems=MAX_IDS)], *, as_of: Present = None
+    ) -> list[MemoryRecord | None]:
         """Get memories by id, in the order of the ids; None for each that is missing.
 
         Args:
@@ -182,10 +195,10 @@ class ReadApi(PlanRunner):
         self,
         filters: Filters = None,
         *,
-        limit: int = 100,
+        limit: PageLimit = 100,
         cursor: str | None = None,
         order: Order = "newest",
-        as_of: Moment = None,
+        as_of: Present = None,
         **fields: Unpack[FieldFilters],
     ) -> Page:
         """List one page of the memories that pass a filter, with their `total`.
@@ -202,14 +215,13 @@ class ReadApi(PlanRunner):
             order: "newest" or "oldest" first.
             as_of: list what there was at this time, as it was then; what was erased since cannot be
                 in it.
-            {options}
         """
         filters = self._core.filter(narrowed("Memory.get_all", filters, fields, "limit"))
         request = listing.list_request(self._core.namespace, filters, order, limit, cursor)
         return self._run_at(listing.read_page(request), as_of)
 
     def about(
-        self, user: str | None = None, *, filters: Filters = None, limit: int = 1000
+        self, user: str | None = None, *, filters: Filters = None, limit: PageLimit = 1000
     ) -> About:
         """List what is known about a user, by topic, newest first.
 
@@ -252,7 +264,6 @@ class ReadApi(PlanRunner):
             order: "newest" or "oldest" first.
             page_size: how many memories are read at once.
             cursor: where to go on.
-            {options}
         """
         filters = self._core.filter(narrowed("Memory.iterate", filters, fields))
         request = listing.list_request(self._core.namespace, filters, order, page_size, cursor)
@@ -264,7 +275,7 @@ class ReadApi(PlanRunner):
         filters: Filters = None,
         *,
         archived: bool | None = None,
-        as_of: Moment = None,
+        as_of: Present = None,
         **fields: Unpack[FieldFilters],
     ) -> int:
         """Count the memories that pass a filter, without reading them.
@@ -273,17 +284,16 @@ class ReadApi(PlanRunner):
             filters: a condition that each memory must meet.
             archived: True counts those in the archive only, False all others, None both.
             as_of: count what there was at this time.
-            {options}
         """
         filters = self._core.filter(narrowed("Memory.count", filters, fields))
         return self._run_at(listing.count(self._core.namespace, filters, archived), as_of)
 
     def tags(
         self,
-        prefix: str = "",
+        prefix: Prefix = "",
         *,
         filters: Filters = None,
-        limit: int = 100,
+        limit: PageLimit = 100,
         cursor: str | None = None,
     ) -> NamePage:
         """List one page of the tags of memories that pass a filter, with their counts.
@@ -291,6 +301,12 @@ class ReadApi(PlanRunner):
         Tags count as one if they differ in case alone, as filters compare them; the most frequent
         spelling is shown. They are ordered by their case-folded text. Only those that begin with
         the prefix, in any case, are listed. Pass the page's `cursor` to get the next one.
+
+        Args:
+            prefix: the beginning of the names to list, in any case.
+            filters: a condition that each memory must meet.
+            limit: the most names of a page.
+            cursor: the cursor of the page before.
         """
         namespace, where = self._core.namespace, self._core.filter(filters)
         request = listing.name_request(namespace, "tags", prefix, where, limit, cursor)
@@ -298,13 +314,20 @@ class ReadApi(PlanRunner):
 
     def entities(
         self,
-        prefix: str = "",
+        prefix: Prefix = "",
         *,
         filters: Filters = None,
-        limit: int = 100,
+        limit: PageLimit = 100,
         cursor: str | None = None,
     ) -> NamePage:
-        """List one page of the entities of memories that pass a filter, with their counts."""
+        """List one page of the entities of memories that pass a filter, with their counts.
+
+        Args:
+            prefix: the beginning of the names to list, in any case.
+            filters: a condition that each memory must meet.
+            limit: the most names of a page.
+            cursor: the cursor of the page before.
+        """
         namespace, where = self._core.namespace, self._core.filter(filters)
         request = listing.name_request(namespace, "entities", prefix, where, limit, cursor)
         return self._run(listing.read_names(request))

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Annotated, Any
 
+from salience.api.parameters import Bounds
 from salience.embedders import EmbedderLike
 from salience.engine.core import Core, Part
 from salience.engine.reembedding import Reembedding, Step, take_step
@@ -23,18 +24,25 @@ from salience.stores.address import Address
 from salience.stores.protocol import Store
 from salience.write import judgments
 
+Cap = Annotated[int, pruning.CAP]
+
 
 class Upkeep(Part):
     """Keep memories in order: prune, consolidate, maintain, audit, verify."""
 
     def prune(
-        self, *, apply: bool = False, cap: int = pruning.DEFAULT_CAP, filters: Filters = None
+        self, *, apply: bool = False, cap: Cap = pruning.DEFAULT_CAP, filters: Filters = None
     ) -> Pruning:
         """Archive faded memories (vitality below 0.1), least alive first; a preview unless applied.
 
-        At most `cap` memories are moved, never pinned ones, those that hold the link graph
-        together, or those that a link was made to within 14 days. What was imported is as old as
-        its stay here. The result says why each is a candidate; `undo` takes its `run`.
+        Never moved are pinned ones, those that hold the link graph together, and those that a link
+        was made to within 14 days. What was imported is as old as its stay here. The result says
+        why each is a candidate; `undo` takes its `run`.
+
+        Args:
+            apply: True to do it; a preview otherwise.
+            cap: the most memories to move.
+            filters: a condition that each memory must meet.
         """
         scope = self._core.write_context()
         where = self._core.filter(filters)
@@ -63,8 +71,12 @@ class Upkeep(Part):
         become `consolidated` and stay linked to it.
         Conversation turns and pinned memories are never merged.
 
-        Only memories that are new since the last applied run are looked at, unless `everything` is
-        True.
+        Args:
+            apply: True to do it; a preview otherwise.
+            everything: look at all memories, not only at those new since the last applied run.
+            summarise: a function that makes one text of the members of a cluster.
+            filters: a condition that each memory must meet.
+            progress: called with the number of owners done, and of all.
         """
         scope = self._core.write_context()
         report = self._run(
@@ -85,8 +97,10 @@ class Upkeep(Part):
         self,
         *,
         dry_run: bool = False,
-        steps: Sequence[str] = maintenance.DEFAULT_STEPS,
-        cap: int = pruning.DEFAULT_CAP,
+        steps: Annotated[Sequence[str], Bounds(items={"enum": maintenance.STEPS})] = (
+            maintenance.DEFAULT_STEPS
+        ),
+        cap: Cap = pruning.DEFAULT_CAP,
         summarise: Summariser = consolidation.central_text,
         progress: Progress | None = None,
     ) -> Maintenance:
@@ -97,6 +111,13 @@ class Upkeep(Part):
         done only if `steps` names them. A second run at the same time changes nothing; a run that
         was broken off is finished by the next one. A lock in the store keeps a second process out;
         the lock of a process that died is taken over.
+
+        Args:
+            dry_run: True to see what would be done, and change nothing.
+            steps: the steps to do.
+            cap: the most memories that "prune" moves.
+            summarise: a function that makes one text of memories that say the same.
+            progress: called with the step, how much of it is done, and how much there is.
 
         Raises:
             Locked: somebody else maintains the namespace.
@@ -110,13 +131,22 @@ class Upkeep(Part):
                 log_upkeep(scope.namespace, f"maintain, step {step.name}", step.changed, step.run)
         return report
 
-    def audit(self, *, mend: Sequence[str] = (), progress: Progress | None = None) -> Audit:
+    def audit(
+        self,
+        *,
+        mend: Annotated[Sequence[str], Bounds(items={"enum": auditing.MENDABLE})] = (),
+        progress: Progress | None = None,
+    ) -> Audit:
         """Count memories that are duplicates, junk, dormant, contradicted or otherwise a problem.
 
         The result has examples, and the command that mends each. Nothing is changed but what `mend`
         names: "duplicates" and "junk" are archived; for "orphaned" ones, links that lead nowhere
         are removed, and what lost its successor is active again. `undo` takes the `run` of the
         result, but for links.
+
+        Args:
+            mend: the findings to mend: duplicates, junk, orphaned.
+            progress: called with the step, how much of it is done, and how much there is.
 
         Raises:
             InvalidInput: `mend` names another finding.
@@ -136,8 +166,11 @@ class Upkeep(Part):
         """Check every row of the namespace by its checksum, and every memory by its log.
 
         The contents have a checksum in a SQLite file. Accesses, status, judgements and every other
-        field follow from the log, and are compared with it bit by bit. With `repair`, a field that
-        differs is set to what the log gives; where rows are damaged, `doctor` comes first.
+        field follow from the log, and are compared with it bit by bit. Where rows are damaged,
+        `doctor` comes first.
+
+        Args:
+            repair: True to set a field that differs to what the log gives.
         """
         return self._run(verify(self._core.namespace, repair=repair))
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Unpack
+from typing import Annotated, Any, Unpack
 
+from salience.api.parameters import Bounds, takes
 from salience.engine.core import PlanRunner
 from salience.engine.extraction.adding import with_facts
 from salience.engine.forgetting import Forget, forget_rule, requests_in, with_forgotten
@@ -13,12 +14,13 @@ from salience.engine.options import (
     MemoryChanges,
     MemoryFields,
     RecordFields,
+    Session,
+    Version,
     check_names,
     narrowed,
-    takes,
 )
 from salience.errors import InvalidInput
-from salience.records.field_filters import FIELD_DEFAULTS, FieldFilters
+from salience.records.field_filters import FIELD_DEFAULTS, ID, IDS, OF_FIELD, FieldFilters
 from salience.records.filters import filter_fields, of_person
 from salience.records.record import MemoryRecord
 from salience.records.validation import boolean, callable_or_none, namespace_name, text, texts
@@ -26,7 +28,7 @@ from salience.retrieval.erasure import Erased, ErasureReceipt
 from salience.retrieval.operations import Delete
 from salience.retrieval.plan import ask
 from salience.search.recording import log_upkeep
-from salience.search.request import Filters, TimeZone
+from salience.search.request import Filters, Id, TimeZone
 from salience.write import add, add_chat, chat, update
 from salience.write.dedup import DedupLike, DedupPolicy
 from salience.write.dedup.verdicts import NO_DEDUP
@@ -37,6 +39,9 @@ from salience.write.outcomes import AddResult
 from salience.write.update import erase
 from salience.write.upsert import OnConflict, conflict_rule
 
+MESSAGES = Bounds(minItems=1, items={"$ref": "#/components/schemas/ChatMessage"})
+CONTENT = Bounds(**OF_FIELD["content"].keywords, **MESSAGES.keywords)
+
 
 class WriteApi(PlanRunner):
     """Add, change and erase memories."""
@@ -44,7 +49,7 @@ class WriteApi(PlanRunner):
     @takes(RecordFields, MemoryFields, defaults={"tags": (), "links": (), "on_conflict": "error"})
     def add(
         self,
-        content: str | Mapping[str, Any] | Sequence[Mapping[str, Any]],
+        content: Annotated[str | Mapping[str, Any] | Sequence[Mapping[str, Any]], CONTENT],
         **fields: Unpack[MemoryFields],
     ) -> AddResult:
         """Remember a text, or a list of chat messages as the turns of one session.
@@ -63,7 +68,6 @@ class WriteApi(PlanRunner):
 
         Args:
             content: a text, a mapping with a memory's fields, or chat messages.
-            {options}
 
         Raises:
             IdTaken: another memory has the id; nothing was written.
@@ -89,15 +93,15 @@ class WriteApi(PlanRunner):
 
     def add_chat(
         self,
-        messages: Iterable[Mapping[str, Any]],
+        messages: Annotated[Iterable[Mapping[str, Any]], MESSAGES],
         *,
-        mode: str = "chunks",
-        session_id: str | None = None,
-        agent_id: str | None = None,
-        user_id: str | None = None,
-        tags: Sequence[str] = (),
+        mode: Annotated[str, Bounds(enum=("chunks", "hybrid"))] = "chunks",
+        session_id: Session = None,
+        agent_id: Annotated[str | None, OF_FIELD["agent_id"]] = None,
+        user_id: Annotated[str | None, OF_FIELD["user_id"]] = None,
+        tags: Annotated[Sequence[str], OF_FIELD["tags"]] = (),
         facets: Facets = by_rules,
-        idempotency_key: str | None = None,
+        idempotency_key: Annotated[str | None, ID] = None,
     ) -> AddResult:
         """Remember a chat as questions with their answers, for the profile "multi_route".
 
@@ -139,17 +143,24 @@ class WriteApi(PlanRunner):
         dedup: DedupLike = None,
         on_conflict: OnConflict = "error",
         progress: Callable[[int], None] | None = None,
-        idempotency_key: str | None = None,
+        idempotency_key: Annotated[str | None, ID] = None,
         time_zone: TimeZone = None,
     ) -> AddResult:
         """Remember many items: texts, or mappings with the arguments of `add` as keys.
 
         The `content` of a mapping has to be text; `dedup` and `on_conflict` hold for all items.
         They are written in transactions of some thousand. A wrong item is REJECTED with its reason
-        and the others are added; with `strict` it raises an error instead. `progress` is called
-        with the number of items done. A second call with an `idempotency_key` gives the first
-        outcomes, and is refused if it has other items. Times without a zone are those of
-        `time_zone`, by default that of the memory.
+        and the others are added.
+
+        Args:
+            items: texts, or mappings with the fields of a memory.
+            strict: raise an error if an item is wrong, and add none.
+            dedup: how they are compared with what is stored, as `add` has it.
+            on_conflict: what to do if the id of one is taken, as `add` has it.
+            progress: called with the number of items done.
+            idempotency_key: a key of this write; a second one with it gives the first outcomes, and
+                is refused if it has other items.
+            time_zone: the zone of times that are given without one; that of the memory by default.
         """
         policy = DedupPolicy.of(dedup, self._core.dedup)
         rule = conflict_rule(on_conflict)
@@ -180,14 +191,13 @@ class WriteApi(PlanRunner):
         return self._run(with_forgotten(asked, items, added, rule, scope, request), searches=True)
 
     @takes(RecordFields, MemoryChanges, defaults=UNCHANGED)
-    def update(self, /, id: str, **changes: Any) -> MemoryRecord:
+    def update(self, /, id: Id, **changes: Any) -> MemoryRecord:
         """Change fields of a memory; omitted fields stay as they are.
 
         The fields that judgements set (`boost`, `review` and others) can be changed, too.
 
         Args:
             id: the id of the memory.
-            {options}
 
         Raises:
             NotFound: there is no such memory.
@@ -196,18 +206,25 @@ class WriteApi(PlanRunner):
         if_version = changes.pop("if_version", None)
         return self._run(update.update(id, changes, self._core.write_context(), if_version))
 
-    def delete(self, id: str, *, if_version: int | None = None) -> Erased:
+    def delete(self, id: Id, *, if_version: Version = None) -> Erased:
         """Erase one memory with its vectors and links; 1 if there was one, else 0.
 
         What it had superseded or merged holds again; the answer names that as `restored`.
 
+        Args:
+            id: the id of the memory.
+            if_version: erase it only if this is its version.
+
         Raises:
-            VersionConflict: it has another version than `if_version`; it was not erased.
+            VersionConflict: it has another version; it was not erased.
         """
         return self._run(update.delete(text("id", id), self._core.write_context(), if_version))
 
-    def delete_many(self, ids: Iterable[str]) -> Erased:
+    def delete_many(self, ids: Annotated[Iterable[str], IDS]) -> Erased:
         """Erase memories by id; returns how many there were.
+
+        Args:
+            ids: the ids of the memories.
 
         Raises:
             InvalidInput: an id is not text; nothing was erased.
@@ -237,7 +254,6 @@ class WriteApi(PlanRunner):
             filters: a condition on what to erase.
             namespace: the namespace; this one by default.
             rewrite: rewrite the store afterwards.
-            {options}
 
         Raises:
             InvalidInput: nothing says what to erase.
@@ -256,7 +272,9 @@ class WriteApi(PlanRunner):
         erasing = self._core.write_context().erasing("delete_all")
         return self._erase(Delete(namespace_name(namespace), erasing, where=where), rewrite)
 
-    def delete_user(self, user_id: str, *, rewrite: bool = False) -> ErasureReceipt:
+    def delete_user(
+        self, user_id: Annotated[str, OF_FIELD["user_id"]], *, rewrite: bool = False
+    ) -> ErasureReceipt:
         """Erase all memories of a person in this namespace, and their name elsewhere in it.
 
         Memories with this `user_id`, and those with this `speaker` that have no other user, go with

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from salience.api.parameters import Between
 from salience.display.result import Result
 from salience.errors import InvalidInput, shown
 from salience.language.tokens import shorten
@@ -19,8 +20,8 @@ from salience.retrieval.operations import LinksOf
 from salience.retrieval.plan import Plan, ask
 from salience.write.reading import read_existing, read_records
 
-MAX_DEPTH = 3
-MAX_NODES = 500
+DEPTH = Between(1, 3)
+NODES = Between(1, 500)
 ENTITY = "entity"
 """The kind of a node that is an entity, and the type of the edge to it."""
 _TITLE_CHARACTERS = 80
@@ -72,7 +73,7 @@ def graph(
     Raises:
         NotFound: there is no memory `around`.
     """
-    depth, limit = integer("depth", depth, 1, MAX_DEPTH), integer("limit", limit, 1, MAX_NODES)
+    depth, limit = integer("depth", depth, *DEPTH), integer("limit", limit, *NODES)
     wanted, has_entities = _types(types), boolean("entities", entities)
     start = (yield from read_existing(around, namespace)).id
     steps = {start: 0}

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
+from salience.api.parameters import Between
 from salience.display.html import HtmlResult, header, nothing, section, table
 from salience.display.html import text as html_text
 from salience.display.result import Result
@@ -36,6 +37,7 @@ from salience.write.items import WriteContext
 from salience.write.reading import not_found, read_records, read_table
 
 DEFAULT_CAP = 10
+CAP = Between(0)
 """The most memories that one run archives by default."""
 ARCHIVED = "archived"
 PRUNED_STATUSES = ("active", "superseded", "contradicted", "completed")
@@ -119,7 +121,7 @@ def prune(
     Raises:
         InvalidInput: the cap is not a whole number from 0.
     """
-    apply, cap = boolean("apply", apply), integer("cap", cap, 0)
+    apply, cap = boolean("apply", apply), integer("cap", cap, *CAP)
     live = Compare("status", "in", PRUNED_STATUSES)
     parts = (live,) if where is None else (live, where)
     lively, vital = score(alive(), into="alive"), score(vitality(), into="vitality")

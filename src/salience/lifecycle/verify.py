@@ -8,6 +8,7 @@ from functools import reduce
 from itertools import accumulate, pairwise
 from typing import Any, Self
 
+from salience.api.parameters import Between
 from salience.display.html import HtmlResult, header, section, table
 from salience.display.html import text as html_text
 from salience.display.result import Result, to_json
@@ -39,6 +40,7 @@ from salience.write.reading import not_found, read_existing
 # The history of a memory: its events, and its versions from one edit to the next
 
 MAX_EVENTS = 10_000  # of a page
+EVENTS = Between(1, MAX_EVENTS)
 
 
 @dataclass(frozen=True, repr=False)
@@ -126,7 +128,7 @@ class EventPage(Result):
 
 def event_request(namespace: str, after: str | None, limit: Any, order: Order) -> Events:
     """The checked request for events after a cursor, the first of them or the newest."""
-    limit = integer("limit", limit, 1, MAX_EVENTS)
+    limit = integer("limit", limit, *EVENTS)
     first, last = (limit, None) if order == "oldest" else (None, limit)
     # What waits to be written has no place yet, and a cursor might pass it over.
     place = parse_event_cursor(after)
@@ -147,7 +149,7 @@ def history(id: str, namespace: str, limit: Any, cursor: str | None) -> Plan[His
     Raises:
         NotFound: there is none of that id.
     """
-    limit = integer("limit", limit, 1, MAX_EVENTS)
+    limit = integer("limit", limit, *EVENTS)
     after = parse_event_cursor(cursor, "cursor")
     record = yield from read_existing(id, namespace)
     events: Sequence[Event] = yield from ask(Events(namespace, (id,), waiting=cursor is None))

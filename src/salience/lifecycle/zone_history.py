@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from salience.api.parameters import Between
 from salience.display.html import HtmlResult, header, section, shares, table, zone_key
 from salience.errors import InvalidInput
 from salience.lazily import dataclass
@@ -257,7 +258,7 @@ def _seconds(moment: datetime | None) -> float | None:
     return None if moment is None else moment.timestamp()
 
 
-MAX_POINTS = 10_000
+POINTS = Between(1, 10_000)
 """The most times of one history; more than any picture or table shows."""
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from salience.api.parameters import Between
 from salience.display.html import HtmlResult, header, section, shares, table, text, zone_key
 from salience.display.result import Result
 from salience.lazily import dataclass
@@ -92,6 +93,9 @@ class Zones(HtmlResult):
             yield section(f"The {len(lowest):,} least alive", table(head, rows, numbers=(0,)))
 
 
+FROM_NONE = Between(0)
+
+
 def zones(
     namespaces: tuple[str, ...],
     now: float,
@@ -105,7 +109,7 @@ def zones(
     brings the time of its first page, at which each memory keeps its place.
     """
     last = parse_zone_cursor(cursor)
-    limit = None if limit is None else integer("limit", limit, 0)
+    limit = None if limit is None else integer("limit", limit, *FROM_NONE)
     now = now if last is None else last.now
     live = Compare("status", "in", PRUNED_STATUSES)
     condition = live if where is None else And((live, where))

@@ -22,7 +22,7 @@ from pydantic import (
 from pydantic_core import ErrorDetails
 
 from salience.access import Principal, Scope
-from salience.api.docstrings import descriptions
+from salience.api.parameters import descriptions
 from salience.engine.async_memory import AsyncMemory
 from salience.engine.options import MemoryFields, RecordFields
 from salience.errors import InvalidInput

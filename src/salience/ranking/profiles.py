@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+from salience.api.parameters import Bounds
 from salience.errors import InvalidInput, InvalidProfile, shown
 from salience.extensions import Registry
 from salience.ranking.expressions import Col, Signal, Sum
@@ -56,7 +57,7 @@ from salience.retrieval.routes import (
 
 MAX_PROFILE_BYTES = 250_000
 MAX_PROFILE_DEPTH = 200  # levels of lists and mappings in a profile given as a mapping
-ProfileLike = str | Path | Mapping[str, Any] | Profile
+ProfileLike = Annotated[str | Path | Mapping[str, Any] | Profile, Bounds.of("Profile")]
 """The name of a profile, the path of a JSON file, the content of one, or a profile."""
 
 

@@ -2,15 +2,66 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
-from typing import Any, TypedDict, TypeVar, cast
+from typing import Annotated, Any, TypedDict, TypeVar, cast
 
+from salience.api.parameters import NOT_GIVEN, Bounds
 from salience.errors import InvalidInput
+from salience.records.fields import FIELDS
 from salience.records.filters import parse_filter
-from salience.records.validation import timestamp
+from salience.records.json_values import MAX_KEY_CHARACTERS
+from salience.records.limits import DEFAULT_LIMITS
+from salience.records.validation import (
+    LARGEST_NUMBER,
+    MAX_IDS,
+    MAX_TAG_CHARACTERS,
+    timestamp,
+)
 
 T = TypeVar("T", bound=Mapping[str, Any])
+K = TypeVar("K")
+TEXT = r"^[^\u0000]*[^\s\u0000][^\u0000]*$"
+"""Text that is not blank, and has no NUL."""
+NO_NUL = r"^[^\u0000]*$"
+COMPARISONS = ("gt", "gte", "lt", "lte")
+"""Operators of what has an order."""
+TAG = Bounds(maxLength=MAX_TAG_CHARACTERS, pattern=TEXT)
+ID = Bounds(maxLength=512, pattern=TEXT)
+IDS = Bounds(maxItems=MAX_IDS, items=TAG.keywords, **TAG.keywords)
+METADATA = Bounds(
+    values={"$ref": "#/components/schemas/JsonValue"},
+    propertyNames={"minLength": 1, "maxLength": MAX_KEY_CHARACTERS, "pattern": NO_NUL},
+)
 
 
+def _bounds(name: str) -> Bounds:
+    field = FIELDS[name]
+    if field.type == "time":
+        return Bounds.of("Moment")
+    if field.type == "number":
+        compared = {"names": ("eq", "ne", *COMPARISONS), "minProperties": 1}  # in its place
+        return Bounds(minimum=0, maximum=field.maximum or LARGEST_NUMBER, **compared)
+    if field.type == "list":
+        return Bounds(maxItems=DEFAULT_LIMITS.tags, items=TAG.keywords)
+    if field.choices:
+        return Bounds(enum=field.choices)
+    if field.type == "text":
+        return Bounds(maxLength=field.limit or DEFAULT_LIMITS.text, pattern=TEXT)
+    return METADATA if field.type == "json" else Bounds()
+
+
+OF_FIELD: Mapping[str, Bounds] = {name: _bounds(name) for name in FIELDS}
+"""The bounds of the fields of a memory."""
+
+
+def like_fields(options: type[K]) -> type[K]:
+    """A decorator of options: those of the names of fields have their bounds."""
+    for name, kind in options.__annotations__.items():
+        if name in OF_FIELD and not hasattr(kind, "__metadata__"):
+            options.__annotations__[name] = Annotated[kind, OF_FIELD[name]]
+    return options
+
+
+@like_fields
 class FieldFilters(TypedDict, total=False):
     """Conditions on the fields of memories, which hold besides those of `filters`.
 
@@ -30,12 +81,12 @@ class FieldFilters(TypedDict, total=False):
     user_id: str
     agent_id: str
     session_id: str
-    since: date | str | float
-    until: date | str | float
+    since: Annotated[date | str | float, Bounds.of("Moment")]
+    until: Annotated[date | str | float, Bounds.of("Moment")]
 
 
-FIELD_DEFAULTS: Mapping[str, Any] = dict.fromkeys(FieldFilters.__annotations__, ...)
-"""Not given; None would be a value that a program has forgotten to set."""
+FIELD_DEFAULTS: Mapping[str, Any] = dict.fromkeys(FieldFilters.__annotations__, NOT_GIVEN)
+"""None would be a value that a program has forgotten to set."""
 
 
 def with_fields(options: T, names: Iterable[str] = FIELD_DEFAULTS) -> T:
@@ -45,7 +96,7 @@ def with_fields(options: T, names: Iterable[str] = FIELD_DEFAULTS) -> T:
         InvalidInput: names the keyword that is wrong.
     """
     given = {name: options[name] for name in names if name in options}
-    given = {name: value for name, value in given.items() if value is not ...}
+    given = {name: value for name, value in given.items() if value is not NOT_GIVEN}
     conditions = [_condition(name, value) for name, value in given.items()]
     if given.keys() >= {"since", "until"}:
         since, until = (timestamp(name, given[name]) for name in ("since", "until"))

@@ -6,9 +6,10 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Self, Unpack
 
+from salience.api.parameters import takes
 from salience.engine.async_memory import AsyncMemory, awaited
 from salience.engine.judgment_api import MAX_WAIT_SECONDS
-from salience.engine.options import SETTINGS, Settings, takes
+from salience.engine.options import SETTINGS, Settings
 from salience.lifecycle.verify import EventPage
 from salience.records.validation import number
 from salience.remote.memory import AtServer, RemoteMemory
@@ -34,7 +35,6 @@ class AsyncRemoteMemory(AtServer, AsyncMemory):
         Args:
             url: the address of the server, as `http://host:port`; by default that in the
                 environment's SALIENCE_DB.
-            {options}
 
         Raises:
             InvalidInput: an argument is wrong, or is a setting of the server.

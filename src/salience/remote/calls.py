@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from datetime import date, tzinfo
@@ -13,10 +12,11 @@ from urllib.parse import quote
 
 import numpy as np
 
+from salience.api import parameters as api
 from salience.api.operations import BY_NAME, PREFIX, READ, Operation
 from salience.display.result import json_reader, to_json
 from salience.engine.memory import Memory
-from salience.engine.options import check_names, plain_signature
+from salience.engine.options import check_names
 from salience.errors import InvalidInput, SalienceError, shown
 from salience.lazily import dataclass, field, fields
 from salience.ranking import profiles
@@ -88,47 +88,23 @@ class Call:
 
     @cached_property
     def absent(self) -> Any:
-        """The result where the memory is not there; `...` if that is an error."""
+        """The result where the memory is not there; NOT_GIVEN if that is an error."""
         kind = get_type_hints(self.method)["return"]
         return Erased() if kind is Erased else self.operation.absent
 
     @cached_property
     def whole(self) -> frozenset[str]:
         """The arguments that are whole numbers, which JSON does not tell from others."""
-        parameters = inspect.signature(self.method).parameters.values()
-        kinds = {each.name: each.annotation for each in parameters} | get_type_hints(self.method)
-        return frozenset(name for name, kind in kinds.items() if kind in (int, int | None))
+        parameters = api.parameters(self.method).values()
+        return frozenset(each.name for each in parameters if each.plain in (int, int | None))
 
-    def arguments(self, owner: str, args: Sequence[Any], options: Mapping[str, Any]) -> Any:
+    def arguments(self, args: Sequence[Any], options: Mapping[str, Any]) -> dict[str, Any]:
         """The arguments of a call that are not the defaults, by name.
 
         Raises:
             TypeError: one is unknown, missing, or there twice.
         """
-        own, parameters = plain_signature(self.method), inspect.signature(self.method).parameters
-        *_, last = own.parameters.values()
-        if last.kind is last.VAR_KEYWORD:
-            for declared in get_args(get_type_hints(self.method)[last.name]):  # of Unpack[...]
-                others = {name: None for name in options if name not in own.parameters}
-                taken = [name for name in own.parameters if name not in ("self", last.name)]
-                check_names(f"{owner}.{self.operation.name}", others, declared, *taken)
-        try:
-            bound = own.bind(None, *args, **options).arguments
-        except TypeError as problem:
-            raise TypeError(f"{self.method.__qualname__}() {problem}") from None
-        del bound["self"]
-        if last.kind is last.VAR_KEYWORD:
-            bound |= bound.pop(last.name, {})
-            if "filters" in parameters:
-                bound = with_fields(bound)
-        if isinstance(given := bound.get("content"), Mapping):
-            content, bound = one_or_many(given, {n: v for n, v in bound.items() if n != "content"})
-            bound = {"content": content, **bound}
-        return {
-            name: value
-            for name, value in bound.items()
-            if name not in parameters or value is not parameters[name].default
-        }
+        return bound(self.operation.name, self.method, args, options)
 
     def request(self, arguments: Mapping[str, Any]) -> Request:
         """The request with some arguments.
@@ -142,7 +118,7 @@ class Call:
                 problem = f"is {shown(arguments[name])}"
                 raise InvalidInput(name, problem, "give a whole number")
         verb, path, headers = self.operation.verb, self.operation.path, dict[str, str]()
-        parameters = inspect.signature(self.method).parameters
+        parameters = api.parameters(self.method)
         own = {name: parameters[name].default for name in self.operation.defaults}
         asked = ASKED if self.operation.scope == READ else frozenset[str]()
         values = {
@@ -164,6 +140,40 @@ class Call:
             body = values
         is_repeatable = self.operation.is_repeatable
         return Request(verb, PREFIX + path, query, body, headers, is_repeatable)
+
+
+def bound(
+    name: str, method: Callable[..., Any], args: Sequence[Any], options: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The arguments of a method that are not the defaults, by name.
+
+    Raises:
+        TypeError: one is unknown, missing, or there twice.
+    """
+    own, parameters = api.plain_signature(method), api.parameters(method)
+    *_, last = own.parameters.values()
+    if last.kind is last.VAR_KEYWORD:
+        for declared in get_args(get_type_hints(method)[last.name]):  # of Unpack[...]
+            others = {name: None for name in options if name not in own.parameters}
+            taken = [name for name in own.parameters if name not in ("self", last.name)]
+            check_names(f"Memory.{name}", others, declared, *taken)
+    try:
+        given = own.bind(None, *args, **options).arguments
+    except TypeError as problem:
+        raise TypeError(f"{method.__qualname__}() {problem}") from None
+    del given["self"]
+    if last.kind is last.VAR_KEYWORD:
+        given |= given.pop(last.name, {})
+        if "filters" in parameters:
+            given = with_fields(given)
+    if isinstance(content := given.get("content"), Mapping):
+        content, given = one_or_many(content, {n: v for n, v in given.items() if n != "content"})
+        given = {"content": content, **given}
+    return {
+        name: value
+        for name, value in given.items()
+        if name not in parameters or value is not parameters[name].default
+    }
 
 
 def _query_text(name: str, value: Any) -> str:

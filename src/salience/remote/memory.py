@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import tzinfo
 from functools import update_wrapper
-from os import PathLike
-from typing import IO, Any, Self, Unpack
+from typing import Any, Self, Unpack
 
+from salience.api.parameters import NOT_GIVEN, takes
 from salience.display.result import short_repr
 from salience.engine.core import Part, part
 from salience.engine.memory import Memory
-from salience.engine.options import SETTINGS, Settings, narrowed, takes
+from salience.engine.options import SETTINGS, Settings
 from salience.engine.search_api import ITERATION_PAGE, Iteration
-from salience.engine.transfer_api import Progress
 from salience.errors import InvalidInput, NotFound, StoreError
-from salience.records.field_filters import FIELD_DEFAULTS, FieldFilters
 from salience.records.record import MemoryRecord
 from salience.records.time_zone import system_zone
 from salience.records.validation import boolean, callable_or_none, namespace_name
-from salience.remote.calls import CALLS, Call
+from salience.remote.calls import CALLS, Call, bound
 from salience.remote.errors import as_embedded, refuse_rewrite
 from salience.remote.exports import Batches, Received, sent_lines
 from salience.remote.settings import RemoteSettings
@@ -30,31 +28,33 @@ from salience.retrieval.erasure import ErasureReceipt
 from salience.retrieval.operations import Order, Place
 from salience.retrieval.plan import Plan, T
 from salience.search.listing import Page, list_request
-from salience.search.request import Filters, TimeZone
+from salience.search.request import TimeZone
 from salience.stores.address import Address
-from salience.write.dedup import DedupLike
 from salience.write.outcomes import AddResult, Transferred
-from salience.write.upsert import OnConflict
 
 
 def _method(call: Call) -> Callable[..., Any]:
     """The method of a memory, or of a part of one, that asks a server for an operation."""
 
     def method(self: Any, /, *args: Any, **options: Any) -> Any:
-        arguments = call.arguments("Memory", args, options)
-        return self._call(call, arguments)
+        return self._call(call, call.arguments(args, options))
 
     return update_wrapper(method, call.method)
 
 
 def _with_operations(kind: type[RemoteMemory]) -> type[RemoteMemory]:
-    """The class with a method for each operation that it does not define itself."""
+    """The class with a method for each operation that it does not define itself.
+
+    The parameters and the docstrings of all are those of `Memory`.
+    """
     parts = dict[str, dict[str, Any]]()
     for name, call in CALLS.items():
         of, _, word = name.rpartition(".")
         if of:
             parts.setdefault(of, {})[word] = _method(call)
-        elif name not in vars(kind):
+        elif name in vars(kind):
+            update_wrapper(vars(kind)[name], call.method)
+        else:
             setattr(kind, name, _method(call))
     for of, methods in parts.items():
         own = getattr(Memory, of)
@@ -131,7 +131,6 @@ class RemoteMemory(AtServer, Memory):
         Args:
             url: the address of the server, as `http://host:port`; by default that in the
                 environment's SALIENCE_DB.
-            {options}
 
         Raises:
             InvalidInput: an argument is wrong, or is a setting of the server.
@@ -186,7 +185,7 @@ class RemoteMemory(AtServer, Memory):
         except InvalidInput as problem:
             raise as_embedded(call.operation.name, arguments, problem) from None
         except NotFound:
-            if call.absent is ...:
+            if call.absent is NOT_GIVEN:
                 raise
             return call.absent
         try:
@@ -197,32 +196,11 @@ class RemoteMemory(AtServer, Memory):
                 f"({type(problem).__name__}); is it of another version?"
             ) from problem
 
-    def add_many(
-        self,
-        items: Iterable[Mapping[str, Any] | str],
-        *,
-        strict: bool = False,
-        dedup: DedupLike = None,
-        on_conflict: OnConflict = "error",
-        progress: Callable[[int], None] | None = None,
-        idempotency_key: str | None = None,
-        time_zone: TimeZone = None,
-    ) -> AddResult:
-        """Remember many items, as `Memory.add_many` does.
-
-        So many are sent in a request as a server takes; `progress` is called after each.
-        """
-        progress = callable_or_none("progress", progress)
-        is_whole = idempotency_key is not None
-        batches = Batches(items, strict=boolean("strict", strict), is_whole=is_whole)
-        options = {
-            "strict": strict,
-            "dedup": dedup,
-            "on_conflict": on_conflict,
-            "idempotency_key": idempotency_key,
-            "time_zone": time_zone,
-        }
-        given = {name: value for name, value in options.items() if value is not None}
+    def add_many(self, /, *args: Any, **options: Any) -> AddResult:
+        given = CALLS["add_many"].arguments(args, options)
+        progress = callable_or_none("progress", given.pop("progress", None))
+        strict, is_whole = given.get("strict", False), "idempotency_key" in given
+        batches = Batches(given.pop("items"), strict=boolean("strict", strict), is_whole=is_whole)
         for batch in batches:
             try:
                 batches.note(self._call(CALLS["add_many"], {**given, "items": batch}))
@@ -233,66 +211,30 @@ class RemoteMemory(AtServer, Memory):
         pending = self.links(pending=True) if batches.may_have_settled_links else ()
         return batches.result(pending)
 
-    @takes(FieldFilters, defaults=FIELD_DEFAULTS)
-    def delete_all(
-        self,
-        filters: Filters = None,
-        *,
-        namespace: str | None = None,
-        rewrite: bool = False,
-        **fields: Unpack[FieldFilters],
-    ) -> ErasureReceipt:
-        """Erase the memories that pass a filter, or a whole namespace by name; returns a receipt.
-
-        Args:
-            filters: a condition on what to erase.
-            namespace: the namespace; this one by default.
-            rewrite: refused, as it is for the owner of the store.
-            {options}
-
-        Raises:
-            InvalidInput: nothing says what to erase, or `rewrite`.
-        """
-        filters = narrowed("Memory.delete_all", filters, fields)
-        refuse_rewrite(rewrite)
+    def delete_all(self, /, *args: Any, **options: Any) -> ErasureReceipt:
+        given = CALLS["delete_all"].arguments(args, options)
+        refuse_rewrite(given.get("rewrite", False))
+        filters, namespace = given.get("filters"), given.get("namespace")
         if namespace is not None:
             namespace = namespace_name(namespace)
         is_whole = filters is None and namespace is not None
         arguments = {"all": True} if is_whole else {"filters": filters or {}}
         return self._call(CALLS["delete_all"], arguments, namespace)
 
-    def delete_user(self, user_id: str, *, rewrite: bool = False) -> ErasureReceipt:
-        """Erase all memories of a person, and their name elsewhere; returns a receipt.
+    def delete_user(self, /, *args: Any, **options: Any) -> ErasureReceipt:
+        given = CALLS["delete_user"].arguments(args, options)
+        refuse_rewrite(given.pop("rewrite", False))
+        return self._call(CALLS["delete_user"], given)
 
-        Raises:
-            InvalidInput: it is no id, or `rewrite`, which is for the owner of the store.
-        """
-        refuse_rewrite(rewrite)
-        return self._call(CALLS["delete_user"], {"user_id": user_id})
-
-    @takes(FieldFilters, defaults=FIELD_DEFAULTS)
-    def iterate(
-        self,
-        filters: Filters = None,
-        *,
-        order: Order = "newest",
-        page_size: int = ITERATION_PAGE,
-        cursor: str | None = None,
-        **fields: Unpack[FieldFilters],
-    ) -> RemoteIteration:
-        """Iterate over the memories that pass a filter, in the order of `get_all`.
-
-        Args:
-            filters: a condition that each memory must meet.
-            order: "newest" or "oldest" first.
-            page_size: how many memories are read at once.
-            cursor: where to go on.
-            {options}
-        """
-        filters = narrowed("Memory.iterate", filters, fields)
+    def iterate(self, /, *args: Any, **options: Any) -> RemoteIteration:
+        given: dict[str, Any] = {"order": "newest", "page_size": ITERATION_PAGE}
+        given |= bound("iterate", Memory.iterate, args, options)
+        order, page_size, cursor = given["order"], given["page_size"], given.get("cursor")
         list_request(self.namespace, None, order, page_size, cursor)
-        sent = CALLS["get_all"].request({"filters": filters}).body["filters"]
+        sent = CALLS["get_all"].request({"filters": given.get("filters")}).body["filters"]
         return RemoteIteration(self, sent, order, page_size, cursor)
+
+    update_wrapper(iterate, Memory.iterate)
 
     def __contains__(self, id: object) -> bool:
         if not isinstance(id, str):
@@ -301,48 +243,22 @@ class RemoteMemory(AtServer, Memory):
             return self.get_many([id])[0] is not None
         return False
 
-    def export(
-        self,
-        target: str | PathLike[str] | IO[Any],
-        *,
-        everywhere: bool = False,
-        vectors: bool = False,
-        progress: Progress | None = None,
-    ) -> Transferred:
-        """Export this namespace as JSON lines, as `Memory.export` does.
-
-        `progress` is called with the number of memories received.
-
-        Raises:
-            StoreError: the server broke off; no file is left behind.
-        """
-        arguments = {
-            "everywhere": boolean("everywhere", everywhere),
-            "vectors": boolean("vectors", vectors),
-        }
+    def export(self, /, *args: Any, **options: Any) -> Transferred:
+        given = CALLS["export"].arguments(args, options)
+        arguments = {n: boolean(n, given.get(n, False)) for n in ("everywhere", "vectors")}
         request = self._remote.request(CALLS["export"], arguments)
-        with Received(target, callable_or_none("progress", progress)) as received:
+        progress = callable_or_none("progress", given.get("progress"))
+        with Received(given["target"], progress) as received:
             self._transport.download(request, received.take)
             return received.result()
 
-    def load(
-        self,
-        source: str | PathLike[str] | IO[Any],
-        *,
-        everywhere: bool = False,
-        progress: Progress | None = None,
-    ) -> Transferred:
-        """Import what `export` has written into this namespace, as `Memory.load` does.
-
-        `progress` is called with the number of bytes sent.
-
-        Raises:
-            InvalidInput: the file is damaged, and in which line; nothing was written.
-            StoreError: the namespace already holds memories.
-        """
+    def load(self, /, *args: Any, **options: Any) -> Transferred:
         call = CALLS["load"]
-        request = self._remote.upload(call, everywhere=boolean("everywhere", everywhere))
-        with sent_lines(source, callable_or_none("progress", progress)) as lines:
+        given = call.arguments(args, options)
+        everywhere = boolean("everywhere", given.get("everywhere", False))
+        request = self._remote.upload(call, everywhere=everywhere)
+        progress = callable_or_none("progress", given.get("progress"))
+        with sent_lines(given["source"], progress) as lines:
             return call.read(self._transport.send(request, lines))
 
     def _run(self, plan: Plan[T], *, searches: bool = False) -> T:

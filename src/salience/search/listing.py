@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
+from salience.api.parameters import Between, Bounds
 from salience.display.html import HtmlResult, header, memory_cell, nothing, section, table
 from salience.display.result import Result, data_frame, field_names
 from salience.errors import InvalidInput, shown
@@ -14,6 +15,7 @@ from salience.language.reader import TOPICS, Reading, believed, opposite, read_t
 from salience.language.statements import Statement, statement_of
 from salience.language.tokens import fold, words
 from salience.lazily import dataclass, regex, replace
+from salience.records.field_filters import NO_NUL
 from salience.records.filters import (
     STATED,
     And,
@@ -50,6 +52,9 @@ from salience.search.request import Filters
 from salience.write.dedup.match_index import begins_at
 
 MAX_PAGE = 10_000  # memories
+PAGE = Between(1, MAX_PAGE)
+PageLimit = Annotated[int, PAGE]
+Prefix = Annotated[str, Bounds(pattern=NO_NUL)]
 
 
 @dataclass(frozen=True, repr=False)
@@ -126,7 +131,7 @@ def list_request(
 ) -> ListRecords:
     """The checked request for memories that pass a filter, after a cursor."""
     checked = order_of(order)
-    where, limit = parse_filter(filters), integer("limit", limit, 1, MAX_PAGE)
+    where, limit = parse_filter(filters), integer("limit", limit, *PAGE)
     return ListRecords(namespace, where, limit, checked, parse_cursor(cursor, checked))
 
 
@@ -165,7 +170,7 @@ def name_request(
         parse_filter(filters),
         composed("prefix", storable("prefix", prefix)).casefold(),
         parse_name_cursor(cursor),
-        integer("limit", limit, 1, MAX_PAGE),
+        integer("limit", limit, *PAGE),
     )
 
 
@@ -257,7 +262,7 @@ class About(Result):
 
 def about(namespace: str, user: Any, filters: Filters, limit: Any, now: datetime) -> Plan[About]:
     """The plan of listing what holds of all that users said about themselves."""
-    user, limit = optional_text("user", user), integer("limit", limit, 1, MAX_PAGE)
+    user, limit = optional_text("user", user), integer("limit", limit, *PAGE)
     of_user = None if user is None else of_person(user)
     given = parse_filter(filters)
     wheres = [

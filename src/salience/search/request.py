@@ -3,8 +3,9 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import date, datetime, tzinfo
-from typing import Any, TypedDict
+from typing import Annotated, Any, TypedDict
 
+from salience.api.parameters import Between, Bounds
 from salience.errors import InvalidInput, shown
 from salience.language.dates import past_interval
 from salience.language.entities import NO_ALIASES, Aliases
@@ -16,12 +17,13 @@ from salience.ranking.constants import ConstantOptions, lacking, with_constants
 from salience.ranking.profile import Profile
 from salience.ranking.profiles import ProfileLike
 from salience.ranking.stages import Pipeline, min_value
-from salience.records.field_filters import FIELD_DEFAULTS, FieldFilters
+from salience.records.field_filters import FIELD_DEFAULTS, OF_FIELD, TEXT, FieldFilters
 from salience.records.filters import And, Compare, Filter, Not, all_of, filter_fields, parse_filter
 from salience.records.limits import DEFAULT_LIMITS, Limits
 from salience.records.time_zone import localized, time_zone, zone_of
 from salience.records.validation import (
     LARGEST_NUMBER,
+    MAX_NAMESPACE_CHARACTERS,
     boolean,
     finite,
     integer,
@@ -35,9 +37,17 @@ from salience.retrieval.routes import Vector as VectorRoute
 from salience.search.cutoff import NO_CUTOFF, Cut, Cutoff, cutoff
 
 MAX_HITS = 1000
+HITS = Between(1, MAX_HITS)
+SHARE = Between(0, 1)
+TOKENS = Between(1)
+NAMESPACE = Bounds(maxLength=MAX_NAMESPACE_CHARACTERS, pattern=TEXT)
+CONTEXTS = tuple(name.partition(".")[2] for name in profiles.BUILT_IN if "." in name)
 
-Filters = Mapping[str, Any] | Filter | None
-Moment = date | str | float | None
+Query = Annotated[str, Bounds(maxLength=DEFAULT_LIMITS.query, pattern=r"\S")]
+Id = Annotated[str, OF_FIELD["id"]]
+Filters = Annotated[Mapping[str, Any] | Filter | None, Bounds.of("Filters")]
+Moment = Annotated[date | str | float | None, Bounds.of("Moment")]
+Present = Annotated[date | str | float | None, Bounds.of("Present")]
 TimeZone = str | tzinfo | None
 
 
@@ -53,11 +63,11 @@ class SharedOptions(FieldFilters, total=False):
     namespaces: search these instead of the memory's own.
     """
 
-    limit: int
+    limit: Annotated[int, HITS]
     filters: Filters
-    now: Moment
-    as_of: Moment
-    namespaces: Sequence[str] | None
+    now: Present
+    as_of: Present
+    namespaces: Annotated[Sequence[Annotated[str, NAMESPACE]] | None, Bounds(minItems=1)]
 
 
 class WordOptions(TypedDict, total=False):
@@ -86,7 +96,7 @@ class HitOptions(TypedDict, total=False):
 
     time_zone: TimeZone
     min_score: float | None
-    token_budget: int | None
+    token_budget: Annotated[int | None, Between(0)]
 
 
 class RankingOptions(HitOptions, ConstantOptions, WordOptions, total=False):
@@ -102,9 +112,9 @@ class RankingOptions(HitOptions, ConstantOptions, WordOptions, total=False):
 
     weights: Mapping[str, float] | None
     min_similarity: float | None
-    min_probability: float | None
+    min_probability: Annotated[float | None, SHARE]
     include_archived: bool
-    context: str | None
+    context: Annotated[str | None, Bounds(enum=CONTEXTS)]
 
 
 ASKED = frozenset(("query", *WordOptions.__annotations__))
@@ -271,7 +281,7 @@ def search_request(
     if namespaces is not None and (not isinstance(namespaces, list | tuple) or not namespaces):
         raise InvalidInput("namespaces", "must be a list of at least one namespace")
     names = [namespace_name(name, "namespaces") for name in namespaces or (settings.namespace,)]
-    limit = integer("limit", options["limit"], 1, MAX_HITS)
+    limit = integer("limit", options["limit"], *HITS)
     token_budget = options["token_budget"]
     if token_budget is not None:
         token_budget = integer("token_budget", token_budget, 0)

@@ -10,19 +10,18 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterator, Mapping
 from html import escape
-from typing import Any
+from typing import Annotated, Any
 
 from starlette.responses import Response
 
 from salience.api.operations import OPERATIONS
 from salience.display.result import Result
 from salience.errors import InvalidInput
-from salience.records.field_filters import with_fields
+from salience.records.field_filters import OF_FIELD, with_fields
 from salience.records.record import MemoryRecord
 from salience.search.results import Hit, SearchResult
 from salience.server.encoding import answer
 from salience.server.models.arguments import Argument, Renamed
-from salience.server.models.schema import RECORD
 from salience.write.outcomes import AddResult
 
 PROFILE = "six_factor"
@@ -30,10 +29,9 @@ FILTER_FIELDS = ("tier", "memory_nature", "content_type")
 _THRESHOLD = "threshold"
 FILTER_ARGUMENTS = {
     name: Argument(
-        str | None,
+        Annotated[str | None, OF_FIELD[name]],
         f"Only memories of this {name}, as `filters` say it.",
         None,
-        RECORD[name],
     )
     for name in FILTER_FIELDS
 }
@@ -48,7 +46,7 @@ SEARCH_ARGUMENTS = {
 }
 RECORD_ARGUMENTS = {
     "importance_score": Argument(
-        float | None, "Another name of importance.", None, RECORD["importance"]
+        Annotated[float | None, OF_FIELD["importance"]], "Another name of importance.", None
     )
 }
 

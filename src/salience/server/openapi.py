@@ -10,11 +10,13 @@ from typing import Any
 import salience
 from salience.access import SCOPES
 from salience.api.operations import READ
+from salience.records.field_filters import ID
 from salience.records.record import MemoryRecord
+from salience.search.request import NAMESPACE
 from salience.server.encoding import EVENTS, IS_ONE, JSON, OF_ONE, Wanted
 from salience.server.models.arguments import Schemas
 from salience.server.models.components import problem, requests
-from salience.server.models.schema import ID, NAMESPACE, Schema
+from salience.server.models.schema import Schema
 from salience.server.operation import Answer, Operation
 from salience.server.problems import KINDS, MEDIA_TYPE
 
@@ -35,7 +37,7 @@ _PARAMETERS: dict[str, Schema] = {
         "in": "header",
         "description": "The namespace of the request; by default the first one of the key, "
         "or `default`.",
-        "schema": {"type": "string", **NAMESPACE},
+        "schema": {"type": "string", **NAMESPACE.keywords},
     },
     "Salience-Time-Zone": {
         "name": "Salience-Time-Zone",
@@ -204,7 +206,7 @@ def _description(operation: Operation) -> str:
 def _parameters(operation: Operation) -> list[Schema]:
     parameters: list[Schema] = []
     for name in _path_names(operation.path):
-        schema = {"type": "string"} if name == "name" else {"type": "string", **ID}
+        schema = {"type": "string"} if name == "name" else {"type": "string", **ID.keywords}
         parameters.append(
             {
                 "name": name,

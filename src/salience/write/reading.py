@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from salience.api.parameters import Between
 from salience.errors import NotFound, StoreError, VersionConflict
 from salience.records.filters import Filter
 from salience.records.record import MemoryRecord
@@ -18,6 +19,7 @@ from salience.retrieval.query import Query
 from salience.retrieval.routes import MatchAll
 from salience.write.items import WriteContext
 
+VERSION = Between(1)
 MAX_ATTEMPTS = 100  # of reading or changing a memory that others change at the same time
 
 
@@ -50,7 +52,7 @@ def read_existing(id: str, namespace: str) -> Plan[MemoryRecord]:
 
 def checked_version(value: Any) -> int | None:
     """The version that a memory has to have, or None for any; InvalidInput otherwise."""
-    return None if value is None else integer("if_version", value, 1)
+    return None if value is None else integer("if_version", value, *VERSION)
 
 
 def check_version(record: MemoryRecord, if_version: int | None) -> None:

@@ -2,10 +2,11 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, tzinfo
-from typing import Any, Literal, TypedDict
+from typing import Annotated, Any, Literal, TypedDict
 
 import numpy as np
 
+from salience.api.parameters import Between, Bounds
 from salience.display.html import HtmlResult, header, nothing
 from salience.display.html import section as html_section
 from salience.display.html import text as html_text
@@ -33,8 +34,10 @@ from salience.search.context.sections import (
 from salience.search.cutoff import Cut
 from salience.search.request import (
     MAX_HITS,
+    SHARE,
+    TOKENS,
     Filters,
-    Moment,
+    Present,
     SearchRequest,
     SearchSettings,
     TimeZone,
@@ -161,7 +164,7 @@ class TextOptions(TypedDict, total=False):
     counter: Callable[[str], int] | None
     time_zone: TimeZone
     references: bool
-    min_probability: float | None
+    min_probability: Annotated[float | None, SHARE]
     trace: bool
 
 
@@ -185,14 +188,14 @@ class ContextOptions(FieldFilters, total=False):
     """
 
     format: Format
-    sections: Sequence[SectionLike] | None
+    sections: Annotated[Sequence[SectionLike] | None, Bounds(minItems=1)]
     profile: ProfileLike | None
-    now: Moment
-    as_of: Moment
+    now: Present
+    as_of: Present
     filters: Filters
     touch: bool
     cut: Cut | None
-    per_writer: int | None
+    per_writer: Annotated[int | None, Between(1)]
     options: TextOptions | None
 
 
@@ -257,7 +260,7 @@ def context_request(
         raise InvalidInput(
             "counter", f"is {shown(counter)}", "give a function from text to a number"
         )
-    max_tokens = integer("max_tokens", max_tokens, 1)
+    max_tokens = integer("max_tokens", max_tokens, *TOKENS)
     shared = {
         "profile": options["profile"],
         "now": now,

@@ -8,10 +8,11 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import tzinfo
 from functools import cached_property
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
 import numpy as np
 
+from salience.api.parameters import Bounds
 from salience.display.for_models import day, unfenced
 from salience.errors import InvalidInput, shown
 from salience.lazily import dataclass, field, fields, replace
@@ -25,7 +26,7 @@ from salience.retrieval.plan import Plan, ask
 from salience.search.cutoff import DOUBTFUL
 from salience.search.listing import SAID_OF_SELF, told_in
 from salience.search.passages import Passage, excerpt, matching_passages
-from salience.search.request import MAX_HITS, SearchRequest
+from salience.search.request import HITS, SearchRequest
 from salience.search.search import rank
 
 Source = Literal["search", "about_user", "recent", "listed"]
@@ -85,7 +86,7 @@ class Section:
         if self.title is not None and self.title != "":
             text(f"{path}.title", self.title)
         if self.limit is not None:
-            integer(f"{path}.limit", self.limit, 1, MAX_HITS)
+            integer(f"{path}.limit", self.limit, *HITS)
 
     @property
     def heading(self) -> str:
@@ -93,7 +94,7 @@ class Section:
         return self.title or self.name.replace("_", " ").capitalize()
 
 
-SectionLike = str | Mapping[str, Any] | Section
+SectionLike = Annotated[str | Mapping[str, Any] | Section, Bounds.of("Section")]
 STANDARD: dict[str, Section] = {
     section.name: section
     for section in (

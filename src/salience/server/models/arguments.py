@@ -12,6 +12,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date
+from functools import cached_property
 from inspect import cleandoc
 from typing import Any, Literal, NotRequired, get_args, get_origin, get_type_hints
 
@@ -19,7 +20,8 @@ import msgspec
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 from typing_extensions import TypedDict
 
-from salience.api.docstrings import descriptions
+from salience.api import parameters as api
+from salience.api.parameters import NOT_GIVEN, plain
 from salience.display.result import Result, field_names
 from salience.language.analysis_types import TimeRange
 from salience.lazily import dataclass, field
@@ -34,10 +36,6 @@ from salience.search.explain.why_not import Change
 from salience.search.request import ASKED
 from salience.search.results import ALWAYS_GIVEN, GIVEN_IF_ANY, Hit, SearchResult
 from salience.server.models.schema import (
-    CONSTRAINTS,
-    DESCRIPTIONS,
-    OF_METHODS,
-    Constraint,
     Schema,
     incoming_type,
     is_collection,
@@ -56,12 +54,16 @@ _DAY = re.compile(r"[0-9]{8}")
 
 @dataclass(frozen=True)
 class Argument:
-    """A member of a JSON object: its type, default, description and limits."""
+    """A member of a JSON object: its type with the bounds, its description and default."""
 
     type: Any
     description: str = ""
     default: Any = _EMPTY
-    constraint: Constraint = field(default_factory=dict)
+
+    @cached_property
+    def plain(self) -> Any:
+        """The type without bounds."""
+        return plain(self.type)
 
     @property
     def is_required(self) -> bool:
@@ -70,15 +72,15 @@ class Argument:
 
     def annotation(self) -> Any:
         """The type that pydantic checks."""
-        kind = incoming_type(self.type)
+        kind = incoming_type(self.plain)
         return kind if self.is_required else NotRequired[kind]
 
     def schema(self) -> Schema:
         """The schema of its values."""
-        schema = schema_of(self.type, self.constraint)
+        schema = schema_of(self.type)
         if self.description:
             schema["description"] = self.description
-        if self.default not in (_EMPTY, None, ...):
+        if self.default not in (_EMPTY, None, NOT_GIVEN):
             schema["default"] = _json(self.default)
         return schema
 
@@ -135,10 +137,10 @@ class Arguments:
         """
         values: dict[str, Any] = {}
         for name, text in query:
-            is_list = name in self.members and _is_list(self.members[name].type)
+            is_list = name in self.members and _is_list(self.members[name].plain)
             if name in values and not is_list:
                 raise _refused([FieldProblem(name, "is there twice", "give it once")])
-            value = _value(text, self.members[name].type) if name in self.members else text
+            value = _value(text, self.members[name].plain) if name in self.members else text
             if is_list and (name in values or value is not None):
                 items = value if isinstance(value, list) else [text]
                 value = [*(values.get(name) or ()), *items]
@@ -160,16 +162,11 @@ class Arguments:
 
 def parameters(method: Callable[..., Any]) -> dict[str, Argument]:
     """The parameters of a method that JSON can hold, in their order."""
-    hints, described = get_type_hints(method), descriptions(method)
-    arguments = {}
-    for name, parameter in inspect.signature(method).parameters.items():
-        annotation = hints.get(name, parameter.annotation)
-        if name == "self" or not is_json(annotation):
-            continue
-        description = described.get(name) or DESCRIPTIONS.get(name, "")
-        limits = OF_METHODS.get(f"{method.__name__}.{name}", CONSTRAINTS.get(name, {}))
-        arguments[name] = Argument(annotation, description, parameter.default, limits)
-    return arguments
+    return {
+        name: Argument(each.type, each.meaning, each.default)
+        for name, each in api.parameters(method).items()
+        if is_json(each.plain)
+    }
 
 
 def _value(text: str, annotation: Any) -> Any:

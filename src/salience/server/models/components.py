@@ -3,29 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import fields
-from typing import Any, get_type_hints
+from typing import Annotated, Any, get_type_hints
 
 from salience.engine.memory import Memory
 from salience.errors import InvalidInput
 from salience.ranking.profiles import names
+from salience.records.field_filters import (
+    COMPARISONS,
+    ID,
+    METADATA,
+    NO_NUL,
+    OF_FIELD,
+    TAG,
+    TEXT,
+)
 from salience.records.fields import FIELDS, field_type
 from salience.records.filters import MAX_FILTER_VALUES
 from salience.records.limits import STATUSES, Type
 from salience.search.context.sections import STANDARD, Section
-from salience.search.request import MAX_HITS
+from salience.search.request import HITS, NAMESPACE
 from salience.server.models.arguments import Argument, parameters
-from salience.server.models.schema import (
-    ID,
-    METADATA,
-    NAMESPACE,
-    NO_NUL,
-    ORDER,
-    RECORD,
-    TAG,
-    TEXT,
-    Schema,
-    schema_of,
-)
+from salience.server.models.schema import Schema, schema_of
 from salience.server.problems import KINDS
 from salience.write.dedup import MAX_LOOP_SECONDS, MAX_WITHIN, DedupPolicy
 from salience.write.items import CHECKS, FLAGS, LINK_KEYS, REQUIRED
@@ -56,7 +54,7 @@ _VALUES: dict[str, Schema] = {
     "list": {"type": "string", "pattern": NO_NUL},
     "json": {"$ref": f"{_REF}JsonValue"},
 }
-_KEYS = METADATA["propertyNames"]
+_KEYS = METADATA.keywords["propertyNames"]
 _JSON_SCALARS: tuple[Schema, ...] = (
     {"type": ["boolean", "number"]},
     {"type": "string", "pattern": NO_NUL},
@@ -140,7 +138,7 @@ def _condition(kind: str, choices: tuple[str, ...] = ()) -> Schema:
     operators: dict[str, Schema] = {"eq": equal, "ne": equal, "in": among, "nin": among}
     present = _json_value(without="null") if kind == "json" else value
     if kind != "list":
-        operators |= dict.fromkeys(ORDER, present)
+        operators |= dict.fromkeys(COMPARISONS, present)
     operators["contains"] = present
     operators["exists"] = {"type": "boolean"}
     both = {f"{sign}{name}": operators[name] for name in operators for sign in ("", "$")}
@@ -157,13 +155,11 @@ def _condition(kind: str, choices: tuple[str, ...] = ()) -> Schema:
 def requests() -> dict[str, Schema]:
     """The schemas of what requests hold."""
     link = parameters(Memory.link)
-    links = {name: schema_of(link[name].type, link[name].constraint) for name in LINK_KEYS}
+    links = {name: schema_of(link[name].type) for name in LINK_KEYS}
     links["weight"]["type"] = ["number", "null"]
     item = parameters(Memory.add)
-    members = {
-        n: schema_of(a.type, a.constraint) for n, a in item.items() if n not in _NOT_OF_ITEMS
-    }
-    members["content"] = schema_of(str, RECORD["content"])
+    members = {n: schema_of(a.type) for n, a in item.items() if n not in _NOT_OF_ITEMS}
+    members["content"] = schema_of(Annotated[str, OF_FIELD["content"]])
     return {
         "Moment": MOMENT,
         "JsonObject": _JSON_OBJECT,
@@ -204,7 +200,7 @@ def requests() -> dict[str, Schema]:
                 },
                 "name": {"type": ["string", "null"]},
                 "created_at": {"anyOf": [{"$ref": f"{_REF}Moment"}, {"type": "null"}]},
-                "id": {"type": ["string", "null"], **ID},
+                "id": {"type": ["string", "null"], **ID.keywords},
             },
             "required": ["role", "content"],
         },
@@ -237,7 +233,7 @@ def _dedup_policy() -> Schema:
     limits: dict[str, Any] = {
         "similar": {"minimum": 0, "maximum": 1},
         "loop_seconds": {"minimum": 0, "maximum": MAX_LOOP_SECONDS},
-        "within": {"maxItems": MAX_WITHIN, "items": TAG},
+        "within": {"maxItems": MAX_WITHIN, "items": TAG.keywords},
     }
     hints = get_type_hints(DedupPolicy)
     return {
@@ -256,9 +252,9 @@ def _section() -> Schema:
     """The schema of a section of a context."""
     limits: dict[str, Any] = {
         "name": {"maxLength": 64, "pattern": TEXT},
-        "namespace": NAMESPACE,
+        "namespace": NAMESPACE.keywords,
         "filters": {"$ref": f"{_REF}Filters"},
-        "limit": {"minimum": 1, "maximum": MAX_HITS},
+        "limit": HITS.keywords,
         "title": {"pattern": NO_NUL},
     }
     hints = get_type_hints(Section)
@@ -336,7 +332,7 @@ def _changes() -> dict[str, Argument]:
         if name in REQUIRED:
             kind = str if FIELDS[name].type == "text" else str | float
         described = declared[name].description if name in declared else _JUDGED
-        declared[name] = Argument(kind, described, None, RECORD[name])
+        declared[name] = Argument(Annotated[kind, OF_FIELD[name]], described, None)
     return declared
 
 

@@ -19,35 +19,12 @@ from typing import (
 
 from pydantic import BeforeValidator
 
-from salience.api.docstrings import descriptions
+from salience.api.parameters import Between, Bounds, descriptions, plain
 from salience.display.result import Result
-from salience.engine.judgment_api import MAX_WAIT_SECONDS
-from salience.engine.options import MemoryChanges, MemoryFields
-from salience.engine.search_api import MAX_EXPLAINED
-from salience.lifecycle.audit import MENDABLE
-from salience.lifecycle.maintenance import STEPS
-from salience.lifecycle.neighbourhood import MAX_DEPTH, MAX_NODES
-from salience.lifecycle.verify import MAX_EVENTS
-from salience.lifecycle.zone_history import MAX_POINTS
 from salience.ranking.constants import ConstantOptions
-from salience.ranking.profiles import BUILT_IN
-from salience.records.events import EVENT_OF_USE, JUDGEMENTS
-from salience.records.fields import FIELDS
-from salience.records.json_values import MAX_KEY_CHARACTERS
-from salience.records.limits import DEFAULT_LIMITS
-from salience.records.record import LINK_TYPES
-from salience.records.validation import (
-    LARGEST_NUMBER,
-    MAX_IDS,
-    MAX_NAMESPACE_CHARACTERS,
-    MAX_TAG_CHARACTERS,
-)
+from salience.records.validation import LARGEST_NUMBER
 from salience.search.context import TextOptions
-from salience.search.listing import MAX_PAGE
-from salience.search.request import MAX_HITS, HitOptions, RankingOptions, WordOptions
-from salience.write.facets import FACETS
-from salience.write.items import MAX_LINKS, MAX_NAME_CHARACTERS
-from salience.write.judgments import MAX_REASON_CHARACTERS
+from salience.search.request import HitOptions, RankingOptions, WordOptions
 
 Schema = dict[str, Any]
 Refer = Callable[[type[Result]], Schema]
@@ -121,11 +98,15 @@ def schema_of(
     Limits that say "$ref" or "anyOf" take the place of all but null.
     """
     if get_origin(annotation) is Annotated:
-        return schema_of(get_args(annotation)[0], limits, refer)
+        kind, *stated = get_args(annotation)
+        for each in reversed(stated):
+            if isinstance(each, Between | Bounds):
+                limits = {**each.keywords, **limits}
+        return schema_of(kind, limits, refer)
     if isinstance(annotation, TypeVar) or annotation is Any:
         return dict(limits)
     if parts := union_parts(annotation):
-        return _union([part for part in parts if refer or is_json(part)], limits, refer)
+        return _union([part for part in parts if refer or is_json(plain(part))], limits, refer)
     if "$ref" in limits or "anyOf" in limits:
         return dict(limits)
     if annotation is float and "minimum" not in limits and refer is None:
@@ -178,10 +159,11 @@ _DESCRIBED: Mapping[Any, tuple[Any, ...]] = {
 def _options(kind: Any) -> Schema:
     """The schema of further options, by their names."""
     meanings = {n: text for part in _DESCRIBED[kind] for n, text in descriptions(part).items()}
-    hints = {name: hint for name, hint in get_type_hints(kind).items() if is_json(hint)}
+    hints = get_type_hints(kind, include_extras=True)
     properties = {
-        name: schema_of(hint, CONSTRAINTS.get(name, {})) | {"description": meanings[name]}
+        name: schema_of(hint) | {"description": meanings[name]}
         for name, hint in hints.items()
+        if is_json(plain(hint))
     }
     return {"type": "object", "properties": properties, "additionalProperties": False}
 
@@ -204,174 +186,3 @@ def _union(parts: list[Any], limits: Mapping[str, Any], refer: Refer | None) -> 
 
 def _listed(limit: Any) -> Any:
     return list(limit) if isinstance(limit, tuple) else limit
-
-
-# Constraints: the limits of arguments as JSON schema says them, from the engine's constants
-
-Constraint = Mapping[str, Any]
-
-TEXT = r"^[^\u0000]*[^\s\u0000][^\u0000]*$"
-"""Text that is not blank, and has no NUL."""
-NO_NUL = r"^[^\u0000]*$"
-NAMESPACE: Constraint = {"maxLength": MAX_NAMESPACE_CHARACTERS, "pattern": TEXT}
-PATTERN: Constraint = {
-    "maxLength": MAX_NAMESPACE_CHARACTERS,
-    "pattern": r"^(\*|[^*\u0000]*[^*\s\u0000][^*\u0000]*(/\*)?)$",
-}
-"""The name of a namespace, `name/*` for all beneath it, or `*`."""
-ID: Constraint = {"maxLength": 512, "pattern": TEXT}
-TAG: Constraint = {"maxLength": MAX_TAG_CHARACTERS, "pattern": TEXT}
-IDS: Constraint = {"maxItems": MAX_IDS, "items": TAG, **TAG}
-MOMENT: Constraint = {"$ref": "#/components/schemas/Moment"}
-PRESENT: Constraint = {"$ref": "#/components/schemas/Present"}
-FILTERS: Constraint = {"$ref": "#/components/schemas/Filters"}
-PROFILE: Constraint = {"$ref": "#/components/schemas/Profile"}
-METADATA: Constraint = {
-    "values": {"$ref": "#/components/schemas/JsonValue"},
-    "propertyNames": {"minLength": 1, "maxLength": MAX_KEY_CHARACTERS, "pattern": NO_NUL},
-}
-VERSION: Constraint = {"minimum": 1}
-
-
-ORDER = ("gt", "gte", "lt", "lte")
-"""Operators of what has an order."""
-
-
-def _of_field(name: str) -> Constraint:
-    """The limits of a field of a memory."""
-    field = FIELDS[name]
-    if field.type == "time":
-        return MOMENT
-    if field.type == "number":
-        bounds = {"names": ("eq", "ne", *ORDER), "minProperties": 1}  # of a condition in its place
-        return {"minimum": 0, "maximum": field.maximum or LARGEST_NUMBER, **bounds}
-    if field.type == "list":
-        return {"maxItems": DEFAULT_LIMITS.tags, "items": TAG}
-    if field.choices:
-        return {"enum": field.choices}
-    if field.type == "text":
-        return {"maxLength": field.limit or DEFAULT_LIMITS.text, "pattern": TEXT}
-    return METADATA if field.type == "json" else {}
-
-
-RECORD: Mapping[str, Constraint] = {name: _of_field(name) for name in FIELDS}
-"""The limits of the fields of a memory, by their names."""
-
-LINK: Mapping[str, Constraint] = {
-    "source": {"maxLength": MAX_NAME_CHARACTERS, "pattern": TEXT},
-    "target": {"maxLength": MAX_NAME_CHARACTERS, "pattern": TEXT},
-    "type": {"enum": LINK_TYPES},
-    "weight": {"minimum": 0, "maximum": 1},
-    "created_at": MOMENT,
-}
-
-MESSAGES: Constraint = {"minItems": 1, "items": {"$ref": "#/components/schemas/ChatMessage"}}
-FACETS_OR_NULL: Constraint = {"names": FACETS, "values": RECORD["content"]}
-
-CONSTRAINTS: Mapping[str, Constraint] = {
-    **RECORD,
-    "query": {"maxLength": DEFAULT_LIMITS.query, "pattern": r"\S"},
-    "limit": {"minimum": 1, "maximum": MAX_HITS},
-    "filters": FILTERS,
-    "now": PRESENT,
-    "as_of": PRESENT,
-    "actor": {"maxLength": 512, "pattern": TEXT},
-    "since": MOMENT,
-    "until": MOMENT,
-    "namespaces": {"minItems": 1, "items": NAMESPACE},
-    "token_budget": {"minimum": 0},
-    "min_probability": {"minimum": 0, "maximum": 1},
-    "max_tokens": {"minimum": 1},
-    "profile": PROFILE,
-    "profiles": {"minItems": 2, "items": PROFILE},
-    "context": {"enum": tuple(n.partition(".")[2] for n in BUILT_IN if "." in n)},
-    "sections": {"minItems": 1, "items": {"$ref": "#/components/schemas/Section"}},
-    "ids": IDS,
-    "steps": {"items": {"enum": STEPS}},
-    "mend": {"items": {"enum": MENDABLE}},
-    "points": {"minimum": 1, "maximum": MAX_POINTS},
-    "cap": {"minimum": 0},
-    "if_version": VERSION,
-    "supersedes": ID,
-    "idempotency_key": ID,
-    "dedup": {
-        "anyOf": [
-            {"type": "boolean"},
-            {"type": "number", "exclusiveMinimum": 0, "maximum": 1},
-            {"$ref": "#/components/schemas/DedupPolicy"},
-        ]
-    },
-    "links": {"maxItems": MAX_LINKS, "items": {"$ref": "#/components/schemas/LinkInput"}},
-    "vectors": {"values": {"minItems": 1}},
-    "replace_metadata": METADATA,
-    "old": ID,
-    "new": ID,
-    "one": ID,
-    "other": ID,
-    "around": ID,
-    "against": ID,
-    "utility": {"minimum": 0, "maximum": 1},
-    "run": {"maxLength": 512, "pattern": r"^[^\u0000]+-\d{1,18}$"},
-    "prefix": {"pattern": NO_NUL},
-}
-"""The limits of arguments, by their names."""
-
-_PAGE: Constraint = {"minimum": 1, "maximum": MAX_PAGE}
-OF_METHODS: Mapping[str, Constraint] = {
-    **{f"link.{name}": limits for name, limits in LINK.items()},
-    **{f"{name}.limit": _PAGE for name in ("get_all", "about", "tags", "entities")},
-    "add.content": {**RECORD["content"], **MESSAGES},
-    "add_chat.messages": MESSAGES,
-    "add_chat.mode": {"enum": ("chunks", "hybrid")},
-    "events.limit": {"minimum": 1, "maximum": MAX_EVENTS},
-    "events.wait": {"minimum": 0, "maximum": MAX_WAIT_SECONDS},
-    "zones.limit": {"minimum": 0},
-    "searches.limit": _PAGE,
-    "graph.limit": {"minimum": 1, "maximum": MAX_NODES},
-    "graph.depth": {"minimum": 1, "maximum": MAX_DEPTH},
-    "searches.below": {"minimum": 0, "maximum": 1},
-    "feedback.context": {"maxLength": MAX_REASON_CHARACTERS, "pattern": TEXT},
-    "feedback.kind": {"enum": JUDGEMENTS},
-    "get_many.ids": {"maxItems": MAX_IDS, "items": RECORD["content"]},
-    "explain_many.ids": {**IDS, "minItems": 1, "maxItems": MAX_EXPLAINED},
-    "touch.use": {"enum": tuple(EVENT_OF_USE)},
-}
-"""The limits of arguments of a single method, which differ from those of the same name."""
-
-DESCRIPTIONS: Mapping[str, str] = {
-    **descriptions(MemoryFields),
-    **descriptions(MemoryChanges),
-    "prefix": "The beginning of the names to list, in any case.",
-    "apply": "True to do it; a preview otherwise.",
-    "cap": "Maximum number of memories to move.",
-    "context": "A reason to store with the judgement.",
-    "created_at": "The time from which they belong together; now by default.",
-    "cursor": "The cursor of the page before, to get the next one.",
-    "dry_run": "True to see what would be done, and change nothing.",
-    "everything": "True to look at all memories, not only at those that are new.",
-    "filters": "A condition that each memory must meet.",
-    "id": "The id of the memory.",
-    "ids": "The ids of the memories.",
-    "items": "Texts, or objects with the fields of a memory.",
-    "kind": f"The judgement: {', '.join(JUDGEMENTS[:-1])} or {JUDGEMENTS[-1]}.",
-    "limit": "Maximum number of memories on a page.",
-    "mend": "The findings to mend: duplicates, junk, orphaned.",
-    "new": "The id of the memory that holds now.",
-    "now": "The time to compute for; the present by default.",
-    "old": "The id of the memory that is superseded.",
-    "points": "The number of times.",
-    "repair": "True to set a field that differs to what the log gives.",
-    "run": "The name of a run.",
-    "session_id": "The session in which it happens.",
-    "since": "The first time; that of the first event by default.",
-    "source": "The id of the memory that the link comes from.",
-    "steps": "The steps to do.",
-    "strict": "True to refuse all items if one is wrong.",
-    "target": "The id, title or alias of the memory that the link leads to.",
-    "type": "The meaning of the link.",
-    "until": "The last time; now by default.",
-    "use": "The use: reference, read, retrieval or write.",
-    "utility": "How much they helped; memories linked with them become more alive.",
-    "weight": "The strength of the link.",
-}
-"""Descriptions of arguments whose methods tell of them in prose."""

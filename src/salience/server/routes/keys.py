@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from datetime import timedelta
-from typing import Any
+from typing import Annotated, Any
 from urllib.parse import unquote
 
 import msgspec
@@ -19,18 +19,28 @@ from salience.access import SCOPES, Keyring, NewKey
 from salience.access.plans import MAX_NAME_CHARACTERS, MAX_OVERLAP, no_key
 from salience.access.principal import parse_patterns, parse_scopes
 from salience.api.operations import KEYS
+from salience.api.parameters import Bounds
 from salience.records.access_key import AccessKey
-from salience.records.validation import MAX_IDS, number
+from salience.records.field_filters import TEXT
+from salience.records.validation import MAX_IDS, MAX_NAMESPACE_CHARACTERS, number
 from salience.retrieval.plan import in_thread
 from salience.server.encoding import answer
 from salience.server.models.arguments import Argument, Arguments
-from salience.server.models.schema import MOMENT, PATTERN, TEXT
 from salience.server.operation import Answer, Call, foreign, operation, scope_missing
 from salience.server.problems import Refused
 
 TAG = "Keys"
 _log = logging.getLogger("salience.server")
-_EXPIRES = Argument(str | float | None, "When it ends; null for never, or as it was.", None, MOMENT)
+PATTERN = Bounds(
+    maxLength=MAX_NAMESPACE_CHARACTERS,
+    pattern=r"^(\*|[^*\u0000]*[^*\s\u0000][^*\u0000]*(/\*)?)$",
+)
+"""The name of a namespace, `name/*` for all beneath it, or `*`."""
+_EXPIRES = Argument(
+    Annotated[str | float | None, Bounds.of("Moment")],
+    "When it ends; null for never, or as it was.",
+    None,
+)
 _MADE = "The key with its text, which cannot be read again."
 
 
@@ -58,24 +68,23 @@ async def list_keys(call: Call) -> Response:
         "CreateKeyRequest",
         {
             "namespaces": Argument(
-                list[str],
+                Annotated[list[Annotated[str, PATTERN]], Bounds(minItems=1, maxItems=MAX_IDS)],
                 "Names, `name/*` for all beneath a name, or `*`; within those of the own key.",
-                constraint={"minItems": 1, "maxItems": MAX_IDS, "items": PATTERN},
             ),
             "scopes": Argument(
-                list[str],
+                Annotated[list[Annotated[str, Bounds(enum=SCOPES)]], Bounds(minItems=1)],
                 "What it may do; within the scopes of the own key.",
-                constraint={"minItems": 1, "items": {"enum": SCOPES}},
             ),
             "expires_at": _EXPIRES,
             "name": Argument(
-                str | None,
+                Annotated[str | None, Bounds(maxLength=MAX_NAME_CHARACTERS, pattern=TEXT)],
                 "What it is for.",
                 None,
-                {"maxLength": MAX_NAME_CHARACTERS, "pattern": TEXT},
             ),
             "time_zone": Argument(
-                str | None, "The zone of its requests, as Europe/Berlin.", None, {"minLength": 1}
+                Annotated[str | None, Bounds(minLength=1)],
+                "The zone of its requests, as Europe/Berlin.",
+                None,
             ),
         },
     ),
@@ -105,10 +114,9 @@ async def create_key(call: Call) -> Response:
         "RotateKeyRequest",
         {
             "overlap_seconds": Argument(
-                float,
+                Annotated[float, Bounds(minimum=0, maximum=MAX_OVERLAP.total_seconds())],
                 "How long the secret before stays valid.",
                 0.0,
-                {"minimum": 0, "maximum": MAX_OVERLAP.total_seconds()},
             ),
             "expires_at": _EXPIRES,
         },

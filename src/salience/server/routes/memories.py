@@ -8,14 +8,17 @@ import threading
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
 from time import perf_counter
-from typing import IO, Any, Literal, cast
+from typing import IO, Annotated, Any, Literal, cast
 
 from starlette.responses import Response, StreamingResponse
 
+from salience.api.parameters import Bounds
 from salience.display.result import to_json
 from salience.engine.memory import Memory
+from salience.engine.write_api import CONTENT
 from salience.errors import InvalidInput
 from salience.lazily import replace
+from salience.records.field_filters import IDS, OF_FIELD
 from salience.records.record import MemoryRecord
 from salience.retrieval.erasure import ErasureReceipt
 from salience.search.explain import ExplainReport
@@ -24,8 +27,8 @@ from salience.server import document
 from salience.server.encoding import NDJSON, answer, large_answer, nothing
 from salience.server.models.arguments import Argument, Arguments, parameters
 from salience.server.models.components import CHANGES
-from salience.server.models.schema import CONSTRAINTS, FACETS_OR_NULL, OF_METHODS
 from salience.server.operation import Answer, Call, answers, check_reach
+from salience.write.facets import FACETS
 from salience.write.idempotency import SAME_KEY
 from salience.write.outcomes import AddResult
 from salience.write.reading import not_found
@@ -117,20 +120,16 @@ _EXTRACT = Argument(
     bool | None, "True to keep the facts that the server's model finds in it, as well.", None
 )
 _CONTENT = Argument(
-    str | Sequence[Mapping[str, Any]],
-    "A text, or chat messages.",
-    constraint=OF_METHODS["add.content"],
+    Annotated[str | Sequence[Mapping[str, Any]], CONTENT], "A text, or chat messages."
 )
 _FACETS = Argument(
-    dict[str, str] | None,
+    Annotated[dict[str, str] | None, Bounds(names=FACETS, values=OF_FIELD["content"].keywords)],
     "Texts by facet, or null for none; by rules by default.",
     None,
-    FACETS_OR_NULL,
 )
 _ITEMS = Argument(
-    list[Any],
+    Annotated[list[Annotated[Any, Bounds.of("BatchItem")]], Bounds(maxItems=MAX_BATCH)],
     f"Texts, or objects with the fields of a memory; at most {MAX_BATCH:,}.",
-    constraint={"maxItems": MAX_BATCH, "items": {"$ref": "#/components/schemas/BatchItem"}},
 )
 
 
@@ -206,14 +205,11 @@ def _check_batch(name: str, items: list[Any]) -> None:
     body=Arguments(
         "DeleteRequest",
         {
-            "ids": Argument(
-                list[str], "The ids of the memories to erase.", None, CONSTRAINTS["ids"]
-            ),
+            "ids": Argument(Annotated[list[str], IDS], "The ids of the memories to erase.", None),
             "filters": Argument(
-                Any,
+                Annotated[Any, Bounds.of("Filters")],
                 "A condition; all memories that meet it are erased.",
                 None,
-                CONSTRAINTS["filters"],
             ),
             "all": Argument(Literal[True], "True to erase the whole namespace.", None),
         },

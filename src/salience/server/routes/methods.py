@@ -13,6 +13,7 @@ from starlette.responses import Response, StreamingResponse
 
 from salience.api.operations import GROUPS
 from salience.api.operations import Operation as Row
+from salience.api.parameters import NOT_GIVEN
 from salience.display.result import to_json
 from salience.engine.judgment_api import MAX_WAIT_SECONDS
 from salience.engine.memory import Memory
@@ -140,7 +141,7 @@ def _endpoint(row: Row, method: Callable[..., Any]) -> Endpoint:
         if tells and EVENTS in call.request.headers.get("accept", ""):
             return await _told(row, call, arguments)
         result = await row.of(call.memory)(**arguments)
-        if row.absent is not ... and result == row.absent:
+        if row.absent is not NOT_GIVEN and result == row.absent:
             what = "question" if row.path.startswith("/questions/") else "memory"
             raise not_found(call.id, call.namespace, what)
         if isinstance(result, Comparison):

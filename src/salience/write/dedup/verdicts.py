@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
+from salience.api.parameters import Bounds
 from salience.arithmetic import NOISE, cosines
 from salience.errors import InvalidInput, shown
 from salience.language.tokens import shorten, text_key
@@ -127,7 +128,16 @@ def _checked(name: Any, value: Any) -> Any:
 
 
 NO_DEDUP = DedupPolicy(None, 0.0)
-DedupLike = DedupPolicy | Mapping[str, Any] | bool | float | None
+DedupLike = Annotated[
+    DedupPolicy | Mapping[str, Any] | bool | float | None,
+    Bounds(
+        anyOf=[
+            {"type": "boolean"},
+            {"type": "number", "exclusiveMinimum": 0, "maximum": 1},
+            {"$ref": "#/components/schemas/DedupPolicy"},
+        ]
+    ),
+]
 """A policy, or what `DedupPolicy.of` makes one of."""
 
 
