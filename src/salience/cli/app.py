@@ -58,8 +58,8 @@ def _commands() -> Commands:
         if line.startswith("      $ "):
             EXAMPLES[name] = *EXAMPLES.get(name, ()), line.removeprefix("      $ ")
         elif line.startswith("      "):
-            typed, help = re.split("  +", line.strip(), maxsplit=1)
-            PARAMETERS.setdefault(name, {})[typed] = help
+            typed, _, help = line.strip().partition("  ")
+            PARAMETERS.setdefault(name, {})[typed] = help.strip()
         elif line.startswith("  "):
             name, function, effect = re.split("  +", line.strip(), maxsplit=2)
             commands[heading][name] = function, effect

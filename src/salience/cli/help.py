@@ -205,7 +205,7 @@ def described(
             info.param_decls = (*flags, last) if last.startswith("-") else flags
         means = info.help or ""
         values = getattr(info, "choices", "") or means.rstrip(".")
-        info.help = help[typed].replace("{}", values) if typed in help else means
+        info.help = help.get(typed or "", "").replace("{}", values) or means
         if isinstance(info, OptionInfo) and info.metavar is None:
             kinds = (kind, *get_args(kind))
             info.metavar = next((word for each, word in _WORDS.items() if each in kinds), None)

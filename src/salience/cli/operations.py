@@ -214,7 +214,7 @@ def _typed(parameter: api.Parameter, is_place: bool) -> tuple[Any, Callable[[Any
     short = _OF_CONDITIONS.get(name)
     flag = short or _FLAGS.get(name) or name.replace("_", "-")
     kind, metavar, shape = _kind(parameter.plain)
-    metavar = _METAVARS.get(name, metavar)
+    metavar = _METAVARS.get(name, metavar) or ("NAME" if choices and kind is str else None)
     info: Any = ArgumentInfo(default=...) if is_place else OptionInfo(default=..., metavar=metavar)
     info.help, info.choices = meaning, f"One of {', '.join(choices)}" if choices else ""
     info.autocompletion = one_of(choices) if choices else None

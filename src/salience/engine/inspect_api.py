@@ -269,7 +269,9 @@ class Labels(Part):
         """
         return self._run(drop_question(self._core.namespace, id))
 
-    def score(self, profiles: Sequence[ProfileLike] = ("balanced",)) -> QuestionScores:
+    def score(
+        self, profiles: Annotated[Sequence[ProfileLike], Bounds(minItems=1)] = ("balanced",)
+    ) -> QuestionScores:
         """Measure profiles on the labelled questions: Recall@k, MRR and nDCG with their intervals.
 
         Each question with an answer is searched with each profile, at its time; no access counts.

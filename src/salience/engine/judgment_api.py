@@ -150,7 +150,7 @@ class JudgmentApi(PlanRunner):
         Args:
             id: the id of the memory.
             limit: the most events of the page, 1 to 10,000.
-            cursor: that of the page before.
+            cursor: the cursor of the page before.
 
         Raises:
             NotFound: there is no such memory; erasing one erases its history, too.
@@ -210,7 +210,7 @@ class JudgmentApi(PlanRunner):
             use: the use: reference, read, retrieval or write.
             session_id: the session in which they are used.
             now: the time of the use; the present by default.
-            utility: how much they helped, from 0 to 1, for example their score.
+            utility: how much they helped, from 0 to 1; memories linked with them become more alive.
 
         Raises:
             NotFound: one of them does not exist; nothing was counted.
@@ -353,7 +353,7 @@ class LifecycleApi(PlanRunner):
         Args:
             actor: who it was: the `written_by` of memories, the id of a key at a server.
             since: the time from which on; by default from the first.
-            apply: True to do it.
+            apply: make the changes; without it they are only shown.
         """
         scope = self._core.write_context()
         undone = self._run(undoing.undo_actor(scope, actor, since, apply=apply))

@@ -20,7 +20,6 @@ from salience.records.field_filters import (
     FieldFilters,
     with_fields,
 )
-from salience.records.limits import DEFAULT_LIMITS
 from salience.records.record import MemoryRecord
 from salience.records.validation import MAX_IDS, boolean, text
 from salience.retrieval.cursor import encode_cursor
@@ -140,7 +139,7 @@ class SearchApi(PlanRunner):
     @takes(FieldFilters, ContextOptions, defaults=CONTEXT_DEFAULTS)
     def get_context(
         self,
-        query: Annotated[str, Bounds(maxLength=DEFAULT_LIMITS.query)],
+        query: Query,
         max_tokens: Annotated[int, TOKENS] = 2000,
         **given: Unpack[ContextOptions],
     ) -> Context:
@@ -151,7 +150,7 @@ class SearchApi(PlanRunner):
 
         Args:
             query: what is asked, in words; "" for what needs no search.
-            max_tokens: the budget; the text never takes more of it, as `counter` counts.
+            max_tokens: the most tokens that the text takes.
 
         Raises:
             InvalidInput: names the argument that is wrong, or what a section needs that is never
@@ -211,8 +210,8 @@ class ReadApi(PlanRunner):
         Args:
             filters: a condition that each memory must meet.
             limit: the most memories of the page, 1 to 10,000.
-            cursor: that of the page before.
-            order: "newest" or "oldest" first.
+            cursor: the cursor of the page before.
+            order: which come first, the newest or the oldest.
             as_of: list what there was at this time, as it was then; what was erased since cannot be
                 in it.
         """
@@ -261,7 +260,7 @@ class ReadApi(PlanRunner):
 
         Args:
             filters: a condition that each memory must meet.
-            order: "newest" or "oldest" first.
+            order: which come first, the newest or the oldest.
             page_size: how many memories are read at once.
             cursor: where to go on.
         """

@@ -40,8 +40,8 @@ class Upkeep(Part):
         why each is a candidate; `undo` takes its `run`.
 
         Args:
-            apply: True to do it; a preview otherwise.
-            cap: the most memories to move.
+            apply: make the changes; without it they are only shown.
+            cap: the most memories to archive.
             filters: a condition that each memory must meet.
         """
         scope = self._core.write_context()
@@ -72,7 +72,7 @@ class Upkeep(Part):
         Conversation turns and pinned memories are never merged.
 
         Args:
-            apply: True to do it; a preview otherwise.
+            apply: make the changes; without it they are only shown.
             everything: look at all memories, not only at those new since the last applied run.
             summarise: a function that makes one text of the members of a cluster.
             filters: a condition that each memory must meet.
@@ -113,9 +113,9 @@ class Upkeep(Part):
         the lock of a process that died is taken over.
 
         Args:
-            dry_run: True to see what would be done, and change nothing.
+            dry_run: only show the changes.
             steps: the steps to do.
-            cap: the most memories that "prune" moves.
+            cap: the most memories to prune.
             summarise: a function that makes one text of memories that say the same.
             progress: called with the step, how much of it is done, and how much there is.
 
@@ -170,7 +170,7 @@ class Upkeep(Part):
         `doctor` comes first.
 
         Args:
-            repair: True to set a field that differs to what the log gives.
+            repair: set a field that differs to what the log gives.
         """
         return self._run(verify(self._core.namespace, repair=repair))
 

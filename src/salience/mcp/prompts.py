@@ -15,8 +15,9 @@ from mcp_types import (
     TextContent,
 )
 
+from salience.api.operations import READ, WRITE
 from salience.display.for_models import clean, one_line
-from salience.mcp.tool import READ, WRITE, Caller
+from salience.mcp.tool import Caller
 from salience.mcp.tools.recall import get_context
 
 _BUDGET = 2_000

@@ -14,6 +14,7 @@ from mcp_types import (
     TextResourceContents,
 )
 
+from salience.api.operations import READ
 from salience.display.for_models import fenced, one_line
 from salience.mcp.app import (
     APP_TYPE,
@@ -24,7 +25,7 @@ from salience.mcp.app import (
     id_of,
     uri_of,
 )
-from salience.mcp.tool import READ, Caller
+from salience.mcp.tool import Caller
 from salience.records.record import MemoryRecord
 
 PAGE = 50

@@ -6,7 +6,7 @@ import inspect
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import cached_property
-from typing import Annotated, Any, Final, get_type_hints
+from typing import Annotated, Any, get_type_hints
 
 from mcp_types import Tool as ListedTool
 from mcp_types import ToolAnnotations
@@ -22,6 +22,7 @@ from pydantic import (
 from pydantic_core import ErrorDetails
 
 from salience.access import Principal, Scope
+from salience.api.operations import READ
 from salience.api.parameters import descriptions
 from salience.engine.async_memory import AsyncMemory
 from salience.engine.options import MemoryFields, RecordFields
@@ -33,10 +34,6 @@ from salience.records.field_filters import with_fields
 from salience.records.fields import FIELDS
 from salience.search.context.sections import shortened, whole_id
 
-READ: Final = "memories:read"
-WRITE: Final = "memories:write"
-DELETE: Final = "memories:delete"
-UPKEEP: Final = "upkeep"
 _STRICT = ConfigDict(extra="forbid")
 
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import time
 from concurrent.futures import ThreadPoolExecutor
+from functools import update_wrapper
 from typing import Any, Self, Unpack
 
-from salience.api.parameters import takes
 from salience.engine.async_memory import AsyncMemory, awaited
 from salience.engine.judgment_api import MAX_WAIT_SECONDS
-from salience.engine.options import SETTINGS, Settings
+from salience.engine.options import Settings
 from salience.lifecycle.verify import EventPage
 from salience.records.validation import number
+from salience.remote.calls import CALLS
 from salience.remote.memory import AtServer, RemoteMemory
 from salience.remote.settings import RemoteSettings
-from salience.retrieval.operations import Order
 from salience.retrieval.plan import in_thread
 from salience.stores.address import Address
 
@@ -28,18 +28,10 @@ class AsyncRemoteMemory(AtServer, AsyncMemory):
     waits in a thread, of at most as many as there are connections.
     """
 
-    @takes(Settings, defaults=SETTINGS)
     def __init__(self, url: Address | None = None, **settings: Unpack[Settings]) -> None:
-        """Open the memory of a server when it is awaited.
-
-        Args:
-            url: the address of the server, as `http://host:port`; by default that in the
-                environment's SALIENCE_DB.
-
-        Raises:
-            InvalidInput: an argument is wrong, or is a setting of the server.
-        """
         self._remote = RemoteSettings.of("AsyncMemory", url, **settings)
+
+    update_wrapper(__init__, AsyncMemory.__init__)
 
     @classmethod
     def _of(cls, memory: Any) -> Self:
@@ -67,20 +59,13 @@ class AsyncRemoteMemory(AtServer, AsyncMemory):
 
     _page_of_events = awaited(RemoteMemory.events)
 
-    async def events(
-        self,
-        after: str | None = None,
-        *,
-        limit: int = 100,
-        order: Order = "oldest",
-        wait: float = 0.0,
-    ) -> EventPage:
-        until = time.monotonic() + (number("wait", wait, MAX_WAIT_SECONDS) or 0.0)
+    async def events(self, /, *args: Any, **options: Any) -> EventPage:
+        given = CALLS["events"].arguments(args, options)
+        until = time.monotonic() + (number("wait", given.get("wait", 0), MAX_WAIT_SECONDS) or 0.0)
         while True:
             left = max(until - time.monotonic(), 0.0)
-            options: Any = {"limit": limit, "order": order, "wait": min(left, _WAIT_SECONDS)}
-            page = await self._page_of_events(after, **options)
+            page = await self._page_of_events(**{**given, "wait": min(left, _WAIT_SECONDS)})
             if page.events or time.monotonic() >= until:
                 return page
 
-    events.__doc__ = AsyncMemory.events.__doc__
+    update_wrapper(events, AsyncMemory.events)

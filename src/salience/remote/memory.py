@@ -8,7 +8,7 @@ from datetime import tzinfo
 from functools import update_wrapper
 from typing import Any, Self, Unpack
 
-from salience.api.parameters import NOT_GIVEN, takes
+from salience.api.parameters import NOT_GIVEN
 from salience.display.result import short_repr
 from salience.engine.core import Part, part
 from salience.engine.memory import Memory
@@ -124,22 +124,12 @@ class RemoteMemory(AtServer, Memory):
     again where that has the effect of once.
     """
 
-    @takes(Settings, defaults=SETTINGS)
     def __init__(self, url: Address | None = None, **settings: Unpack[Settings]) -> None:
-        """Open the memory of a server.
-
-        Args:
-            url: the address of the server, as `http://host:port`; by default that in the
-                environment's SALIENCE_DB.
-
-        Raises:
-            InvalidInput: an argument is wrong, or is a setting of the server.
-            StoreError: no server answers.
-            AccessDenied: it does not take the key.
-        """
         self._remote = RemoteSettings.of("Memory", url, **settings)
         self._transport = Transport(self._remote)
         self._greet()
+
+    update_wrapper(__init__, Memory.__init__)
 
     @classmethod
     def greeted(cls, settings: RemoteSettings) -> Self:

@@ -8,15 +8,13 @@ from typing import Annotated, Any, Literal, NotRequired
 from pydantic import Field
 from typing_extensions import TypedDict
 
+from salience.api.operations import READ, UPKEEP, WRITE
 from salience.display.for_models import clean, fenced, one_line
 from salience.errors import InvalidInput, NotFound, shown
 from salience.mcp.app import address_of
 from salience.mcp.outputs import MAX_ID_CHARACTERS, Item, fitted
 from salience.mcp.tool import (
     ID,
-    READ,
-    UPKEEP,
-    WRITE,
     Answer,
     Caller,
     Id,

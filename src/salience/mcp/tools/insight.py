@@ -9,12 +9,13 @@ from typing import Annotated, Any, NotRequired
 from pydantic import Field
 from typing_extensions import TypedDict
 
+from salience.api.operations import READ
 from salience.display.for_models import clean, fence, one_line, quoted
 from salience.display.result import to_json
 from salience.lifecycle.verify import MAX_EVENTS
 from salience.mcp.app import DEFAULT_TOKENS, EXPLANATION_META
 from salience.mcp.outputs import MAX_ID_CHARACTERS, fitted, lacks
-from salience.mcp.tool import ID, READ, Answer, AsOf, Caller, Id, MaxTokens, Query, tool
+from salience.mcp.tool import ID, Answer, AsOf, Caller, Id, MaxTokens, Query, tool
 from salience.records.events import Event
 from salience.search.explain import ExplainReport
 from salience.search.listing import NamePage

@@ -8,13 +8,13 @@ from typing import Annotated, Any, Literal, NotRequired
 from pydantic import Field
 from typing_extensions import TypedDict
 
+from salience.api.operations import READ
 from salience.display.for_models import one_line
 from salience.errors import InvalidInput, NotFound, SalienceError, shown
 from salience.language.spelling import taken_notes
 from salience.mcp.app import DEFAULT_TOKENS
 from salience.mcp.outputs import Item, Memories, hint, memories, tokens
 from salience.mcp.tool import (
-    READ,
     Answer,
     AsOf,
     Caller,

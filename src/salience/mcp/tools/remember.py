@@ -8,9 +8,10 @@ from typing import Annotated, Any, Literal, NotRequired
 from pydantic import Field
 from typing_extensions import TypedDict
 
+from salience.api.operations import DELETE, WRITE
 from salience.display.for_models import one_line
 from salience.errors import InvalidInput, NotFound, shown
-from salience.mcp.tool import DELETE, ID, WRITE, Answer, Caller, Id, Texts, Zone, meaning, tool
+from salience.mcp.tool import ID, Answer, Caller, Id, Texts, Zone, meaning, tool
 from salience.write.outcomes import Added, Outcome
 
 Text = Annotated[

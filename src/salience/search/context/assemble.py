@@ -171,7 +171,7 @@ class TextOptions(TypedDict, total=False):
 class ContextOptions(FieldFilters, total=False):
     """The options of a context.
 
-    format: "text", "markdown", "xml" or "messages".
+    format: the form of the text: text, markdown, xml or messages.
     sections: names, mappings or `Section`s; see `salience.search.context`. By default what is known
         of the user (memories of the kind "profile", never cut), then a search.
     profile: how to rank; the memory's profile by default.
