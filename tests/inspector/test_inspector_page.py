@@ -376,7 +376,6 @@ STATES = [
 ]
 
 
-@pytest.mark.one_in(6)
 @pytest.mark.parametrize("states", [STATES[at : at + 3] for at in range(0, len(STATES), 3)])
 def test_hostile_texts_are_shown_and_nothing_more(
     states: list[dict[str, str]], chrome: Browser, tmp_path: Path
