@@ -1,6 +1,6 @@
 # `make demo` and `make test` are all a fresh machine needs: each makes the environment first.
 PYTHON ?= python3
-WORKERS ?= 3
+WORKERS ?= 2
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --editable

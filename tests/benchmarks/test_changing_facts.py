@@ -48,6 +48,7 @@ def test_each_question_has_the_answer_that_held_then() -> None:
     assert {asked.kind for asked in made.questions} == set(KINDS)
 
 
+@pytest.mark.deep
 def test_the_default_profile_leads() -> None:
     names = ("balanced", "composite", "activation")
     kinds: tuple[Kind, ...] = ("now", "then")

@@ -297,6 +297,7 @@ def test_every_result_is_read_again_from_its_json(tmp_path: Path) -> None:
             assert same(attribute(again, name), attribute(one, name)), (type(one), name)
 
 
+@pytest.mark.deep
 @given(st.integers(0, 10**6), st.sampled_from(["balanced", "six_factor", "vitality", "activation"]))
 @settings(max_examples=examples(10))
 def test_any_search_is_read_again_from_its_json(seed: int, profile: str) -> None:

@@ -80,6 +80,7 @@ def test_two_stores_rank_alike(expected: Lists, file: Path) -> None:
         assert ranked(memory) == expected
 
 
+@pytest.mark.deep
 def test_memories_added_one_at_a_time_rank_alike(expected: Lists) -> None:
     with Memory.open("ram://") as memory:
         for item in sample.memories():

@@ -99,3 +99,9 @@ def test_a_past_that_a_search_relies_on_is_not_moved(tmp_path: Path) -> None:
         assert len(found[0])
         assert len(memory._core.dispatcher._pasts) == pasts + 1
         assert {at: asked(memory, at) for at in alone} == alone
+
+
+def test_what_asks_nothing_of_the_past_is_answered() -> None:
+    with Memory.open("ram://", embedder=None) as memory:
+        memory.add("The spare key is with Ana.", id="a")
+        assert memory.links("a", pending=True, as_of=datetime(2020, 1, 1, tzinfo=UTC)) == []

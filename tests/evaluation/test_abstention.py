@@ -123,6 +123,7 @@ def test_a_profile_without_a_probability_is_measured_by_its_scores(folder: Path)
     assert outcome.exact is outcome.calibration_error is None
 
 
+@pytest.mark.deep
 def test_the_command_measures_the_notebook(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["eval", "--abstention", "--json"]) == 0
     [outcome] = json.loads(capsys.readouterr().out)

@@ -20,6 +20,7 @@ KEYS = {
 }
 
 
+@pytest.mark.deep
 def test_figures_by_name(capsys: pytest.CaptureFixture[str]) -> None:
     asked = ["--memories", "300", "--namespaces", "3", "--queries", "20", "--check-recall"]
     assert main(["bench", *asked, "--json"]) == 0

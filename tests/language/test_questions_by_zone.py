@@ -7,6 +7,8 @@ from datetime import datetime, timedelta, timezone
 from itertools import cycle, islice
 from zoneinfo import ZoneInfo
 
+import pytest
+
 from salience import Memory
 
 CHANGES = {  # the days on which the clocks change, at midnight in some zones
@@ -67,6 +69,7 @@ def asked() -> Iterator[tuple[str, datetime, str, Holds]]:
             yield name, now, question, holds
 
 
+@pytest.mark.deep
 def test_two_hundred_questions_over_twelve_zones_mean_the_days_of_their_zone() -> None:
     wrong, count = [], 0
     for name, now, question, holds in asked():

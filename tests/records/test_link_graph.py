@@ -121,6 +121,7 @@ def test_one_edge_after_another_gives_what_all_at_once_do(edges: list[Edge]) -> 
         world.check()
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("at_once", [True, False])
 def test_a_long_chain_is_no_trouble(at_once: bool) -> None:
     ids = [str(i) for i in range(20_000)]

@@ -187,6 +187,7 @@ def test_functions_are_refused_and_progress_is_told_of_what_is_sent(served: Serv
     assert len(served) == 2_100
 
 
+@pytest.mark.deep
 def test_many_in_several_requests_are_as_in_one(served: Served) -> None:
     items: list[Any] = [{"content": f"fact {n}", "id": f"f{n}"} for n in range(1_200)]
     link = {"type": "mentions", "created_at": NOW}

@@ -29,6 +29,7 @@ def test_upkeep_that_could_not_release_its_lock_does_not_keep_itself_out(tmp_pat
         assert memory.upkeep.maintain().steps
 
 
+@pytest.mark.deep
 def test_faults_at_every_statement_leave_nothing_or_all(tmp_path: Path) -> None:
     tallies = on_sqlite(some(examples(4, least=2), SEED), SEED, tmp_path, lambda _: None)
     assert all(tally.rounds for tally in tallies)

@@ -39,6 +39,7 @@ def kept(
     return sorted(record.content for record in memory.get_all())
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("group", DIFFERENT)
 def test_what_says_something_else_is_kept(store: Memory, group: str) -> None:
     for pair in DIFFERENT[group]:

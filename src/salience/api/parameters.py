@@ -138,7 +138,11 @@ def takes(*declared: type, defaults: Mapping[str, Any]) -> Callable[[F], F]:
         texts = (inspect.cleandoc(part.__doc__ or "").partition("\n\n")[2] for part in declared)
         told = indent("\n".join(texts), "    ").rstrip("\n") + "\n"
         text = inspect.cleandoc(method.__doc__ or "")
-        method.__doc__ = _ARGUMENTS.sub(lambda found: found[0].rstrip("\n") + "\n" + told, text)
+        before, heading, rest = text.partition("Args:\n")
+        own, gap, after = rest.partition("\n\n")
+        if heading:
+            own = own.rstrip("\n")
+            method.__doc__ = f"{before}{heading}{own}\n{told}{gap[1:]}{after}"
         return method
 
     return show

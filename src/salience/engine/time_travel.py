@@ -229,17 +229,17 @@ def _edit(memory: _PastMemory, stale: tuple[str, ...] = ()) -> Edit:
 
 def as_of(plan: Plan[T], namespaces: Sequence[str], at: datetime) -> Plan[T]:
     """Run a plan with every operation answered as it would have been at a time."""
-    ops = next(plan)
-    while True:
-        try:
-            answers = yield from ask(AsOf(tuple(namespaces), at, tuple(ops), plan))
-        except Exception as problem:  # handed to the plan, which re-raises what it cannot use
-            ops = plan.throw(problem)
-        else:
+    try:
+        ops = next(plan)
+        while True:
             try:
+                answers = yield from ask(AsOf(tuple(namespaces), at, tuple(ops), plan))
+            except Exception as problem:  # handed to the plan, which re-raises what it cannot use
+                ops = plan.throw(problem)
+            else:
                 ops = plan.send(answers)
-            except StopIteration as end:
-                return end.value
+    except StopIteration as end:
+        return end.value
 
 
 def _since(namespace: str, place: int) -> Plan[tuple[list[Event], int]]:

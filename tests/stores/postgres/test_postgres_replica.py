@@ -315,6 +315,7 @@ def test_vectors_made_anew_elsewhere_are_noticed(database: str) -> None:
         assert len(before) == 10
 
 
+@pytest.mark.deep
 def test_many_threads_search_while_others_write(database: str) -> None:
     store = PostgresStore(database)
     problems: list[BaseException] = []

@@ -167,6 +167,7 @@ def test_samples_that_nobody_may_take_are_told_of(own: str, postgres: Databases)
         assert memory.count() == 0
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.deep)])
 def test_tables_that_are_written_anew_have_no_trace(own: str, seed: int) -> None:
     with opened(own) as memory:

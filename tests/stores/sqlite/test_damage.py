@@ -57,6 +57,7 @@ def changed(path: Path, *statements: str) -> None:
             db.execute(statement)
 
 
+@pytest.mark.deep
 def test_no_flipped_bit_that_changes_an_answer_is_unnoticed(tmp_path: Path) -> None:
     tally = damage.on_sqlite(FLIPS, SEED, tmp_path, lambda _: None, mend=False)
     assert tally, table([tally])

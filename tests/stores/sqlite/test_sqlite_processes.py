@@ -121,7 +121,7 @@ def test_a_killed_writer_leaves_whole_chunks(tmp_path: Path) -> None:
         [sys.executable, "-c", ENDLESS, f"sqlite:///{path}"], stdout=subprocess.PIPE, text=True
     )
     assert writer.stdout is not None
-    acknowledged = [int(writer.stdout.readline()) for _ in range(3)][-1]
+    acknowledged = [int(writer.stdout.readline()) for _ in range(2)][-1]
     writer.send_signal(signal.SIGKILL)
     acknowledged = max([acknowledged, *map(int, writer.stdout.read().split())])
     assert writer.wait() == -signal.SIGKILL
