@@ -31,9 +31,9 @@ test: $(READY)
 suite: $(READY)
 	$(SUITE) -m "not deep"
 
-# All that `make test` leaves out, and each property on more examples.
+# All that `make test` leaves out, and each property on more examples; ONLY=--last-failed for what failed.
 deep: $(READY)
-	$(SUITE) -m "deep or hypothesis" --hypothesis-profile=deep
+	$(SUITE) -m "deep or hypothesis" --hypothesis-profile=deep $(ONLY)
 
 # Before each commit: the tests of what has changed.
 check: $(READY)

@@ -14,6 +14,7 @@ from salience.records.validation import (
     LARGEST_NUMBER,
     MAX_IDS,
     MAX_TAG_CHARACTERS,
+    texts,
     timestamp,
 )
 
@@ -126,7 +127,7 @@ def _condition(name: str, value: Any) -> dict[str, Any]:
     return condition
 
 
-def _texts(value: Any) -> list[Any]:
+def _texts(value: Any) -> list[str]:
     if not isinstance(value, Sequence | set | frozenset) or not value:
         raise InvalidInput("tags", "must be a list of one tag or more", "leave it out to find all")
-    return list(value)
+    return list(texts("tags", value, count=DEFAULT_LIMITS.tags))
