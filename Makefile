@@ -1,6 +1,6 @@
 # `make demo` and `make test` are all a fresh machine needs: each makes the environment first.
 PYTHON ?= python3
-WORKERS ?= 2
+WORKERS ?= 3
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --editable
@@ -31,9 +31,9 @@ test: $(READY)
 suite: $(READY)
 	$(SUITE) -m "not deep"
 
-# All that `make test` leaves out, and each property on more examples; ONLY=--last-failed for what failed.
+# All that `make test` leaves out, and each property on more examples.
 deep: $(READY)
-	$(SUITE) -m "deep or hypothesis" --hypothesis-profile=deep $(ONLY)
+	$(SUITE) -m "deep or hypothesis" --hypothesis-profile=deep
 
 # Before each commit: the tests of what has changed.
 check: $(READY)
