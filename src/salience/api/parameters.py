@@ -14,10 +14,9 @@ from textwrap import dedent, indent
 from types import SimpleNamespace
 from typing import Any, Final, Literal, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 
-from salience.lazily import dataclass, regex
+from salience.lazily import dataclass
 
 F = TypeVar("F", bound=Callable[..., Any])
-_ARGUMENTS = regex(r"^Args:\n((?: .*\n?)*)", re.M)
 
 
 class _NotGiven:
@@ -137,12 +136,9 @@ def takes(*declared: type, defaults: Mapping[str, Any]) -> Callable[[F], F]:
         method.__signature__ = taken.signature.replace(parameters=shown)  # type: ignore[attr-defined]
         texts = (inspect.cleandoc(part.__doc__ or "").partition("\n\n")[2] for part in declared)
         told = indent("\n".join(texts), "    ").rstrip("\n") + "\n"
-        text = inspect.cleandoc(method.__doc__ or "")
-        before, heading, rest = text.partition("Args:\n")
-        own, gap, after = rest.partition("\n\n")
-        if heading:
-            own = own.rstrip("\n")
-            method.__doc__ = f"{before}{heading}{own}\n{told}{gap[1:]}{after}"
+        before, own, after = _sections(method.__doc__ or "")
+        if own:
+            method.__doc__ = f"{before}{own}\n{told}{after}"
         return method
 
     return show
@@ -153,13 +149,20 @@ def plain_signature(method: Callable[..., Any]) -> inspect.Signature:
     return _TAKEN[method].signature if method in _TAKEN else inspect.signature(method)
 
 
+def _sections(docstring: str) -> tuple[str, str, str]:
+    """A docstring up to the descriptions of the arguments, these, and the rest."""
+    before, heading, rest = inspect.cleandoc(docstring).partition("Args:\n")
+    own, gap, after = rest.partition("\n\n")
+    return before + heading, own.rstrip("\n"), gap[1:] + after
+
+
 def descriptions(owner: Any) -> dict[str, str]:
     """The descriptions of the arguments of a function, or of the fields of a class, by name."""
     docstring = inspect.getdoc(owner) or ""
     if isinstance(owner, type):
         section = docstring.partition("\n\n")[2]
     else:
-        section = "".join(map(dedent, _ARGUMENTS.findall(docstring)))
+        section = dedent(_sections(docstring)[1])
     texts: dict[str, list[str]] = {}
     name = ""
     for line in section.splitlines():

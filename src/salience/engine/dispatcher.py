@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections import defaultdict
 from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -108,6 +107,7 @@ def _named(value: Any) -> str:
 
 
 MAX_PASTS = 4  # kept ready
+_PAST_LOCKS = 16  # the same namespaces have the same one; others seldom share it
 
 
 _OWN = (Embed, Extract, Rerank, AsOf, Outside)  # operations that the dispatcher answers itself
@@ -128,7 +128,7 @@ class Dispatcher:
         self.store = store
         self.extractor = extractor
         self._pasts: dict[Past, None] = {}  # the one used last is the last
-        self._past_locks: defaultdict[Any, threading.Lock] = defaultdict(threading.Lock)
+        self._past_locks = [threading.Lock() for _ in range(_PAST_LOCKS)]
         self._owns_embedder = owns_embedder  # then it is closed with this
         # Threads for awaited searches; None when closed
         self.searchers: ThreadPoolExecutor | None = _searchers()
@@ -214,7 +214,7 @@ class Dispatcher:
 
     def _as_of(self, op: AsOf) -> list[Any]:
         """Answers out of a store that holds the past; the last few such stores are kept."""
-        with self._past_locks[op.namespaces]:
+        with self._past_locks[hash(op.namespaces) % _PAST_LOCKS]:
             kept = self._past(op)
             kept.plans.add(op.plan)
             self._pasts[kept] = None

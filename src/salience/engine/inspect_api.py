@@ -18,6 +18,7 @@ from salience.lifecycle.zones import FROM_NONE, Zones, zones
 from salience.ranking import profiles as profiles_by_name
 from salience.ranking.profiles import ProfileLike
 from salience.records.field_filters import ID, FieldFilters, with_fields
+from salience.records.record import LINK_TYPES
 from salience.records.validation import callable_or_none, integer, number, text
 from salience.retrieval.questions import (
     LabelledQuestion,
@@ -103,7 +104,7 @@ class Inspect(Part):
         *,
         depth: Annotated[int, DEPTH] = 1,
         limit: Annotated[int, NODES] = 500,
-        types: Sequence[str] | None = None,
+        types: Annotated[Sequence[str] | None, Bounds(items={"enum": LINK_TYPES})] = None,
         entities: bool = False,
         as_of: Present = None,
     ) -> Graph:

@@ -345,9 +345,9 @@ class LifecycleApi(PlanRunner):
     ) -> ActorUndone:
         """Undo everything one actor did since a time, or preview that.
 
-        What he wrote is archived. What he changed has the state and the text of before, unless
+        What it wrote is archived. What it changed has the state and the text of before, unless
         others have changed it since, which the result names; links are removed or made again.
-        Uses stay, and what he erased is gone. All of it is in the log, and `undo` takes the `run`
+        Uses stay, and what it erased is gone. All of it is in the log, and `undo` takes the `run`
         back, but not texts and links.
 
         Args:

@@ -216,7 +216,7 @@ def _changed_since(scope: WriteContext, ids: Sequence[str], run: str) -> Plan[li
     return [id for id in ids if id in changed]
 
 
-# Taking back all that one writer did since a time: what he wrote, changed and linked
+# Taking back all that one writer did since a time: what it wrote, changed and linked
 
 _KEPT = {"created_at", "updated_at", "added_at", "version", "written_by", *ACCESSES}
 _RESTORED = tuple(name for name in STATE if name not in _KEPT)
@@ -228,10 +228,10 @@ Mine = Callable[[Event], bool]
 class ActorUndone(Result):
     """The doings of a writer that were taken back, or would be.
 
-    `archived` are the memories that he wrote, `restored` those that he changed, with the fields
+    `archived` are the memories that it wrote, `restored` those that it changed, with the fields
     that have their former values again, and `links` counts the links removed or made again. `left`
     are memories with what is left as others have changed it since; `erased` counts the memories
-    that he erased, which are gone. `run` is for `undo`; None if no status or judgement changed.
+    that it erased, which are gone. `run` is for `undo`; None if no status or judgement changed.
     """
 
     actor: str
@@ -248,8 +248,8 @@ class ActorUndone(Result):
 def undo_actor(scope: WriteContext, actor: str, since: Any, *, apply: bool) -> Plan[ActorUndone]:
     """The plan of taking back what a writer did from a time on (None: ever); uses are left.
 
-    What he wrote is archived. What he changed is as if he had not: the state of a memory follows
-    from its other events, and a text is the one from before him, unless others edited it since.
+    What it wrote is archived. What it changed is as if it had not: the state of a memory follows
+    from its other events, and a text is the one from before it, unless others edited it since.
     """
     actor, first = text("actor", actor, limit=512), optional_timestamp("since", since)
     apply = boolean("apply", apply)

@@ -26,7 +26,6 @@ NO_NUL = r"^[^\u0000]*$"
 COMPARISONS = ("gt", "gte", "lt", "lte")
 """Operators of what has an order."""
 TAG = Bounds(maxLength=MAX_TAG_CHARACTERS, pattern=TEXT)
-ID = Bounds(maxLength=512, pattern=TEXT)
 IDS = Bounds(maxItems=MAX_IDS, items=TAG.keywords, **TAG.keywords)
 METADATA = Bounds(
     values={"$ref": "#/components/schemas/JsonValue"},
@@ -52,6 +51,7 @@ def _bounds(name: str) -> Bounds:
 
 OF_FIELD: Mapping[str, Bounds] = {name: _bounds(name) for name in FIELDS}
 """The bounds of the fields of a memory."""
+ID = OF_FIELD["id"]
 
 
 def like_fields(options: type[K]) -> type[K]:

@@ -17,7 +17,7 @@ from salience.ranking.constants import ConstantOptions, lacking, with_constants
 from salience.ranking.profile import Profile
 from salience.ranking.profiles import ProfileLike
 from salience.ranking.stages import Pipeline, min_value
-from salience.records.field_filters import FIELD_DEFAULTS, OF_FIELD, TEXT, FieldFilters
+from salience.records.field_filters import FIELD_DEFAULTS, ID, TEXT, FieldFilters
 from salience.records.filters import And, Compare, Filter, Not, all_of, filter_fields, parse_filter
 from salience.records.limits import DEFAULT_LIMITS, Limits
 from salience.records.time_zone import localized, time_zone, zone_of
@@ -44,7 +44,7 @@ NAMESPACE = Bounds(maxLength=MAX_NAMESPACE_CHARACTERS, pattern=TEXT)
 CONTEXTS = tuple(name.partition(".")[2] for name in profiles.BUILT_IN if "." in name)
 
 Query = Annotated[str, Bounds(maxLength=DEFAULT_LIMITS.query, pattern=r"\S")]
-Id = Annotated[str, OF_FIELD["id"]]
+Id = Annotated[str, ID]
 Filters = Annotated[Mapping[str, Any] | Filter | None, Bounds.of("Filters")]
 Moment = Annotated[date | str | float | None, Bounds.of("Moment")]
 Present = Annotated[date | str | float | None, Bounds.of("Present")]
