@@ -65,6 +65,7 @@ from salience.stores import open_store
 from salience.stores.address import Address, public_url, store_url
 from salience.stores.protocol import Store
 from salience.write.dedup import DedupPolicy
+from salience.write.idempotency import Once, once_only
 from salience.write.items import SecretPolicy, WriteContext, secret_policy
 
 K = TypeVar("K", covariant=True)
@@ -80,8 +81,11 @@ def _utc_now() -> datetime:
 class Core:
     """The dispatcher of a memory, and the settings of its searches and writes.
 
-    `url` is where its store is, to be shown: without a password.
+    `url` is where its store is, to be shown: without a password. With `once`, the next plan is one
+    that makes a change, which its event keeps it from making again.
     """
+
+    once: Once | None = None
 
     def __init__(
         self,
@@ -297,6 +301,8 @@ class PlanRunner:
         recovery, namespace = self._core.dispatcher.recovery, self._core.searches.namespace
         if recovery is not None and namespace not in recovery.namespaces:
             recovery.watch(namespace)
+        if self._core.once is not None:
+            plan = once_only(plan, self._core.once, namespace)
         result = drive(plan, self._core.batch)
         return cast("T", result.in_effect()) if isinstance(result, MemoryRecord) else result
 

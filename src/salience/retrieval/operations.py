@@ -638,10 +638,10 @@ class Put(Op):
     def keys(self) -> list[tuple[str, str, str]]:
         """The namespace, the idempotency key and the id of each draft and event that has a key."""
         notes = [(draft.record.namespace, draft.note, draft.record.id) for draft in self.drafts]
+        keys = [(name, note["key"], id) for name, note, id in notes if "key" in note]
         if self.also is not None:
-            events = self.also.events
-            notes += [(self.also.namespace, e.payload, e.id) for e in events if e.id is not None]
-        return [(name, note["key"], id) for name, note, id in notes if "key" in note]
+            keys += [(self.also.namespace, *each) for each in self.also.keys]
+        return keys
 
     @property
     def edits(self) -> list[Edit]:
@@ -674,8 +674,9 @@ class ImportedHistory:
 class Log(Op):
     """Append events and apply them to the memories, in one transaction -> the ids in the way.
 
-    These are the ids that do not exist, and those of memories that, accesses apart, are not as
-    they `were` when they were read. Nothing is written unless there are none. `events.apply` is the
+    These are the ids that do not exist, those of memories that, accesses apart, are not as they
+    `were` when they were read, and those whose idempotency key is used. Nothing is written unless
+    there are none. `events.apply` is the
     effect of an event; one without an id applies to every memory of the namespace. Put (write,
     edit, link) and Touch log their events themselves.
 
@@ -694,6 +695,12 @@ class Log(Op):
         """The ids of the memories that change, in order; None for all of the namespace."""
         ids = {event.id for event in self.events}
         return None if None in ids else sorted(id for id in ids if id is not None)
+
+    @property
+    def keys(self) -> list[tuple[str, str]]:
+        """The idempotency key and the id of each event that has a key."""
+        notes = [(event.payload, event.id) for event in self.events]
+        return [(note["key"], id) for note, id in notes if "key" in note and id is not None]
 
     def refused_ids(
         self, stored: Collection[str], now: Mapping[str, MemoryRecord]

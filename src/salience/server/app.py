@@ -35,6 +35,7 @@ from salience.server import compat, inspector
 from salience.server.document import as_sent
 from salience.server.encoding import Wanted, answer
 from salience.server.guard import InFlight, Metrics, guard
+from salience.server.guard.idempotency import key_reused
 from salience.server.mcp_door import PATH as MCP_PATH
 from salience.server.mcp_door import McpDoor
 from salience.server.models.arguments import no_query
@@ -262,11 +263,16 @@ class Server:
             call = await self._call(operation, request)
             sent = frozenset(call.arguments)
             try:
-                return wanted.cut(await operation.endpoint(call))
+                response = wanted.cut(await operation.endpoint(call))
             except InvalidInput as error:
+                if error.field == "idempotency_key" and error.field not in sent:
+                    raise Refused(key_reused()) from error
                 if (named := as_sent(error, sent)) is error:
                     raise
                 raise named from error
+            if request.state.idempotency_key and getattr(request.state, "is_repeated", False):
+                response.headers["Idempotency-Replayed"] = "true"
+            return response
 
         return answered
 

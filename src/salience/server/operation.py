@@ -8,6 +8,7 @@ import logging
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from hashlib import sha256
+from operator import attrgetter
 from typing import Any, Final, Literal, Protocol
 from urllib.parse import unquote
 
@@ -25,8 +26,10 @@ from salience.records.time_zone import time_zone
 from salience.records.validation import text
 from salience.server.encoding import JSON
 from salience.server.guard import Metrics
+from salience.server.guard.request import operation_of
 from salience.server.models.arguments import Arguments
 from salience.server.problems import Problem, public
+from salience.write.idempotency import DoneBefore, Once
 from salience.write.items import MAX_KEY_CHARACTERS
 
 ANY_SCOPE: Final = ""
@@ -85,6 +88,20 @@ class Call:
         """The arguments of a write with its idempotency key, which the store keeps."""
         key = self.own_key(self.arguments.get("idempotency_key"))
         return {**self.arguments, "idempotency_key": self.once if key is None else key}
+
+    async def done_once(self, name: str, arguments: Mapping[str, Any]) -> Any:
+        """The result of a change of one memory; where it was made before, of what is now."""
+        state, memory = self.request.state, self.memory
+        if state.idempotency_key is not None:
+            state.keeps_nothing = True  # as the event of the change has the key
+            whole = f"{operation_of(self.request.scope)} {state.idempotency_key}"
+            key = self.own_key(sha256(whole.encode()).hexdigest())
+            memory._core.once = Once.of(key, arguments)
+        try:
+            return await attrgetter(name)(memory)(**arguments)
+        except DoneBefore as earlier:
+            state.is_repeated = True
+            return await self.memory.get(earlier.event.id or "")
 
     def own_key(self, key: Any) -> Any:
         """An idempotency key of the owner, whose keys are others than those of other owners.

@@ -14,8 +14,8 @@ from salience.errors import InvalidInput
 from salience.lazily import dataclass, replace
 from salience.records.events import Event
 from salience.records.validation import text
-from salience.retrieval.operations import Events
-from salience.retrieval.plan import Plan, ask
+from salience.retrieval.operations import Events, Log, Op, Put
+from salience.retrieval.plan import Plan, T, ask
 from salience.write.dedup import DedupVerdict
 from salience.write.items import MAX_KEY_CHARACTERS, Item, WriteContext
 from salience.write.outcomes import Added
@@ -122,3 +122,63 @@ def first_outcome(event: Event) -> Added:
         event.payload.get("similarity"),
         (settled_by[0], settled_by[1]) if settled_by else None,
     )
+
+
+# A change of one memory: its event has the key
+
+
+class DoneBefore(Exception):
+    """The change was made before, with the same idempotency key: by the `event`."""
+
+    def __init__(self, event: Event) -> None:
+        super().__init__(event)
+        self.event = event
+
+
+def once_only(plan: Plan[T], once: Once, namespace: str) -> Plan[T]:
+    """The plan of a change that is made in one transaction, whose first event has a key.
+
+    Raises:
+        DoneBefore: an event has the key already.
+        InvalidInput: so it has, and that was another change.
+    """
+    yield from _new_key(once, namespace)
+    step, answer, is_kept = plan.send, None, False
+    while True:
+        try:
+            ops = step(answer)
+        except StopIteration as end:
+            return end.value  # type: ignore[no-any-return]
+        keyed = ops if is_kept else [_keyed(op, once) for op in ops]
+        try:
+            answer, step = (yield keyed), plan.send
+        except BaseException as problem:
+            answer, step = problem, plan.throw
+            continue
+        if any(own is not op for own, op in zip(keyed, ops, strict=True)):
+            is_kept = not any(answer)
+            if not is_kept:  # perhaps as another process used the key
+                yield from _new_key(once, namespace)
+
+
+def _new_key(once: Once, namespace: str) -> Plan[None]:
+    """Raise what `once_only` raises where an event has the key."""
+    events: Sequence[Event] = yield from ask(Events(namespace, keys=(once.key,)))
+    for event in events:
+        if event.payload.get("body") != once.body:
+            raise key_reused()
+        raise DoneBefore(event)
+
+
+def _keyed(op: Op, once: Once) -> Op:
+    """An operation whose first event has a key, if it writes any."""
+    key = {"key": once.key, "body": once.body}
+    match op:
+        case Put(drafts=(first, *rest)):
+            return replace(op, drafts=(replace(first, note={**first.note, **key}), *rest))
+        case Put(also=Log() as also):
+            return replace(op, also=_keyed(also, once))
+        case Log(events=(event, *others)):
+            event = replace(event, payload={**event.payload, **key})
+            return replace(op, events=(event, *others))
+    return op

@@ -18,6 +18,7 @@ from salience.records.fields import FIELDS
 from salience.retrieval import operations
 from salience.retrieval.operations import Op
 from salience.testing.conformance._case import Clock, StoreCase, get_record, perform
+from salience.write.idempotency import DoneBefore, Once
 
 READING = (
     operations.Embed, operations.Extract, operations.FindByHash,
@@ -278,6 +279,29 @@ class SameFacts(StoreCase):
         results = self._at_once([lambda: memory.add(KEY, idempotency_key="mail") for _ in range(4)])
         assert {result.items[0].outcome for result in results} == {"DUPLICATE"}
         assert get_record(memory, "key").access_count == 1
+
+    def test_a_change_with_an_idempotency_key_is_made_once(self, memory: Memory) -> None:
+        memory.add(KEY, id="key")
+
+        def is_made(change: Callable[[Memory], Any], key: str) -> bool:
+            own = memory.for_namespace(memory.namespace)
+            own._core.once = Once.of(key, "what is asked")
+            try:
+                change(own)
+            except DoneBefore:
+                return False
+            return True
+
+        changes: dict[str, Callable[[Memory], Any]] = {
+            "judged": lambda own: own.feedback("key", "useful"),
+            "set": lambda own: own.update("key", importance=0.9),
+            "edited": lambda own: own.update("key", content=PORTO),
+        }
+        for key, change in changes.items():
+            made = self._at_once([lambda: is_made(change, key) for _ in range(3)])  # noqa: B023
+            assert sorted(made) == [False, False, True], key
+        types = [event.type for event in memory.history("key").events]
+        assert types == ["write", "feedback", "edit", "edit"]
 
     def test_an_unseen_memory_is_in_the_way(self, memory: Memory) -> None:
         answers: list[Any] = []

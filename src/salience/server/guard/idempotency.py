@@ -139,8 +139,7 @@ class _Recording:
 
 async def _repeat(first: KeptRequest, fingerprint: bytes, scope: Scope, send: Send) -> None:
     if first.fingerprint != fingerprint:
-        problem = "belongs to another request"
-        await respond(scope, send, _refused(problem, "make a new key", "KeyReused"))
+        await respond(scope, send, key_reused())
     elif not first.is_done:
         await respond(scope, send, _RUNNING)
     elif first.answer is None:
@@ -162,6 +161,11 @@ def _parse(fields: list[bytes]) -> str | Problem:
     if len(fields) > 1 or not _KEY.fullmatch(key):
         return _refused("is no single key", "give up to 255 visible ASCII characters, no space")
     return key
+
+
+def key_reused() -> Problem:
+    """The problem of a key that comes with another request than before."""
+    return _refused("belongs to another request", "make a new key", "KeyReused")
 
 
 def _refused(problem: str, remedy: str, code: str = "InvalidRequest") -> Problem:

@@ -179,16 +179,11 @@ def added(
     status: int | None = None,
     record: MemoryRecord | None = None,
 ) -> Response:
-    """The answer to a write; `Idempotency-Replayed` if its key was that of an earlier one.
-
-    With a `record`, it has the scores of that memory.
-    """
-    call.request.state.counts["added"] = len(result.ids)
-    body = document.scored(result, record)
-    response = answer(body, status or (201 if result.ids else 200))
-    if call.request.state.idempotency_key and any(each.reason == SAME_KEY for each in result.items):
-        response.headers["Idempotency-Replayed"] = "true"
-    return response
+    """The answer to a write, with the scores of a `record`, if there is one."""
+    state = call.request.state
+    state.counts["added"] = len(result.ids)
+    state.is_repeated = any(each.reason == SAME_KEY for each in result.items)
+    return answer(document.scored(result, record), status or (201 if result.ids else 200))
 
 
 def _check_batch(name: str, items: list[Any]) -> None:
@@ -245,7 +240,8 @@ async def update(call: Call) -> Response:
     """Change the fields that judgements set, too."""
     is_document = document.rename(call.arguments, "importance_score", "importance")
     call.arguments.setdefault("if_version", call.if_match())
-    return document.stored(await call.memory.update(call.id, **call.arguments), is_document)
+    changed = await call.done_once("update", {"id": call.id, **call.arguments})
+    return document.stored(changed, is_document)
 
 
 @answers(

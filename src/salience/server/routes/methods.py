@@ -129,6 +129,7 @@ def _endpoint(row: Row, method: Callable[..., Any]) -> Endpoint:
     """The function that answers for a method: it checks, calls, and renders the result."""
     has_version = _takes(method, "id", "if_version")
     tells = _takes(method, "progress")
+    gives_nothing = get_type_hints(method)["return"] in _NOTHING
 
     async def answered(call: Call) -> Response:
         names = [document.rename(call.arguments, *pair) for pair in row.renamed.items()]
@@ -140,13 +141,16 @@ def _endpoint(row: Row, method: Callable[..., Any]) -> Endpoint:
         arguments = {**row.defaults, **call.arguments}
         if tells and EVENTS in call.request.headers.get("accept", ""):
             return await _told(row, call, arguments)
-        result = await row.of(call.memory)(**arguments)
+        if row.once:
+            result = await call.done_once(row.name, arguments)
+        else:
+            result = await row.of(call.memory)(**arguments)
         if row.absent is not NOT_GIVEN and result == row.absent:
             what = "question" if row.path.startswith("/questions/") else "memory"
             raise not_found(call.id, call.namespace, what)
         if isinstance(result, Comparison):
             call.log_found(len(result.memories), result.degraded)
-        return await _rendered(row, result, any(names))
+        return nothing() if gives_nothing else await _rendered(row, result, any(names))
 
     return answered
 
@@ -213,9 +217,9 @@ async def events(call: Call) -> Response:
 
 
 async def _rendered(row: Row, result: Any, is_document: bool) -> Response:
-    """The answer with the result of a method: nothing, a memory with its version, or JSON."""
+    """The answer with the result of a method: a memory with its version, or JSON."""
     if isinstance(result, MemoryRecord):
         return document.stored(result, is_document)
     if row.member:
         return await large_answer({row.member: to_json(result)})
-    return nothing() if result is None or result is True else await large_answer(result)
+    return await large_answer(result)

@@ -52,18 +52,30 @@ LogEntry = tuple[int, Event]
 
 def log(op: Log, dialect: Dialect, send: Send) -> tuple[str, ...]:
     """Append events and apply them; or nothing, and the ids that are not there."""
-    _, reserved, rows, now = send(
+    keys = dict(op.keys)
+    _, reserved, rows, now, *used = send(
         dialect.lock(op.namespace),
         dialect.reserve(op.namespace, len(op.events)),
         select_states(op.namespace, op.ids),
         select_stored(op.namespace, [was.id for was in op.were]),
+        *([select_keys(op.namespace, keys)] if keys else ()),
     )
     states = states_by_id(rows, dialect)
-    refused = op.refused_ids(states, records_by_id(op.namespace, now, dialect))
+    refused = tuple(keys[key] for found in used for (key,) in found)
+    refused += op.refused_ids(states, records_by_id(op.namespace, now, dialect))
     if refused:
         raise Abandon(refused)
     write_events(op, states, reserved, dialect, send)
     return ()
+
+
+def select_keys(namespace: str, keys: Iterable[str]) -> Statement:
+    """Read those of some idempotency keys that an event of the namespace has."""
+    return Statement(
+        "SELECT payload ->> 'key' FROM events WHERE namespace = %s AND payload IS NOT NULL "
+        "AND payload ->> 'key' IS NOT NULL AND payload ->> 'key' = ANY(%s::text[])",
+        (namespace, list(keys)),
+    )
 
 
 def write_events(

@@ -24,7 +24,7 @@ from salience.stores.tables.dialect import (
     states_by_id,
     stored_by_id,
 )
-from salience.stores.tables.event_log import LogEntry, append_events, import_history
+from salience.stores.tables.event_log import LogEntry, append_events, import_history, select_keys
 
 PreparedDrafts = Sequence[tuple[Draft, dict[str, Any]]]
 
@@ -228,11 +228,7 @@ def _reads(op: Put, name: str, dialect: Dialect) -> dict[str, Command]:
     if vectors:
         reads["dimensions"] = dialect.select_dimensions(name, vectors)
     if keys:
-        reads["keys"] = Statement(
-            "SELECT payload ->> 'key' FROM events WHERE namespace = %s AND payload IS NOT NULL "
-            "AND payload ->> 'key' IS NOT NULL AND payload ->> 'key' = ANY(%s::text[])",
-            (name, keys),
-        )
+        reads["keys"] = select_keys(name, keys)
     if sources:
         reads["sources"] = Statement(
             "SELECT id, sequence FROM memories WHERE namespace = %s AND id = ANY(%s::text[])",
