@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from salience.server.guard import idempotency
-from salience.server.guard.answers import Answer, AnswersInFile, AnswersInMemory, KeptRequest
+from salience.server.guard.answers import Answer, KeptAnswers, KeptRequest
 from support.examples import examples
 from support.guarded import Guarded, with_guard
 from support.waiting import until_awaited
@@ -162,19 +162,14 @@ def test_a_change_of_one_memory_counts_with_its_version() -> None:
     with_guard(body)
 
 
-def in_file(folder: Path, seconds: float, size: int, clock: Any) -> AnswersInFile:
-    return AnswersInFile(str(folder / "answers.db"), seconds, size, clock)
+def in_file(folder: Path, seconds: float, size: int, clock: Any) -> KeptAnswers:
+    return KeptAnswers(str(folder / "answers.db"), seconds, size, clock)
 
 
-@pytest.mark.parametrize("kind", ["memory", "file"])
-def test_an_answer_is_kept_for_its_time_alone(kind: str, tmp_path: Path) -> None:
+def test_an_answer_is_kept_for_its_time_alone() -> None:
     async def body() -> None:
         now = 0.0
-        answers: Any = (
-            AnswersInMemory(10, 1 << 20, clock=lambda: now)
-            if kind == "memory"
-            else in_file(tmp_path, 10, 1 << 20, lambda: now)
-        )
+        answers = KeptAnswers(":memory:", 10, 1 << 20, lambda: now)
         assert await answers.begin("a", b"1") is None
         await answers.finish("a", Answer(200, (), b"x"))
         now = 9.9
@@ -228,7 +223,7 @@ def test_a_request_of_a_process_that_died_is_forgotten(tmp_path: Path) -> None:
 def test_a_file_keeps_the_newest_answers_and_what_is_running(
     requests: list[tuple[bool, int]],
 ) -> None:
-    async def body(answers: AnswersInFile) -> None:
+    async def body(answers: KeptAnswers) -> None:
         running = []
         for number, (ends, size) in enumerate(requests):
             assert await answers.begin(str(number), b"") is None
@@ -245,38 +240,8 @@ def test_a_file_keeps_the_newest_answers_and_what_is_running(
         kept = [await answers.begin(name, b"") is not None for name in done]
         assert kept == sorted(kept)
 
-    with closing(AnswersInFile(":memory:", 100, 5_000)) as answers:
+    with closing(KeptAnswers(":memory:", 100, 5_000)) as answers:
         asyncio.run(body(answers))
-
-
-@given(
-    st.lists(
-        st.tuples(st.integers(0, 9), st.sampled_from(["run", "fail", "begin"]), st.integers(0, 900))
-    )
-)
-def test_kept_answers_stay_within_their_bytes_and_running_ones_are_never_forgotten(
-    requests: list[tuple[int, str, int]],
-) -> None:
-    async def body() -> None:
-        limit = 5_000
-        answers = AnswersInMemory(100, limit, clock=lambda: 0.0)
-        running: set[str] = set()
-        for number, act, size in requests:
-            name = str(number)
-            kept = await answers.begin(name, b"")
-            assert (name in running) == (kept is not None and not kept.is_done)
-            if kept is not None:
-                continue
-            if act == "run":
-                await answers.finish(name, Answer(200, (), b"x" * size))
-            elif act == "fail":
-                await answers.abandon(name)
-            else:
-                running.add(name)
-            assert answers._bytes == sum(kept.bytes for _, kept in answers._requests.values())
-            assert answers._bytes <= limit + len(running) * 1_024
-
-    asyncio.run(body())
 
 
 def test_erasing_drops_the_answers_of_its_namespace_and_not_that_they_were_done(
@@ -284,7 +249,10 @@ def test_erasing_drops_the_answers_of_its_namespace_and_not_that_they_were_done(
 ) -> None:
     async def run() -> None:
         path = tmp_path / "answers.db"
-        for answers in (AnswersInMemory(60.0, 1 << 20), AnswersInFile(str(path), 60.0, 1 << 20)):
+        for answers in (
+            KeptAnswers(":memory:", 60.0, 1 << 20),
+            KeptAnswers(str(path), 60.0, 1 << 20),
+        ):
             for namespace in ("ana", "ben"):
                 assert await answers.begin(namespace, b"f") is None
                 text = f"secret of {namespace}".encode()
@@ -307,7 +275,10 @@ def test_a_request_that_ends_after_an_erasure_leaves_no_answer_and_the_receipt_s
 ) -> None:
     async def run() -> None:
         path = tmp_path / "answers.db"
-        for answers in (AnswersInMemory(60.0, 1 << 20), AnswersInFile(str(path), 60.0, 1 << 20)):
+        for answers in (
+            KeptAnswers(":memory:", 60.0, 1 << 20),
+            KeptAnswers(str(path), 60.0, 1 << 20),
+        ):
             for name in ("ana", "ben", "erasing"):
                 assert await answers.begin(name, b"f") is None
             await answers.drop_answers("other", "ben")

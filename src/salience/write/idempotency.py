@@ -5,9 +5,10 @@ A key that comes again with another item is refused: one of the two would be los
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from hashlib import sha256
-from typing import Any
+from typing import Any, cast
 
 from salience.display.result import to_json
 from salience.errors import InvalidInput
@@ -143,22 +144,24 @@ def once_only(plan: Plan[T], once: Once, namespace: str) -> Plan[T]:
         InvalidInput: so it has, and that was another change.
     """
     yield from _new_key(once, namespace)
-    step, answer, is_kept = plan.send, None, False
+    proceed: Callable[[], Sequence[Op]] = partial(next, plan)
+    is_kept = False
     while True:
         try:
-            ops = step(answer)
+            ops = proceed()
         except StopIteration as end:
-            return end.value  # type: ignore[no-any-return]
+            return cast("T", end.value)
         keyed = ops if is_kept else [_keyed(op, once) for op in ops]
         try:
-            answer, step = (yield keyed), plan.send
+            answers = yield keyed
         except BaseException as problem:
-            answer, step = problem, plan.throw
+            proceed = partial(plan.throw, problem)
             continue
         if any(own is not op for own, op in zip(keyed, ops, strict=True)):
-            is_kept = not any(answer)
+            is_kept = not any(answers)
             if not is_kept:  # perhaps as another process used the key
                 yield from _new_key(once, namespace)
+        proceed = partial(plan.send, answers)
 
 
 def _new_key(once: Once, namespace: str) -> Plan[None]:
@@ -170,7 +173,7 @@ def _new_key(once: Once, namespace: str) -> Plan[None]:
         raise DoneBefore(event)
 
 
-def _keyed(op: Op, once: Once) -> Op:
+def _keyed(op: Any, once: Once) -> Any:
     """An operation whose first event has a key, if it writes any."""
     key = {"key": once.key, "body": once.body}
     match op:

@@ -25,7 +25,7 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from salience.server.guard.admission import Admission
-from salience.server.guard.answers import AnswersInFile, AnswersInMemory, AnswerStore
+from salience.server.guard.answers import KeptAnswers
 from salience.server.guard.body import CheckBody
 from salience.server.guard.entry import (
     Authenticate,
@@ -68,13 +68,11 @@ def guard(
     authenticate: Authenticate,
     metrics: Metrics,
     in_flight: InFlight,
-    answers: AnswerStore | None = None,
 ) -> ASGIApp:
     """The app behind all of the guard.
 
     `metrics.text()` is the body of /metrics. When the server stops, its lifespan awaits
-    `in_flight.drain(seconds)`. `answers` keeps the answers to idempotency keys; by default
-    `kept_answers`.
+    `in_flight.drain(seconds)`.
 
     Each request has in `scope["state"]`, which Starlette shows as `request.state`:
 
@@ -89,8 +87,11 @@ def guard(
     kept, and `erased_in`, the namespace in which it erases. One that writes calls `count_write`, if
     that is there, which refuses it if its key has written too much.
     """
-    if answers is None:
-        answers = kept_answers(settings)
+    answers = KeptAnswers(
+        os.environ.get(ANSWERS_VARIABLE, ":memory:"),
+        settings.idempotency_seconds,
+        settings.idempotency_bytes,
+    )
     guarded: ASGIApp = TimeLimit(app, settings)
     guarded = Admission(guarded, settings, metrics)
     guarded = Idempotency(guarded, answers)
@@ -109,13 +110,6 @@ def guard(
     guarded = CountAnswers(guarded, metrics)
     guarded = RequestLog(ResponseHeaders(guarded))
     return _by_type(guarded, app)
-
-
-def kept_answers(settings: GuardSettings) -> AnswerStore:
-    """The place of answers: this process, or the file that the workers of a server share."""
-    seconds, size = settings.idempotency_seconds, settings.idempotency_bytes
-    path = os.environ.get(ANSWERS_VARIABLE)
-    return AnswersInMemory(seconds, size) if path is None else AnswersInFile(path, seconds, size)
 
 
 def _cors(app: ASGIApp, origins: tuple[str, ...]) -> ASGIApp:

@@ -1,18 +1,17 @@
-"""Answers that are kept for requests which are sent again: in this process, or in a shared file."""
+"""Answers that are kept for requests which are sent again, as long as the server lives."""
 
 from __future__ import annotations
 
 import os
 import sqlite3
-from collections import OrderedDict
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from time import monotonic, time
-from typing import Protocol
+from time import time
 
 import msgspec
 
-from salience.lazily import dataclass, replace
+from salience.lazily import dataclass
 from salience.server.guard.request import UNMATCHED
 
 _ENTRY_BYTES = 1_024  # of memory, beside the body
@@ -39,97 +38,12 @@ class KeptRequest:
     fingerprint: bytes
     answer: Answer | None = None
     is_done: bool = False
-    erased_in: frozenset[str] = frozenset()  # namespaces, while it was running
 
     @property
     def bytes(self) -> int:
         """The memory that it takes, roughly."""
         return _ENTRY_BYTES + (len(self.answer.body) if self.answer else 0)
 
-
-class AnswerStore(Protocol):
-    """A place for requests and their answers; servers that share one replay for each other."""
-
-    async def begin(self, name: str, fingerprint: bytes) -> KeptRequest | None:
-        """Reserve a name for a request: None, or the request that has it already."""
-
-    async def finish(self, name: str, answer: Answer | None) -> None:
-        """Keep the answer of a request, unless it was dropped before; None: it was too large."""
-
-    async def abandon(self, name: str) -> None:
-        """Forget a request that failed, so that it can be sent again."""
-
-    async def drop_answers(self, namespace: str, own: str | None = None) -> None:
-        """Forget what was answered about a namespace, but not which requests were done.
-
-        A request that is running may have read what is gone, so its answer about the namespace is
-        not kept either; that of the request `own` is.
-        """
-
-
-# Kept answers in the memory of one process
-
-
-class AnswersInMemory:
-    """The answers of this process, for some time and up to a number of bytes."""
-
-    def __init__(
-        self, seconds: float, max_bytes: int, clock: Callable[[], float] = monotonic
-    ) -> None:
-        self._seconds = seconds
-        self._max_bytes = max_bytes
-        self._clock = clock
-        self._requests: OrderedDict[str, tuple[float, KeptRequest]] = OrderedDict()
-        self._bytes = 0
-
-    async def begin(self, name: str, fingerprint: bytes) -> KeptRequest | None:
-        self._make_room()
-        if name in self._requests:
-            return self._requests[name][1]
-        request = KeptRequest(fingerprint)
-        self._requests[name] = (self._clock() + self._seconds, request)
-        self._bytes += request.bytes
-        return None
-
-    async def finish(self, name: str, answer: Answer | None) -> None:
-        until, running = self._requests[name]
-        if answer is not None and answer.namespace in running.erased_in:
-            answer = None
-        request = KeptRequest(running.fingerprint, answer, is_done=True)
-        self._requests[name] = (until, request)
-        self._bytes += request.bytes - running.bytes
-        self._make_room()
-
-    async def abandon(self, name: str) -> None:
-        self._forget(name)
-
-    async def drop_answers(self, namespace: str, own: str | None = None) -> None:
-        for name, (until, request) in list(self._requests.items()):
-            if request.answer is not None and request.answer.namespace == namespace:
-                await self.finish(name, None)
-            elif not request.is_done and name != own:
-                marked = replace(request, erased_in=request.erased_in | {namespace})
-                self._requests[name] = (until, marked)
-
-    def _make_room(self) -> None:
-        """Forget what is too old, and the oldest answers while there are too many bytes."""
-        now = self._clock()
-        excess = self._bytes - self._max_bytes
-        old: list[str] = []
-        for name, (until, request) in self._requests.items():
-            if until > now and excess <= 0:
-                break
-            if request.is_done:
-                old.append(name)
-                excess -= request.bytes
-        for name in old:
-            self._forget(name)
-
-    def _forget(self, name: str) -> None:
-        self._bytes -= self._requests.pop(name)[1].bytes
-
-
-# Kept answers that the workers of one machine share, in a SQLite file that lives as long as they
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS requests (
@@ -149,10 +63,11 @@ _WAIT_SECONDS = 5.0  # for another worker that writes
 _CHECKS = 32  # of the whole size, while the file fills up once
 
 
-class AnswersInFile:
-    """The answers of several processes, for some time and up to about a number of bytes.
+class KeptAnswers:
+    """The answers of one process or of those that share a file, which replay for each other.
 
-    A request whose process has died is forgotten.
+    They are kept for some time and up to about a number of bytes. A request whose process has died
+    is forgotten. The `path` of answers in the memory of a process is ":memory:".
     """
 
     def __init__(
@@ -163,12 +78,14 @@ class AnswersInFile:
         self._db = sqlite3.connect(
             path, timeout=_WAIT_SECONDS, isolation_level=None, check_same_thread=False
         )
+        weakref.finalize(self, self._db.close)
         for pragma in ("journal_mode = WAL", "synchronous = OFF", "secure_delete = ON"):
             self._db.execute(f"PRAGMA {pragma}").close()
         with self._changing():
             self._db.execute(_SCHEMA).close()
 
     async def begin(self, name: str, fingerprint: bytes) -> KeptRequest | None:
+        """Reserve a name for a request: None, or the request that has it already."""
         with self._changing() as db:
             now = self._clock()
             db.execute("DELETE FROM requests WHERE until <= ? AND is_done", (now,))
@@ -191,6 +108,7 @@ class AnswersInFile:
         return None
 
     async def finish(self, name: str, answer: Answer | None) -> None:
+        """Keep the answer of a request, unless it was dropped before; None: it was too large."""
         with self._changing() as db:
             if answer is not None:
                 [dropped] = db.execute(
@@ -210,10 +128,16 @@ class AnswersInFile:
             self._count(size)
 
     async def abandon(self, name: str) -> None:
+        """Forget a request that failed, so that it can be sent again."""
         with self._changing() as db:
             db.execute("DELETE FROM requests WHERE name = ?", (name,))
 
     async def drop_answers(self, namespace: str, own: str | None = None) -> None:
+        """Forget what was answered about a namespace, but not which requests were done.
+
+        A request that is running may have read what is gone, so its answer about the namespace is
+        not kept either; that of the request `own` is.
+        """
         size = KeptRequest(b"", None, is_done=True).bytes
         with self._changing() as db:
             db.execute(

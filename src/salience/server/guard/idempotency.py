@@ -11,7 +11,7 @@ from hashlib import sha256
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from salience.server.guard.answers import Answer, AnswerStore, KeptRequest
+from salience.server.guard.answers import Answer, KeptAnswers, KeptRequest
 from salience.server.guard.body import UPLOADS, after
 from salience.server.guard.request import (
     header,
@@ -49,7 +49,7 @@ class Idempotency:
     request is done again. That another version was there (412) stays so.
     """
 
-    def __init__(self, app: ASGIApp, answers: AnswerStore) -> None:
+    def __init__(self, app: ASGIApp, answers: KeptAnswers) -> None:
         self.app = app
         self.answers = answers
 
@@ -106,7 +106,7 @@ class Idempotency:
 class _Recording:
     """An answer that is kept before its last part is sent."""
 
-    def __init__(self, answers: AnswerStore, name: str, scope: Scope, send: Send) -> None:
+    def __init__(self, answers: KeptAnswers, name: str, scope: Scope, send: Send) -> None:
         self.is_kept = False
         self._scope = scope
         self._answers = answers
