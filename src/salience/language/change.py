@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache, lru_cache
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -63,13 +64,15 @@ def _read(text: str) -> _Read:
     lengths = np.maximum(np.sqrt((vectors * vectors).sum(axis=1)), 1e-9)
     row = vectors.sum(axis=0)
     plain = _DIGIT.sub("0", f" {text.lower()} ")
-    grams = frozenset(plain[at : at + n] for n in (3, 4) for at in range(len(plain) - n + 1))
+    shifted = [plain[at:] for at in range(4)]
+    of_size = (zip(*shifted[:n], strict=False) for n in (3, 4))
+    grams = frozenset(map("".join, chain.from_iterable(of_size)))
     return _Read(
         row / max(float(np.sqrt(row @ row)), 1e-9),
         vectors / lengths[:, np.newaxis],
         lengths,
         lengths / lengths.sum(),
-        frozenset(plain[at : at + 2] for at in range(len(plain) - 1)),
+        frozenset(map("".join, pairwise(plain))),
         grams or frozenset({plain}),
         frozenset(_NUMBER.findall(text)),
         frozenset(name for name in _NAME.findall(text) if not name[0].islower()),

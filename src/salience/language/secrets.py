@@ -16,8 +16,9 @@ _TOLD = regex(lambda: read_table("secrets")["told"].pattern, re.I)
 
 
 @cache
-def _signs() -> tuple[str, ...]:
-    return tuple(read_table("secrets")["_signs"].words)
+def _signs(in_ascii: bool) -> tuple[str, ...]:
+    """The signs that a text may have, which is in ASCII or not."""
+    return tuple(s for s in read_table("secrets")["_signs"].words if s.isascii() or not in_ascii)
 
 
 def secret_in(text: str) -> Secret | None:
@@ -33,4 +34,4 @@ def secret_in(text: str) -> Secret | None:
 
 
 def _has_sign(text: str) -> bool:
-    return any(map(text.casefold().__contains__, _signs()))
+    return any(map(text.casefold().__contains__, _signs(text.isascii())))

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from salience.arithmetic import NOISE, cosines
 from salience.language import change
 from salience.language.english import USER_NAMES
 from salience.records.filters import And, Compare
@@ -23,6 +24,7 @@ CANDIDATES = 6
 MAX_CHARACTERS = 150
 """The longest statement that is read: the model knows pairs of sentences, not of paragraphs."""
 _QUESTION_MARKS = ("?", "\uff1f")
+_ROWS = 64  # of cosines at a time
 _LEAST_TOLD = -1.5  # of what a text tells by itself: below, hardly any takes a place
 
 Suggestion = tuple[str, float]
@@ -114,16 +116,23 @@ def _in_batch(
         vector = draft.vectors.get("content")
         if vector is not None and vector.any():
             places_of.setdefault((owner_of(draft.record), len(vector)), []).append(place)
+    end = max(drafts) + 1
     for places in places_of.values():
         vectors = np.stack([drafts[place].vectors["content"] for place in places])
-        end = max(drafts) + 1
         ends = np.array([replaced_at.get(drafts[place].record.id, end) for place in places])
-        for at, place in enumerate(places):
-            if at and place in found:
-                near = np.where(ends[:at] < place, -np.inf, vectors[:at] @ vectors[at])
-                nearest = np.argsort(-near, kind="stable")[:CANDIDATES].tolist()
-                found[place] = [
-                    (float(near[n]), drafts[places[n]].record) for n in nearest if near[n] > -np.inf
+        asked = [at for at, place in enumerate(places) if at and place in found]
+        for first in range(0, len(asked), _ROWS):
+            rows = asked[first : first + _ROWS]
+            for at, near in zip(rows, vectors[rows] @ vectors.T, strict=True):
+                holding = np.flatnonzero(ends[:at] >= places[at])
+                rough = near[holding]
+                if len(holding) > CANDIDATES:
+                    least = np.partition(rough, -CANDIDATES)[-CANDIDATES]
+                    holding = holding[rough >= least - 2 * NOISE]
+                exact = cosines(vectors, vectors[at], holding)
+                found[places[at]] = [
+                    (float(exact[n]), drafts[places[holding[n]]].record)
+                    for n in np.argsort(-exact, kind="stable")[:CANDIDATES].tolist()
                 ]
     return found
 

@@ -28,9 +28,10 @@ def language_stated(text: str) -> Language | None:
     That of which it has the most words that English has not, if they are more than its English
     words; those that no other of the languages has count twice.
     """
-    tokens = frozenset(words(text))
+    said = words(text)
+    tokens = frozenset(said)
     if not "".join(tokens).isascii():
-        return language_of(without_bigrams(words(text)))
+        return language_of(without_bigrams(said))
     if tokens.isdisjoint(_all_evidence()):
         return None
     evidence = {

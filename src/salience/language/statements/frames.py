@@ -31,7 +31,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, Literal
 
@@ -134,13 +134,18 @@ class Frames:
 
     def _cued(self, plain: str, general: bool) -> list[Frame]:
         """The frames of which a sentence has a cue."""
-        said = frozenset(words(plain)) if self.is_spaced else frozenset()
-        return [
-            frame
-            for frame in self.frames
-            if frame.is_general == general
-            and (frame.cues & said if self.is_spaced else any(cue in plain for cue in frame.cues))
-        ]
+        said = words(plain) if self.is_spaced else [cue for cue in self._places if cue in plain]
+        cued = {place for cue in self._places.keys() & set(said) for place in self._places[cue]}
+        return [self.frames[at] for at in sorted(cued) if self.frames[at].is_general == general]
+
+    @cached_property
+    def _places(self) -> Mapping[str, Sequence[int]]:
+        """The places of the frames by their cues."""
+        places: dict[str, list[int]] = {}
+        for place, frame in enumerate(self.frames):
+            for cue in frame.cues:
+                places.setdefault(cue, []).append(place)
+        return places
 
     def _read(self, clause: str, frames: Sequence[Frame]) -> Reading | None:
         plain = self.terms["inverted"].sub(lambda at: f"{at[2]} {at[1].lower()}", clause)

@@ -105,7 +105,7 @@ def statement_of(text: str) -> Statement | None:
 @lru_cache(maxsize=_RECENT_TEXTS)
 def _statement_of(text: str) -> Statement | None:
     text = text.strip().replace("\u2019", "'")
-    if cues.CODE.search(_LINK.sub("", text)):
+    if cues.CODE.search(_LINK.sub("", text) if "://" in text else text):
         return None
     language = language_stated(text)
     sentences = _sentences(text, language)

@@ -26,6 +26,8 @@ def checksum(*values: Any) -> int:
         if type(value) is bytes
         else value.encode()
         if type(value) is str
+        else b"%d" % value
+        if type(value) is int
         else repr(float(value) if isinstance(value, float) else int(value)).encode()
         for value in values
         if value is not None

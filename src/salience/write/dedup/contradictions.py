@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -96,6 +96,7 @@ _MIN_WORDS = 5  # of a text that repeats memories
 _FRAMES = frozenset(
     "context known memories memory note noted recall recalled relevant remember".split()
 )
+_LETTERS = regex("[a-z]+")
 _BESIDE_FRAMES = frozenset("as from i in is my of per that the to we you".split())
 
 _SaidSentence = tuple[str, ...]
@@ -109,6 +110,8 @@ def repeated_memory(content: str, recalled: Mapping[str, str]) -> str | None:
     than `MAX_COMPARED_CHARACTERS` are left out.
     """
     if not recalled or len(content) > MAX_COMPARED_CHARACTERS:
+        return None
+    if _has_new_word(content, recalled.values()):
         return None
     said = _said(MEMORY_REFERENCE.sub(". ", content).replace("[m:", " "))
     if sum(map(len, said)) < _MIN_WORDS:
@@ -125,6 +128,15 @@ def repeated_memory(content: str, recalled: Mapping[str, str]) -> str | None:
     if not set(said) <= set().union(*holding.values()):
         return None
     return max(holding, key=lambda id: (len(holding[id]), id))
+
+
+def _has_new_word(content: str, recalled: Iterable[str]) -> bool:
+    """Test quickly whether a text has a word that nobody can leave out, and none of others has."""
+    if not content.isascii() or "[m:" in content:
+        return False
+    told = set(_LETTERS.findall(content.lower())) - _FRAMES - _BESIDE_FRAMES
+    texts = [_folded(text) for text in recalled if len(text) <= MAX_COMPARED_CHARACTERS]
+    return any(not any(word in text for text in texts) for word in told)
 
 
 @lru_cache(maxsize=_RECALLED_TEXTS)

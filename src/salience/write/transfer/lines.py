@@ -16,7 +16,7 @@ from typing import Any, get_args
 
 import numpy as np
 
-from salience.display.result import to_json
+from salience.display.result import PLAIN_TYPES, to_json
 from salience.errors import InvalidInput, shown
 from salience.records.events import Event, EventType, check_payload
 from salience.records.fields import FIELDS
@@ -49,14 +49,19 @@ FORMAT, VERSION = "export", 1
 _DEFAULTS = vars(BLANK)
 _DERIVED = ("updated_at", "added_at", "accesses")  # from the time of creation
 _STORED_DEFAULTS = [(n, object() if n in _DERIVED else _DEFAULTS[n]) for n in FIELDS]
+_SCALARS = PLAIN_TYPES | {float}
 _EVENT_TYPES = frozenset(get_args(EventType)) - {"erase"}  # a tombstone is of its store
+_NUMBERS = {
+    name: int if field.whole else float for name, field in FIELDS.items() if field.type == "number"
+}
 _MAX_SEQ = 2**62
+_ENCODED = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 Fields = Mapping[str, Any]
 
 
 def dump(line: Fields) -> str:
     """A line as it is written."""
-    return json.dumps(line, ensure_ascii=False, allow_nan=False) + "\n"
+    return _ENCODED(line) + "\n"
 
 
 def header_line(vectors: bool, embedder: str | None) -> dict[str, Any]:
@@ -108,9 +113,9 @@ def _record_fields(record: MemoryRecord) -> dict[str, Any]:
         value = values[name]
         if name in _DERIVED and value == _derived(name, record.created_at):
             continue
-        if FIELDS[name].type == "number" and value is not None:
-            value = int(value) if FIELDS[name].whole else float(value)
-        fields[name] = _sorted(to_json(value))
+        if name in _NUMBERS and value is not None:
+            value = _NUMBERS[name](value)
+        fields[name] = value if type(value) is str else _sorted(to_json(value))
     return fields
 
 
@@ -130,6 +135,8 @@ def _event_fields(event: Event) -> dict[str, Any]:
 
 def _sorted(value: Any) -> Any:
     """JSON with the keys of all mappings in order, which differs between stores."""
+    if type(value) in _SCALARS:
+        return value
     if isinstance(value, Mapping):
         return {key: _sorted(value[key]) for key in sorted(value)}
     return [_sorted(item) for item in value] if isinstance(value, (list, tuple)) else value
