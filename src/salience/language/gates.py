@@ -34,22 +34,25 @@ class Gates(Generic[K]):
         self._asked = 0
 
     def first(self, text: str, words: Iterable[str] | None = None) -> K | None:
-        """The first key whose pattern matches a text in small letters.
+        """The first key whose pattern matches a text in small letters (see `matching`)."""
+        return next(self.matching(text, words), None)
 
-        Its words may be given: all runs of letters a to z and digits.
+    def matching(self, text: str, words: Iterable[str] | None = None) -> Iterator[K]:
+        """The keys whose patterns match a text in small letters, perhaps more than once.
+
+        Its words may be given: all runs of letters a to z and digits, and any others.
         """
         self._asked += 1
         if self._asked <= _ASKED_PLAINLY:
-            found = (key for key, pattern in self._patterns if pattern.search(text))
-            return next(found, None)
+            yield from (key for key, pattern in self._patterns if pattern.search(text))
+            return
         mask_of, cases = self._cases
         said = 0
         for mask in map(mask_of.__getitem__, _RUN.findall(text) if words is None else words):
             said |= mask
         for key, need, case, begins in cases:
             if said & need == need and (case.match if begins else case.search)(text):
-                return key
-        return None
+                yield key
 
     @cached_property
     def _cases(self) -> tuple[MemoTable[int], list[tuple[K, int, re.Pattern[str], bool]]]:

@@ -84,20 +84,26 @@ def grams(texts: Sequence[str], before: Sequence[str]) -> Grams:
         else:
             words, places = _words(text)
             parts = [_characters(len(text), (2, 3, 4, 5), 0), words, places]
-        spans += [part + np.array((start, start, 0)) for part in parts]
+        moved = np.array((start, start, 0))
+        spans += [part + moved if start else part for part in parts]
     first, last, salt = np.concatenate(spans).T
     whole = np.frombuffer("".join(plain).encode("utf-32-le"), np.uint32).astype(np.uint64)
-    powers, inverses = np.full((2, len(whole) + 1), [[_BASE], [_INVERSE]])
-    powers[0] = inverses[0] = 1
-    np.cumprod(powers, out=powers)
-    np.cumprod(inverses, out=inverses)
+    powers, inverses = _powers(1 << len(whole).bit_length())
     sums = np.zeros(len(whole) + 1, np.uint64)
-    np.cumsum((whole + np.uint64(1)) * powers[:-1], out=sums[1:])
+    np.cumsum((whole + np.uint64(1)) * powers[: len(whole)], out=sums[1:])
     hashed = (sums[last] - sums[first]) * inverses[first] + salt.astype(np.uint64) * _MIXER
     hashed = (hashed ^ (hashed >> _HALF)) * _MIXER
     return Grams(
         ((hashed >> _HALF) % np.uint64(BUCKETS)).astype(np.int64), np.cumsum([0, *map(len, spans)])
     )
+
+
+@lru_cache(maxsize=8)
+def _powers(count: int) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+    """The first powers of the base, and those of its inverse."""
+    powers, inverses = np.full((2, count), [[_BASE], [_INVERSE]])
+    powers[0] = inverses[0] = 1
+    return np.cumprod(powers), np.cumprod(inverses)
 
 
 @lru_cache(maxsize=1024)

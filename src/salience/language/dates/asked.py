@@ -133,7 +133,7 @@ def asked_times(folded: str, now: datetime, language: str = "") -> AskedTimes:
         text = pattern.sub(wording, text)
     local = wall_clock(now)
     times = _bare_times(text, local)
-    if AHEAD.search(text) and not BEHIND.search(text):
+    if times and AHEAD.search(text) and not BEHIND.search(text):
         times = [_ahead(time, local) for time in times]
     found = [*_joined(text, times, local)]
     if not found:

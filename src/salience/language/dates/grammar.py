@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from salience.language.analysis_types import NamedDates
 from salience.language.cues import CueTable
-from salience.language.english import AMBIGUOUS_MONTHS, MONTHS, NAMESAKE_MONTHS, STOP_WORDS
+from salience.language.english import AMBIGUOUS_MONTHS, DIGIT, MONTHS, NAMESAKE_MONTHS, STOP_WORDS
 
 _BETWEEN_CHARS = len("between on the ")
 _DAY_BEFORE_CHARS = len("12th of ") + 1  # and the character before it, which is no digit
@@ -47,7 +47,8 @@ class DateMentions(NamedTuple):
 @lru_cache(maxsize=8)  # a search reads its question several times
 def mentioned_dates(folded: str) -> DateMentions:
     """The calendar dates of a folded text."""
-    mentions = sorted([*_in_words(folded), *_in_figures(folded)], key=lambda mention: mention.start)
+    in_figures = _in_figures(folded) if DIGIT.search(folded) else ()
+    mentions = sorted([*_in_words(folded), *in_figures], key=lambda mention: mention.start)
     ranges: list[tuple[DateMention, DateMention]] = []
     for mention in mentions:
         if ranges and ranges[-1][0] is ranges[-1][1] and _is_range(folded, ranges[-1][0], mention):
