@@ -43,29 +43,6 @@ class BytePairs:
         return {pair for token in self.ids for pair in pairwise(token)}
 
     def _merged(self, text: str) -> list[int]:
-        parts = self._short(text) if len(text) < _LONG else self._long(text)
-        ids: list[int] = []
-        for part in parts:
-            known = self.ids.get(part)
-            ids += self._bytes(part) if known is None else [known]
-        return ids
-
-    def _short(self, text: str) -> list[str]:
-        """The parts of a short text: to look at all pairs each time is quicker than a heap."""
-        rank_of, none = self._ranks.get, len(self._ranks)
-        parts = [*text]
-        ranks = [rank_of(f"{one} {other}", none) for one, other in pairwise(parts)]
-        while ranks and (least := min(ranks)) < none:
-            at = ranks.index(least)
-            parts[at] += parts.pop(at + 1)
-            del ranks[at]
-            if at:
-                ranks[at - 1] = rank_of(f"{parts[at - 1]} {parts[at]}", none)
-            if at < len(ranks):
-                ranks[at] = rank_of(f"{parts[at]} {parts[at + 1]}", none)
-        return parts
-
-    def _long(self, text: str) -> list[str]:
         ranks = self._ranks
         parts = [*text, ""]
         after = [*range(1, len(parts)), 0]
@@ -86,7 +63,11 @@ class BytePairs:
                 pair = f"{parts[left]} {parts[after[left]]}"
                 if pair in ranks:
                     heappush(waiting, (ranks[pair], left, pair))
-        return [*filter(None, parts)]
+        ids: list[int] = []
+        for part in filter(None, parts):
+            known = self.ids.get(part)
+            ids += self._bytes(part) if known is None else [known]
+        return ids
 
     def _bytes(self, character: str) -> list[int]:
         return [self.ids[f"<0x{byte:02X}>"] for byte in character.encode()]

@@ -81,8 +81,8 @@ def _utc_now() -> datetime:
 class Core:
     """The dispatcher of a memory, and the settings of its searches and writes.
 
-    `url` is where its store is, to be shown: without a password. With `once`, the next plan is one
-    that makes a change, which its event keeps it from making again.
+    `url` is where its store is, to be shown: without a password. A core with `once` is for one
+    change, whose event keeps that key, so that it is not made again.
     """
 
     once: Once | None = None

@@ -75,7 +75,6 @@ def _features(content: str, words: Sequence[str]) -> tuple[float, ...]:
     english = words if plain else _ENGLISH.findall(low)
     has_time = not TEMPORAL_WORDS.isdisjoint(english) and (plain or _matches(TEMPORAL, low))
     has_number = not NUMBER_WORDS.isdisjoint(english) and (plain or _matches(NUMBER, low))
-    runs = words if content.isascii() else None
     states = not STATE_WORDS.isdisjoint(words)
     instructs = not INSTRUCTION_WORDS.isdisjoint(english) and len(words) <= _MAX_INSTRUCTION_WORDS
     return (
@@ -85,7 +84,7 @@ def _features(content: str, words: Sequence[str]) -> tuple[float, ...]:
         float(has_time or (has_digit and _matches(CLOCK, low))),
         float(has_digit or has_number),
         min(3, proper_nouns) / 3.0,
-        personal(low, instructs and _matches(INSTRUCTION, low), None, runs)
+        personal(low, instructs and _matches(INSTRUCTION, low), None)
         if content_words <= _MAX_PERSONAL_CONTENT_WORDS
         else 0.0,
         *(LATIN if content.isascii() else writing(words)),

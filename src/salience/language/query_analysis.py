@@ -36,7 +36,6 @@ from salience.language.english import (
     WORD_PREFIX,
     instance_wordings,
 )
-from salience.language.gates import Gates
 from salience.language.languages import ENGLISH, STATE_WORDS, language_of, language_of_code
 from salience.language.languages.table import LATIN, CueName, Language, state_said, writing
 from salience.language.reader import IS_REQUEST, request_probability
@@ -319,17 +318,6 @@ def _embedded_question(text: str) -> str:
     return question if len(content) > 1 else ""
 
 
-_CUES = Gates(
-    [
-        (cue, cue)
-        for cue in (
-            *(ASKS_SUMMARY, ASKS_ORDER, ASKS_WHAT_YOU_SAID, LOOKS_BACK, ASKS_WHEN, ABOUT_MEDICINE),
-            *(ASKS_NUMBER, ASKS_NAME, ASKS_WHETHER, ASKS_PRESENT),
-        )
-    ]
-)
-
-
 def _features(
     request: float,
     low: str,
@@ -340,13 +328,9 @@ def _features(
 ) -> dict[str, float]:
     """The `QUERY_FEATURES` of a query with these words, folded in `low`, each that holds as 1.0."""
 
-    told = frozenset(
-        () if language else _CUES.matching(low, query_words if low.isascii() else None)
-    )
-
     def matches(cue: re.Pattern[str], name: CueName | None) -> bool:
         if language is None:
-            return cue in told
+            return cue.search(low) is not None
         return name is not None and language.matches(name, low)
 
     summary = matches(ASKS_SUMMARY, "asks_summary")

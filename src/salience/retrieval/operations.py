@@ -676,9 +676,8 @@ class Log(Op):
 
     These are the ids that do not exist, those of memories that, accesses apart, are not as they
     `were` when they were read, and those whose idempotency key is used. Nothing is written unless
-    there are none. `events.apply` is the
-    effect of an event; one without an id applies to every memory of the namespace. Put (write,
-    edit, link) and Touch log their events themselves.
+    there are none. `events.apply` is the effect of an event; one without an id applies to every
+    memory of the namespace. Put (write, edit, link) and Touch log their events themselves.
 
     The memories `erased`, at most 2,000, are erased before the events are appended, as `erasing`
     says; ids that do not exist are ignored. The events `also` of a Put erase none.

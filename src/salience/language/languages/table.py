@@ -16,9 +16,8 @@ from hashlib import blake2b
 from typing import Literal, cast, get_args
 
 from salience.language.cues import Entry, read_table
-from salience.language.gates import Gates
 from salience.language.tokens import fold, snowball_stem, unified
-from salience.lazily import dataclass, field, regex
+from salience.lazily import dataclass, field
 
 _MIN_INFLECTED = 4  # letters
 
@@ -131,12 +130,10 @@ class Language:
 
     def topics_of(self, text: str) -> frozenset[str]:
         """The topics of a folded request, by name."""
-        return frozenset(self._topics.matching(text))
-
-    @cached_property
-    def _topics(self) -> Gates[str]:
-        cues = self.topics.items()
-        return Gates([(name, regex(self._whole(cue))) for name, (cue, _) in cues])
+        found = (
+            name for name, (cue, _) in self.topics.items() if self._search("topic", name, cue, text)
+        )
+        return frozenset(found)
 
     def concerns(self, text: str) -> frozenset[str]:
         """The forms of the words for what bears on the topics of a folded request."""
@@ -175,12 +172,10 @@ class Language:
         key = f"{kind} {name}"
         compiled = self._compiled.get(key)
         if compiled is None:
-            compiled = self._compiled[key] = re.compile(self._whole(pattern))
+            # Texts are unified when they are folded.
+            whole = rf"(?<!\w)(?:{pattern})(?!\w)" if self.is_spaced else unified(pattern)
+            compiled = self._compiled[key] = re.compile(whole)
         return compiled
-
-    def _whole(self, pattern: str) -> str:
-        """A pattern of whole words. Texts are unified when they are folded."""
-        return rf"(?<!\w)(?:{pattern})(?!\w)" if self.is_spaced else unified(pattern)
 
 
 def read_language(

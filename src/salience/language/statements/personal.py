@@ -6,12 +6,10 @@ A statement counts, not a question; a question that states something first count
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from functools import cache
 
 from salience.language.cues import CueTable
 from salience.language.english import ASKS
-from salience.language.gates import Gates
 from salience.language.languages.table import CueName, Language
 from salience.language.tokens import fold
 from salience.lazily import regex
@@ -26,22 +24,17 @@ PREFERENCE_STATED = _TABLE.pattern("preference")
 HEALTH_STATED = _TABLE.pattern("health")
 CIRCUMSTANCE_STATED = _TABLE.pattern("circumstance")
 RELATIVES = _TABLE["_relatives"].pattern
-_ENGLISH = Gates(
-    [(HEALTH, HEALTH_STATED), (PREFERENCE, PREFERENCE_STATED), (CIRCUMSTANCE, CIRCUMSTANCE_STATED)]
-)
+_ENGLISH = (
+    (HEALTH, HEALTH_STATED), (PREFERENCE, PREFERENCE_STATED), (CIRCUMSTANCE, CIRCUMSTANCE_STATED),
+)  # fmt: skip
 _CUES: tuple[tuple[float, CueName], ...] = (
     (HEALTH, "health"), (PREFERENCE, "preference"), (CIRCUMSTANCE, "circumstance"),
 )  # fmt: skip
 
 
-def personal(
-    text: str, instructs: bool, language: Language | None, words: Sequence[str] | None = None
-) -> float:
-    """The kind of statement that a folded text makes of who says it; questions make none.
-
-    The words of a text in ASCII may be given.
-    """
-    found = _said(text, language, words)
+def personal(text: str, instructs: bool, language: Language | None) -> float:
+    """The kind of statement that a folded text makes of who says it; questions make none."""
+    found = _said(text, language)
     if found and any(mark in text for mark in _QUESTION_MARKS):
         sentences = _SENTENCE.findall(text)
         said = (_said(one, language) for one in sentences if not _asks(one.strip(), language))
@@ -49,9 +42,9 @@ def personal(
     return max(found, INSTRUCTION) if instructs else found
 
 
-def _said(text: str, language: Language | None, words: Sequence[str] | None = None) -> float:
+def _said(text: str, language: Language | None) -> float:
     if language is None:
-        return _ENGLISH.first(text, words) or NOTHING
+        return next((kind for kind, cue in _ENGLISH if cue.search(text)), NOTHING)
     found = next((kind for kind, cue in _CUES if language.matches(cue, text)), NOTHING)
     return found if found != HEALTH or language.is_about_speaker(text) else NOTHING
 
