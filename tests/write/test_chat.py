@@ -179,6 +179,7 @@ def shout(user: str, assistant: str) -> dict[str, str]:
     "hybrid",
     by_rules,
 )
+@example([{"role": "user", "content": text} for text in ("Hi", "\uf900")], {1}, "chunks", None)
 def test_messages_of_any_text_leave_the_same_chunks_however_they_are_added(
     chat: list[dict[str, Any]], cuts: set[int], mode: str, facets: Any
 ) -> None:

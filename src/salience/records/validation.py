@@ -84,9 +84,9 @@ def text(name: str, value: Any, *, limit: int | None = None) -> str:
 def composed(name: str, value: str) -> str:
     """A text in the normal form NFC, so that a name is one value however it is encoded.
 
-    What a memory says (`VERBATIM`) stays as it is.
+    What a memory says (`VERBATIM`) stays as it is, and so do the texts of further vectors.
     """
-    if value.isascii() or name in VERBATIM:
+    if value.isascii() or name in VERBATIM or name.startswith("vector_texts."):
         return value
     return unicodedata.normalize("NFC", value)
 

@@ -29,8 +29,8 @@ _OTHERS = (
 _QUESTIONS = ("Where does Ana live?", "Who has a celo?", "What happened in February 2026?")
 RUN = re.compile(r"(?<=-)[0-9a-f]{8}(?=-\d)")
 """The part of a run's name that tells it from others that begin at once."""
-_KEY = re.compile(r'(key\\*": \\*"(?:[^"]* )?)[0-9a-f]{32}')
-"""The key that a remote memory gives to each write, so that it can be sent again."""
+_KEY = re.compile(r'(key\\*": \\*"(?:[^"]* )?)[0-9a-f]{32,64}')
+"""The key that a remote memory gives to each write, so that it can be sent again, or its digest."""
 _OF_A_CALL = frozenset({"timings_ms", "search_id"})
 Step = Callable[[], object]
 
