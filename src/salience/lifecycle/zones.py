@@ -14,12 +14,11 @@ from salience.lazily import dataclass
 from salience.lifecycle.pruning import PRUNED_STATUSES
 from salience.lifecycle.zone_history import ZONE_ORDER
 from salience.ranking.signals.vitality import (
-    DORMANT,
     Zone,
     since_arrival,
     vitality,
-    zone,
     zone_counts,
+    zones_by,
 )
 from salience.ranking.stages import retrieve, score
 from salience.ranking.stages.stage import Stage
@@ -120,17 +119,15 @@ def zones(
     values, bridges = table.floats("vitality"), table.floats("is_cut_vertex") == 1.0
     left = table
     if last is not None:
-        is_next = (values == last.vitality) & (table["id"] > last.id)
+        is_next = values == last.vitality
+        is_next[is_next] = [id > last.id for id in table.columns["id"][is_next].tolist()]
         left = table.take((values < last.vitality) | is_next)
     order = best_first(left.floats("vitality"), left.tie_keys, None if limit is None else limit + 1)
     page = left.take(order[:limit])
-    rows = zip(
-        page["id"].tolist() if len(page) else (),
-        page.floats("vitality").tolist(),
-        page.floats("is_cut_vertex").tolist(),
-        strict=True,
-    )
-    memories = tuple(ZonedMemory(id, v, zone(v) or DORMANT, cut == 1.0) for id, v, cut in rows)
+    vitalities, cuts = page.floats("vitality"), page.floats("is_cut_vertex") == 1.0
+    ids = page.columns["id"].tolist() if len(page) else []
+    rows = (ids, vitalities.tolist(), zones_by(vitalities), cuts.tolist())
+    memories = tuple(map(ZonedMemory, *rows))
     following = None
     if limit and len(order) > limit:
         following = encode_zone_cursor(now, memories[-1].vitality, memories[-1].id)

@@ -70,8 +70,9 @@ class WhyNot(Result):
 class DroppedRow:
     """A row that a stage was given and did not pass on, with the tables `before` and `after` it.
 
-    A retrieval drops every row that it does not find; `before` is then empty. `explain` takes a
-    row and a column and gives the tree of the formula that wrote it; None where none did.
+    A retrieval drops every row that it does not find; `before` is then empty, and `all` has what it
+    finds without a limit. `explain` takes a row and a column and gives the tree of the formula that
+    wrote it; None where none did.
     """
 
     row: int
@@ -79,6 +80,7 @@ class DroppedRow:
     before: Candidates
     after: Candidates
     explain: Callable[[int, str], Explanation | None]
+    all: Candidates | None = None
 
     def value(self, column: str) -> float:
         """The row's number in a column before the stage."""

@@ -149,7 +149,7 @@ class RankedRun:
         place = scored.position(row)
         if place is None:
             return None
-        scores, ids = scored.floats("score"), scored["id"]
+        scores, ids = scored.floats("score"), scored.columns["id"]
         tied = (id or "" for id in ids[scores == scores[place]].tolist())
         own = ids[place] or ""  # a memory that was erased meanwhile has none
         better = np.count_nonzero(scores > scores[place]) + sum(id < own for id in tied)
@@ -270,7 +270,9 @@ def _same(tree: Explanation | None) -> Explanation | None:
     return tree
 
 
-def run_profile(profile: Profile, query: Query) -> Plan[RankedRun]:
-    """The plan of a profile's pipeline on a query."""
-    tables = yield from profile.pipeline.plan(query)
+def run_profile(
+    profile: Profile, query: Query, read: frozenset[str] = frozenset()
+) -> Plan[RankedRun]:
+    """The plan of a profile's pipeline on a query; see `Pipeline.plan`."""
+    tables = yield from profile.pipeline.plan(query, read)
     return RankedRun(profile, query, tables)

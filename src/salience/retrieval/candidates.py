@@ -116,13 +116,18 @@ class LazyRanks:
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Floats:
         if len(self.places) * _FEW_SHARE >= len(self.scores):
             return self._of_all()[self.places]
-        ascending = np.sort(self.scores)  # NaN last
-        ascending = ascending[: len(ascending) - np.count_nonzero(np.isnan(ascending))]
         own = self.scores[self.places]
-        last = ascending.searchsorted(own, "right")
-        ranks = np.where(np.isnan(own), np.nan, 1.0 + len(ascending) - last)
-        tied = np.flatnonzero(last - ascending.searchsorted(own) > 1)
-        if len(tied) * _TIED_SHARE > len(ascending):
+        scored = len(self.scores) - np.count_nonzero(np.isnan(self.scores))
+        if len(own) <= _COUNTED_RANKS:
+            above = np.array([np.count_nonzero(self.scores > one) for one in own], dtype=np.int64)
+            equal = np.array([np.count_nonzero(self.scores == one) for one in own])
+        else:
+            ascending = np.sort(self.scores)[:scored]  # NaN last
+            last = ascending.searchsorted(own, "right")
+            above, equal = scored - last, last - ascending.searchsorted(own)
+        ranks = np.where(np.isnan(own), np.nan, 1.0 + above)
+        tied = np.flatnonzero(equal > 1)
+        if len(tied) * _TIED_SHARE > scored:
             return self._of_all()[self.places]
         for at in tied.tolist():
             ranks[at] += self._before(self.places[at])
@@ -144,12 +149,21 @@ class LazyRanks:
         # Of the same key the first in the table is first.
         return sum((key or "") < (own or "") for key in keys) + keys[:at].count(own)
 
+    def places_of(self, rank: int) -> NDArray[np.intp]:
+        """The places in this column that have a rank: one, or none."""
+        own = self.scores[self.places]
+        if np.count_nonzero(own == own) < rank:
+            return np.empty(0, dtype=np.intp)
+        tied = (own == -np.partition(-own, rank - 1)[rank - 1]).nonzero()[0]
+        return tied[np.asarray(self[tied]) == rank]
+
     def tolist(self) -> list[float]:
         """The ranks."""
         ranks: list[float] = self.__array__().tolist()
         return ranks
 
 
+_COUNTED_RANKS = 4  # up to which counting takes less time than a sort of all scores
 _FEW_SHARE = 8  # where one rank in so many is read, all are computed
 _TIED_SHARE = 128  # with one tie in so many ranks, all are sorted
 _SORTED_AT_ONCE = 4_096  # rows of equal scores: so many hold up no other thread

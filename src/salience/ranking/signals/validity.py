@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Set
 from typing import Any
 
@@ -163,7 +164,7 @@ class CurrentVersion(Signal):
     def compute(self, ev: Evaluation, values: Values) -> Values:
         lift, scores = np.zeros(len(ev.candidates)), ev.spread(values)
         for holds, others in ev.shared(_versions):
-            best = (scores[others] + lift[others]).max()
+            best = max([scores[place] + lift[place] for place in others])
             lift[holds] += max(0.0, best + _AHEAD - (scores[holds] + lift[holds]))
         return lift if lift.any() else 0.0
 
@@ -230,7 +231,7 @@ def _places_over(ev: Evaluation) -> dict[int, list[int]]:
     return {at: [place_of[id, spaces[at]] for id in stronger[at]] for at in weaker}
 
 
-def _versions(ev: Evaluation) -> list[tuple[int, NDArray[np.intp]]]:
+def _versions(ev: Evaluation) -> list[tuple[int, list[int]]]:
     """Of each attribute with several versions, the place of the one that holds, and the others."""
     of_one = [*_of_one_attribute(ev)]
     changes = [*_with_changes(ev, answering=True), *_said_later(ev), *_learned(ev)]
@@ -241,14 +242,13 @@ def _versions(ev: Evaluation) -> list[tuple[int, NDArray[np.intp]]]:
     stated = table.floats("stated")
     is_interval = -np.inf < first < last  # which does not have its end
     can_hold = (begins < last if is_interval else begins <= last) & ~_expired(ev)
-    versions = []
+    versions: list[tuple[int, list[int]]] = []
+    concerned = [place for places in of_one for place in places]
+    reviews = table.columns["review"][concerned].tolist()
+    held = zip(concerned, can_hold[concerned].tolist(), reviews, strict=True)
+    may_hold = {place for place, can, review in held if can and review != "incorrect"}
     for places in of_one:
-        judged = table.columns["review"][places].tolist()
-        holding = [
-            place
-            for place, review in zip(places, judged, strict=True)
-            if can_hold[place] and review != "incorrect"
-        ]
+        holding = [place for place in places if place in may_hold]
         if not holding:
             continue
         # Rows are in order of writing.
@@ -258,16 +258,16 @@ def _versions(ev: Evaluation) -> list[tuple[int, NDArray[np.intp]]]:
             holding = [place for place in holding if stated[place] != latest] or holding
         holds = holding[-1]
         others = [place for place in places if stated[place] != stated[holds]]
-        versions.append((holds, np.array(others)))
+        versions.append((holds, others))
     for *older, place in changes:
         if begins[place] > last and first > -np.inf:  # what was asked for was before the change
-            versions.append((max(older, key=begins.__getitem__), np.array([place])))
+            versions.append((max(older, key=begins.__getitem__), [place]))
         if not can_hold[place] or table.columns["review"][place] == "incorrect":
             continue
         if first == -np.inf:
-            versions.append((max(older, key=begins.__getitem__), np.array([place])))
+            versions.append((max(older, key=begins.__getitem__), [place]))
         else:
-            versions.append((place, np.array(older)))
+            versions.append((place, older))
     return versions
 
 
@@ -421,37 +421,49 @@ def _of_one_attribute(ev: Evaluation) -> Iterator[list[int]]:
     names = ("attribute_key", "value", "replaces", "stated")
     keys, values, replaced, what = map(ev.candidates.floats, names)
     told = (~np.isnan(keys)).nonzero()[0]
-    replacing = (replaced > 0.0).nonzero()[0].tolist()
-    own_keys, own_values = keys[told], values[told].tolist()
+    replacing, own_keys = (replaced > 0.0).nonzero()[0], keys[told]
     ordered = np.sort(own_keys)
-    several = set(ordered[1:][ordered[1:] == ordered[:-1]].tolist())
-    gone = set(replaced[replacing].tolist()).intersection(own_values)
-    if not (several or gone):
+    is_stated = _among(own_keys, ordered[1:][ordered[1:] == ordered[:-1]])
+    is_stated |= _among(values[told], np.sort(replaced[replacing]))
+    stated = told[is_stated]
+    if not len(stated):
         return
-    pairs = zip(told.tolist(), own_keys.tolist(), own_values, strict=True)
-    stated = [place for place, key, value in pairs if key in several or value in gone]
-    held = set(values[stated].tolist())
-    replacing = [
-        p for p, of in zip(replacing, replaced[replacing].tolist(), strict=True) if of in held
-    ]
-    concerned, table = [*stated, *replacing], ev.candidates.columns
-    columns = [table[name][concerned].tolist() for name in _OWNER if name in table]
-    owner_of = dict(zip(concerned, zip(*columns, strict=True), strict=True))
-    begins = ev.shared(_begins)
+    replacing = replacing[_among(replaced[replacing], np.sort(values[stated]))]
+    by_value, own = _owned(ev, "replaces", replacing), _owned(ev, "attribute_key", stated)
     replacing_of, places_of = dict[Any, list[int]](), dict[Any, list[int]]()
-    for place in replacing:
-        replacing_of.setdefault((float(replaced[place]), owner_of[place]), []).append(place)
-    for place in stated:
-        places_of.setdefault((float(keys[place]), owner_of[place]), []).append(place)
-    for (_, owner), places in places_of.items():
-        said, earliest = set(values[places].tolist()), begins[places].min()
-        own = set(places)
+    for place, pair in zip(replacing.tolist(), by_value, strict=True):
+        replacing_of.setdefault(pair, []).append(place)
+    times = Counter(own)
+    pairs = _owned(ev, "value", stated)
+    for place, group, pair in zip(stated.tolist(), own, pairs, strict=True):
+        if times[group] > 1 or pair in replacing_of:
+            places_of.setdefault(group, []).append(place)
+    begins = ev.shared(_begins)
+    for (_, *owner), places in places_of.items():
+        earliest, own_places = min([begins[place] for place in places]), set(places)
         found = [
             place
-            for value in said
-            for place in replacing_of.get((value, owner), ())
-            if begins[place] >= earliest and place not in own
+            for value in {values[place] for place in places}
+            for place in replacing_of.get((value, *owner), ())
+            if begins[place] >= earliest and place not in own_places
         ]
         places += sorted(found)
-        if len(set(what[places].tolist())) > 1:
+        if len({what[place] for place in places}) > 1:
             yield places
+
+
+def _among(values: Floats, ascending: Floats) -> NDArray[np.bool_]:
+    """True for each number that is among others."""
+    if not len(ascending):
+        return np.zeros(len(values), dtype=bool)
+    found = ascending.searchsorted(values)
+    among: NDArray[np.bool_] = ascending.take(found, mode="clip") == values
+    return among
+
+
+def _owned(ev: Evaluation, name: str, places: NDArray[np.intp]) -> list[tuple[Any, ...]]:
+    """The numbers in a column at some places, each with what tells its owner from others."""
+    table = ev.candidates.columns
+    owners = [table[owner][places] for owner in _OWNER if owner in table]
+    told = [o.codes if isinstance(o, CategoricalColumn) else o for o in owners]
+    return [*zip(*(c.tolist() for c in (ev.candidates.floats(name)[places], *told)), strict=True)]

@@ -168,6 +168,13 @@ def zone(value: Any) -> Zone | None:
     return next((name for least, name in ZONES if value >= least), DORMANT)
 
 
+def zones_by(values: Floats) -> list[Zone]:
+    """The zone of each vitality, of which each is finite."""
+    least, names = zip(*reversed(ZONES), strict=True)
+    named = (DORMANT, *names)
+    return [named[at] for at in np.searchsorted(least, values, "right").tolist()]
+
+
 def zone_counts(values: Floats) -> dict[Zone, int]:
     """The number of vitalities in each zone that has some; what is undefined is dormant."""
     counts = dict[Zone, int]()

@@ -14,7 +14,7 @@ from salience.ranking.rejection import DroppedRow, OnRoute, WhyNot
 from salience.ranking.signals.vitality import DAY
 from salience.ranking.stages.stage import Depth, Stage, depth_in_rows, is_stored
 from salience.records.filters import STATED, Compare, Filter, all_of
-from salience.retrieval.candidates import Candidates
+from salience.retrieval.candidates import Candidates, LazyRanks
 from salience.retrieval.operations import MENTIONS, Collect
 from salience.retrieval.plan import Plan, ask
 from salience.retrieval.query import Query
@@ -107,9 +107,11 @@ class Retrieve(Stage):
 
     def _on_routes(self, dropped: DroppedRow) -> Plan[tuple[OnRoute, ...]]:
         """The row's score and rank on each route."""
-        query, row = dropped.query, np.array([dropped.row], dtype=np.int64)
-        scores = frozenset(f"{route.name}.score" for route in self.routes)
-        table = yield from ask(Collect(query, self.routes, None, (), scores, rows=row))
+        query, table = dropped.query, dropped.all
+        if table is None or table.position(dropped.row) is None:  # no route has evidence for it
+            row = np.array([dropped.row], dtype=np.int64)
+            scores = frozenset(f"{route.name}.score" for route in self.routes)
+            table = yield from ask(Collect(query, self.routes, None, (), scores, rows=row))
         depth = depth_in_rows(self.depth, query)
         return tuple(_on_route(route.name, table, dropped.row, depth) for route in self.routes)
 
@@ -129,10 +131,13 @@ def _also_searched(query: Query, wanted: frozenset[str]) -> tuple[Filter, ...]:
 
 def _on_route(name: str, table: Candidates, row: int, depth: int | None) -> OnRoute:
     """The score and the rank of a row on a route, in a table of all that it finds."""
-    scores, ranks = table.floats(f"{name}.score"), table.floats(f"{name}.rank")
+    scores, ranks = table.floats(f"{name}.score"), table.columns[f"{name}.rank"]
     place = table.position(row)
     score, rank = (math.nan, math.nan) if place is None else (scores[place], ranks[place])
-    cut = scores[ranks == depth].tolist()
+    if isinstance(ranks, LazyRanks):
+        cut = [] if depth is None else scores[ranks.places_of(depth)].tolist()
+    else:
+        cut = scores[ranks == depth].tolist()
     return OnRoute(
         name,
         float(score) if score == score else None,

@@ -200,11 +200,11 @@ class Pipeline:
                     raise unknown_column(f"stages[{place}]", stage, name, sorted(written | STORED))
             written |= stage.writes()
 
-    def plan(self, query: Query) -> Plan[list[Candidates]]:
-        """Run the stages; the table after each of them."""
+    def plan(self, query: Query, read: frozenset[str] = frozenset()) -> Plan[list[Candidates]]:
+        """Run the stages; the table after each of them. The first one also gets columns to `read`."""
         tables: list[Candidates] = []
         table = Candidates.empty()
         for stage, wanted in zip(self.stages, self.wanted, strict=True):
-            table = yield from stage.plan(query, table, wanted)
+            table = yield from stage.plan(query, table, wanted if tables else wanted | read)
             tables.append(table)
         return tables

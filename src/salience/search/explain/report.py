@@ -281,7 +281,7 @@ def explain(
     run, degraded, _ = yield from rank(request)
     likely = estimate(run)
     read = frozenset() if request.cutoff == NO_CUTOFF else run.query.evidence
-    rival, reweighing = None if against is None else rows[-1], Reweighing(run, read)
+    rival, reweighing = None if against is None else rows[-1], None
     reports = []
     for row, record in zip(rows[: len(ids)], records, strict=False):
         if record.namespace not in request.namespaces:
@@ -293,6 +293,7 @@ def explain(
             compared = _against(run, aim, against)
             report = replace(report, against=compared, changes=_changes(run, aim, report.found))
         if all(run.last_seen(each) is not None for each in (row, rival) if each is not None):
+            reweighing = reweighing or Reweighing(run, read)
             weights = yield from weight_changes(reweighing, aim)
             report = replace(report, weights=weights)
         reports.append(replace(report, degraded=degraded, approximate=bool(run.approximate)))

@@ -41,22 +41,29 @@ def why_not(run: RankedRun, row: int) -> Plan[WhyNot]:
             return _filtered(unmet)
     place = 0 if seen is None else seen + 1
     before = Candidates.empty() if seen is None else run.tables[seen]
+    stage, free = run.profile.pipeline.stages[place], None
+    if scores := {f"{route.name}.score" for route in stage.searched_routes()}:
+        free = yield from run_profile(_without_depth(run), run.query, frozenset(scores))
     dropped = DroppedRow(
-        row, run.query, before, run.tables[place], lambda other, by: run.tree(other, by, place)
+        row,
+        run.query,
+        before,
+        run.tables[place],
+        lambda other, by: run.tree(other, by, place),
+        None if free is None else free.tables[place],
     )
-    rejection = yield from run.profile.pipeline.stages[place].why_not(dropped)
-    if any(route.rank is not None for route in rejection.routes):
-        free = yield from run_profile(_without_depth(run.profile), run.query)
+    rejection = yield from stage.why_not(dropped)
+    if free is not None and any(route.rank is not None for route in rejection.routes):
         rank = f"number {free.rank(row)} of {len(free.scored)}"
         reason = f"{rejection.reason}; with no such limit it would be {rank}"
         rejection = replace(rejection, reason=reason)
     return rejection
 
 
-def _without_depth(profile: Profile) -> Profile:
-    """The profile with every memory that a route has evidence for as a candidate."""
-    stages = (stage.without_depth() for stage in profile.pipeline.stages)
-    return replace(profile, pipeline=Pipeline(tuple(stages)))
+def _without_depth(run: RankedRun) -> Profile:
+    """The profile as far as the score, with all that a route has evidence for as candidates."""
+    stages = (stage.without_depth() for stage in run.profile.pipeline.stages[: run.scored_at + 1])
+    return replace(run.profile, pipeline=Pipeline(tuple(stages)))
 
 
 def _unmet_conditions(where: Filter, row: int) -> Plan[list[tuple[Filter, Unmet]]]:
