@@ -293,10 +293,10 @@ class EmbeddedStore(IndexReader):
             return
         at = op.at.timestamp()
         with self._lock:
-            if not self._records.touch(op):
-                return
-            for index, rows, _ in self._indexes_of(op.rows):
-                index.table.touch(rows, at)
+            indexes = self._indexes_of(op.rows)  # one that is loaded later has the accesses
+            if self._records.touch(op):
+                for index, rows, _ in indexes:
+                    index.table.touch(rows, at)
 
     def read_stats(self, op: operations.ReadStats) -> dict[str, Any]:
         counts = {name: self._size(name) for name in op.namespaces} or self._records.namespaces()

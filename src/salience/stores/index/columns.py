@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Hashable, Sequence
@@ -107,67 +108,104 @@ class NumberColumn(Part):
 
 
 class TimesColumn(Part):
-    """The latest access times, newest first, shape (memories, ACCESSES_KEPT), padded with NaN."""
+    """The latest access times, newest first, shape (memories, ACCESSES_KEPT), padded with NaN.
 
-    SAVED = ("_values",)
+    A memory that was never accessed takes no room for them.
+    """
+
+    SAVED = ("_places", "_times")
 
     def __init__(self) -> None:
-        self._values = GrowableArray(np.float64, (ACCESSES_KEPT,))
+        self._places = GrowableArray(np.int32)  # by ordinal, -1 where there is no access
+        self._times = GrowableArray(np.float64, (ACCESSES_KEPT,))
 
     def extend(self, values: Sequence[bytes | None]) -> None:
-        kept = [(value or b"")[: 8 * ACCESSES_KEPT] for value in values]
-        sizes = np.array([len(times) // 8 for times in kept], dtype=np.int64)
-        rows = np.full((len(kept), ACCESSES_KEPT), np.nan)
-        is_time = np.arange(ACCESSES_KEPT) < sizes[:, np.newaxis]
-        rows[is_time] = np.frombuffer(b"".join(kept), dtype="<f8")
-        self._values.extend(rows)
+        kept = [value[: 8 * ACCESSES_KEPT] for value in values if value]
+        places = np.full(len(values), -1, dtype=np.int32)
+        if kept:
+            has_times = np.fromiter(map(bool, values), bool, len(values))
+            places[has_times] = len(self._times) + np.arange(len(kept))
+            sizes = np.array([len(times) // 8 for times in kept], dtype=np.int64)
+            rows = np.full((len(kept), ACCESSES_KEPT), np.nan)
+            is_time = np.arange(ACCESSES_KEPT) < sizes[:, np.newaxis]
+            rows[is_time] = np.frombuffer(b"".join(kept), dtype="<f8")
+            self._times.extend(rows)
+        self._places.extend(places)
 
     def set(self, ordinal: int, value: bytes | None) -> None:
-        self._values.view[ordinal] = self._row(value)
-
-    @staticmethod
-    def _row(value: bytes | None) -> NDArray[np.float64]:
-        row = np.full(ACCESSES_KEPT, np.nan)
         times = np.frombuffer(value or b"", dtype="<f8")[:ACCESSES_KEPT]
-        row[: len(times)] = times
-        return row
+        if len(times) or self._places.view[ordinal] >= 0:
+            row = self._row(ordinal)
+            row[: len(times)], row[len(times) :] = times, np.nan
+
+    def _row(self, ordinal: int) -> NDArray[np.float64]:
+        """The times of a memory, to be changed."""
+        if self._places.view[ordinal] < 0:
+            self._places.view[ordinal] = len(self._times)
+            self._times.fill(np.nan, 1)
+        times: NDArray[np.float64] = self._times.view[self._places.view[ordinal]]
+        return times
 
     def push(self, ordinal: int, at: float) -> None:
         """Add one access."""
-        row = self._values.view[ordinal]
-        self._values.view[ordinal] = -np.sort(-np.append(row, at))[:ACCESSES_KEPT]  # NaN goes last
+        row = self._row(ordinal)
+        row[:] = -np.sort(-np.append(row, at))[:ACCESSES_KEPT]  # NaN goes last
 
     def take(self, ordinals: NDArray[Any]) -> NDArray[np.float64]:
-        return self._values.view[ordinals]
+        places = self._places.view[ordinals]
+        taken = np.full((len(places), ACCESSES_KEPT), np.nan)
+        if len(self._times):
+            has_times = places >= 0
+            taken[has_times] = self._times.view[places[has_times]]
+        return taken
 
     def mask(self, operator: Operator, operand: Any, at: Places = ALL) -> Mask:
         raise TypeError("access times are not filtered by")
 
     def only(self, ordinals: NDArray[Any]) -> TimesColumn:
         """The column of some memories."""
-        column = TimesColumn()
-        column._values.extend(self._values.view[ordinals])
+        column, places = TimesColumn(), self._places.view[ordinals]
+        has_times = places >= 0
+        column._times.extend(self._times.view[places[has_times]])
+        column._places.extend(np.where(has_times, np.cumsum(has_times) - 1, -1))
         return column
 
     @property
     def nbytes(self) -> int:
-        return self._values.nbytes
+        return self._places.nbytes + self._times.nbytes
 
 
 class CodedColumn(Part):
-    """Any values as int32 codes, the places of each value in the list of distinct ones."""
+    """Any values as int32 codes, the places of each value in the list of distinct ones.
 
-    SAVED = ("_codes", "distinct")
+    What a snapshot holds of these is read when it is first asked for: many columns never are.
+    """
+
+    SAVED = ("_codes", "_json")
+    _READ = ("distinct", "_none", "_has_lists", "_code_of")
 
     def __init__(self) -> None:
         self._codes = GrowableArray(np.int32)
-        self.distinct: list[Any] = []
-        self._code_of: dict[Hashable, int] = {}
-        self._has_lists = False  # whose elements a single value means, too
+        self._json = np.frombuffer(b"[]", dtype=np.uint8)  # the distinct values when it was saved
 
-    def restored(self) -> None:
-        self._has_lists = any(isinstance(value, list | tuple) for value in self.distinct)
-        self._code_of = {equality_key(value): code for code, value in enumerate(self.distinct)}
+    def before_saving(self) -> None:
+        if "distinct" in self.__dict__:
+            text = json.dumps(self.distinct, ensure_ascii=False)
+            self._json = np.frombuffer(text.encode("utf-8", "surrogatepass"), dtype=np.uint8)
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in self._READ:
+            raise AttributeError(name)
+        self._read(json.loads(self._json.tobytes()))
+        return getattr(self, name)
+
+    def _read(self, distinct: list[Any]) -> None:
+        """Hold the distinct values, and what follows from them."""
+        self.distinct, self._json = distinct, self._json[:0]
+        self._code_of = {equality_key(value): code for code, value in enumerate(distinct)}
+        self._none = self._code_of.get(None, -1)  # the code of None
+        # The elements of lists are meant by a single value, too.
+        self._has_lists = any(isinstance(value, list | tuple) for value in distinct)
 
     def extend(self, values: Sequence[Any]) -> None:
         if len(values) == 1:
@@ -197,6 +235,8 @@ class CodedColumn(Part):
         if code is None:
             code = self._code_of[key] = len(self.distinct)
             self.distinct.append(value)
+            if value is None:
+                self._none = code
             self._has_lists |= isinstance(value, list | tuple)
         return code
 
@@ -206,7 +246,7 @@ class CodedColumn(Part):
 
     def code(self, value: Any) -> int:
         """The code of a value, -1 where no memory has it."""
-        return self._code_of.get(equality_key(value), -1)
+        return self._none if value is None else self._code_of.get(equality_key(value), -1)
 
     def at(self, ordinals: NDArray[Any]) -> list[Any]:
         """The values of some memories."""
@@ -247,13 +287,13 @@ class CodedColumn(Part):
         order = first.argsort()  # as they would come
         column = type(self)()
         column._codes.extend(order.argsort()[places])
-        column.distinct = [self.distinct[code] for code in used[order].tolist()]
-        column.restored()
+        column._read([self.distinct[code] for code in used[order].tolist()])
         return column
 
     @property
     def nbytes(self) -> int:
-        return self._codes.nbytes + 200 * len(self.distinct)
+        own = 200 * len(self.distinct) if "distinct" in self.__dict__ else 0
+        return self._codes.nbytes + self._json.nbytes + own
 
 
 class TextsColumn(CodedColumn):
@@ -269,9 +309,11 @@ class TextsColumn(CodedColumn):
     def _equal_as_they_are(self, values: Sequence[Any]) -> bool:
         return True  # they are tuples of texts
 
-    def restored(self) -> None:
-        self.distinct = [None if texts is None else tuple(texts) for texts in self.distinct]
-        super().restored()
+    def _read(self, distinct: list[Any]) -> None:
+        self.distinct = [None if texts is None else tuple(texts) for texts in distinct]
+        self._json = self._json[:0]
+        self._code_of = {texts: code for code, texts in enumerate(self.distinct)}
+        self._none, self._has_lists = self._code_of.get(None, -1), len(self.distinct) > 0
 
     def mask(self, operator: Operator, operand: Any, at: Places = ALL) -> Mask:
         codes = self.codes[at]

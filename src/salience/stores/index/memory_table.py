@@ -47,8 +47,10 @@ _ALWAYS_LOADED = (
     "kind", "valid_from", "valid_to", "attribute_key", "user_id", "agent_id",
     "importance", "relevance_score", "memory_score", "confidence", "feedback_for",
     "feedback_against", "pinned", "tier", "review", "strength", "last_accessed",
+    "access_count", "write_count", "accesses", "added_at", "decay_rate", "outdated", "boost",
+    "boosted_at", "layer", "title", "tags", "entities",
 )  # fmt: skip
-"""Columns that every search or the default profile reads: loaded with the ids, in one sweep."""
+"""Columns that a profile of the library or upkeep reads: loaded with the ids, in one sweep."""
 _TYPE_OF_KEYS: dict[str, Type] = {"attribute_key": "number"}
 _RELOAD_DEAD_SHARE = 0.25  # share of dead ordinals above which the table is reloaded,
 _RELOAD_DEAD_ROWS = 1_000  # unless they are no more than this

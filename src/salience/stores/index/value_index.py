@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -53,15 +54,22 @@ class ExactIndex:
 
     def places(self, names: Iterable[str]) -> list[int]:
         """The places of the values that are or hold one of some folded names."""
-        places_of = dict[str, list[int]]()  # by texts as they are, of which many are the same
-        for place in range(self._indexed, len(self._values)):
-            for text in strings_in(self._values[place]):
-                own = places_of.get(text)
-                if own is None:
-                    own = places_of[text] = self._places.setdefault(fold_name(text), [])
-                own.append(place)
-        self._indexed = len(self._values)
+        if self._indexed < len(self._values):
+            self._extend()
         return [place for name in names for place in self._places.get(name, ())]
+
+    def _extend(self) -> None:
+        """Enter the values that are new."""
+        places_of = defaultdict[str, list[int]](list)  # by texts as they are: many are the same
+        for place in range(self._indexed, len(self._values)):
+            value = self._values[place]
+            for text in value if type(value) is tuple else strings_in(value):  # of texts
+                places_of[text].append(place)
+        for text, own in places_of.items():
+            known = self._places.setdefault(fold_name(text), own)
+            if known is not own:
+                known += own
+        self._indexed = len(self._values)
 
     @property
     def nbytes(self) -> int:
