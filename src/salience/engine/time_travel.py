@@ -152,7 +152,8 @@ class Past:
         if any(ids and (None in ids or len(ids) > most) for ids in differing.values()):
             return False
         for name, some in differing.items():
-            yield from self._settle(name, at, scope, some, since[name][0])
+            if some != set():
+                yield from self._settle(name, at, scope, some, since[name][0])
             log = self.logs[name]
             log.counted, log.waiting = log.visible(at), waiting[name]
         self.at, self._is_empty = at, False
@@ -172,7 +173,7 @@ class Past:
         new = [memory for memory in memories if memory.id not in placed]
         if min((memory.written for memory in new), default=math.inf) < self.newest[name]:
             raise Unmovable
-        gone = (ids or set()) & placed.keys() - {memory.id for memory in memories}
+        gone = ((ids or set()) & placed.keys()) - {memory.id for memory in memories}
         if gone:  # and with them all links, of which those from other memories may stay
             [links] = ask_store([LinksOf(name, tuple(sorted(gone)))])
             ask_store([Delete(name, None, tuple(sorted(gone)))])
@@ -180,6 +181,7 @@ class Past:
         left = [memory for memory in memories if memory.id in placed]
         first = self.namespaces.index(name) << 44  # rows of a namespace come before the next one's
         edited = [memory for memory in left if placed[memory.id] != first + memory.placed]
+        placed.update((memory.id, first + memory.placed) for memory in memories)
         stale = tuple(ask_store([Dimensions(name)])[0]) if edited else ()
         steps = [(m.placed, _edit(m, stale)) for m in edited] + _first_writings(new)
         for _, run in groupby((draft for _, draft in sorted(steps, key=itemgetter(0))), key=type):
@@ -193,7 +195,6 @@ class Past:
             ask_store([SetFields(name, {then.id: _differing(now, then) for then, now in pairs})])
         for id in gone:
             del placed[id]
-        placed.update((memory.id, first + memory.placed) for memory in memories)
         self.newest[name] = max((self.newest[name], *(memory.written for memory in new)))
         here: Sequence[Link] = []
         if ids:
@@ -264,7 +265,8 @@ def _contents_at(
     chosen = None if ids is None else tuple(sorted(ids))
     if chosen is not None:
         log = yield from ask(Events(namespace, chosen))
-    replaced = yield from ask(FormerVectors(namespace))
+    edits = tuple(event.seq for event in log if event.type == "edit" and event.at > at)
+    replaced = yield from ask(FormerVectors(namespace, None if chosen is None else edits))
     replaced_vectors: dict[int, dict[str, Embedding]] = {}
     for seq, name, vector in replaced:
         replaced_vectors.setdefault(seq, {})[name] = vector

@@ -772,10 +772,11 @@ class RetrievedTexts(Op):
 
 
 class FormerVectors(Op):
-    """The vectors that edits replaced, as far as they are kept -> list of (edit's seq, name,
-    float32 array)."""
+    """The vectors that edits replaced, some by their seq or all, as far as they are kept -> list of
+    (edit's seq, name, float32 array)."""
 
     namespace: str
+    edits: tuple[int, ...] | None = None
 
 
 class SetFields(Op):

@@ -106,7 +106,7 @@ class MemoryTable(Part):
         self._of_type: dict[str, Sequence[StoredEdge]] = {}
         self._relinked: set[str] = set()  # memories whose links are not those of the edges
         self._last_ordinals: tuple[Rows, Ordinals] | None = None
-        self._placed: Rows | None = None
+        self._placed = GrowableArray(np.int64)
         self._last_mask: tuple[Filter | None, NDArray[np.bool_] | None] | None = None
         self._last_scores: tuple[Query | None, dict[Route, Floats]] = (None, {})
         self._speakers: SpeakerCounts | None = None
@@ -173,7 +173,7 @@ class MemoryTable(Part):
         else:
             self._update(changes, until)
         self.seq = changes.seq
-        self._last_ordinals = self._last_mask = self._placed = None
+        self._last_ordinals = self._last_mask = None
         self._last_scores = (None, {})
         return loads_all
 
@@ -383,13 +383,12 @@ class MemoryTable(Part):
 
     @property
     def places(self) -> Rows:
-        """The place of each ordinal: the newest row has the last."""
+        """The place of each ordinal: the newest row has the last. That of a row never changes."""
         if self.placed is None:
             return self.rows
-        if self._placed is None:
-            placed = self.placed
-            self._placed = np.array([placed.get(id, 0) for id in self.ids], dtype=np.int64)
-        return self._placed
+        new = self.ids[len(self._placed) :]
+        self._placed.extend([self.placed.get(id, 0) for id in new])
+        return self._placed.view
 
     @property
     def alive(self) -> NDArray[np.bool_]:

@@ -249,11 +249,13 @@ def former_vectors(
     op: FormerVectors, dialect: Dialect, previews: bool, send: Send
 ) -> list[tuple[int, str, Embedding]]:
     """The vectors that edits replaced, each with the place of the edit in the log, and its name."""
+    own = () if op.edits is None else (list(op.edits),)
     rows, stored_sets = send(
         Statement(
             "SELECT event, name, vector FROM former_vectors WHERE namespace = %s "
-            "ORDER BY event, name",
-            (op.namespace,),
+            + ("AND event = ANY(%s::bigint[]) " if own else "")
+            + "ORDER BY event, name",
+            (op.namespace, *own),
         ),
         SELECT_SETS,
     )
