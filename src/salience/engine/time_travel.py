@@ -265,8 +265,8 @@ def _contents_at(
     chosen = None if ids is None else tuple(sorted(ids))
     if chosen is not None:
         log = yield from ask(Events(namespace, chosen))
-    edits = tuple(event.seq for event in log if event.type == "edit" and event.at > at)
-    replaced = yield from ask(FormerVectors(namespace, None if chosen is None else edits))
+    undone = tuple(event.seq for event in log if event.type == "edit" and event.at > at)
+    replaced = yield from ask(FormerVectors(namespace, None if chosen is None else undone))
     replaced_vectors: dict[int, dict[str, Embedding]] = {}
     for seq, name, vector in replaced:
         replaced_vectors.setdefault(seq, {})[name] = vector

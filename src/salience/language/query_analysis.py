@@ -117,7 +117,7 @@ def analyze_query(
     )
     if "query_asks_advice" in features:  # "What can I cook tonight?" asks about no memory of today
         asked = asked.past
-    times = tuple(reading for time in asked.times for reading in time.readings)
+    times = tuple([reading for time in asked.times for reading in time.readings])
     wordings = _wordings(names, asked, now, language.code if language else "")
     instances = instance_wordings(folded_question) if language is None else ()
     if instances:
@@ -156,7 +156,7 @@ def analyze_query(
         state=state[0] if state else 0.0,
         state_subject=state[1] if state else (),
         weights=weights,
-        content_words=sum(word not in stop for word in spoken),
+        content_words=len([word for word in spoken if word not in stop]),
         taken={word: meant.words for word, meant in taken.items()},
     )
 
@@ -252,7 +252,7 @@ def _terms(
     if language is not None and language.endings:
         return tuple(dict.fromkeys(_inflected(word, language) for word in searched))
     stems = [stem(word) for word in searched]
-    return tuple(dict.fromkeys(_TERM_OF_STEM.get(base, (base,)) for base in stems))
+    return tuple(dict.fromkeys([_TERM_OF_STEM.get(base, (base,)) for base in stems]))
 
 
 def _inflected(word: str, language: Language) -> Term:
@@ -370,7 +370,7 @@ def _features(
 def _unknown_language(text: str) -> str:
     """ "und" for a question in Latin script with the accents of another language, else ""."""
     chunks = text.split()
-    accented = sum(not chunk.isascii() for chunk in chunks)
+    accented = len(chunks) - sum(map(str.isascii, chunks))
     return "und" if len(chunks) >= _MIN_CHUNKS and accented > _MAX_ACCENTED * len(chunks) else ""
 
 

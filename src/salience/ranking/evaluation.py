@@ -107,7 +107,7 @@ def _run(parts: Sequence[Step | Batch], values: list[Any], rows: int) -> None:
             part.run(values, rows)
         else:
             function, places, place, _ = part
-            values[place] = function(*[values[of] for of in places])
+            values[place] = function(*map(values.__getitem__, places))
 
 
 def _operation(function: Callable[..., Values]) -> str | None:

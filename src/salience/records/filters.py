@@ -89,7 +89,7 @@ PERSON = "person"
 
 def all_of(*filters: Filter | None) -> Filter:
     """The filter that several hold together; None among them stands for no filter."""
-    return And(tuple(part for part in filters if part is not None))
+    return And(tuple([part for part in filters if part is not None]))
 
 
 def of_person(name: str) -> Filter:

@@ -224,12 +224,20 @@ class Candidates:
 
     def is_unset(self, name: str) -> bool:
         """Test whether a column is known to have no value in any row (see `unset_column`)."""
-        return _is_unset(self.columns[name])
+        return bool(self.unset({name}))
 
     def unset(self, names: Set[str]) -> frozenset[str]:
         """The columns of the table among some that are known to have no value in any row."""
-        columns = self.columns
-        return frozenset([name for name in names & columns.keys() if _is_unset(columns[name])])
+        unset: list[str] = []
+        for name in names & self.columns.keys():
+            column = self.columns[name]
+            if isinstance(column, np.ndarray):
+                is_unset = column.strides == (0,) and column.size > 0
+            else:
+                is_unset = isinstance(column, CategoricalColumn) and column.is_unset
+            if is_unset:
+                unset.append(name)
+        return frozenset(unset)
 
     def tie_keys(self, places: NDArray[Any]) -> list[Any]:
         """The keys that order equally good rows at some places: id, then namespace if present."""
@@ -299,12 +307,6 @@ class Candidates:
         """The place of a row in the table, None if it is not in it."""
         places = np.flatnonzero(self.rows == row)
         return int(places[0]) if len(places) else None
-
-
-def _is_unset(column: ColumnData) -> bool:
-    if isinstance(column, np.ndarray):
-        return column.strides == (0,) and column.size > 0
-    return isinstance(column, CategoricalColumn) and column.is_unset
 
 
 def _missing(like: Column, size: int) -> Column:

@@ -50,7 +50,10 @@ def matching_passages(
     """The plan of finding the passages of hits that match, the best first; () for short texts."""
     contents = [None if record is None else record.content for record in records]
     found = yield from find_passages(passage_route(profile.routes), query, rows, contents)
-    return [_best(content or "", own) for content, own in zip(contents, found, strict=True)]
+    return [
+        _best(content or "", own) if own else ()
+        for content, own in zip(contents, found, strict=True)
+    ]
 
 
 def _best(content: str, found: Sequence[FoundPassage]) -> tuple[Passage, ...]:

@@ -7,7 +7,7 @@ import struct
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from datetime import datetime, timezone
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from math import isfinite
 from operator import itemgetter, lt
 from pathlib import Path
@@ -185,8 +185,11 @@ def _decode_list(value: str | None) -> tuple[str, ...]:
     return tuple(json.loads(value)) if value else ()
 
 
+_in_utc = partial(datetime.fromtimestamp, tz=timezone.utc)
+
+
 def _decode_times(value: bytes | None) -> tuple[datetime, ...]:
-    return tuple([datetime.fromtimestamp(each, timezone.utc) for each in unpack_times(value)])
+    return tuple(map(_in_utc, unpack_times(value)))
 
 
 def _seconds(moment: datetime) -> float:
@@ -194,7 +197,7 @@ def _seconds(moment: datetime) -> float:
 
 
 def _decode_time(seconds: float | None) -> datetime | None:
-    return None if seconds is None else datetime.fromtimestamp(seconds, timezone.utc)
+    return None if seconds is None else _in_utc(seconds)
 
 
 def _decode_json(value: str | None) -> Any:
@@ -349,7 +352,7 @@ def _decode_record(namespace: str, values: dict[str, Any]) -> MemoryRecord:
     for name in _TIME_FIELDS:  # most of them are none
         seconds = values[name]
         if seconds is not None:
-            values[name] = _decode_time(seconds)
+            values[name] = _in_utc(seconds)
     for name, decoder in _DECODED_FIELDS:
         values[name] = decoder(values[name])
     values["namespace"] = namespace

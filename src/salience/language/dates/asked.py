@@ -12,6 +12,7 @@ from calendar import monthrange
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
+from itertools import chain
 from typing import NamedTuple
 
 from salience.language.analysis_types import NamedDates
@@ -183,18 +184,16 @@ def _readings(
     zone, until_now = now.tzinfo or timezone.utc, _now(local)
     ends = {until_now: now.timestamp() + _MOMENT.total_seconds()}  # clocks may show it twice
     return tuple(
-        (
-            seconds(start, zone),
-            ends[end] if end in ends and end < FOREVER else seconds(end, zone),
-            _weight(end - start, place),
-        )
-        for place, (start, end) in enumerate(intervals)
+        [
+            (
+                seconds(start, zone),
+                ends[end] if end in ends and end < FOREVER else seconds(end, zone),
+                (_LESS_SURE if place else 1.0)
+                * (_OF_YEAR if (end - start).days in _YEAR_DAYS else 1.0),
+            )
+            for place, (start, end) in enumerate(intervals)
+        ]
     )
-
-
-def _weight(length: timedelta, place: int) -> float:
-    """The weight of a reading, the likeliest of which has place 0."""
-    return (_LESS_SURE if place else 1.0) * (_OF_YEAR if length.days in _YEAR_DAYS else 1.0)
 
 
 def _bare_times(text: str, now: datetime) -> list[_Time]:
@@ -219,9 +218,7 @@ def _calendar(text: str, now: datetime) -> Iterator[_Time]:
         readings.setdefault((mention.start, mention.end), []).append(mention)
     years = sorted(dates.years)
     for (start, end), same in readings.items():
-        intervals = tuple(
-            interval for mention in same for interval in _of_mention(mention, years, now)
-        )
+        intervals = tuple(chain.from_iterable([_of_mention(each, years, now) for each in same]))
         recurs = same[0].year is None and not years
         if intervals:
             yield _Time(start, end, intervals, _again(same[0]) if recurs else None)
@@ -231,19 +228,17 @@ def _calendar(text: str, now: datetime) -> Iterator[_Time]:
             yield _Time(place, place + 4, (year_of(year),))
 
 
-def _of_mention(mention: DateMention, years: Sequence[int], now: datetime) -> Iterator[Interval]:
+def _of_mention(mention: DateMention, years: Sequence[int], now: datetime) -> list[Interval]:
     """The day or month of its year, of the years beside it, or of the last year; then of others."""
+    last: list[Interval] = []
     if mention.year is None and not years:
         last = nearest(mention, now, -1)
-        yield from last[:1]
         newest = last[0][0].year if last else now.year
         others = [newest + 1, *range(newest - 1, newest - _OTHER_YEARS, -1)]
     else:
         others = [mention.year] if mention.year is not None else [*years]
-    for year in others:
-        interval = exactly(year, mention)
-        if interval is not None:
-            yield interval
+    found = [exactly(year, mention) for year in others]
+    return [*last[:1], *filter(None, found)]
 
 
 def _again(mention: DateMention) -> Callable[[datetime, int], Interval | None]:

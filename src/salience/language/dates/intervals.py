@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta, timezone, tzinfo
+from functools import lru_cache
 
 from salience.language.dates.grammar import DateMention
 
@@ -20,6 +21,7 @@ def wall_clock(now: datetime) -> datetime:
     return now.replace(tzinfo=timezone.utc, fold=0)
 
 
+@lru_cache(maxsize=4096)  # questions ask about the same times
 def seconds(moment: datetime, zone: tzinfo) -> float:
     """The instant at which the clocks of a zone show a moment, the first time if they do twice.
 
@@ -45,6 +47,7 @@ def in_year(year: int, date: DateMention) -> Interval:
     return exactly(year, date) or month_of(year, date.month)
 
 
+@lru_cache(maxsize=4096)
 def exactly(year: int, date: DateMention) -> Interval | None:
     """A day or month of a year; None for one that it does not have."""
     if not 1 <= year <= _LAST_YEAR:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence, Set
+from operator import itemgetter
 from typing import Literal
 
 import numpy as np
@@ -232,7 +233,7 @@ def _nearest(times: Sequence[_Time], first: float, last: float) -> list[_Time]:
     kept = [time for time in times if time[1] > first and time[0] <= last]
     before = [time for time in times if time[1] <= first]
     after = [time for time in times if time[0] > last]
-    for apart in (sorted(before, key=lambda time: -time[1]), sorted(after)):
+    for apart in (sorted(before, key=itemgetter(1), reverse=True), sorted(after)):
         weight = reach = 0.0
         for time in apart:
             own = max(_REACH, time[1] - time[0])

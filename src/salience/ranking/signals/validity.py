@@ -466,4 +466,5 @@ def _owned(ev: Evaluation, name: str, places: NDArray[np.intp]) -> list[tuple[An
     table = ev.candidates.columns
     owners = [table[owner][places] for owner in _OWNER if owner in table]
     told = [o.codes if isinstance(o, CategoricalColumn) else o for o in owners]
-    return [*zip(*(c.tolist() for c in (ev.candidates.floats(name)[places], *told)), strict=True)]
+    columns = [column.tolist() for column in (ev.candidates.floats(name)[places], *told)]
+    return [*zip(*columns, strict=True)]

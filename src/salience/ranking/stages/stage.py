@@ -201,7 +201,7 @@ class Pipeline:
             written |= stage.writes()
 
     def plan(self, query: Query, read: frozenset[str] = frozenset()) -> Plan[list[Candidates]]:
-        """Run the stages; the table after each of them. The first one also gets columns to `read`."""
+        """Run the stages; the table after each. The first also gets the columns to `read`."""
         tables: list[Candidates] = []
         table = Candidates.empty()
         for stage, wanted in zip(self.stages, self.wanted, strict=True):

@@ -40,13 +40,8 @@ class NumberColumn(Part):
         self._values = GrowableArray(np.float64)
         self._unset = 0  # memories, while none has a number
 
-    @property
-    def _has_numbers(self) -> bool:
-        """True if a memory has a number, or had one."""
-        return len(self._values) > 0
-
     def extend(self, values: Sequence[Any]) -> None:
-        if not self._has_numbers:
+        if not len(self._values.view):
             if set(map(type, values)) <= {_NONE}:
                 self._unset += len(values)
                 return
@@ -57,11 +52,17 @@ class NumberColumn(Part):
         added[np.isinf(added)] = np.nan  # damage, which reading the memory tells
 
     def set(self, ordinal: int, value: Any) -> None:
-        if not self._has_numbers:
+        if self._unset:
             if value is None:
                 return
             self._make_array()
         self._values.view[ordinal] = np.nan if value in (math.inf, -math.inf) else value
+
+    def change(self, ordinals: NDArray[Any], by: np.ufunc, value: float) -> None:
+        """Make the numbers of some memories those of a function of each and a value."""
+        if self._unset:
+            self._make_array()
+        self._values.view[ordinals] = by(self._values.view[ordinals], value)
 
     def _make_array(self) -> None:
         self._values.fill(np.nan, self._unset)
@@ -69,10 +70,12 @@ class NumberColumn(Part):
 
     @property
     def values(self) -> NDArray[np.float64]:
-        return self._values.view if self._has_numbers else unset_column(self._unset)
+        return unset_column(self._unset) if self._unset else self._values.view
 
-    def take(self, ordinals: NDArray[Any]) -> NDArray[np.float64]:
-        return self._values.view[ordinals] if self._has_numbers else unset_column(len(ordinals))
+    def take(
+        self, ordinals: NDArray[Any], naming: ValueLookup | None = None
+    ) -> NDArray[np.float64]:
+        return unset_column(len(ordinals)) if self._unset else self._values.view[ordinals]
 
     def mask(self, operator: Operator, operand: Any, at: Places = ALL) -> Mask:
         values = self.values[at]
@@ -87,7 +90,7 @@ class NumberColumn(Part):
             return mask
         if operator == "eq":
             return np.isnan(values) if operand is None else values == float(operand)
-        if operator == "contains" or not self._has_numbers:
+        if operator == "contains" or self._unset:
             return np.zeros(len(values), dtype=bool)
         comparisons = {
             "gt": np.greater, "gte": np.greater_equal, "lt": np.less, "lte": np.less_equal,
@@ -97,8 +100,9 @@ class NumberColumn(Part):
     def only(self, ordinals: NDArray[Any]) -> NumberColumn:
         """The column of some memories."""
         column = NumberColumn()
-        column._unset = 0 if self._has_numbers else len(ordinals)
-        if self._has_numbers:
+        if self._unset:
+            column._unset = len(ordinals)
+        else:
             column._values.extend(self._values.view[ordinals])
         return column
 
@@ -134,24 +138,26 @@ class TimesColumn(Part):
 
     def set(self, ordinal: int, value: bytes | None) -> None:
         times = np.frombuffer(value or b"", dtype="<f8")[:ACCESSES_KEPT]
-        if len(times) or self._places.view[ordinal] >= 0:
-            row = self._row(ordinal)
-            row[: len(times)], row[len(times) :] = times, np.nan
-
-    def _row(self, ordinal: int) -> NDArray[np.float64]:
-        """The times of a memory, to be changed."""
         if self._places.view[ordinal] < 0:
-            self._places.view[ordinal] = len(self._times)
+            if not len(times):
+                return
+            self._places.view[ordinal] = len(self._times.view)
             self._times.fill(np.nan, 1)
-        times: NDArray[np.float64] = self._times.view[self._places.view[ordinal]]
-        return times
+        row = self._times.view[self._places.view[ordinal]]
+        row[: len(times)], row[len(times) :] = times, np.nan
 
-    def push(self, ordinal: int, at: float) -> None:
-        """Add one access."""
-        row = self._row(ordinal)
-        row[:] = -np.sort(-np.append(row, at))[:ACCESSES_KEPT]  # NaN goes last
+    def push(self, ordinals: NDArray[Any], at: float) -> None:
+        """Add an access of each of some memories."""
+        new = ordinals[self._places.view[ordinals] < 0]
+        self._places.view[new] = len(self._times.view) + np.arange(len(new))
+        self._times.fill(np.nan, len(new))
+        places = self._places.view[ordinals]
+        times = np.column_stack((self._times.view[places], np.full(len(places), at)))
+        self._times.view[places] = -np.sort(-times)[:, :ACCESSES_KEPT]  # NaN goes last
 
-    def take(self, ordinals: NDArray[Any]) -> NDArray[np.float64]:
+    def take(
+        self, ordinals: NDArray[Any], naming: ValueLookup | None = None
+    ) -> NDArray[np.float64]:
         places = self._places.view[ordinals]
         taken = np.full((len(places), ACCESSES_KEPT), np.nan)
         if len(self._times):

@@ -69,7 +69,7 @@ class MemoryTable(Part):
     """
 
     SAVED = (
-        "seq", "_rows", "ids", "_sequence", "_features", "_columns", "words", "vectors",
+        "seq", "_rows", "ids", "_sequence", "_features", "loaded", "words", "vectors",
         "passages", "embedder", "sessions",
     )  # fmt: skip
     ONLY_GROWS = True  # its own arrays; of a memory that is gone none is saved
@@ -91,7 +91,7 @@ class MemoryTable(Part):
         self.ids: list[str] = []
         self._sequence = NumberColumn()
         self._features = GrowableArray(np.float32, (len(FEATURES),))
-        self._columns: dict[str, Column] = {n: _new_column(n) for n in self._loaded_at_once}
+        self.loaded: dict[str, Column] = {n: _new_column(n) for n in self._loaded_at_once}
         self.words = InvertedIndex(self._feed, self.namespace)
         self.vectors: dict[str, VectorIndex] = {}
         self.passages = PassageTable()
@@ -147,7 +147,7 @@ class MemoryTable(Part):
         table._rows.extend(self.rows[living])
         table._features.extend(self.features[living])
         table._sequence = self._sequence.only(living)
-        table._columns = {name: self._columns[name].only(living) for name in table._columns}
+        table.loaded = {name: self.loaded[name].only(living) for name in table.loaded}
         table.words = self.words.only(self.alive)
         table.passages = self.passages.only(self.alive)
         for name, vectors in self.vectors.items():
@@ -218,7 +218,7 @@ class MemoryTable(Part):
             self._sequence.extend(chunk["sequence"])
             packed = np.frombuffer(b"".join(chunk["features"]), dtype=np.float32)
             self._features.extend(packed.reshape(count, len(FEATURES)))
-            for name, column in self._columns.items():
+            for name, column in self.loaded.items():
                 column.extend(chunk[name])
             self._append_passages(len(self) - count, chunk)
             for name in LEXICAL:
@@ -331,7 +331,7 @@ class MemoryTable(Part):
                 self._note_damage(chunk)
             ordinals = self.ordinals(np.array(chunk["row"], dtype=np.int64)).tolist()
             for name in names:
-                column = self._columns[name]
+                column = self.loaded[name]
                 for ordinal, value in zip(ordinals, chunk[name], strict=True):
                     if ordinal >= 0:
                         column.set(ordinal, value)
@@ -353,23 +353,23 @@ class MemoryTable(Part):
     def touch(self, rows: Rows, at: float) -> None:
         """Count an access of rows before the feed does, which brings it once it is written."""
         self._last_mask = None  # a filter may compare accesses
-        counts, last = self._columns.get("access_count"), self._columns.get("last_accessed")
-        times = self._columns.get("accesses")
+        counts, last = self.loaded.get("access_count"), self.loaded.get("last_accessed")
+        times = self.loaded.get("accesses")
         if counts is None and last is None and times is None:
             return
-        for ordinal in self.ordinals(rows).tolist():
-            if isinstance(counts, NumberColumn):
-                counts.set(ordinal, counts.values[ordinal] + 1.0)
-            if isinstance(last, NumberColumn):
-                last.set(ordinal, np.fmax(last.values[ordinal], at))
-            if isinstance(times, TimesColumn):
-                times.push(ordinal, at)
+        ordinals = self.ordinals(rows)
+        if isinstance(counts, NumberColumn):
+            counts.change(ordinals, np.add, 1.0)
+        if isinstance(last, NumberColumn):
+            last.change(ordinals, np.fmax, at)
+        if isinstance(times, TimesColumn):
+            times.push(ordinals, at)
 
     # Rows and ordinals
 
     def __len__(self) -> int:
         """The number of ordinals, those of dead memories included."""
-        return len(self._rows)
+        return len(self._rows.view)
 
     @property
     def living(self) -> int:
@@ -409,7 +409,7 @@ class MemoryTable(Part):
             self._features,
             self._sequence,
             self.sessions,
-            *self._columns.values(),
+            *self.loaded.values(),
             self.words,
             *self.vectors.values(),
             self.passages,
@@ -457,12 +457,12 @@ class MemoryTable(Part):
         """The columns that the feed is asked for of new memories, besides their vectors."""
         lexical = (f"terms.{name}" for name in LEXICAL)
         passages = ("passages", "terms.passages")
-        return ("id", "sequence", "features", *lexical, *passages, *self._columns)
+        return ("id", "sequence", "features", *lexical, *passages, *self.loaded)
 
     @property
     def patchable_columns(self) -> tuple[str, ...]:
         """The columns that the feed is asked for of changed memories."""
-        return tuple(name for name in self._columns if _is_patchable(name))
+        return tuple(name for name in self.loaded if _is_patchable(name))
 
     def column(self, name: str, beside: Sequence[str] = ()) -> Column:
         """The column of a field or metadata key, read the first time, with others `beside` it."""
@@ -470,20 +470,20 @@ class MemoryTable(Part):
             personal = NumberColumn()
             personal.extend(self.features[:, FEATURES.index(name)].tolist())
             return personal
-        column = self._columns.get(name)
+        column = self.loaded.get(name)
         if column is None:
             if name == "content":  # texts are not kept in memory
                 [column] = self._read_columns([name])
                 return column
             self.load_columns((name, *beside))
-            column = self._columns[name]
+            column = self.loaded[name]
         return column
 
     def load_columns(self, names: Sequence[str]) -> None:
         """Read the columns of fields and metadata keys that are not here yet, in one sweep."""
-        missing = [n for n in dict.fromkeys(names) if n not in self._columns and n != "content"]
+        missing = [n for n in dict.fromkeys(names) if n not in self.loaded and n != "content"]
         if missing:
-            self._columns.update(zip(missing, self._read_columns(missing), strict=True))
+            self.loaded.update(zip(missing, self._read_columns(missing), strict=True))
 
     def _read_columns(self, names: Sequence[str]) -> list[Column]:
         values: list[list[Any]] = [[None] * len(self) for _ in names]
@@ -506,7 +506,7 @@ class MemoryTable(Part):
 
     def coded(self, name: str) -> CodedColumn:
         """A column of texts that is always loaded."""
-        column = self._columns[name]
+        column = self.loaded[name]
         assert isinstance(column, CodedColumn)
         return column
 
@@ -526,14 +526,14 @@ class MemoryTable(Part):
     def trigram_index(self, name: str, column: CodedColumn) -> TrigramIndex:
         """The trigrams of the distinct values of a column."""
         index = self._trigram_indexes.get(name) or TrigramIndex(column)
-        if name in self._columns:  # any other column is read again the next time
+        if name in self.loaded:  # any other column is read again the next time
             self._trigram_indexes[name] = index
         return index
 
     def exact_index(self, name: str, values: Sequence[Any]) -> ExactIndex:
         """The places of a column's distinct `values` by the folded texts they are or hold."""
         index = self._exact_indexes.get(name) or ExactIndex(values)
-        if name == "id" or name in self._columns:  # any other column is read again the next time
+        if name == "id" or name in self.loaded:  # any other column is read again the next time
             self._exact_indexes[name] = index
         return index
 

@@ -311,6 +311,8 @@ class NamespaceIndex:
                     taken = self.table.features.take(ordinals, axis=0)
                     features = taken.T.astype(np.float64, order="C")
                 columns[name] = features[_FEATURE[name]]
+            elif (column := self.table.loaded.get(name)) is not None:
+                columns[name] = column.take(ordinals, partial(self._places_named, name))
             else:
                 columns[name] = self._values(name, ordinals)
         return columns
@@ -329,14 +331,13 @@ class NamespaceIndex:
         if name in _PREVIOUS:
             previous = table.sessions.previous[ordinals]
             return _or_nan(table.features[previous, _PREVIOUS[name]], previous)
-        column = table.column(name)
-        if isinstance(column, CodedColumn):
-            return column.take(ordinals, partial(self._places_named, name, column.distinct))
-        return column.take(ordinals)
+        return table.column(name).take(ordinals, partial(self._places_named, name))
 
-    def _places_named(self, name: str, values: Sequence[Any], names: Iterable[str]) -> list[int]:
+    def _places_named(self, name: str, names: Iterable[str]) -> list[int]:
         """The places of a column's distinct values that are or hold one of some folded names."""
-        return self.table.exact_index(name, values).places(names)
+        column = self.table.column(name)
+        assert isinstance(column, CodedColumn)
+        return self.table.exact_index(name, column.distinct).places(names)
 
 
 def _or_nan(values: NDArray[Any], ordinals: NDArray[Any]) -> Floats:

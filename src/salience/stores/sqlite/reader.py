@@ -244,14 +244,15 @@ class SqliteReader:
         self, memories: Iterable[tuple[Any, ...]], waiting: Sequence[Batch]
     ) -> Iterator[tuple[tuple[Any, ...], MemoryRecord]]:
         """The values that `_SELECT_RECORDS` gives of memories, each with its record."""
+        accessed = [batch.rows for batch in waiting]
         for values in memories:
             stored = dict(zip(FIELDS, values, strict=False))
             row, space, seq = values[-3:]
-            for batch in waiting:
-                if row in batch.rows:
+            for rows in accessed:
+                if row in rows:
                     stored.update(overlay(waiting, seq, row, stored))
                     break
-            name = self._name(space)
+            name = self._names.get(space) or self._name(space)
             if name is not None:
                 yield values, codec.decode_record(name, stored)
 
