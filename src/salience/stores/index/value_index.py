@@ -62,8 +62,7 @@ class ExactIndex:
         """Enter the values that are new."""
         places_of = defaultdict[str, list[int]](list)  # by texts as they are: many are the same
         for place in range(self._indexed, len(self._values)):
-            value = self._values[place]
-            for text in value if type(value) is tuple else strings_in(value):  # of texts
+            for text in strings_in(self._values[place]):
                 places_of[text].append(place)
         for text, own in places_of.items():
             known = self._places.setdefault(fold_name(text), own)
